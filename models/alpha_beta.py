@@ -7,7 +7,7 @@ reduce-scatter,     the same with n - 1 for 2 (n - 1)
 all-gather
 broadcast           (n - 1) (a + s) + (k - 1) s: a chain, s = S b / k
 all-to-all          (n - 1) S b / n + a at once; (n - 1) (a + ack + S b / n) - ack one peer after the other
-double binary tree  2 S b + 2 depth (a + s), as k grows; s is a chunk's time on a link that four streams share
+double binary tree  2 S b + 2 depth (a + s), as k grows: while the trees fill and drain, a chunk has its links alone
 hierarchical        2 (g - 1) (a' + S b' / g) inside the nodes, and a ring of S / g among them
 ==================  ===========================================================================================
 
@@ -107,7 +107,7 @@ class AlphaBeta(Model):
             return (n - 1) * (a + sigma) + (k - 1) * sigma
         if self.operation == "all-reduce" and how.algorithm == "tree":
             k = len(pieces_of(size // (2 * how.channels), how))
-            return 2 * size * beta + 2 * self.depth * (a + 2 * size * beta / k)
+            return 2 * size * beta + 2 * self.depth * (a + size * beta / (2 * how.channels * k))
         if self.operation == "all-reduce" and how.algorithm == "hierarchical":
             g, part = how.node, size / how.node
             inside = 2 * (g - 1) * (how.inner_delay_ps + part * 8e12 / how.inner_rate_bps)

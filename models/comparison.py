@@ -1,4 +1,4 @@
-"""Compare a model with a simulation: run both, and give one frame with both and their difference, and a plot.
+"""Compare a model with a simulation: run both, and return one frame with both and their difference, and a plot.
 
 A model is anything with the methods of `Comparable`; the analytic models of `rdmacc.models` that describe
 something that can be simulated have them.
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "Comparable", "Comparison", "compare"]
 
 COLUMNS = ("quantity", "unit", "x", "value")
-"""Of the tidy frames that a model predicts and measures."""
+"""Columns of the tidy frames that `predict` and `measure` return."""
 
 
 @runtime_checkable
 class Comparable(Protocol):
     """A model of something that can be simulated.
 
-    `predict` and `measure` return tidy frames with `COLUMNS`: the same quantities, by equation and by
-    packets. `x` is `time_ps` for a curve, whatever names a row otherwise (a message, a number of flows).
+    `predict` and `measure` return tidy frames with `COLUMNS`: the same quantities, from equations and from packets. For
+    a curve, `x` is `time_ps`; otherwise it is whatever identifies a row (a message, a number of flows).
     """
 
     def scenario(self) -> Scenario:
-        """Return what to simulate, by the model's own parameters."""
+        """Return the scenario to simulate, from the model's own parameters."""
         ...
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return what the model says of the scenario that was simulated.
+        """Return the model's prediction for the simulated scenario.
 
         Parameters
         ----------
@@ -69,8 +69,8 @@ class Comparison:
     Attributes
     ----------
     frame : DataFrame
-        `quantity, unit, x, model, simulation, difference, relative`: simulation minus model, and that over
-        the model.
+        `quantity, unit, x, model, simulation, difference, relative`: `difference` is simulation minus model, `relative`
+        the same divided by the model's value.
     result : Result
         The simulation.
     name : str
@@ -83,12 +83,12 @@ class Comparison:
 
     @typed
     def summary(self, last: float = 0.5) -> pd.DataFrame:
-        """Return one row for each quantity, over the last part of its rows.
+        """Return one row per quantity, computed over the last part of its rows.
 
         Parameters
         ----------
         last : float
-            Fraction of the rows: the default leaves out the first half, a transient. 1 takes all.
+            Fraction of the rows to use: the default omits the first half, a transient; 1 uses all rows.
 
         Returns
         -------
@@ -113,7 +113,7 @@ class Comparison:
 
     @typed
     def plot(self, ax: Axes | None = None, quantity: str | None = None, last: float = 1.0) -> Axes:
-        """Draw the model's curve over the simulation's; without a time axis, simulation against model.
+        """Draw the curves of model and simulation; without a time axis, draw simulation against model.
 
         Parameters
         ----------
@@ -188,8 +188,8 @@ def compare(model: Comparable, scenario: Any = None) -> Comparison:
     model : Comparable
         Such as `rdmacc.models.dcqcn.DcqcnFluid` or `rdmacc.models.max_min.MaxMin`.
     scenario : Scenario, Simulation or Result, optional
-        What to simulate, or what was; anything whose ``run()`` returns a Result will do. Default: the
-        model's own.
+        What to simulate, or a finished result; any object whose ``run()`` returns a Result will do. Default: the
+        model's own scenario.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def compare(model: Comparable, scenario: Any = None) -> Comparison:
     Raises
     ------
     ConfigError
-        If the model has nothing that could be simulated, or the two have nothing in common.
+        If the model has no scenario, or model and simulation have no quantity in common.
     """
     if not isinstance(model, Comparable):
         raise ConfigError("model", model, "a model with scenario(), predict(result) and measure(result)")
@@ -250,5 +250,5 @@ def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
             )
         )
     if not parts:
-        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation measures too")
+        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation also measures")
     return pd.concat(parts, ignore_index=True)

@@ -61,7 +61,7 @@ def base_fct_ps(
     sizes : array_like of int
         Payload bytes; shape (n,).
     rate_bps : float
-        Of every link.
+        Rate of every link.
     delays_ps : sequence of int
         Propagation delay of each hop.
     payload_bytes, header_bytes : int

@@ -3,6 +3,8 @@
 At every moment each active message has its max-min fair rate (`rdmacc.models.water_filling`). Paths are
 those of the packet simulator, by the same ECMP hash.
 
+Each result shows the error on record of messages of its size at its load (`rdmacc.models.max_min_record`).
+
 What is counted: headers, and ACKs on the way back, which take their part of the links there. What is not:
 queues, the time that a scheme takes to find the rates, and store and forward beyond what one message alone
 sees.
@@ -24,6 +26,7 @@ from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.filling import run
 from rdmacc.models.ideal import wire_bytes
+from rdmacc.models.max_min_record import error_on_record
 from rdmacc.models.water_filling import Ints
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -125,9 +128,10 @@ class MaxMin(Model):
     tolerance: float = param(0.01, "part of a rate by which it may miss the fair one", low=1e-9, high=0.1)
 
     def solve(self) -> pd.DataFrame:
-        """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown`, one row for each message.
+        """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, error`, one row for each message.
 
-        A message alone has a slowdown of 1. `start_ps` is when it starts, after those that it waits for.
+        A message alone has a slowdown of 1. `start_ps` is when it starts, after those that it waits for. `error` is how
+        far from packets half of the messages of such a size were, at such a load, when that was measured.
         """
         scheme = as_scheme(self.scheme)
         plan = make_plan(self.topology, self.workload, scheme, seed=self.seed)
@@ -156,14 +160,26 @@ class MaxMin(Model):
             {
                 "flow": plan.workload.index, "size_bytes": plan.size_bytes, "start_ps": begin, "fct_ps": fct,
                 "ideal_fct_ps": plan.ideal_fct_ps, "slowdown": fct / plan.ideal_fct_ps,
+                "error": error_on_record(scheme.name, self._load(plan, wire), plan.size_bytes),
             }
         )  # fmt: skip
 
+    def _load(self, plan: Plan, wire: Floats) -> float | None:
+        """Return what hosts offer of their links, from the first start to the last; None if messages wait."""
+        if plan.dependents is not None:
+            return None
+        is_host = np.asarray(plan.fabric.is_host)
+        links_bps = float(np.asarray(plan.fabric.port_rate_bps)[is_host[plan.fabric.port_node]].sum())
+        span_ps = float(plan.start_ps.max() - plan.start_ps.min())
+        return float(wire.sum()) * 8e12 / (links_bps * span_ps) if span_ps > 0 else np.inf
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fraction of messages by slowdown."""
-        slowdown, fraction = ecdf(self.solve()["slowdown"].to_numpy())
+        table = self.solve()
+        slowdown, fraction = ecdf(table["slowdown"].to_numpy())
         with canvas(ax) as ax:
-            ax.plot(slowdown, fraction, drawstyle="steps-post", color=COLOURS["blue"], label="max-min fair")
+            label = f"max-min fair, error on record {100 * table['error'].median():.0f}%"
+            ax.plot(slowdown, fraction, drawstyle="steps-post", color=COLOURS["blue"], label=label)
             ax.set(title=self.title, xlabel="FCT / FCT alone", ylabel="fraction of messages", ylim=(0, 1.02))
             ax.legend(loc="lower right")
         return ax

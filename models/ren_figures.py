@@ -184,7 +184,7 @@ class RenQueue(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         capacities : sequence of float
             Link rates in bit/s; the model's own by default.
 
@@ -270,7 +270,7 @@ class RenUtilisation(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         flows : sequence of int
             Initial numbers of flows; the model's own by default.
 
@@ -341,7 +341,7 @@ def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     table : DataFrame
         As `sensitivity` returns it.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; default: a new figure.
 
     Returns
     -------

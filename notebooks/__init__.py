@@ -16,7 +16,7 @@ def copy_notebooks(folder: str | Path) -> list[Path]:
     Parameters
     ----------
     folder : path
-        Where to; made if it is not there.
+        Target folder; created if it does not exist.
 
     Raises
     ------

@@ -14,4 +14,4 @@ from rdmacc import presets as presets  # they register the schemes
 from rdmacc.sources import lazy_names
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_names(__name__)  # what is imported when it is asked for: `__init__.pyi` lists it
+__getattr__, __dir__, __all__ = lazy_names(__name__)  # imported on first use: `__init__.pyi` lists them

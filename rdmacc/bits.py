@@ -1,8 +1,8 @@
-"""Sets of a message's packets, for handlers: which have come, which are known to be lost.
+"""Sets of a message's packets, for handlers: those that have arrived, those known to be lost.
 
-A `Bits` field of a `Transfer` record is such a set, empty at first, with room for every packet of its message. Handlers
-see it only through these functions. In the reference engine it is a byte for each packet, in the compiled one the
-address of 64-bit words (`rdmacc.engine.compiled.bits`).
+A `Bits` field of a `Transfer` record is such a set. It starts empty and has room for every packet of its message.
+Handlers access it only through these functions. In the reference engine it has one byte per packet; in the compiled one
+it is the address of 64-bit words (`rdmacc.engine.compiled.bits`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def make_bits(packets: int) -> bytearray:
     Returns
     -------
     bytearray
-        One byte for each packet, and one behind the last.
+        One byte for each packet, and one more at the end.
     """
     return bytearray(packets + 1)
 
@@ -44,7 +44,7 @@ def has_bit(bits: bytearray, psn: int) -> bool:
 
 
 def set_bit(bits: bytearray, psn: int) -> None:
-    """Put a packet into the set.
+    """Add a packet to the set.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def set_bit(bits: bytearray, psn: int) -> None:
 
 
 def clear_bit(bits: bytearray, psn: int) -> None:
-    """Take a packet out of the set, if it is in it.
+    """Remove a packet from the set, if present.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def find_set(bits: bytearray, start: int, end: int) -> int:
     bits : bytearray
         The set.
     start, end : int
-        First packet to look at, and one past the last.
+        First packet of the range, and one past its last.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def find_clear(bits: bytearray, start: int, end: int) -> int:
     bits : bytearray
         The set.
     start, end : int
-        First packet to look at, and one past the last.
+        First packet of the range, and one past its last.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Counter-based chance: random numbers that are functions of (key, count), not of the order of events.
+"""Counter-based random numbers: functions of (key, count), not of the order of events.
 
-Both engines, and every rerun, get the same number at the same place, whatever else happens in the network.
+Both engines and every rerun get the same number in the same place, whatever else happens in the network.
 The mixing function is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 """
 
@@ -25,7 +25,7 @@ def _mix(key: int, count: int) -> int:
 
 
 def hash63(key: int, count: int) -> int:
-    """Return a well-mixed integer in [0, 2**63) of two integers (a hash for ECMP).
+    """Return a well-mixed integer in [0, 2**63) from two integers (a hash for ECMP).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def uniform(key: int, count: int) -> float:
 
 
 def stream_key(seed: int, purpose: int) -> int:
-    """Return the 63-bit key of one purpose's stream, from the scenario's seed.
+    """Return the 63-bit key of the stream for one purpose, from the scenario's seed.
 
     Parameters
     ----------

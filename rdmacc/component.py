@@ -1,9 +1,9 @@
-"""Components: the parts that a scheme is composed of, and the handlers' interface.
+"""Components, the building blocks of schemes, and the interface of handlers.
 
-A component is a frozen dataclass of parameters, with the records of its state as nested classes and its handlers
-as static methods. A handler asks for what it needs by the names of its arguments; `HOOKS` lists the handlers
-and what each may ask for. It reads and writes records and returns nothing: it never sees an engine, a queue, a clock
-or a random generator, so both engines run the same function.
+A component is a frozen dataclass of parameters, with its state in nested record classes and its handlers as static
+methods. The argument names of a handler say what it needs; `HOOKS` lists the handlers and the arguments that each may
+have. A handler reads and writes records and returns nothing. It never sees an engine, a queue, a clock or a random
+generator, so both engines can run the same function.
 
 ===========  ==============================================================================================
 record       one per
@@ -47,9 +47,9 @@ class Hook:
     name : str
         The handler's name.
     place : str
-        The records that are at hand: "sender", "receiver", "switch" or "port".
+        Which records are available: "sender", "receiver", "switch" or "port".
     offers : tuple of str
-        Argument names that a handler may ask for.
+        Argument names that a handler may have.
     doc : str
         When it is called.
     """
@@ -76,16 +76,21 @@ HOOKS: dict[str, Hook] = {
         Hook("on_ack", "sender", (*_SENDER, "packet"), "an ACK or NAK arrives (packet.kind tells)"),
         Hook("on_cnp", "sender", (*_SENDER, "packet"), "a congestion notification packet arrives"),
         Hook("on_credit", "sender", (*_SENDER, "packet"), "a credit, grant, pull or token arrives"),
-        Hook("on_advert", "sender", (*_SENDER, "packet"), "an unsolicited message of the receiver arrives"),
+        Hook("on_advert", "sender", (*_SENDER, "packet"), "an unsolicited message from the receiver arrives"),
         Hook("on_return", "sender", (*_SENDER, "packet"), "a switch has sent a trimmed packet back"),
         Hook("on_data", "receiver", (*_RECEIVER, *_REPLIES), "a data packet arrives; fill in reply and notice"),
-        Hook("on_request", "receiver", (*_RECEIVER, *_REPLIES), "what a sender sends beside data arrives"),
+        Hook(
+            "on_request",
+            "receiver",
+            (*_RECEIVER, *_REPLIES),
+            "a request arrives: anything that a sender sends besides data",
+        ),
         Hook("on_announce", "receiver", _RECEIVER, "for each message of a group, after host.announce was set"),
-        Hook("on_advertise", "receiver", (*_RECEIVER, "reply"), "for each queue pair to the host, after that"),
+        Hook("on_advertise", "receiver", (*_RECEIVER, "reply"), "then, for each queue pair to the host"),
         Hook("on_candidate", "receiver", _RECEIVER, "for each incoming message, after host.pick was set"),
-        Hook("on_pick", "receiver", (*_RECEIVER, "reply"), "for those with the lowest message.key, host.pick of them"),
-        Hook("on_route", "switch", _SWITCH, "a packet's next port is chosen; set packet.route or DEFLECT"),
-        Hook("on_deflect", "switch", _SWITCH, "another port was drawn for a deflected packet"),
+        Hook("on_pick", "receiver", (*_RECEIVER, "reply"), "for the host.pick messages with the lowest message.key"),
+        Hook("on_route", "switch", _SWITCH, "the routing has chosen a packet's next port; set packet.route or DEFLECT"),
+        Hook("on_deflect", "switch", _SWITCH, "a deflected packet has been assigned another port"),
         Hook("on_enqueue", "port", _PORT, "a packet is about to join a port's queue"),
         Hook("on_dequeue", "port", _PORT, "a packet has left the queue and goes to the link"),
     )
@@ -98,44 +103,51 @@ TIMER_OFFERS = {
     "Endpoint": ("params", "host", "endpoint", "reply", "now"),
     "Egress": ("params", "port", "egress", "now"),
 }
-"""What the handler of a deadline may ask for, by the record that holds the deadline.
+"""Arguments that the handler of a deadline may have, by the record that holds the deadline.
 
-A `request` leaves the sender's host, a `reply` the receiver's. In a `Sender` or `Receiver` timer they are about the
-queue pair's first message, in an `Endpoint` timer about `reply.message`, which the handler sets.
+A `request` leaves the sender's host, a `reply` the receiver's. In a `Sender` or `Receiver` timer they concern the queue
+pair's first message; in an `Endpoint` timer they concern `reply.message`, which the handler sets.
 """
 
 
 class Component(Parameters):
-    """Base of every component. Subclasses are frozen dataclasses with keyword-only fields made by `param`.
+    """Base class of components: frozen dataclasses with keyword-only fields declared by `param`.
 
     Class attributes
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
+    shared_after_loss : tuple of str
+        Fields of `Transfer`, or others as ``"message.received_packets"``, that one end writes and the other uses, but
+        never before a packet of the run is lost or not accepted, or a deadline of a message has come.
+    spans_ports : bool
+        True if the sender gives each packet a path, so that a queue pair may leave its host by several links at once.
     at_reference : tuple of str
-        Parameters that hold at the component's `reference_bps`: its handlers scale them with each link.
+        Parameters that hold at the component's `reference_bps`; its handlers scale them to each link.
     """
 
     pairwise: ClassVar[bool] = False
+    shared_after_loss: ClassVar[tuple[str, ...]] = ()
+    spans_ports: ClassVar[bool] = False
     at_reference: ClassVar[tuple[str, ...]] = ()
 
     @property
     def marks_at_nic(self) -> bool:
-        """Whether the hooks of a port are called at the sending host's too; override if they mark packets there."""
+        """Whether the port hooks also run at the sending host's port. Override if the component marks packets there."""
         return False
 
     @property
     def classes(self) -> frozenset[int]:
-        """Priority classes that the handlers give packets or messages, so that PFC keeps room; override if they do."""
+        """Priority classes that the handlers assign, for which PFC reserves room. Override if they assign any."""
         return frozenset()
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does.
+        """Return the most bytes that `on_send` adds to a packet: PFC's headroom covers them. Override if any.
 
         Parameters
         ----------
         group_size : int
-            Number of messages in the sender's group; 1 for a message by itself.
+            Number of messages in the sender's group; 1 for a message without a group.
         """
         return 0
 
@@ -151,7 +163,7 @@ class Component(Parameters):
         return getattr(cls, kind, None)
 
     def handlers(self) -> dict[str, Callable[..., None]]:
-        """Return the handlers by name; override to leave out those that the parameters make idle."""
+        """Return the handlers by name. Override to omit handlers that do nothing under the given parameters."""
         names = [*HOOKS, *(field.handler_name for _, field in self.deadlines())]
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
@@ -166,12 +178,12 @@ class Component(Parameters):
 
     @classmethod
     def check_interface(cls) -> None:
-        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer.
+        """Check the names and the arguments of the handlers.
 
         Raises
         ------
         ConfigError
-            If a handler has an unknown name, a deadline has no handler, or an argument is not offered by its hook.
+            If a handler has an unknown name, a deadline has no handler, or a hook does not offer an argument.
         """
         methods = {name: getattr(cls, name) for name in dir(cls) if name.startswith("on_")}
         handlers = tuple((name, one, one.__code__) for name, one in methods.items() if inspect.isfunction(one))
@@ -179,19 +191,19 @@ class Component(Parameters):
         _check_interface(kind, handlers, tuple(map(cls.record, RECORD_KINDS)))
 
 
-@lru_cache(256)  # a class typed again in a notebook is another one, and is not kept for good
+@lru_cache(256)  # weak: each rerun of a notebook cell defines a new class, and old ones must not pile up
 def _check_interface(
     cls: type[Component],
     handlers: tuple[tuple[str, Callable[..., None], types.CodeType], ...],
     records: tuple[type[Record] | None, ...],
 ) -> None:
-    """Check a class's handlers and records; schemes are made often, and it is read again only if these change."""
+    """Check a class's handlers and records. The result is cached, because schemes are created often."""
     offers = {name: hook.offers for name, hook in HOOKS.items()}
     for kind, record in zip(RECORD_KINDS, records, strict=True):
         for field in record.fields if record is not None and kind != "Transfer" else ():
             if field.is_bits:
                 raise ConfigError(
-                    f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record, for a set of packets"
+                    f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record: no other record has packet sets"
                 )
     for kind, field in cls.deadlines():
         if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
@@ -203,4 +215,6 @@ def _check_interface(
         for argument in inspect.signature(function).parameters:
             missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
             if argument not in offers[name] or missing_record:
-                raise unknown(f"{cls.__name__}.{name}({argument})", argument, offers[name], "what the hook offers")
+                raise unknown(
+                    f"{cls.__name__}.{name}({argument})", argument, offers[name], "an argument that the hook offers"
+                )

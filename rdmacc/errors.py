@@ -1,9 +1,8 @@
 """The exceptions that rdmacc raises.
 
-Everything derives from :class:`RdmaccError`. A wrong input is a :class:`ConfigError`, raised before anything
-runs; a run that goes wrong is a :class:`SimulationError`; a handler that cannot be compiled is a
-:class:`CompileError`. All of them survive pickling, so that a sweep over several processes reports the original
-error.
+Everything derives from :class:`RdmaccError`. A wrong input is a :class:`ConfigError`, raised before anything runs; a
+run that goes wrong is a :class:`SimulationError`; a handler that cannot be compiled is a :class:`CompileError`. All of
+them survive pickling, so a sweep over several processes reports the original error.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _repr.maxstring = _repr.maxother = 80
 
 
 def _show(value: object) -> str:
-    """Return `value` as a person would write it, shortened."""
+    """Return `value` as a user would write it, shortened."""
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "ndim", None) == 0:
         value = item()
@@ -43,7 +42,7 @@ def _show(value: object) -> str:
 
 
 def _listed(items: Sequence[object]) -> str:
-    """Return the first few of `items`, comma separated, and how many more there are."""
+    """Return the first few of `items`, comma-separated, and the number of others."""
     text = ", ".join(str(item) for item in items[:_SHOWN])
     more = len(items) - _SHOWN
     return f"{text} and {more} more" if more > 0 else text
@@ -59,14 +58,14 @@ class ConfigError(RdmaccError, ValueError):
     Parameters
     ----------
     field : str
-        Name of the wrong field, as the person knows it.
+        Name of the wrong field, as the user knows it.
     value : object
-        The value that it has.
+        Its value.
     allowed : str
-        What is allowed, phrased to follow "must be": "at least 1 byte". Where another verb is needed, the whole
-        clause: "must differ from src".
+        The allowed values, phrased to follow "must be": "at least 1 byte". If another verb is needed, the whole clause:
+        "must differ from src".
     where : str, optional
-        The place, such as "row 3" or "edge h0-s0".
+        Location, such as "row 3" or "edge h0-s0".
 
     Examples
     --------
@@ -89,7 +88,7 @@ class ConfigError(RdmaccError, ValueError):
         return f"{self.field} = {_show(self.value)}{place}: {self.allowed}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the value itself where it can be pickled, its text where not."""
+        """Pickle the value itself if possible, otherwise its text."""
         value = self.value
         try:
             pickle.dumps(value)
@@ -118,20 +117,20 @@ def microseconds(time_ps: int) -> str:
 
 
 def unknown(field: str, value: object, known: Iterable[object], noun: str = "", where: str = "") -> ConfigError:
-    """Return the error for a name that is none of the known ones, with the one that was probably meant.
+    """Return the error for an unknown name, with a suggestion for the one that was probably meant.
 
     Parameters
     ----------
     field : str
-        Name of the wrong field, as the person knows it.
+        Name of the wrong field, as the user knows it.
     value : object
         The name that was given.
     known : iterable
-        The names that there are.
+        The known names.
     noun : str, optional
-        What the name should name, such as "a scheme"; default: "one of" the names.
+        What the name should be, such as "the name of a scheme"; default: "one of" the names.
     where : str, optional
-        The place, such as "row 3".
+        Location, such as "row 3".
 
     Examples
     --------
@@ -155,7 +154,7 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra: pip extends the installation there is, also one from a checkout.
+    """Return the command that installs an extra into the existing installation, even one from a checkout.
 
     Parameters
     ----------
@@ -171,7 +170,7 @@ def not_installed(field: str, package: str, extra: str) -> ConfigError:
     Parameters
     ----------
     field : str
-        What needs the package, such as "explore".
+        The feature that needs the package, such as "explore".
     package : str
         The package that is missing.
     extra : str
@@ -188,7 +187,7 @@ def not_installed(field: str, package: str, extra: str) -> ConfigError:
 
 
 class SimulationError(RdmaccError):
-    """A run went wrong: base of the run-time exceptions."""
+    """A run failed. This is the base class of run-time errors."""
 
 
 class DeadlockError(SimulationError):
@@ -199,7 +198,7 @@ class DeadlockError(SimulationError):
     ports : iterable of str
         Names of the ports, each waiting on the next one and the last on the first.
     time_ps : int
-        When it was found, in picoseconds.
+        When the cycle was found, in picoseconds.
     """
 
     def __init__(self, ports: Iterable[str], time_ps: int) -> None:
@@ -213,16 +212,16 @@ class DeadlockError(SimulationError):
 
 
 class StalledError(SimulationError):
-    """Messages are unfinished, and nothing is left to happen but retries that lead nowhere.
+    """Messages are unfinished, and only futile retries are left to happen.
 
     Parameters
     ----------
     messages : iterable of int
         Ids of the unfinished messages.
     time_ps : int
-        When it was noticed, in picoseconds.
+        When this was detected, in picoseconds.
     reason : str, optional
-        Who waits for what.
+        Which message waits for what.
     """
 
     def __init__(self, messages: Iterable[int], time_ps: int, reason: str = "") -> None:
@@ -240,12 +239,12 @@ class StalledError(SimulationError):
 
 
 class LivelockError(SimulationError):
-    """Simulated time stands still: events of one instant go on without end.
+    """Simulated time does not advance: events of the same instant repeat without end.
 
     Parameters
     ----------
     what : str
-        What happens again and again, such as a timer with its component.
+        The event that repeats, such as a timer with its component.
     time_ps : int
         The instant, in picoseconds.
     """
@@ -256,24 +255,24 @@ class LivelockError(SimulationError):
         super().__init__(what, self.time_ps)
 
     def __str__(self) -> str:
-        return f"livelock at {self.time_ps} ps: time stands still, and again and again there is {self.what}"
+        return f"livelock at {self.time_ps} ps: simulated time does not advance; repeating: {self.what}"
 
 
 class HandlerError(SimulationError):
-    """A handler has raised an exception, or has written what an engine cannot use.
+    """A handler raised an exception or wrote a value that an engine cannot use.
 
     Parameters
     ----------
     handler : str
         Component and handler, such as ``"Dcqcn.on_cnp"``.
     reason : str
-        The exception, or the field with its value and what it must be.
+        The exception, or the field with its value and the allowed values.
     line : int, optional
         Line in the handler's file, if known.
     time_ps : int
         When, in picoseconds.
     place : str
-        Which queue pair, message, port or host it was called for.
+        The queue pair, message, port or host that it was called for.
     filename : str
         The handler's file.
     """
@@ -307,7 +306,7 @@ class CompileError(RdmaccError):
     line : int, optional
         Line number in the handler's file, if known.
     code : str
-        What that line says.
+        The source code of that line.
     filename : str
         The handler's file.
     """

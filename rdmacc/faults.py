@@ -1,4 +1,4 @@
-"""Faults: what goes wrong on links, in NICs, and in the hosts' clocks."""
+"""Faults of links, NICs and host clocks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _check_link(field: str, link: object) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Loss(Named):
-    """Independent random loss of the packets that cross a link.
+    """Independent random loss of packets on links.
 
     Attributes
     ----------
     data, control : float
-        Probability that a data packet, or any other packet but a PFC frame, is lost on a link.
+        Probability that a link loses a data packet (`data`), or any other packet except a PFC frame (`control`).
     links : tuple of (node, node), optional
         Directed links, as pairs of node names; default: every link.
     """
@@ -56,16 +56,16 @@ class Loss(Named):
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptedLoss(Named):
-    """The loss of exactly one transmission, on the link that leaves its host: for worked examples.
+    """The loss of one particular transmission, on the link that leaves its host. Useful for worked examples.
 
     Attributes
     ----------
     message : int
         Row of the workload.
     psn : int or None
-        Packet number in the message; for ACKs, NAKs and other replies the number that they carry; None for any.
+        Packet number in the message; for ACKs, NAKs and other replies, the number that they carry. None: any.
     nth : int
-        Which transmission of that packet is lost, from 1; with any number, which packet of the kind.
+        Which transmission of that packet is lost, counting from 1; if `psn` is None, which packet of the kind.
     kind : str
         "data", "ack", "nak", "cnp", "credit", "request" or "advert".
     """
@@ -92,12 +92,12 @@ class ScriptedLoss(Named):
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Which packets it counts: message, kind, psn or -1 for any."""
+        """The packets that it counts: message, kind, psn (-1 for any)."""
         return self.message, self.kind_number, -1 if self.psn is None else self.psn
 
 
 def _set_times(fault: Any) -> None:
-    """Turn `at_ps` and `until_ps` of a fault into numbers."""
+    """Convert `at_ps` and `until_ps` of a fault into numbers."""
     name = type(fault).__name__
     object.__setattr__(fault, "at_ps", time_ps(fault.at_ps, field=f"{name}.at_ps", bare_ps=True))
     if fault.until_ps is not None:
@@ -109,9 +109,9 @@ def _set_times(fault: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkDown(Named):
-    """The failure of a link, both directions, for good or for a time.
+    """A link failure, in both directions, permanent or for a time.
 
-    What is under way on it or queued for it is lost, and what switches still send over it until the routes are new.
+    Packets on the link or queued for it are lost, as are those that switches still send over it until routes converge.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class LinkDown(Named):
     until_ps : quantity of time, optional
         When it comes back; default: never.
     convergence_ps : quantity of time
-        How much later routes follow, both times. Default: at once.
+        Delay until routes follow, after the failure and after the repair. Default: none.
     """
 
     link: tuple[Hashable, Hashable]
@@ -146,16 +146,16 @@ def flapping(
     times: int,
     convergence_ps: Quantity = 0,
 ) -> tuple[LinkDown, ...]:
-    """Return the failures of a link that goes down and comes back again and again.
+    """Return the failures of a flapping link.
 
     Parameters
     ----------
     link : (node, node)
         The link, by its ends.
     at_ps : quantity of time
-        When it fails first.
+        Time of the first failure.
     down_ps, up_ps : quantity of time
-        How long it is down each time, and up before the next.
+        How long the link is down each time, and up before the next failure.
     times : int
         How often it fails.
     convergence_ps : quantity of time
@@ -169,7 +169,7 @@ def flapping(
     Raises
     ------
     ConfigError
-        If a time is none, or `times` below 1.
+        If a time is not valid, or `times` is below 1.
 
     Examples
     --------
@@ -189,19 +189,20 @@ def flapping(
 
 @dataclass(frozen=True, kw_only=True)
 class SlowLink(Named):
-    """A link that has a share of its rate for a time, as one with a bad cable or fewer lanes.
+    """A link that runs at a fraction of its rate for a time, for example because of a bad cable or lost lanes.
 
-    A packet under way keeps its time. Several on one link multiply. Slow from 0 on, a link is so when its ports are set
-    up: thresholds that scale with a port's rate follow.
+    The packet being transmitted at that moment keeps its original timing. The shares of several faults on one link
+    multiply. A link that is slow from time 0 is slow when its ports are set up, so thresholds that scale with a port's
+    rate follow.
 
     Attributes
     ----------
     link : (node, node)
-        The link; from the first to the second if it is slow one way.
+        The link; if only one direction is slow, from the first node to the second.
     share : float
-        Share of its rate that is left.
+        Remaining share of its rate.
     at_ps, until_ps : quantity of time
-        From when, until when; default: from the start, to the end.
+        Start and end of the fault; default: the whole run.
     both_ways : bool
         Whether the other direction is slow too.
     """
@@ -223,16 +224,16 @@ class SlowLink(Named):
 
 @dataclass(frozen=True, kw_only=True)
 class PauseStorm(Named):
-    """A NIC that sends PAUSE for all data classes and does not resume them before `until_ps`.
+    """A NIC that sends PAUSE for all data classes and resumes them only at `until_ps`.
 
-    Switches without PFC do not obey.
+    Switches without PFC ignore it.
 
     Attributes
     ----------
     host : node
         The host.
     at_ps, until_ps : quantity of time
-        When the PAUSE frames leave, and the RESUME frames; default: none do.
+        When the PAUSE frames and the RESUME frames are sent; default: no RESUME frames.
     """
 
     host: Hashable
@@ -249,12 +250,12 @@ class PauseStorm(Named):
 
 @dataclass(frozen=True, kw_only=True)
 class Clocks(Named):
-    """Host clocks that are not synchronised: each has an offset and each reading a jitter, both uniform.
+    """Unsynchronised host clocks: each clock has an offset and each reading a jitter, both uniform.
 
     Attributes
     ----------
     offset_ps, jitter_ps : quantity of time
-        Largest deviation to either side.
+        Largest deviation in either direction.
     """
 
     offset_ps: Quantity = 0

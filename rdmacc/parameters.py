@@ -1,8 +1,8 @@
 """Parameters: frozen dataclasses whose fields carry their unit, symbol and source.
 
-`Parameters` is the base of all that has them: components, schemes, buffers, queueing, models. A parameter is declared
-once, by `param`. Its value is checked when the object is made, and a quantity such as ``"55us"`` becomes a number in
-the base unit. Tables of parameters, sliders and error messages read the rest.
+`Parameters` is the base class of everything with parameters: components, schemes, buffers, queueing, models. `param`
+declares a parameter. Its value is checked when the object is created, and a quantity such as ``"55us"`` becomes a
+number in the base unit. Tables of parameters, sliders and error messages use the rest of the declaration.
 
 >>> from dataclasses import dataclass
 >>> from typing import Literal
@@ -14,8 +14,8 @@ the base unit. Tables of parameters, sliders and error messages read the rest.
 >>> Pause(wait_ps="1us", steps_bytes=["5kB"])
 Pause(wait_ps=1000000, steps_bytes=(5000,))
 
-The annotations `Time`, `Rate`, `Size` and their like tell a type checker that a parameter takes a quantity and reads as
-a number.
+The annotations `Time`, `Rate`, `Size` and so on tell a type checker that a parameter accepts a quantity and reads as a
+number.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ if TYPE_CHECKING:
         def __set__(self, owner: object, value: Quantity | Scaled, /) -> None: ...
 
     class OptionalTime(Time):
-        """A time that may be off: None, read as 0."""
+        """An optional time: None means off and reads as 0."""
 
         def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
 
     class OptionalRate(Rate):
-        """A rate that may be off: None, read as 0."""
+        """An optional rate: None means off and reads as 0."""
 
         def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
 
     class OptionalSize(Size):
-        """A size that may be off: None, read as 0."""
+        """An optional size: None means off and reads as 0."""
 
         def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
 
@@ -93,13 +93,13 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 }
 
 _HIGHEST = {"ps": 10**17, "bps": 1e15, "bytes": 2**50}
-"""What no parameter exceeds (28 hours, 1 Pb/s, 1 PiB), so that sums and doublings of them fit into 63 bits."""
+"""Upper bounds of all parameters (28 hours, 1 Pb/s, 1 PiB), chosen so that sums and doubled values fit into 63 bits."""
 
 _MOST = 2**62
 """The largest number without a unit."""
 
 _LONGEST = 64
-"""Elements of a vector: handlers go through them one by one."""
+"""Most elements of a vector, since handlers loop over them."""
 
 
 def param(
@@ -122,26 +122,27 @@ def param(
     Parameters
     ----------
     default : bool, int, float, str, tuple, Scaled or None
-        Default; a quantity with a unit such as ``"55us"`` is converted to the base unit. Values must be of its type.
-        None: the parameter is optional, and off. A tuple: it is a short vector, given as a list or, of quantities, as a
-        text with spaces; handlers index it and take its `len`. A number may be `Scaled`, and so follow the network.
+        Default value; a quantity such as ``"55us"`` is converted to the base unit. It determines the type of the
+        parameter. With None the parameter is optional, and off by default. With a tuple it is a short vector, given as
+        a list or, for quantities, as a string with spaces; handlers can index it and take its `len`. A number may be
+        `Scaled`, so that it scales with the network.
     doc : str
         What the parameter does.
     unit : str
-        Base unit. With "ps", "bps" and "bytes" the parameter accepts quantities such as ``"55us"``; any other unit
-        is only shown.
+        Base unit. With "ps", "bps" and "bytes" the parameter accepts quantities such as ``"55us"``; any other unit is
+        for display only.
     symbol, equation, source : str
-        Symbol and equation numbers in the paper; where the default comes from.
+        Symbol and equation numbers in the paper; source of the default.
     low, high : float, optional
         Allowed range in the base unit, ends included.
     slider : pair, optional
-        Range of a slider, quantities with units allowed; None: no slider.
+        Range of a slider; quantities may have units. None: no slider.
     is_log : bool
         The slider is logarithmic.
     choices : tuple of str
-        Allowed values of a text. Handlers compare it: ``params.law == "pid"``.
+        Allowed values of a string. Handlers compare it: ``params.law == "pid"``.
     is_optional : bool
-        None is allowed, and means off: it is read as 0.
+        None is allowed and means off; it reads as 0.
 
     Returns
     -------
@@ -157,7 +158,7 @@ def param(
     is_vector = isinstance(default, tuple)
     default = 0 if default is None else default
     if is_vector and unit not in _PARSERS and not default:
-        raise ConfigError(doc, default, "a tuple of numbers, which tells of what type they are")
+        raise ConfigError(doc, default, "a tuple of numbers, which determines their type")
     if unit in _PARSERS:
         parse = partial(_parsed, doc, unit=unit)
         default = tuple(map(parse, default)) if is_vector else parse(default)
@@ -171,16 +172,16 @@ def param(
 
 
 def _parsed(name: str, value: Any, *, unit: str) -> Any:
-    """Return a quantity, or a scaled one, in its base unit."""
+    """Return a quantity or a `Scaled` one in its base unit."""
     parse = partial(_PARSERS[unit], field=name)
     return value.with_value(parse(value.value), parse(value.least)) if isinstance(value, Scaled) else parse(value)
 
 
 class Named:
-    """Base of dataclasses that are given all by name: a value without a name is refused, and so is an unknown name."""
+    """Base class of keyword-only dataclasses that reject positional values and unknown names with a `ConfigError`."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names, and unknown names; a class with a constructor of its own takes what it likes."""
+        """Reject positional values and unknown names, unless the class has its own constructor."""
         if dataclasses.is_dataclass(cls):
             names = [field.name for field in dataclasses.fields(cls) if field.init]
             for name in named:
@@ -193,10 +194,10 @@ class Named:
 
 
 class Parameters(Named):
-    """Base of what has parameters. Subclasses are frozen dataclasses with keyword-only fields made by `param`."""
+    """Base class of objects with parameters: frozen dataclasses with keyword-only fields declared by `param`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep the dataclass decorator from writing a repr with every field."""
+        """Keep the dataclass decorator from generating a repr with every field."""
         super().__init_subclass__(**options)
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
@@ -208,11 +209,11 @@ class Parameters(Named):
             object.__setattr__(self, field.name, value)
 
     def __repr__(self) -> str:
-        """Return the object with the parameters that are not their defaults."""
+        """Return the class with the parameters that differ from their defaults."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
 
     def changed(self) -> dict[str, Any]:
-        """Return the parameters that are not their defaults, by name."""
+        """Return the parameters that differ from their defaults, by name."""
         known = (field for field in _fields(self) if field.init)
         return {one.name: getattr(self, one.name) for one in known if getattr(self, one.name) != one.default}
 
@@ -237,9 +238,9 @@ class Parameters(Named):
         return dataclasses.replace(copy, **changes)
 
     def numbers(self) -> dict[str, tuple[str, Any]]:
-        """Return what handlers compute with: NumPy type code and value by name; the code of a vector ends in "[]".
+        """Return the values that handlers see: NumPy type code and value by name; the code of a vector ends in "[]".
 
-        A choice is the number that stands for its text.
+        A choice is represented by the number of its string.
         """
         choices, vectors = self.choices(), {one.name: one for one in _fields(self) if one.metadata.get("is_vector")}
         found: dict[str, tuple[str, Any]] = {}
@@ -255,7 +256,7 @@ class Parameters(Named):
 
     @classmethod
     def choices(cls) -> dict[str, tuple[str, ...]]:
-        """Return the texts that are allowed, by name of the parameters that have some."""
+        """Return the allowed strings of each parameter with choices, by name."""
         return {one.name: one.metadata["choices"] for one in _fields(cls) if one.metadata.get("choices")}
 
 
@@ -273,7 +274,7 @@ def _element(field: dataclasses.Field[Any]) -> type:
 
 
 def number_of(text: str) -> int:
-    """Return the number that stands for a text in compiled code, where there are none: 56 bits of its hash.
+    """Return the number that represents a string in compiled code: 56 bits of its hash.
 
     Parameters
     ----------
@@ -289,11 +290,11 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
     Parameters
     ----------
     name : str
-        As errors name it.
+        Name for error messages.
     value, default : object
-        The value, and the default whose type it must have.
+        The value, and the default, whose type it must have.
     metadata : mapping
-        What `param` says of it; a field that is no parameter has none.
+        The metadata that `param` stored; empty for other fields.
 
     Raises
     ------
@@ -326,7 +327,7 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         return bool(value)
     elif isinstance(default, str):
         if not isinstance(value, str) or not value.isprintable():
-            raise ConfigError(name, value, "a text in one line")
+            raise ConfigError(name, value, "a string in one line")
         return value
     elif isinstance(default, int | float):
         value = _number(name, value, int if isinstance(default, int) else float)
@@ -339,12 +340,12 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
 
 
 def _elements(name: str, value: Any) -> list[Any]:
-    """Return the elements of a vector, which may be a text."""
+    """Return the elements of a vector, which may be given as a string."""
     elements = value.replace(",", " ").split() if isinstance(value, str) else value
     try:
         elements = list(elements)
     except TypeError:
-        raise ConfigError(name, value, "a list, or a text with spaces, such as '5kB 10kB'") from None
+        raise ConfigError(name, value, "a list, or a string with spaces, such as '5kB 10kB'") from None
     if len(elements) > _LONGEST:
         raise ConfigError(name, len(elements), f"at most {_LONGEST} elements")
     return elements
@@ -356,8 +357,8 @@ def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float
         raise ConfigError(name, value, allowed)
     try:
         is_good = bool(np.isfinite(value)) and kind(value) == value and (kind is float or -_MOST <= value <= _MOST)
-    except (TypeError, OverflowError):  # beyond what a float holds
+    except (TypeError, OverflowError):  # too large for a float
         is_good = False
     if not is_good:
-        raise ConfigError(name, value, f"{allowed}, of at most 2**62" if kind is int else allowed)
+        raise ConfigError(name, value, f"{allowed}, at most 2**62" if kind is int else allowed)
     return kind(value)

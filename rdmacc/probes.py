@@ -1,7 +1,7 @@
 """Probes: what to record while a simulation runs, sampled or at every change.
 
 A probe watches one field of one record: a port's queue, a queue pair's rate, a component's state. The helpers `queue`,
-`throughput`, `utilisation`, `rate` and `window` name the usual ones; `field` watches any.
+`throughput`, `utilisation`, `rate` and `window` cover the usual ones; `field` watches any other.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ PLACES = ("port", "flow", "host")
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Named):
-    """A record's field, watched.
+    """A probe of one field of a record.
 
     Attributes
     ----------
     name : str
         Name in the result's `probes` frame.
     place : {"port", "flow", "host"}
-        What the record belongs to; a flow is a message, its queue pair included.
+        The kind of record; "flow" covers a message and its queue pair.
     at : pair of node names, int or node name
         The port (from, to), the message (row of the workload) or the host.
     field : str
@@ -37,9 +37,9 @@ class Probe(Named):
     every_ps : int or None
         Sampling period; None records each change.
     is_rate : bool
-        Report the field's increase in bytes per period as bit/s.
+        Report the field's increase (bytes) over each period as a rate in bit/s.
     is_share : bool
-        Report that rate as a share of the port's own.
+        Report that rate as a fraction of the port's rate.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Probe(Named):
         if not isinstance(self.field, str) or not self.field:
             raise ConfigError("Probe.field", self.field, "the name of a field, such as 'queue_bytes'")
         if self.is_share and (self.place != "port" or self.is_rate):
-            raise ConfigError("Probe.is_share", True, "given for a port, without is_rate")
+            raise ConfigError("Probe.is_share", True, "set only for a port, without is_rate")
         if self.every_ps is not None:
             every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
             if every_ps < 1:
@@ -77,7 +77,7 @@ def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Prob
     peer : hashable
         The node that it leads to.
     every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is kept.
+        Sampling period such as ``"1us"``; by default every change is recorded.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
 
 @typed
 def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
-    """Watch the utilisation of the link from `node` to `peer`: throughput of all packets over the rate, 0 to 1.
+    """Watch the utilisation of the link from `node` to `peer`: throughput of all packets over the link's rate, 0 to 1.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def rate(flow: int, every: Quantity | None = None) -> Probe:
     flow : int
         Row of the workload.
     every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is kept.
+        Sampling period such as ``"1us"``; by default every change is recorded.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def window(flow: int, every: Quantity | None = None) -> Probe:
     flow : int
         Row of the workload.
     every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is kept.
+        Sampling period such as ``"1us"``; by default every change is recorded.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -
     field : str
         Field to watch, as in `Probe`.
     every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is kept.
+        Sampling period such as ``"1us"``; by default every change is recorded.
 
     Returns
     -------

@@ -1,11 +1,11 @@
-"""Records: one declaration of a protocol's state, for both engines.
+"""Records: a protocol's state, declared once for both engines.
 
 A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats`, `Bits` and `Deadline`. The
-reference engine makes slotted Python objects of it, the compiled engine rows of a NumPy structured array with the same
-field names.
+reference engine turns it into slotted Python objects, and the compiled engine into rows of a NumPy structured array
+with the same field names.
 
 A `Deadline` is a time in picoseconds at which the engine calls a handler: the field `alpha_timer_ps` is served by
-the handler `on_alpha_timer`. A handler arms it by writing a time, cancels it by writing `NEVER`.
+the handler `on_alpha_timer`. A handler arms it by writing a time and cancels it by writing `NEVER`.
 
 >>> class Sender(Record):
 ...     rate_bps = Float(1e9)
@@ -33,15 +33,15 @@ __all__ = [
 ]  # fmt: skip
 
 NEVER = 2**62
-"""A time that does not come: later than any event (53 days of simulated time)."""
+"""A time later than any event (53 days of simulated time)."""
 
 _LONGEST = 2**16
-"""Entries of an array: each record of its kind, such as every queue pair's, has so many."""
+"""Most entries of an array; every record of its kind, such as each queue pair's, has that many."""
 
 BANNED_NAMES = frozenset(
     name for kind in (np.ndarray, np.void, np.record, np.generic) for name in dir(kind) if name[0] != "_"
 )
-"""Names that NumPy's records answer themselves: such a field reads differently interpreted and compiled."""
+"""Attributes of NumPy's arrays: a field of such a name would read differently interpreted and compiled."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,19 @@ class Field:
     code : str
         NumPy type code, such as "i8".
     default : int or float
-        Value that a new record has.
+        Value in a new record.
     doc : str
         What the field holds.
     is_deadline : bool
-        Whether the engine calls a handler at the time that it holds, in ps.
+        Whether the engine calls a handler at the time (in ps) that the field holds.
     is_bits : bool
-        Whether it is a set of the message's packets, one bit for each.
+        Whether the field is a set of the message's packets, one bit per packet.
     name : str
         The attribute's name in its record.
     length : int
         Number of entries of an array; 0 for a single number.
     is_feature : bool
-        Whether a kernel is also compiled for the case that it is 0 throughout a run.
+        Whether a second kernel is compiled for runs in which the field is always 0.
     """
 
     code: str
@@ -94,14 +94,14 @@ def Int(default: int = 0, doc: str = "") -> int:
     Parameters
     ----------
     default : int
-        Value that a new record has.
+        Value in a new record.
     doc : str
         What the field holds.
 
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
     """
     return Field("i8", default, doc)  # type: ignore[return-value]
 
@@ -112,14 +112,14 @@ def Int32(default: int = 0, doc: str = "") -> int:
     Parameters
     ----------
     default : int
-        Value that a new record has.
+        Value in a new record.
     doc : str
         What the field holds.
 
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
     """
     return Field("i4", default, doc)  # type: ignore[return-value]
 
@@ -130,14 +130,14 @@ def Byte(default: int = 0, doc: str = "") -> int:
     Parameters
     ----------
     default : int
-        Value that a new record has.
+        Value in a new record.
     doc : str
         What the field holds.
 
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
     """
     return Field("i1", default, doc)  # type: ignore[return-value]
 
@@ -148,14 +148,14 @@ def Float(default: float = 0.0, doc: str = "") -> float:
     Parameters
     ----------
     default : float
-        Value that a new record has.
+        Value in a new record.
     doc : str
         What the field holds.
 
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
     """
     return Field("f8", default, doc)  # type: ignore[return-value]
 
@@ -168,14 +168,14 @@ def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
     length : int
         Number of entries.
     default : int
-        Value that a new record has.
+        Value in a new record.
     doc : str
         What the field holds.
 
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
 
     Raises
     ------
@@ -199,14 +199,14 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
     length : int
         Number of entries.
     default : float
-        Value that a new record has.
+        Value in a new record.
     doc : str
         What the field holds.
 
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
 
 
 def Bits(doc: str = "") -> Any:
-    """Declare a set of packets of a message, in a `Transfer` record: one bit for each, read by `rdmacc.bits`.
+    """Declare a set of a message's packets, in a `Transfer` record: one bit per packet, accessed through `rdmacc.bits`.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def Bits(doc: str = "") -> Any:
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
     """
     return Field("i8", 0, doc, is_bits=True)
 
@@ -243,7 +243,7 @@ def Deadline(doc: str = "") -> int:
     Returns
     -------
     Field
-        Shown to type checkers as the value that a record has there.
+        Typed as the value that the record's attribute will have.
     """
     return Field("i8", NEVER, doc, is_deadline=True)  # type: ignore[return-value]
 
@@ -262,7 +262,7 @@ class _RecordMeta(type):
         own[:0] = [field for base in bases[1:] for field in base.fields]
         slots = [field.name for field in own] + [field.armed_name for field in own if field.is_deadline]
         namespace["__slots__"] = (*slots, *namespace.get("__slots__", ()))
-        cls = super().__new__(mcs, name, bases[:1], namespace)  # Python cannot join classes that have slots
+        cls = super().__new__(mcs, name, bases[:1], namespace)  # Python cannot combine several bases with slots
         cls.fields = inherited + tuple(own)
         cls.deadlines = tuple(field for field in cls.fields if field.is_deadline)
         cls.reset = _make_reset(cls.fields)  # type: ignore[attr-defined]
@@ -278,14 +278,14 @@ def _named(field: Field, name: str, owner: str) -> Field:
 
 
 def _default(field: Field, name: str) -> int | float:
-    """Return a field's default as a plain number, if its type can hold it."""
+    """Return a field's default as a plain number; raise a ConfigError if its type cannot hold it."""
     value: Any = field.default
     if field.code == "f8":
         if isinstance(value, numbers.Real):
             return float(value)
         raise ConfigError(name, value, "a number")
     most = int(np.iinfo(field.code).max)
-    least = -most - (field.code != "i8")  # handlers compute with integers that have a negative
+    least = -most - (field.code != "i8")  # the range is symmetric, so that handlers can negate every integer
     if isinstance(value, numbers.Integral) and least <= int(value) <= most:
         return int(value)
     raise ConfigError(name, value, f"a whole number from {least} to {most}")
@@ -306,7 +306,7 @@ def _make_reset(fields: tuple[Field, ...]) -> Any:
 
 
 class Record(metaclass=_RecordMeta):
-    """A named set of typed fields; subclass it and list the fields. Of several bases the fields are put together."""
+    """A named set of typed fields. Subclass it and list the fields; several bases combine their fields."""
 
     fields: ClassVar[tuple[Field, ...]]
     deadlines: ClassVar[tuple[Field, ...]]
@@ -325,12 +325,12 @@ class Record(metaclass=_RecordMeta):
 def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
     """Return the aligned structured dtype of the records' fields, one after another.
 
-    A deadline is followed by its `_armed` companion. Raises `ConfigError` if two records share a field name.
+    A deadline is followed by its `_armed` companion.
 
     Parameters
     ----------
     *records : type of Record
-        Record classes, in their order.
+        Record classes, in order.
 
     Raises
     ------
@@ -343,7 +343,7 @@ def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
         for field in record.fields:
             if field.name in owners:
                 place = f"field of {record.__qualname__.rpartition('<locals>.')[2]}"
-                raise ConfigError(place, field.name, f"another name: `{owners[field.name]}` has it")
+                raise ConfigError(place, field.name, f"another name: `{owners[field.name]}` already has this field")
             owners[field.name] = record.__qualname__
             columns.append((field.name, field.code, (field.length,)) if field.length else (field.name, field.code))
             if field.is_deadline:

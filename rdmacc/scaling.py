@@ -1,8 +1,8 @@
-"""Parameters that follow the network: a paper's constant, kept with the link that it was set for.
+"""Parameters that scale with the network: a paper's constant, together with the link that it was chosen for.
 
-`Scaled("10Mbps", rate="10Gbps")` is 10 Mb/s where hosts have links of 10 Gb/s, 100 Mb/s where they have 100. It may
-stand for the number of any parameter; `Scheme.at` puts the number of a network in its place, which every simulation
-does first. A plain number is never scaled.
+`Scaled("10Mbps", rate="10Gbps")` is 10 Mb/s where hosts have links of 10 Gb/s, 100 Mb/s where they have 100. Any
+numeric parameter may be `Scaled`. Every simulation first calls `Scheme.at`, which replaces it by the value for the
+network. A plain number is never scaled.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["Links", "Scaled"]
 
 
 class Links:
-    """What parameters follow: the rate of the hosts' links and the longest base round trip.
+    """The properties of a network that parameters scale with: the rate of the hosts' links and the longest base RTT.
 
     Parameters
     ----------
     rate : quantity of rate
-        Of the hosts' links; of the fastest, if they differ.
+        Rate of the hosts' links; the highest, if they differ.
     rtt : quantity of time or callable
-        Largest base RTT between two hosts, or what finds it out: on a large network that takes a while.
+        Largest base RTT between two hosts, or a function that computes it, which takes a while on a large network.
     """
 
     def __init__(self, rate: Quantity, rtt: Quantity | Callable[[], int]) -> None:
@@ -43,24 +43,25 @@ class Links:
 
 @dataclass(frozen=True, init=False)
 class Scaled:
-    """A number that holds on one network and follows another's: in proportion to rate and RTT, inversely to payload.
+    """A number that holds on one network and scales to others: in proportion to rate and RTT, inversely to payload.
 
-    What is left out has no influence. With all three it is a window in packets, as a multiple of the BDP.
+    An omitted property has no influence. A number that scales with all three is a window in packets, a multiple of the
+    BDP.
 
     Attributes
     ----------
     value : number
-        There, in the parameter's base unit.
+        Value on that network, in the parameter's base unit.
     rate_bps : float
-        Rate of the hosts' links there; 0: of no influence.
+        Rate of the hosts' links on that network; 0: no influence.
     rtt_ps : int
-        Largest base RTT there; 0: of no influence.
+        Largest base RTT on that network; 0: no influence.
     payload_bytes : int
-        Payload of a packet there; 0: of no influence.
+        Payload of a packet on that network; 0: no influence.
     least : number
-        The result is at least this.
+        Lower bound of the scaled value.
     is_time : bool
-        It is the shorter the faster the links are, as the time of a packet is.
+        The value is a time that shrinks as links get faster, like the transmission time of a packet.
 
     Parameters
     ----------
@@ -97,14 +98,14 @@ class Scaled:
             object.__setattr__(self, name, one)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the constructor takes."""
+        """Return the constructor's arguments."""
         return {
             "value": self.value, "rate": self.rate_bps or None, "rtt": self.rtt_ps or None,
             "payload": self.payload_bytes or None, "least": self.least, "is_time": self.is_time,
         }  # fmt: skip
 
     def with_value(self, value: Any, least: Any) -> Scaled:
-        """Return the same with another value and least value.
+        """Return a copy with another value and lower bound.
 
         Parameters
         ----------
@@ -114,7 +115,7 @@ class Scaled:
         return Scaled(**{**self.to_dict(), "value": value, "least": least})
 
     def on(self, links: Links, payload_bytes: int) -> int | float:
-        """Return the number on a network, whole if the value is.
+        """Return the value for a network, as a whole number if `value` is one.
 
         Parameters
         ----------
@@ -135,7 +136,7 @@ class Scaled:
         return round(found) if isinstance(self.value, int) else found
 
     def where(self) -> str:
-        """Return the network that the value belongs to, as a text."""
+        """Return the network that the value belongs to, as a string."""
         parts = (
             format_rate(self.rate_bps) if self.rate_bps else "",
             f"an RTT of {format_time(self.rtt_ps)}" if self.rtt_ps else "",
@@ -144,7 +145,7 @@ class Scaled:
         return ", ".join(filter(None, parts))
 
     def rule(self) -> str:
-        """Return how the number follows the network, as a text."""
+        """Return how the number scales with the network, as a string."""
         parts = (
             ("" if not self.rate_bps else "inversely to the rate" if self.is_time else "in proportion to the rate"),
             "in proportion to the RTT" if self.rtt_ps else "",
@@ -156,7 +157,7 @@ class Scaled:
         return self.text("")
 
     def text(self, unit: str) -> str:
-        """Return what a table shows: the value and where it holds.
+        """Return the text for a table: the value and the network where it holds.
 
         Parameters
         ----------
@@ -167,7 +168,7 @@ class Scaled:
 
 
 def quantity_text(value: int | float, unit: str) -> str:
-    """Return a number with its unit as a person reads it, to four digits.
+    """Return a number with its unit in readable form, to four digits.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""A scenario as one object: what `rdmacc.simulate` takes, ready to run, cheap to make and to pickle.
+"""Scenarios: the arguments of `rdmacc.simulate` as one object, ready to run, cheap to create and to pickle.
 
-It goes into a TOML file and comes back. Networks and messages are written out there, a row each, so that the file needs
-no code but rdmacc and the classes of the scheme's components.
+A scenario can be written to a TOML file and read back. The file lists the network and the messages row by row, so it
+needs no code except rdmacc and the classes of the scheme's components.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _FORMAT = 1
 _PARTS = ("recovery", "control", "switch", "buffer", "queueing")
 _FAULTS = {kind.__name__: kind for kind in get_args(Fault)}
 _GRAPH = ("name", "sides")
-"""What of a graph's own attributes means something to rdmacc."""
+"""Graph attributes that rdmacc uses."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scenario(Named):
-    """What `rdmacc.simulate` takes, as one object.
+    """The arguments of `rdmacc.simulate`, as one object.
 
     Attributes
     ----------
     topology : networkx.Graph or callable
-        The network, or a call that builds it, such as ``functools.partial(rdmacc.star, 3)``: quick to send to
-        another process.
+        The network, or a callable that builds it, such as ``functools.partial(rdmacc.star, 3)``, which is quick to send
+        to another process.
     workload : DataFrame or callable
-        The messages, or a call that makes them.
+        The messages, or a callable that generates them.
     scheme, engine, seed, until, probes, faults, trace, check
         As in `rdmacc.simulate`.
     """
@@ -90,7 +90,7 @@ class Scenario(Named):
 
     @typed
     def to_toml(self, path: str | Path) -> Path:
-        """Write the scenario to a TOML file, the network and the messages included.
+        """Write the scenario to a TOML file, including the network and the messages.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Scenario(Named):
         Raises
         ------
         ConfigError
-            If the network, the workload or another part is not valid, or a node's name is neither text nor a whole
+            If the network, the workload or another part is not valid, or a node's name is neither a string nor a whole
             number.
         """
         network = completed(self.network())
@@ -133,7 +133,7 @@ class Scenario(Named):
         return target
 
     def _check(self) -> None:
-        """Raise a ConfigError for what a file could not hold, or what would be no scenario when it is read."""
+        """Raise a ConfigError if a file could not hold the scenario, or could not be read back."""
         for field, kinds in (("probes", (Probe,)), ("faults", tuple(_FAULTS.values()))):
             given = getattr(self, field)
             if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
@@ -146,7 +146,7 @@ class Scenario(Named):
 
     @staticmethod
     def from_toml(path: str | Path) -> Scenario:
-        """Return the scenario in a TOML file that `to_toml` wrote.
+        """Read the scenario from a TOML file that `to_toml` wrote.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Scenario(Named):
         Raises
         ------
         ConfigError
-            If it is no such file, or names a component that is not imported.
+            If this is not such a file, or it names a component that is not imported.
         """
         try:
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -206,7 +206,7 @@ def _part_out(part: Parameters) -> dict[str, Any]:
 
 
 def _plain(part: Parameters) -> dict[str, Any]:
-    """Return the parameters that are not their defaults; a scaled one as a table."""
+    """Return the parameters that differ from their defaults; a `Scaled` one becomes a table."""
     changed = part.changed()
     return {
         name: {key: each for key, each in one.to_dict().items() if each is not None} if isinstance(one, Scaled) else one
@@ -220,7 +220,7 @@ def _scheme_in(content: Mapping[str, Any]) -> Scheme:
     def part(one: Mapping[str, Any]) -> Parameters:
         kind = known.get(one["type"])
         if kind is None:
-            raise unknown("component", one["type"], known, "a component that is imported: import its module first")
+            raise unknown("component", one["type"], known, "an imported component: import its module first")
         return kind(**_scaled({name: value for name, value in one.items() if name != "type"}))
 
     parts = {
@@ -245,7 +245,7 @@ def _full_name(kind: type[Any]) -> str:
 
 
 def _fields_out(one: Any) -> dict[str, Any]:
-    """Return the fields of a probe or a fault; TOML has no None, and no tuples."""
+    """Return the fields of a probe or a fault, without None and tuples, which TOML lacks."""
     fields = {each.name: getattr(one, each.name) for each in dataclasses.fields(one)}
     return {name: _listed(value) for name, value in fields.items() if value is not None}
 
@@ -267,7 +267,7 @@ def _tupled(value: Any) -> Any:
 
 def _node(name: Any) -> str | int:
     if isinstance(name, bool) or not isinstance(name, str | int):
-        raise ConfigError("node", name, "named by text or a whole number, to be written as TOML")
+        raise ConfigError("node", name, "a string or a whole number: a TOML file holds no other node names")
     return name
 
 

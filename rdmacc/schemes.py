@@ -1,4 +1,4 @@
-"""Schemes: a composition of loss recovery, congestion control, switch features and a buffer policy."""
+"""Schemes: compositions of loss recovery, congestion control, switch features and a buffer policy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BaseRtt = Literal["pair", "network", "largest"]
 if TYPE_CHECKING:
 
     class Components:
-        """Components: given as one or as a list, read as a tuple."""
+        """Components: given singly or as a list, read as a tuple."""
 
         def __get__(self, owner: object, kind: Any = None, /) -> tuple[Component, ...]: ...
         def __set__(self, owner: object, value: Component | Iterable[Component], /) -> None: ...
@@ -43,7 +43,7 @@ _NO_COMPONENTS: Any = ()
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme(Parameters):
-    """What runs on hosts and switches.
+    """A scheme: the protocols that run on hosts and switches.
 
     Attributes
     ----------
@@ -52,15 +52,15 @@ class Scheme(Parameters):
     recovery : Component
         Loss recovery.
     control : tuple of Component
-        Congestion control; handlers run in this order, and the lowest rate and window win.
+        Congestion control. Handlers run in this order; the lowest rate and the lowest window apply.
     switch : tuple of Component
-        What ports do to packets: marking, stamping, trimming.
+        Port features such as marking, stamping and trimming.
     buffer : Pfc or DropTail
         How switches share their buffers, lossless or lossy.
     queueing : Queueing
         How ports choose among classes.
     preset : str
-        Name of the preset that it is from, if any: for `Result.cite`.
+        Name of the preset that it comes from, if any; `Result.cite` uses it.
     """
 
     name: str = "custom"
@@ -73,20 +73,20 @@ class Scheme(Parameters):
     routing: Routing = param("ecmp", f"{', '.join(ROUTINGS[:-1])} or {ROUTINGS[-1]}", choices=ROUTINGS)
     flowlet_gap_ps: Time = param(
         "0s",
-        "with routing adaptive: packets of a message closer than this take the way of those before; 0: none does",
+        "adaptive routing: a packet within this time of its message's previous one takes the same path; 0: never",
         unit="ps",
         low=0,
     )
     nic_order: NicOrder = param(
-        "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=get_args(NicOrder)
+        "round-robin", "which ready queue pair a NIC serves: round-robin or srpt", choices=get_args(NicOrder)
     )
     start_delay_ps: Time = param(
         "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
     )
     tick_ps: OptionalTime = param(
         None,
-        "times of transmission and pacing are cut to whole multiples of it, a whole fraction of a second; "
-        "0: to the nearest ps",
+        "transmission and pacing times are truncated to multiples of it, a whole fraction of a second; "
+        "0: rounded to the nearest ps",
         unit="ps",
     )
     payload_bytes: Size = param(
@@ -99,20 +99,20 @@ class Scheme(Parameters):
         "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
     )
     least_wire_bytes: OptionalSize = param(
-        None, "shorter data packets are padded to it; 0: none is", unit="bytes", low=0, high=2**20
+        None, "shorter data packets are padded to this size; 0: no padding", unit="bytes", low=0, high=2**20
     )
     cnp_bytes: Size = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
     nic_ack_priority: int = param(
         -1,
-        "class of such replies in the NIC that sends them, before the first link; -1: `ack_priority`",
+        "class of replies in the sending NIC, before the first link; -1: `ack_priority`",
         low=-1,
         high=NUM_CLASSES - 1,
     )
     connection: Connection = param(
         "auto",
-        "message: a queue pair for each message; pair: one for all from a host to another, whose rates and windows "
+        "message: one queue pair per message; pair: one per pair of hosts, whose rates and windows "
         "outlive a message; auto: pair if a component needs it",
         choices=get_args(Connection),
     )
@@ -134,7 +134,7 @@ class Scheme(Parameters):
                 raise ConfigError(name, value, "a component, or a list of components") from None
             object.__setattr__(self, name, parts)
         if not isinstance(self.name, str) or not (self.name and self.name.isprintable()):
-            raise ConfigError("name", self.name, "a non-empty text in one line")
+            raise ConfigError("name", self.name, "a non-empty string in one line")
         super().__post_init__()
         for component in self.components:
             if not isinstance(component, Component):
@@ -154,7 +154,7 @@ class Scheme(Parameters):
         check_handlers(self.components)
 
     def __repr__(self) -> str:
-        """Return name and composition, with the parameters that are not their defaults."""
+        """Return name and composition, with the parameters that differ from their defaults."""
         parts = ", ".join(map(repr, (*self.components, self.buffer, self.queueing)))
         own = "".join(f", {name}={value!r}" for name, value in self.changed().items())
         return f"<Scheme {self.name}: {parts}{own}>"
@@ -169,13 +169,13 @@ class Scheme(Parameters):
         return html_table(["parameter", "value", "source"], rows, repr(self))
 
     def changed(self) -> dict[str, Any]:
-        """Return the scheme's own parameters that are not their defaults, by name."""
+        """Return the scheme's own parameters that differ from their defaults, by name."""
         known = {one.name for one in dataclasses.fields(self) if "doc" in one.metadata}
         return {name: value for name, value in super().changed().items() if name in known}
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The parts in the order in which their handlers run."""
+        """The components, in the order in which their handlers run."""
         return (self.recovery, *self.control, *self.switch)
 
     @property
@@ -184,6 +184,11 @@ class Scheme(Parameters):
         if self.connection == "auto":
             return any(part.pairwise for part in self.components)
         return self.connection == "pair"
+
+    @property
+    def spans_ports(self) -> bool:
+        """True if a queue pair leaves its host by all links that lead to the receiver, not by one of them."""
+        return any(part.spans_ports for part in self.components)
 
     @property
     def marks_at_nic(self) -> bool:
@@ -198,14 +203,14 @@ class Scheme(Parameters):
     def replace(self, **changes: Any) -> Scheme:
         """Return a copy with some parameters changed: the scheme's own, or a component's.
 
-        A name that only the scheme or one of its `components` has may stand alone: ``kmin_bytes``. A parameter that
-        several have, or one of the buffer or the queueing, is named with its component: ``"Red.reference_bps"``,
-        ``"Pfc.alpha"``.
+        If only the scheme or one of its `components` has a parameter of that name, the name alone is enough:
+        ``kmin_bytes``. Otherwise, and for parameters of the buffer and the queueing, put the component first:
+        ``"Red.reference_bps"``, ``"Pfc.alpha"``.
 
         Parameters
         ----------
         **changes
-            Values by parameter, quantities with units allowed. Names with a dot are passed as
+            New values by parameter; quantities may have units. Pass names with a dot as
             ``replace(**{"Pfc.alpha": 0.5})``.
 
         Returns
@@ -222,30 +227,33 @@ class Scheme(Parameters):
         for name, value in changes.items():
             if name.removeprefix("Scheme.") in _OWN:
                 own[self.owner(name)[1]] = value
-        result = dataclasses.replace(self, **own) if own else self  # at once: one component may need another's header
+        result = dataclasses.replace(self, **own) if own else self  # together: one component may need another's header
         parts: dict[int, tuple[Any, dict[str, Any]]] = {}
         for name, value in changes.items():
             if name.removeprefix("Scheme.") not in _OWN:
                 owner, own_name = result.owner(name)
                 parts.setdefault(id(owner), (owner, {}))[1][own_name] = value
-        for owner, values in parts.values():  # all of one at once: K_min and K_max are checked together
+        for (
+            owner,
+            values,
+        ) in parts.values():  # all changes to a component together: K_min and K_max are validated together
             result = result._swap(owner, dataclasses.replace(owner, **values))
         return result
 
     def at(self, network: Any) -> Scheme:
-        """Return the scheme for a network: what is `Scaled` becomes a number.
+        """Return the scheme for a network, with every `Scaled` parameter replaced by a number.
 
-        A simulation does this first, so handlers see numbers only.
+        A simulation does this first, so handlers only see numbers.
 
         Parameters
         ----------
         network : networkx.Graph or Links
-            The network, or the rate and the RTT of one.
+            The network, or its rate and RTT.
 
         Returns
         -------
         Scheme
-            The same scheme if nothing in it is scaled.
+            The same object if no parameter is scaled.
         """
         links: Links | None = None
         changes: dict[str, Any] = {}
@@ -257,7 +265,7 @@ class Scheme(Parameters):
         return self.replace(**changes)
 
     def owner(self, name: str) -> tuple[Parameters, str]:
-        """Return what has a parameter, and the parameter's name there.
+        """Return the owner of a parameter, and the parameter's name there.
 
         Parameters
         ----------
@@ -267,7 +275,8 @@ class Scheme(Parameters):
         Returns
         -------
         tuple of Parameters and str
-            The scheme, one of its components, its buffer or its queueing; the name without the component.
+            The owner (the scheme, one of its components, its buffer or its queueing) and the name without the
+            component.
 
         Raises
         ------
@@ -286,17 +295,17 @@ class Scheme(Parameters):
         if owners:
             raise ConfigError(field, name, f"must be the name of one component: {len(owners)} are {component}s")
         known = sorted(set().union(*map(_parameters, parts)))
-        close = [one for one in known if one.rpartition("_")[0] == own_name]  # its unit is left out
+        close = [one for one in known if one.rpartition("_")[0] == own_name]  # given without its unit suffix
         close = (
             close if own_name not in known and close else get_close_matches(own_name, known, n=2)
-        )  # the component may be the wrong part of the name
+        )  # the component in the name may be wrong
         names = [one for own_name in close or known for one in self._names_of(own_name)]
         if close:
             raise ConfigError(field, name, f"must be a parameter's name; did you mean {_alternatives(names)}?")
         raise unknown(field, name, names)
 
     def _names_of(self, own_name: str) -> list[str]:
-        """Return the names by which `owner` knows what has a parameter of that name."""
+        """Return the qualified names under which `owner` has a parameter of that name."""
         owners = [part for part in (self, *self.components) if own_name in _parameters(part)]
         hidden = [part for part in (self.buffer, self.queueing) if own_name in _parameters(part)]
         if len(owners) == 1 and not hidden:
@@ -316,7 +325,7 @@ class Scheme(Parameters):
 
 
 def _within(part: Any, name: str, number: float) -> float:
-    """Return a number, or the end of what the parameter may be."""
+    """Return a number, or the bound that it exceeds."""
     allowed = next(one.metadata for one in dataclasses.fields(part) if one.name == name)
     low, high = allowed["low"], allowed["high"]
     number = number if low is None else max(number, low)
@@ -324,7 +333,7 @@ def _within(part: Any, name: str, number: float) -> float:
 
 
 def _links(network: Any, scheme: Scheme) -> Links:
-    """Return what parameters follow of a network."""
+    """Return the properties of a network that parameters scale with."""
     if isinstance(network, Links):
         return network
     from rdmacc.topology.base_times import largest_rtt_ps  # these import networkx
@@ -339,7 +348,7 @@ _OWN = frozenset(field.name for field in dataclasses.fields(Scheme))
 
 
 def _rule(part: Parameters, name: str) -> Scaled | None:
-    """Return how a parameter follows the network: by a rule of its own, by its component's `reference_bps`, or both."""
+    """Return how a parameter scales with the network: by its own rule, by its component's `reference_bps`, or both."""
     value = getattr(part, name)
     rule = value if isinstance(value, Scaled) else None
     reference = getattr(part, "reference_bps", 0.0) if name in getattr(part, "at_reference", ()) else 0.0
@@ -362,7 +371,7 @@ def _parameters(component: Parameters) -> set[str]:
 
 
 SCHEMES: dict[str, Callable[[], Scheme]] = {}
-"""The schemes by name: each a function that makes it with its default parameters."""
+"""Functions by scheme name; each creates the scheme with its default parameters."""
 
 _ABOUT: dict[str, str] = {}
 
@@ -375,32 +384,32 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
     name : str
         The name.
     make : callable
-        Makes the scheme with its default parameters.
+        Creates the scheme with its default parameters.
     about : str
-        What it does, in a line, for lists of schemes. Default: the first line of `make`'s docstring.
+        One-line description for lists of schemes. Default: the first line of `make`'s docstring.
     replace : bool
-        Take the place of a scheme of that name.
+        Replace an existing scheme of that name.
 
     Raises
     ------
     ConfigError
-        If the name or `about` is not a text, or the name is taken.
+        If the name or `about` is not a string, or the name is taken.
     """
     if not isinstance(name, str) or not (name and name.isprintable()):
-        raise ConfigError("scheme name", name, "a non-empty text in one line")
+        raise ConfigError("scheme name", name, "a non-empty string in one line")
     if not callable(make):
         raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
     if name in SCHEMES and not replace:
         raise ConfigError("scheme name", name, "must not be registered yet, unless replace=True")
     if not isinstance(about, str):
-        raise ConfigError(f"about, of scheme {name!r}", about, "a text")
+        raise ConfigError(f"about, of scheme {name!r}", about, "a string")
     SCHEMES[name] = make
     _ABOUT[name] = about
 
 
 @typed
 def about(name: str) -> str:
-    """Return what a scheme does, in a line.
+    """Return a one-line description of a scheme.
 
     Parameters
     ----------
@@ -410,7 +419,7 @@ def about(name: str) -> str:
     Returns
     -------
     str
-        As `register_scheme` was told; otherwise the first line of the function's docstring, or its components.
+        The text given to `register_scheme`; otherwise the first line of the function's docstring, or the components.
 
     Raises
     ------
@@ -449,7 +458,7 @@ def scheme(name: str, /, **changes: Any) -> Scheme:
         raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
     made = SCHEMES[name]()
     if not isinstance(made, Scheme):
-        raise ConfigError(f"scheme {name!r}", made, "a Scheme, made by the function that is registered")
+        raise ConfigError(f"scheme {name!r}", made, "a Scheme, which the registered function must return")
     return made.replace(**changes)
 
 
@@ -484,14 +493,14 @@ def scheme_table(
     value : str or Scheme
         The scheme.
     sources : mapping
-        Where values come from, by "Component.parameter"; the others have their default's source.
+        Sources of values, by "Component.parameter"; other values have the source of their default.
     network : networkx.Graph or Links, optional
-        Of which values are to be: of a host's link there. Default: as they are stored.
+        Return values for this network, at a host's link. Default: values as stored.
 
     Returns
     -------
     list of dict
-        `scaled` is how the value follows the network, or None.
+        `scaled` says how the value scales with the network, or is None.
     """
     rows = []
     chosen = as_scheme(value)

@@ -1,4 +1,4 @@
-"""The entry point: `simulate` runs a scenario, `Simulation` runs it piece by piece."""
+"""The entry points: `simulate` runs a scenario to its end, `Simulation` runs it step by step."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from rdmacc.units import Quantity, time_ps
 __all__ = ["Simulation", "is_checked", "simulate"]
 
 _SLICE_PS = time_ps("1ms")
-"""Between two looks for a deadlock the engine runs so much simulated time."""
+"""Simulated time between two checks for a deadlock."""
 
 _FIRST_STEP_PS = time_ps("20us")
 _STEP_S = 0.1, 0.5
-"""Within a slice the engine runs in steps that take so many seconds, so that progress shows and Ctrl-C is heard."""
+"""Wall time of a step within a slice, in seconds; after each step, progress is shown and Ctrl-C takes effect."""
 
 
 def is_checked(scheme: Scheme, check: bool | None) -> bool:
-    """Tell whether the mistakes of a scheme's handlers are caught: by default only of those from outside the package.
+    """Tell whether to check a scheme's handlers at run time: by default, only those from outside the package.
 
-    One clean run says nothing of the next, in which an index may be out of range, so they stay checked.
+    They stay checked after a clean run, because in the next run an index may be out of range.
 
     Parameters
     ----------
     scheme : Scheme
         The scheme.
     check : bool, optional
-        What was asked for; None for the default.
+        The user's choice; None for the default.
     """
     if check is not None:
         return check
@@ -54,36 +54,39 @@ def is_checked(scheme: Scheme, check: bool | None) -> bool:
 
 
 class Simulation:
-    """A scenario that can be run to a time, looked at, and run on.
+    """A scenario that can be run up to a time, inspected, and continued.
 
     Parameters
     ----------
     topology : networkx.Graph
-        Network, from a builder of `rdmacc.topology` or a graph of your own (see `rdmacc.topology.validate`).
+        Network, from a builder in `rdmacc.topology` or your own graph (see `rdmacc.topology.validate`).
     workload : pandas.DataFrame
         Messages, one row each (see `rdmacc.workload`).
     scheme : str or Scheme
         What runs on hosts and switches.
     engine : {"auto", "compiled", "simpy"}
-        "auto" takes the compiled engine, and SimPy where it is not available.
+        "auto" is the compiled engine, or SimPy if the compiled engine is not available.
     seed : int
         Seed of all randomness.
     probes : sequence of Probe
         What to record while running.
     faults : sequence of Fault
-        What goes wrong on links, in NICs and with hosts' clocks; see `rdmacc.faults`.
+        Faults of links, NICs and host clocks; see `rdmacc.faults`.
     trace : bool
-        Keep what happens to every packet, for `result.packet_trace`.
+        Record every packet's events, for `result.packet_trace`.
     check : bool, optional
-        Catch the mistakes of handlers: what they raise, a division by zero, an index or a packet number out of range,
-        a number that a field cannot hold, a loop that does not end; and what an engine cannot use, such as a rate that
-        is no number. Results are the same; a run takes up to a sixth longer. Default: only for a scheme with a
-        component from outside the package, as one typed in a notebook.
+        Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
+        field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
+        Results are the same; a run takes up to a sixth longer. Default: only for a scheme with a component from outside
+        the package, such as one defined in a notebook.
+    order : {"time", "windows"}
+        In which order the compiled engine takes events: all by their time, or where that gives the same, one node's
+        for as long as the shortest link's delay, then the next one's. Large networks run faster in windows.
 
     Raises
     ------
     ConfigError
-        If any of these is not valid; nothing has run then.
+        If any argument is invalid, before anything runs.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Simulation:
         faults: Sequence[Fault] = (),
         trace: bool = False,
         check: bool | None = None,
+        order: str = "time",
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
@@ -114,7 +118,7 @@ class Simulation:
             is_checked=is_checked(chosen, check),
         )  # fmt: skip
         self._upsets = Upsets(self.plan.upsets, self.plan.fabric)
-        self.engine: Engine = make_engine(engine, self.plan)
+        self.engine: Engine = make_engine(engine, self.plan, order)
         self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS
         self._wall_s = 0.0
@@ -122,7 +126,7 @@ class Simulation:
 
     @property
     def now_ps(self) -> int:
-        """Simulated time."""
+        """Current simulated time."""
         return self.engine.now
 
     @property
@@ -131,7 +135,7 @@ class Simulation:
         return self.engine.unfinished == 0
 
     def run(self, until: Quantity | None = None, *, progress: bool | None = None) -> Result:
-        """Run on, and return the result so far.
+        """Continue the run, and return the result so far.
 
         Parameters
         ----------
@@ -139,7 +143,7 @@ class Simulation:
             Stop before the events of this time. Default: run until every message is finished.
         progress : bool, optional
             Show a progress bar with the time left: simulated time if `until` is given, else delivered bytes.
-            Default: only when it takes more than a second.
+            Default: only if the run takes more than a second.
 
         Returns
         -------
@@ -151,16 +155,17 @@ class Simulation:
         DeadlockError
             If ports wait on each other in a cycle that nothing will resolve.
         StalledError
-            If messages are unfinished, and nothing is left that could finish them or only retries that lead nowhere
+            If messages are unfinished and nothing, or only futile retries, is left to happen
             (`rdmacc.engine.progress`).
         ConfigError
             If `until` is not a time, or is past.
         HandlerError
-            If a handler raises an exception, or writes what an engine cannot use.
+            If a handler raises an exception or writes a value that an engine cannot use.
         LivelockError
-            If time stands still, as with a timer that is set to now again and again.
+            If time does not advance, for example because a handler keeps setting a timer to now.
         KeyboardInterrupt
-            On Ctrl-C. Like the errors above it has the result so far as `result`; `run` continues from there.
+            On Ctrl-C. Like the errors above, it holds the result so far as `result`; calling `run` continues from
+            there.
         """
         until_ps = NEVER if until is None else time_ps(until, field="until")
         if until is not None and not self.now_ps <= until_ps < NEVER:
@@ -171,7 +176,9 @@ class Simulation:
         try:
             while not self.is_finished and self.now_ps < until_ps:
                 upcoming_ps = self.engine.next_event_ps()
-                if upcoming_ps - self.now_ps >= _SLICE_PS:  # all is quiet: look before retransmission timers blur it
+                if (
+                    upcoming_ps - self.now_ps >= _SLICE_PS
+                ):  # nothing is in flight: check before retransmission timers obscure the deadlock
                     self._raise_if_deadlocked()
                 if upcoming_ps == NEVER and until is None and self._upsets.next_ps == NEVER:
                     raise self._stalled()
@@ -197,11 +204,12 @@ class Simulation:
         return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
 
     def _run_to(self, stop_ps: int, bar: tqdm[Any], until_ps: int) -> None:
-        """Run to the end of a slice, in steps whose length only decides when progress shows."""
+        """Run to the end of a slice, in steps whose length only affects how often progress is shown."""
         short_s, long_s = _STEP_S
         while self.now_ps < stop_ps and not self.is_finished:
             begin = time.perf_counter()
-            self.engine.run(min(max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps, stop_ps))
+            target_ps = max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps
+            self.engine.run(min(self.engine.round_up(target_ps), stop_ps))
             self._advance(bar, until_ps)
             took_s = time.perf_counter() - begin
             if took_s < short_s:
@@ -223,7 +231,7 @@ class Simulation:
         return self._with_result(StalledError(self.plan.workload.index[numbers].tolist(), self.now_ps, reason))
 
     def _with_result(self, error: Any) -> Any:
-        """Attach what has been computed, so that it is not lost with the exception."""
+        """Attach the result so far, so that the exception does not lose it."""
         error.result = self.result()
         return error
 
@@ -242,7 +250,7 @@ class Simulation:
     def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
         most = bar.total or 0
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
-        if until_ps == NEVER:  # filled by bytes, since one long message may take most of the time
+        if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
             messages = len(self.plan.waits_for)
             finished = messages - self.engine.unfinished
             bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
@@ -261,6 +269,7 @@ def simulate(
     faults: Sequence[Fault] = (),
     trace: bool = False,
     check: bool | None = None,
+    order: str = "time",
     progress: bool | None = None,
 ) -> Result:
     """Simulate a workload on a network under a scheme.
@@ -278,24 +287,26 @@ def simulate(
     engine : str
         "auto", "simpy" or "compiled".
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     until : number or str, optional
         Stop before the events of this time, such as ``"5ms"``. Default: when every message is finished.
     probes : sequence of Probe
-        What to sample; see `rdmacc.probes`.
+        What to record; see `rdmacc.probes`.
     faults : sequence of Fault
-        What goes wrong; see `rdmacc.faults`.
+        Faults to inject; see `rdmacc.faults`.
     trace : bool
-        Keep every packet's way, as `Result.packet_trace`.
+        Record every packet's events, for `Result.packet_trace`.
     check : bool, optional
-        Catch the mistakes of handlers; see `Simulation`. Default: only those of handlers from outside the package.
+        Catch errors in handlers; see `Simulation`. Default: only for handlers from outside the package.
+    order : str
+        "time" or "windows"; see `Simulation`.
     progress : bool, optional
-        Show a progress bar; by default only when the run takes more than a second.
+        Show a progress bar; by default only if the run takes more than a second.
 
     Returns
     -------
     Result
-        Flows, probes and counters as data frames, and plots of them.
+        Flows, probes and counters as data frames, with plots.
 
     Examples
     --------
@@ -305,6 +316,7 @@ def simulate(
     [1.97, 1.98]
     """
     simulation = Simulation(
-        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check
-    )
+        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check,
+        order=order,
+    )  # fmt: skip
     return simulation.run(until, progress=progress)

@@ -76,7 +76,9 @@ def syntax_tree(module: str) -> ast.Module:
     """
     file = source_file(module)
     if file is None:
-        raise ConfigError("module", module, "must be a module with a source file, so that its code can be known")
+        raise ConfigError(
+            "module", module, "must be a module with a source file, because results are keyed by its code"
+        )
     tree = ast.parse(file.read_bytes())
     for node in [tree, *statements_of(tree)]:
         body = getattr(node, "body", None)

@@ -1,7 +1,7 @@
-"""Types of arguments, checked when a public function is called: a wrong one is refused at the call, by name.
+"""Type checks of arguments: a public function called with a wrong type raises a ConfigError that names the argument.
 
-The annotations say what is allowed; `typed` reads them once, at the first call. Ranges of numbers and the names of
-things are the functions' own business.
+The annotations define what is allowed; `typed` reads them once, at the first call. Functions check ranges and names
+themselves.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _LATE = {
     "Result": "rdmacc.results.result:Result",
     "Probe": "rdmacc.probes:Probe",
 }
-"""Where names are from that modules import for types alone, as "module:name"."""
+"""Origin, as "module:name", of names that modules import only for type checking."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What an annotation allows, as a test and in words that follow "must be"."""
+    """The values that an annotation allows: a test, and words that follow "must be"."""
 
     accepts: Callable[[Any], bool]
     words: str
@@ -59,7 +59,7 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
     Parameters
     ----------
     function : callable
-        A function or a method; an argument without an annotation, as `self`, may be anything.
+        A function or a method; an argument without an annotation, such as `self`, is not checked.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def check_types(owner: Any) -> None:
     Raises
     ------
     ConfigError
-        If a field holds something of another type.
+        If a field holds a value of another type.
     """
     kind: Any = type(owner)
     for name, allowed in _fields(kind):
@@ -116,7 +116,7 @@ def _check(name: str, allowed: _Kind, value: object) -> None:
 
 @lru_cache(None)
 def _arguments(function: Any) -> tuple[list[tuple[str, _Kind]], tuple[str, _Kind], dict[str, _Kind]]:
-    """Return what is allowed by position, for further positions, and by name."""
+    """Return the allowed types by position, for further positions, and by name."""
     places, others, by_name = [], ("", _ANYTHING), {}
     for one in inspect.signature(function).parameters.values():
         allowed = _annotated(one.annotation, vars(sys.modules[function.__module__]))
@@ -142,7 +142,7 @@ def _annotated(annotation: Any, names: Mapping[str, Any]) -> _Kind:
 
 
 def _read(node: ast.expr, names: Mapping[str, Any]) -> _Kind:
-    """Return what an annotation allows. Only names are evaluated: few classes of pandas and networkx take brackets."""
+    """Return what an annotation allows. Only names are evaluated: few classes of pandas take brackets."""
     if isinstance(node, ast.BinOp):
         return _either([_read(node.left, names), _read(node.right, names)])
     if isinstance(node, ast.Subscript):
@@ -154,7 +154,7 @@ def _read(node: ast.expr, names: Mapping[str, Any]) -> _Kind:
 
 
 def _parts(node: ast.expr, names: Mapping[str, Any]) -> _Kind | None:
-    """Return what stands in brackets, None for dots and for lists of arguments."""
+    """Return the contents of the brackets, with None for an ellipsis and for lists of arguments."""
     is_kind = not isinstance(node, ast.List) and not (isinstance(node, ast.Constant) and node.value is ...)
     return _read(node, names) if is_kind else None
 
@@ -174,8 +174,8 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
-    """Return what a type allows that is there as an object."""
-    if isinstance(value, str):  # an alias that is written as a text
+    """Return what a type object allows."""
+    if isinstance(value, str):  # an alias written as a string
         return _annotated(value, names)
     if value is None or value is NoneType:
         return _Kind(lambda one: one is None, "None")
@@ -192,7 +192,7 @@ def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
 
 
 def _container(kind: Any, inner: Sequence[_Kind | None]) -> _Kind:
-    """Return what a class allows, with what it holds; `inner` has None for dots."""
+    """Return what a class with type arguments allows; `inner` has None for an ellipsis."""
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if not isinstance(kind, type):
@@ -216,7 +216,7 @@ def _container(kind: Any, inner: Sequence[_Kind | None]) -> _Kind:
 
 def _either(kinds: Sequence[_Kind]) -> _Kind:
     by_words = {one.words: one for one in kinds}
-    for wide, narrow in (("a path", "a text"), ("a number", "a whole number")):
+    for wide, narrow in (("a path", "a string"), ("a number", "a whole number")):
         if wide in by_words:
             by_words.pop(narrow, None)
     accepts = [one.accepts for one in by_words.values()]
@@ -224,7 +224,7 @@ def _either(kinds: Sequence[_Kind]) -> _Kind:
 
 
 def _is_list(given: Any) -> bool:
-    """Tell whether something is one thing after the other: arrays and columns of frames count."""
+    """Tell whether a value is a sequence; arrays and columns of frames count."""
     return (isinstance(given, Sequence | range) and not isinstance(given, str | bytes | memoryview)) or (
         hasattr(given, "__array__") and getattr(given, "ndim", 0) == 1
     )  # fmt: skip
@@ -270,7 +270,7 @@ def _are_numbers(given: Any) -> bool:
 
 
 _PLAIN = (str, int, float, complex, bytes, list, tuple, dict, set, NoneType, np.generic)
-"""Whose values say more than their type does."""
+"""Aliases whose values mean more than their type."""
 _ANYTHING = _Kind(lambda _: True, "anything")
 _NUMBER = _Kind(_is_number, "a number")
 _NUMBERS = _Kind(_are_numbers, "numbers")
@@ -281,9 +281,9 @@ _SIMPLE: dict[Any, _Kind] = {
     Real: _NUMBER,
     Decimal: _NUMBER,
     bool: _Kind(lambda given: isinstance(given, bool | np.bool_), "True or False"),
-    str: _Kind(lambda given: isinstance(given, str), "a text"),
+    str: _Kind(lambda given: isinstance(given, str), "a string"),
     Path: _PATH,
     PathLike: _PATH,
-    Hashable: _Kind(_is_hashable, "a name: a text or a number"),
+    Hashable: _Kind(_is_hashable, "a name: a string or a number"),
     Callable: _Kind(callable, "a function"),
 }

@@ -94,7 +94,9 @@ def without_features(scenario: Scenario) -> Scenario:
 def draw(number: int) -> Scenario:
     """Return the scenario with a number: always the same one; from `WIDENED` on with what `widened` adds."""
     scenario = _draw(number)
-    return widened(scenario, np.random.default_rng([20_202, number])) if number >= WIDENED else scenario
+    if number >= WIDENED:
+        scenario = widened(scenario, np.random.default_rng([20_202, number]))
+    return _with_equal_links(scenario) if scenario.scheme.spans_ports else scenario
 
 
 def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
@@ -138,6 +140,33 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
         routing = str(later.choice(ROUTINGS[5:]))
         scheme = _changed(scenario, scheme, {"routing": routing, "flowlet_gap_ps": gap_ps, "base_rtt": "largest"})
     return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
+
+
+def _with_equal_links(scenario: Scenario) -> Scenario:
+    """Return a scenario whose hosts may send by all their links at once, as the scheme's senders do."""
+    for host in rdmacc.topology.hosts(scenario.topology):
+        links = list(scenario.topology[host].values())
+        for link in links:
+            link["rate_bps"] = links[0]["rate_bps"]
+        if len(links) > 1 and scenario.scheme.routing in ("ecmp", "symmetric"):
+            scenario = replace(scenario, scheme=scenario.scheme.replace(routing="entropy", base_rtt="largest"))
+    return scenario
+
+
+def on_planes(number: int) -> Scenario:
+    """Return a scenario of those with upsets, in which hosts have up to three links and senders use all of them."""
+    scenario = draw(number)
+    rng = np.random.default_rng([36, number])
+    switches = rdmacc.topology.switches(scenario.topology)
+    for host in rdmacc.topology.hosts(scenario.topology):
+        link = next(iter(scenario.topology[host].values()))
+        for switch in rng.choice(switches, min(2, len(switches)), replace=False):
+            if not scenario.topology.has_edge(host, switch):
+                scenario.topology.add_edge(host, str(switch), **link)
+    scheme = SCHEMES[str(rng.choice(["nscc", "nscc-rccc", "eqds", "ndp"]))]()
+    work = scenario.workload.drop(columns=["path", "ack_path"], errors="ignore")
+    probes = tuple(probe for probe in scenario.probes if "." not in probe.field)
+    return _with_equal_links(replace(scenario, scheme=scheme, workload=work, probes=probes))
 
 
 def with_computation(scenario: Scenario) -> Scenario:
@@ -262,7 +291,7 @@ def _draw(number: int) -> Scenario:
     try:
         rdmacc.Simulation(**scenario.arguments(), engine="simpy")
     except rdmacc.ConfigError as error:
-        if not error.field.startswith("buffer_bytes of "):
+        if not error.field.startswith(("buffer_bytes of ", "rates of the links of ", "routing of ")):
             raise
         for switch in rdmacc.topology.switches(topology):  # more classes or ports than most have
             topology.nodes[switch]["buffer_bytes"] += 500_000

@@ -61,7 +61,7 @@ def one(*row):
         (one("h0", "h1", 1, f"{2**62}ps"), "start_ps", 2**62, "11 days"),
         (one("h0", "h1", 1, 0, "web"), "group", "web", "whole number"),
         (one("h0", "h1", 1, 0, 0, (3,)), "after", 3, "id of a message"),
-        (one("h0", "h1", 1, 0, 0, (0,)), "after", "0 -> 0", "circle"),
+        (one("h0", "h1", 1, 0, 0, (0,)), "after", "0 -> 0", "cycle"),
         (one("h0", "h1", 1, 0, 0, (), 0.0), "weight", 0.0, "above 0"),
         (one("h0", "h1", 1, 0, 0, (), float("inf")), "weight", "inf", "finite"),
     ],
@@ -75,9 +75,9 @@ def test_the_row_is_named():
         rdmacc.simulate(GRAPH, pd.DataFrame({"src": "h0", "dst": ["h1", "h7"], "size": 10}), "line-rate")
 
 
-def test_messages_that_wait_in_a_circle():
+def test_messages_that_wait_in_a_cycle():
     rows = [("h0", "h1", 1, 0, None, (2,)), ("h0", "h1", 1, 0, None, (0,)), ("h0", "h1", 1, 0, None, (1,))]
-    refused("after", ..., "circle", work=rdmacc.messages(rows))
+    refused("after", ..., "cycle", work=rdmacc.messages(rows))
 
 
 def test_duplicate_ids():
@@ -237,7 +237,7 @@ def test_a_component_that_is_none(part):
 def test_two_components_with_the_same_header():
     with pytest.raises(ConfigError) as caught:
         Scheme(control=(Dasr(), Dasr()))
-    check(caught.value, "Dasr.Header", "auss_n", "another name: `Dasr.Header` has it")
+    check(caught.value, "Dasr.Header", "auss_n", "another name: `Dasr.Header` already has this field")
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_bad_seed(seed):
         (-1, "at least 0"),
         (5, "must carry a unit, such as '5us'"),
         (2.5, "must carry a unit, such as '5us'"),
-        ("5", "there is no unit"),
+        ("5", "the unit is missing"),
         ("5Gbps", "us"),
         ("soon", "a time"),
         (float("nan"), "finite"),

@@ -136,7 +136,7 @@ class WritesElement(Chooser):
         (Misspelt, "did you mean 'first'"),
         (Computes, "compare it: params.law == 'first'"),
         (ComparesAnother, "a parameter that has choices"),
-        (Orders, "by == or !="),
+        (Orders, "using == or !="),
         (WritesElement, "must not write parameters"),
     ],
 )
@@ -171,7 +171,7 @@ def test_wrong_vectors_are_refused(changes, field):
 
 
 def test_a_vector_without_a_unit_needs_a_default_with_elements():
-    with pytest.raises(ConfigError, match="of what type"):
+    with pytest.raises(ConfigError, match="determines their type"):
         param((), "weights")
 
 

@@ -88,7 +88,7 @@ def test_records_one_after_another_must_not_share_a_name():
         count = Int()
 
     assert record_dtype(Packet, Every).names[-1] == "weights"
-    with pytest.raises(ConfigError, match="Other = 'count': must be another name: `Every` has it"):
+    with pytest.raises(ConfigError, match="Other = 'count': must be another name: `Every` already has this field"):
         record_dtype(Every, Other)
 
 

@@ -41,7 +41,7 @@ class Case(Protocol):
         scale : str
             "quick" or "paper".
         seed : int
-            Of all randomness.
+            Seed of all randomness.
         """
 
 

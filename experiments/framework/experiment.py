@@ -74,7 +74,7 @@ class Experiment(ABC):
         scale : str
             "quick" or "paper".
         seed : int
-            Of all randomness.
+            Seed of all randomness.
         """
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
@@ -152,7 +152,7 @@ class Experiment(ABC):
         scale : {"quick", "paper"}
             Which points.
         seed : int
-            Of all randomness.
+            Seed of all randomness.
         engine : str
             As in `rdmacc.simulate`.
         seeds : int, optional
@@ -181,7 +181,7 @@ class Experiment(ABC):
         scale : str
             "quick" or "paper".
         seed : int
-            Of all randomness.
+            Seed of all randomness.
         changes : mapping, optional
             New values of the schemes' parameters, by name.
 

@@ -127,7 +127,7 @@ def check_reading(name: str, reading: str) -> str:
     name : str
         Of the experiment, or of its group.
     reading : str
-        What was asked for.
+        The user's value.
 
     Raises
     ------

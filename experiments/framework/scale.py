@@ -16,7 +16,7 @@ def check_scale(scale: str) -> str:
     Parameters
     ----------
     scale : str
-        What was asked for.
+        The user's value.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class Claims:
         hold, direction, fail, rest = count_outcomes(self.frame).values()
         words = f"{hold} hold, {direction} direction only, {fail} do not hold, {rest} not judged"
         surprises = int((~self.frame["matches"].astype(bool)).sum())
-        same = "every verdict is the recorded one" if not surprises else f"{surprises} NOT as recorded"
+        same = "all verdicts match the record" if not surprises else f"{surprises} verdicts DIFFER from the record"
         return f"{len(self.frame)} claims: {words}; {same}"
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ _SEEDINGS = {
     Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from least to greatest."
     " A claim holds if it does in more than half of them.",
     Seeding.POOLED: "{}, judged together, and each by itself.",
-    Seeding.NONE: "Nothing here is left to chance: every seed gives this table, which is computed once.",
+    Seeding.NONE: "Nothing here is random: every seed gives this table, so it is computed once.",
 }
 _VERDICTS = "report.json"
 _THUMB_DPI = 80
@@ -83,13 +83,13 @@ class Report:
     Parameters
     ----------
     folder : path
-        Where to; made if it is not there.
+        Target folder; created if it does not exist.
     planned : sequence of Experiment
         What will be in it, in the order of its pages.
     scale : {"quick", "paper"}
         Scale of all figures.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     since : path, optional
         Another report, or its folder: the front page says which verdicts have changed since.
     seeds : int, optional
@@ -250,7 +250,7 @@ class Report:
         if self._seeds in (None, 1):
             return ""
         if one.seeding is not Seeding.NONE and len(one.rows_of_seeds(table)) == 1:
-            return "Every seed gave the same numbers: chance decides nothing here."
+            return "Every seed gave the same numbers: nothing here is random."
         return _SEEDINGS[one.seeding].format(self._seeds_words())
 
     def _score(self) -> list[dict[str, Any]]:

@@ -21,10 +21,8 @@ from rdmacc.sweep.store import read_table
 if TYPE_CHECKING:
     from rdmacc.sweep.store import Store
 
-__all__ = ["QUICK", "UNKNOWN", "behaviour", "digest_of", "digest_of_result", "made_with"]
+__all__ = ["QUICK", "behaviour", "digest_of", "digest_of_result", "made_with"]
 
-UNKNOWN = "unknown"
-"""Of a table that was computed before digests were kept."""
 _DIGITS = 6
 """Significant digits that count: the last bits of a mean depend on the processor."""
 QUICK = "quick"

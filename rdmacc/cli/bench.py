@@ -68,6 +68,10 @@ class Measurement:
         How often it ran: a case that takes less than a second runs up to five times.
     peak_memory_bytes : int
         Most memory that the process held (resident); 0 where the system does not tell.
+    order : str
+        The order in which the events were to run, "time" or "windows".
+    visits : int
+        In windows, how often a node had events in one.
     """
 
     case: str
@@ -83,6 +87,8 @@ class Measurement:
     runs: int
     peak_memory_bytes: int
     scheme: str = SCHEME
+    order: str = "time"
+    visits: int = 0
 
     @property
     def hops_per_s(self) -> float:
@@ -114,7 +120,7 @@ class FixedCost:
     kept_bytes: float
 
 
-def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None) -> Measurement:
+def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "time") -> Measurement:
     """Run one case in this process, with its own scheme or another.
 
     Raises
@@ -131,10 +137,10 @@ def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = No
     graph = case.network()
     work = case.part(graph, scale)
     built_s = time.perf_counter() - begin
-    result = simulate(graph, work, scheme, engine=engine, progress=False)
+    result = simulate(graph, work, scheme, engine=engine, order=order, progress=False)
     walls_s = [result.wall_s]
     while len(walls_s) < _MOST_RUNS and sum(walls_s) < _LEAST_WALL_S:
-        walls_s.append(simulate(graph, work, scheme, engine=engine, progress=False).wall_s)
+        walls_s.append(simulate(graph, work, scheme, engine=engine, order=order, progress=False).wall_s)
     return Measurement(
         case=name,
         scheme=scheme,
@@ -149,6 +155,8 @@ def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = No
         setup_s=built_s + result.setup_s,
         warm_up_s=warm_up_s,
         peak_memory_bytes=_peak_memory_bytes(),
+        order=order,
+        visits=result.outcome.visits,
     )
 
 
@@ -169,7 +177,7 @@ def _peak_memory_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None) -> Measurement:
+def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "time") -> Measurement:
     """Run one case in a process of its own; with `root`, by the code of that checkout.
 
     Raises
@@ -179,6 +187,8 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
     """
     case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
+    if order != "time":
+        command.append(order)
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
         trouble = done.stderr.strip().splitlines()
@@ -188,7 +198,7 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
 
 
 def run(
-    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None
+    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "time"
 ) -> Iterable[Measurement]:
     """Yield a measurement for each case and engine.
 
@@ -200,12 +210,14 @@ def run(
         Cases.
     scale : float, optional
         Part of each case's messages; default: all, and the case's `simpy_scale` for SimPy.
+    order : str
+        In which events run: "time" or "windows".
     """
     chosen = list(engines)
     for name in names:
         for engine in chosen:
             default = case_of(name).simpy_scale if engine == "simpy" else 1.0
-            yield measure(name, engine, default if scale is None else scale)
+            yield measure(name, engine, default if scale is None else scale, order=order)
 
 
 def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterable[Measurement]:
@@ -253,14 +265,14 @@ def together(name: str = TOGETHER_CASE, scale: float = 1.0) -> list[Measurement]
 def _main(arguments: Sequence[str]) -> None:
     """Run one case and write the measurement to standard output as JSON."""
     try:
-        name, engine, scale = arguments
+        name, engine, scale, *order = arguments
         part = float(scale)
     except ValueError:
         wanted = "a case, an engine and a scale, such as 'a simpy 1.0'; `rdmacc bench` has options"
         raise ConfigError("arguments", " ".join(arguments), wanted) from None
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
-    sys.stdout.write(json.dumps(dataclasses.asdict(run_case(name, engine, part))) + "\n")
+    sys.stdout.write(json.dumps(dataclasses.asdict(run_case(name, engine, part, None, *order))) + "\n")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,13 @@ CASES = {
         BenchCase("c", "1,024 random flows, 1,024-host Clos, 10 Gb/s", topology.dart_clos, _random_pairs, 0.25),
         BenchCase("dart", "Dart's mix at 40% load for 2 ms, 1,024-host Clos", topology.dart_clos, _dart, 0.1, "dart"),
         BenchCase(
+            "k16",
+            "1,024 random flows, 1,024-host fat tree, 100 Gb/s",
+            lambda: topology.fat_tree(16),
+            _random_pairs,
+            0.1,
+        ),
+        BenchCase(
             "k32", "random flows of 100 kB, 8,192-host fat tree", lambda: topology.fat_tree(32), _short_pairs, 0.1
         ),
     )

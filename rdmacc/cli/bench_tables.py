@@ -210,7 +210,10 @@ def ratios(measurements: Sequence[Measurement]) -> dict[str, float]:
 
 def table_text(measurements: Sequence[Measurement]) -> str:
     """Return the measurements as a table, with a line for each ratio under it."""
-    headers = ("case", "engine", "messages", *_SPEEDS, "events", "run s", "set-up s", "memory")
+    headers = ["case", "engine", "messages", *_SPEEDS, "events", "run s", "set-up s", "memory"]
+    has_visits = any(one.visits for one in measurements)
+    if has_visits:
+        headers.append("events a visit")
     rows = [
         (
             f"{one.case}: {CASES[one.case].description}",
@@ -221,6 +224,7 @@ def table_text(measurements: Sequence[Measurement]) -> str:
             f"{one.wall_s:.2f}",
             f"{one.setup_s:.2f}",
             format_size(one.peak_memory_bytes, 3),
+            *([f"{one.events / one.visits:.1f}" if one.visits else ""] if has_visits else []),
         )
         for one in measurements
     ]

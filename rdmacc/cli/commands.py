@@ -54,12 +54,12 @@ class Scale(StrEnum):
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 SeedsOption = Annotated[
     int | None,
-    typer.Option("--seeds", min=1, help="How many seeds, from --seed on. Default: as many as the experiment has."),
+    typer.Option("--seeds", min=1, help="Number of seeds, starting at --seed. Default: the experiment's own number."),
 ]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="Simulation engine.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-_NameArgument = Annotated[str, typer.Argument(help="An experiment, such as dart.fig3, or a group, such as dart.")]
-ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick: seconds; paper: the size that the paper uses.")]
+_NameArgument = Annotated[str, typer.Argument(help="Experiment, such as dart.fig3, or group, such as dart.")]
+ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick takes seconds; paper uses the paper's own size.")]
 JobsOption = Annotated[
     int | None, typer.Option("--jobs", min=1, help="Number of processes. Default: 1 at quick scale, else one per CPU.")
 ]
@@ -67,17 +67,22 @@ _SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a scheme parameter; repeatable.")
 ]
 StoreOption = Annotated[
-    Path | None, typer.Option("--store", help="Folder of computed points. Default: $RDMACC_STORE_DIR or the user's.")
+    Path | None,
+    typer.Option(
+        "--store", help="Folder of computed points. Default: $RDMACC_STORE_DIR, or a folder in the user's cache."
+    ),
 ]
 
 
 _ReadingOption = Annotated[
     str,
-    typer.Option("--reading", help="How a sentence that the paper leaves open is read; `rdmacc readings` lists them."),
+    typer.Option("--reading", help="Reading of a sentence that the paper leaves open; `rdmacc readings` lists them."),
 ]
 DaskOption = Annotated[
     str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster; local:4 starts four workers here."),
+    typer.Option(
+        "--dask", metavar="ADDRESS", help="Compute on a Dask cluster; local:4 starts four workers on this machine."
+    ),
 ]
 
 
@@ -148,7 +153,7 @@ def list_readings(name: _NameArgument) -> None:
             typer.echo(f"      {one.evidence}")
         typer.echo(f"  why the default: {question.why}\n")
     if not questions_of(paper):
-        typer.echo(f"no question is recorded for {name}")
+        typer.echo(f"{name} has no recorded questions")
 
 
 def run(
@@ -160,7 +165,9 @@ def run(
     changed: _SetOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Save table.parquet, figure.png and claims.csv of each here.", file_okay=False),
+        typer.Option(
+            "--out", help="Folder for each experiment's table.parquet, figure.png and claims.csv.", file_okay=False
+        ),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -217,7 +224,7 @@ def verify(
             parts = (one.description, report.seeding_text(one, found.table, seeds), report.checks_text(checks))
             typer.echo("\n\n".join(part for part in parts if part) + "\n")
     if not every:
-        raise ConfigError("--reading", reading, f"one that a table of {name} at {scale.value} scale has rows of")
+        raise ConfigError("--reading", reading, f"a reading that the table of {name} at {scale.value} scale covers")
     checks = pd.concat(every, ignore_index=True)
     good = report.as_expected(checks)
     if as_json:
@@ -230,7 +237,7 @@ def verify(
         }
         typer.echo(json.dumps(content, indent=2))
     else:
-        typer.echo("every verdict is the recorded one" if good else "NOT every verdict is the recorded one")
+        typer.echo("all verdicts match the record" if good else "some verdicts DIFFER from the record")
         typer.echo(f"{name}, {scale.value} scale, {report.seeds_text(seed, seeds)}: {report.counts_text(checks)}")
         _say_standing([str(one) for one in checks["experiment"].unique()])
     if not good:
@@ -261,12 +268,12 @@ def plot(
             table = load_summary(one.name, scale.value, seed)
             _say_standing([one.name])
         if table is None:
-            allowed = f"computed first: run `rdmacc run {one.name} --scale {scale.value}`"
+            allowed = f"computed first; run `rdmacc run {one.name} --scale {scale.value}`"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
         if reading != DEFAULT:
             rows = one.under(table, check_reading(one.name, reading))
             if rows is None:
-                typer.echo(f"{one.name}: its table has no rows of the reading {reading!r}", err=True)
+                typer.echo(f"{one.name}: its table does not cover the reading {reading!r}", err=True)
                 continue
             table = rows
         suffix = "" if reading == DEFAULT else f".{reading.replace(' ', '-').replace(',', '')}"
@@ -304,7 +311,9 @@ def _say_standing(names: Sequence[str]) -> None:
 
     found = standing().reindex(list(names)).dropna()
     for name in found.index[~found.astype(bool)]:
-        typer.echo(f"{name}: the bundled table is stale: `rdmacc run {name} --scale paper` computes it again", err=True)
+        typer.echo(
+            f"{name}: the bundled table is stale; to recompute it, run `rdmacc run {name} --scale paper`", err=True
+        )
 
 
 def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, folder: Path) -> list[Path]:

@@ -48,7 +48,6 @@ class BenchEngine(StrEnum):
     both = "both"
 
 
-OutOption = Annotated[Path, typer.Option("--out", help="Folder to save the figure in.", file_okay=False)]
 app.command("list")(list_experiments)
 app.command("readings")(list_readings)
 app.command()(run)
@@ -100,15 +99,16 @@ def demo(
 
 @app.command()
 def schemes(
-    name: Annotated[str | None, typer.Argument(help="A scheme, to print its parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Scheme whose parameters to print.")] = None,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="A paper's or simulator's settings; alone, list what they are."),
+        typer.Option("--preset", help="Settings of a paper or simulator; without a scheme, list the preset's schemes."),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", help="Of the hosts' links: print the values that a scheme has there.")
+        str | None,
+        typer.Option("--rate", help="Rate of the hosts' links: print the values a scheme takes at that rate."),
     ] = None,
-    rtt: Annotated[str, typer.Option("--rtt", help="Largest base round trip, with --rate.")] = "12us",
+    rtt: Annotated[str, typer.Option("--rtt", help="Largest base RTT of the network; needs --rate.")] = "12us",
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
     from rdmacc.presets import PRESETS
@@ -167,10 +167,10 @@ def _parameter(value: Any, unit: str) -> str:
 @app.command()
 def explore(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Python files that register schemes of your own.", dir_okay=False)
+        list[Path] | None, typer.Argument(help="Python files that register your own schemes.", dir_okay=False)
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Where to serve it.")] = 8866,
-    browser: Annotated[bool, typer.Option(help="Open it in the browser.")] = True,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to serve it on.")] = 8866,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Open the explorer in the browser: small scenarios, schemes side by side, parameters as sliders."""
     from rdmacc.explorer import serve
@@ -180,7 +180,7 @@ def explore(
 
 @app.command()
 def notebooks(
-    folder: Annotated[Path, typer.Argument(help="Where to copy them to.", file_okay=False)] = Path("rdmacc-notebooks"),
+    folder: Annotated[Path, typer.Argument(help="Folder to copy them to.", file_okay=False)] = Path("rdmacc-notebooks"),
 ) -> None:
     """Copy the notebooks that come with rdmacc into a folder, to open them with jupyter lab."""
     from rdmacc.notebooks import copy_notebooks
@@ -197,22 +197,30 @@ def bench(
     as_json: JsonOption = False,
     engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart or k32; repeatable.")
+        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16 or k32; repeatable.")
     ] = None,
     scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
+    order: Annotated[
+        str, typer.Option("--order", help="Take events by their 'time' or in 'windows', node by node; then counted.")
+    ] = "time",
     compare: Annotated[
         Path | None,
-        typer.Option("--compare", help="File from --json: run its cases by its code and by this one, in turns."),
+        typer.Option(
+            "--compare", help="File from --json: run its cases with its code and with this code, alternating."
+        ),
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option("--record", help="Append the measurements to this file, a line of JSON each, with the commit."),
+        typer.Option("--record", help="Append each measurement to this file as a line of JSON, with the commit."),
     ] = None,
     plausible: Annotated[
-        bool, typer.Option("--plausible", help="Instead, what schemes do with simple work on their defaults.")
+        bool,
+        typer.Option(
+            "--plausible", help="Instead of benchmarks, run every scheme with its defaults on simple workloads."
+        ),
     ] = False,
     scheme: Annotated[
-        list[str] | None, typer.Option("--scheme", help="With --plausible: only this scheme; repeatable.")
+        list[str] | None, typer.Option("--scheme", help="With --plausible: run only this scheme; repeatable.")
     ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="With --plausible: write the table into this page.")
@@ -240,7 +248,7 @@ def bench(
         typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases)))
         return
     total = len(engines) * len(cases)
-    running = benchmark.run(engines, cases, scale)
+    running = benchmark.run(engines, cases, scale, order)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
     if record is not None:
         tables.append_to(record, measured)

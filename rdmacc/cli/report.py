@@ -78,7 +78,9 @@ def checks_text(checks: pd.DataFrame) -> str:
         lines.append(f"    paper:    {row['published']}  [{row['band']}]")
         lines.append(f"    measured: {row['measured']}")
         if row["seeds_judged"] > 1:
-            lines.append(f"    seeds:    holds in {row['seeds_held']} of {row['seeds_judged']} seeds, each by itself")
+            lines.append(
+                f"    seeds:    holds in {row['seeds_held']} of {row['seeds_judged']} seeds, judged one by one"
+            )
         if row["reason"]:
             lines.append(f"    why:      {row['reason']}")
     surprises = int((~checks["matches"].astype(bool)).sum())
@@ -92,7 +94,7 @@ def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:
     """Return checks under another reading, whose recorded verdicts are those under the default one."""
     recorded = default.set_index("id")["verdict"].reindex(checks["id"]).to_numpy()
     differs = checks["verdict"].to_numpy() != recorded
-    why = [f"by the default reading: {was}" if other else "" for was, other in zip(recorded, differs)]
+    why = [f"with the default reading: {was}" if other else "" for was, other in zip(recorded, differs)]
     return checks.assign(expected=checks["verdict"], matches=True, reason=why)
 
 
@@ -108,7 +110,7 @@ def over_seeds(numbers: pd.DataFrame, seeds: int | None) -> pd.DataFrame:
 
 def seeds_text(seed: int, seeds: int | None) -> str:
     """Return which seeds were asked for, in words."""
-    return f"seed {seed}" if seeds in (None, 1) else f"{seeds} seeds from {seed} on"
+    return f"seed {seed}" if seeds in (None, 1) else f"{seeds} seeds, starting at {seed}"
 
 
 def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str:
@@ -116,8 +118,8 @@ def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str
     if seeds in (None, 1):
         return ""
     if one.seeding == "none":
-        return "Nothing here is left to chance: every seed gives this table, which is computed once."
-    return "" if len(one.rows_of_seeds(table)) > 1 else "Every seed gave the same numbers: chance decides nothing here."
+        return "Nothing here is random: every seed gives this table, so it is computed once."
+    return "" if len(one.rows_of_seeds(table)) > 1 else "Every seed gave the same numbers: nothing here is random."
 
 
 def counts_text(checks: pd.DataFrame) -> str:

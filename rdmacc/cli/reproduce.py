@@ -46,10 +46,10 @@ def reproduce(
     jobs: JobsOption = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.", file_okay=False)] = Path("report"),
     since: Annotated[
-        Path | None, typer.Option("--since", help="Another report's folder: say which verdicts changed.")
+        Path | None, typer.Option("--since", help="Folder of another report: list the verdicts that changed since.")
     ] = None,
     compute: Annotated[
-        bool, typer.Option(help="With --no-compute, report what is stored or comes with rdmacc, and run nothing.")
+        bool, typer.Option(help="With --no-compute, report only results that are stored or bundled, and run nothing.")
     ] = True,
     store: StoreOption = None,
     engine: EngineOption = Engine.auto,
@@ -80,7 +80,7 @@ def reproduce(
         typer.echo(f"{change['id']}: {change['before']} before, {change['now']} now")
     if failed:
         if compute:
-            typer.echo("rdmacc: finished points are kept; the same command computes only the others", err=True)
+            typer.echo("rdmacc: finished points are kept; run the same command to compute the rest", err=True)
         raise typer.Exit(_FAILED)
 
 

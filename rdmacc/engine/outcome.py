@@ -62,6 +62,10 @@ class Outcome:
         deadlines and arrays are left out.
     trace : structured array or None
         What happened to every packet (`rdmacc.engine.trace.ROW`), if it was asked for.
+    order : str
+        The order in which events ran: "windows", or "time" and why (`rdmacc.engine.compiled.windows`).
+    visits : int
+        In windows, how often a node had events in one.
     """
 
     messages: dict[str, npt.NDArray[np.int64]]
@@ -74,6 +78,8 @@ class Outcome:
     now_ps: int
     transfers: dict[tuple[int, str], npt.NDArray[Any]]
     trace: npt.NDArray[np.void] | None = None
+    order: str = "time"
+    visits: int = 0
 
 
 @dataclass
@@ -131,6 +137,9 @@ class Engine(Protocol):
 
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
+
+    def round_up(self, time_ps: int) -> int:
+        """Return a time not before `time_ps` up to which it is best to run."""
 
     def outcome(self) -> Outcome:
         """Return the counters so far."""

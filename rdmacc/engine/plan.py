@@ -6,9 +6,9 @@ thresholds, keys of the streams of chance, and the order of simultaneous events.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -16,25 +16,27 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import workload as workloads
-from rdmacc.chance import hash63, hash63_many, stream_key, uniform
-from rdmacc.component import RECORD_KINDS
+from rdmacc.chance import hash63_many, stream_key
 from rdmacc.engine.dependencies import Computation, Dependents, dependencies
+from rdmacc.engine.impairments import clocks_of, losses_of, scripts_of
+from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
 from rdmacc.engine.upsets import Upset, initial_rates, upsets_of
-from rdmacc.errors import ConfigError, unknown
-from rdmacc.faults import Clocks, Fault, Loss, ScriptedLoss
+from rdmacc.engine.watches import Watch, watch_of
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Fault, ScriptedLoss
 from rdmacc.probes import Probe
-from rdmacc.records import Field
 from rdmacc.schemes import Scheme
-from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
-from rdmacc.units import cut_ps, format_time, time_ps, transmission_ps
+from rdmacc.topology.nics import joined
+from rdmacc.units import cut_ps, format_time, transmission_ps
 from rdmacc.workload.columns import queue_pair_labels
 from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
-__all__ = ["Plan", "Watch", "make_plan"]
+__all__ = ["Plan", "make_plan"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -44,17 +46,6 @@ _LATEST_PS = 10**18
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
-
-
-@dataclass(frozen=True)
-class Watch:
-    """A probe resolved: which record of which number, and which field."""
-
-    probe: Probe
-    record: str
-    number: int
-    component: int
-    field: Field
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +161,8 @@ def make_plan(
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
+    if scheme.spans_ports:
+        fabric = joined(_with_paths_by_packet(fabric, scheme, workload))
     scheme = scheme.at(fabric)
     _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
@@ -188,7 +181,7 @@ def make_plan(
         raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
     labels = queue_pair_labels(frame)
-    qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise, labels)
+    qp, qp_src, qp_dst = queue_pairs(src, dst, scheme.is_pairwise, labels)
     payload, header = scheme.payload_bytes, scheme.header_bytes
     there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
     base_rtt = there + base_fct_ps(fabric, qp_dst, qp_src, scheme.ack_bytes, scheme.ack_bytes, 0)
@@ -201,14 +194,14 @@ def make_plan(
     np.maximum.at(host_base_rtt, qp_dst, base_rtt)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
     paths = paths_of(frame, fabric)
-    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
-    reply_port = _first_ports(fabric, salts, qp_dst, qp_src)
+    qp_port = first_ports(fabric, salts, qp_src, qp_dst)
+    reply_port = first_ports(fabric, salts, qp_dst, qp_src)
     for ports, back in ((qp_port, 0), (reply_port, 1)):
-        _lead_by_paths(ports, paths, back, qp, frame)
-    loss_data, loss_control = _losses(fabric, faults)
+        lead_by_paths(ports, paths, back, qp, frame)
+    loss_data, loss_control = losses_of(fabric, faults)
     priority = _priorities(frame, scheme)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
-    offsets, jitter = _clocks(fabric, faults, seed)
+    offsets, jitter = clocks_of(fabric, faults, stream_key(seed, _CLOCK_OFFSETS))
     upsets = upsets_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
@@ -216,25 +209,38 @@ def make_plan(
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
-        qp=_narrow(qp), hash_as=_hash_as(qp, labels), waits_for=_alike(_narrow(waits_for)), dependents=dependents,
+        qp=_narrow(qp), hash_as=hash_as(qp, labels), waits_for=_alike(_narrow(waits_for)), dependents=dependents,
         ideal_fct_ps=base_fct_ps(fabric, src, dst, size, payload, header),
         qp_src=sources if qp_src is src else _narrow(qp_src), qp_dst=destinations if qp_dst is dst else _narrow(qp_dst),
         qp_messages=_alike(_narrow(np.bincount(qp, minlength=len(qp_src)))),
         qp_base_rtt_ps=base_rtt, qp_base_delay_ps=there,
         qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
-        qp_port=_narrow(qp_port), qp_paths=_alike(_narrow(_paths(fabric, scheme, qp_port, qp_dst))),
+        qp_port=_narrow(qp_port), qp_paths=_alike(_narrow(count_paths(fabric, scheme, qp_port, qp_dst))),
         reply_port=_narrow(reply_port), paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=_alike(priority.astype(np.int8)), distance=_distances(fabric, scheme),
-        symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, frame),
+        symmetric_salt=stream_key(seed, _ECMP), scripts=scripts_of(faults, frame),
         upsets=upsets, clock_offset_ps=offsets, clock_jitter_ps=jitter,
         clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
         has_trace=has_trace, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
-        watches=tuple(_watch(probe, fabric, scheme, qp, frame) for probe in probes),
+        watches=tuple(watch_of(probe, fabric, scheme, qp, frame) for probe in probes),
     )  # fmt: skip
     return plan
+
+
+def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: pd.DataFrame) -> Fabric:
+    """Return the network; raise a ConfigError if hosts have several links and messages have a path each."""
+    if (np.diff(fabric.node_first_port)[fabric.hosts] > 1).any():
+        if scheme.routing in ("ecmp", "symmetric"):
+            allowed = "'entropy' or 'source': its queue pairs leave hosts by several links, packet by packet"
+            raise ConfigError(f"routing of {scheme.name}", scheme.routing, allowed)
+        for name in PATH_COLUMNS:
+            if name in workload:
+                allowed = f"absent with {scheme.name}, whose queue pairs leave hosts by several links"
+                raise ConfigError("column", name, allowed)
+    return fabric
 
 
 def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
@@ -243,7 +249,9 @@ def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
     rate_bps, wire_bytes = float(fabric.port_rate_bps[port]), scheme.wire_bytes
     if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
         taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
-        raise ConfigError("tick_ps", scheme.tick_ps, f"less than the time of a full packet on any link: {taken}")
+        raise ConfigError(
+            "tick_ps", scheme.tick_ps, f"shorter than the transmission of a full packet on any link: {taken}"
+        )
 
 
 def _started(fabric: Fabric, upsets: Sequence[Upset]) -> Fabric:
@@ -290,73 +298,8 @@ def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
     return Computation(frame, host, start_ps, duration_ps)
 
 
-def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool, labels: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return each message's queue pair, and source and destination of each queue pair."""
-    if not len(labels) and not is_pairwise:
-        return np.arange(len(src)), src, dst
-    count = int(dst.max()) + 1
-    pairs = src * count + dst
-    if len(labels):
-        own = np.full(len(src), -1) if is_pairwise else -1 - np.arange(len(src))
-        pairs = pd.factorize(pd.MultiIndex.from_arrays([pairs, np.where(labels < 0, own, labels)]))[0]
-    codes, first = np.unique(pairs, return_index=True)
-    order = np.argsort(first, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    first = first[order]
-    return place[np.searchsorted(codes, pairs)], src[first], dst[first]
-
-
-def _hash_as(qp: Ints, labels: Ints) -> Int32s:
-    """Return the message by whose number ECMP hashes each: the first of its queue pair if the workload names that.
-
-    Empty if it names none.
-    """
-    if not len(labels):
-        return np.zeros(0, np.int32)
-    first = np.unique(qp, return_index=True)[1]
-    return np.where(labels < 0, np.arange(len(qp)), first[qp]).astype(np.int32)
-
-
 def _keys(seed: int, purpose: int, count: int) -> Ints:
     return hash63_many(stream_key(seed, purpose), count)
-
-
-def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
-    """Return the port by which packets of each queue pair leave host `src`; several are shared out by hash."""
-    first = np.asarray(fabric.node_first_port)
-    ports = first[src].astype(np.int64)
-    for number in np.flatnonzero(first[src + 1] - first[src] > 1):
-        choices = fabric.candidates(int(src[number]), int(dst[number]))
-        ports[number] = choices[hash63(int(salts[src[number]]), int(number)) % len(choices)]
-    return ports
-
-
-def _lead_by_paths(ports: Ints, paths: Paths, back: int, qp: Ints, frame: pd.DataFrame) -> None:
-    """Let queue pairs leave their hosts by the first links of their messages' paths."""
-    if not len(paths.ports):
-        return
-    first = paths.first[back:-1:2]
-    rows = np.flatnonzero(paths.first[back + 1 :: 2] > first)
-    ports[qp[rows]] = paths.ports[first[rows]]
-    wrong = rows[ports[qp[rows]] != paths.ports[first[rows]]]
-    if len(wrong):
-        row, name = int(wrong[0]), PATH_COLUMNS[back]
-        allowed = "must leave the host by the same link as the queue pair's other messages"
-        raise ConfigError(name, frame[name].iloc[row], allowed, where=f"row {row}")
-
-
-def _paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:
-    """Return how many shortest paths there are from behind each port to a host."""
-    paths = np.ones(len(ports), np.int64)
-    if scheme.routing == "source":
-        for number, (port, host) in enumerate(zip(ports.tolist(), dst.tolist(), strict=True)):
-            node = int(fabric.port_peer[port])
-            while not fabric.is_host[node]:
-                choices = fabric.candidates(node, host)
-                paths[number] *= len(choices)
-                node = int(fabric.port_peer[choices[0]])
-    return paths
 
 
 def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
@@ -375,52 +318,6 @@ def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     if scheme.routing != "symmetric":
         return np.zeros((0, 0), np.int64)
     return fabric.hops()
-
-
-def _scripts(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLoss, ...]:
-    """Return scripted losses with the messages' numbers in place of their rows, which computation may lie between."""
-    scripts = tuple(fault for fault in faults if isinstance(fault, ScriptedLoss))
-    for script in scripts:
-        if script.message not in frame.index:
-            raise ConfigError("ScriptedLoss.message", script.message, _messages_of(frame))
-    return tuple(replace(script, message=_place(frame, script.message)) for script in scripts)
-
-
-def _place(frame: pd.DataFrame, label: Any) -> int:
-    """Return the number of the message that a row of the workload is."""
-    return int(frame.index.get_indexer(pd.Index([label]))[0])
-
-
-def _messages_of(frame: pd.DataFrame) -> str:
-    """Return which rows of the workload are messages, in words."""
-    first, last = int(frame.index[0]), int(frame.index[-1])
-    between = "" if first == 0 and last == len(frame) - 1 else ", that is a message"
-    return f"a row of the workload, {first} to {last}{between}"
-
-
-def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, int]:
-    offsets = np.zeros(fabric.n_nodes, np.int64)
-    jitter = 0
-    for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
-        for node in fabric.hosts.tolist():
-            side = 2.0 * uniform(stream_key(seed, _CLOCK_OFFSETS), node) - 1.0
-            offsets[node] = int(side * time_ps(clocks.offset_ps, bare_ps=True))
-        jitter = time_ps(clocks.jitter_ps, bare_ps=True)
-    return offsets, jitter
-
-
-def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    survives = np.ones((2, fabric.n_ports))
-    for fault in faults:
-        if not isinstance(fault, Fault):
-            kinds = ", ".join(f"a {kind.__name__}" for kind in get_args(Fault))
-            raise ConfigError("faults", fault, f"one of {kinds}")
-        if not isinstance(fault, Loss):
-            continue
-        ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
-        survives[0, ports] *= 1.0 - fault.data
-        survives[1, ports] *= 1.0 - fault.control
-    return 1.0 - survives[0], 1.0 - survives[1]
 
 
 def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: int) -> tuple[Ints, Ints]:
@@ -448,64 +345,3 @@ def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: i
                     f"more than {need} B, the sum of its ports' PFC reserves and headrooms",
                 )
     return headroom, shared
-
-
-_PLACE_RECORDS = {
-    "port": (("port", Port), (("egress", "Egress"),)),
-    "host": (("host", Host), (("endpoint", "Endpoint"),)),
-    "flow": (("qp", QueuePair), (("sender", "Sender"), ("receiver", "Receiver"), ("transfer", "Transfer"))),
-}
-
-
-def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints, frame: pd.DataFrame) -> Watch:
-    """Find the record and the field that a probe names."""
-    if not isinstance(probe, Probe):
-        raise ConfigError("probes", probe, "a Probe, such as rdmacc.probes.queue('s0', 'h0', every='1us')")
-    number = _number(probe, fabric, frame)
-    (own_name, own_record), extras = _PLACE_RECORDS[probe.place]
-    owner, _, name = probe.field.rpartition(".")
-    options: list[tuple[str, int, int, Field]] = []
-    if not owner:
-        qp_number = int(qp[number]) if probe.place == "flow" else number
-        options += [(own_name, qp_number, -1, field) for field in own_record.fields]
-        if probe.place == "flow":
-            options += [("message", number, -1, field) for field in Message.fields]
-    for i, component in enumerate(scheme.components):
-        if owner in ("", type(component).__name__):
-            for record_name, kind in extras:
-                assert kind in RECORD_KINDS
-                record = component.record(kind)
-                at = int(qp[number]) if record_name in ("sender", "receiver") else number
-                options += [(record_name, at, i, field) for field in (record.fields if record else ())]
-    options = [option for option in options if not option[3].length and not option[3].is_bits]
-    if probe.place == "flow" and probe.field == "window_bytes" and not _has_window(scheme):
-        allowed = f"a field that the scheme uses: {scheme.name} sets no window; there is rdmacc.probes.rate({probe.at})"
-        raise ConfigError(f"field of probe {probe.name!r}", name, allowed)
-    for record_name, at, i, field in options:
-        if field.name == name:
-            return Watch(probe, record_name, at, i, field)
-    parts = {f"{type(part).__name__}.<field>" for part in scheme.components}
-    known = sorted({field.name for *_, field in options} or parts)
-    raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
-
-
-def _has_window(scheme: Scheme) -> bool:
-    """Tell whether a component limits queue pairs by a window."""
-    records = (part.record("Sender") for part in scheme.components)
-    return any(field.name == "window_bytes" for record in records if record for field in record.fields)
-
-
-def _number(probe: Probe, fabric: Fabric, frame: pd.DataFrame) -> int:
-    if probe.place == "port":
-        if not isinstance(probe.at, tuple) or len(probe.at) != 2:
-            raise ConfigError(f"at of probe {probe.name!r}", probe.at, "a pair (from, to) of node names")
-        return fabric.port(*probe.at)
-    if probe.place == "host":
-        node = fabric.index.get(probe.at, -1) if isinstance(probe.at, Hashable) else -1
-        if node < 0 or not fabric.is_host[node]:
-            raise ConfigError(f"at of probe {probe.name!r}", probe.at, "the name of a host")
-        return node
-    at: Any = probe.at
-    if isinstance(at, bool) or not isinstance(at, int | np.integer) or at not in frame.index:
-        raise ConfigError(f"at of probe {probe.name!r}", probe.at, _messages_of(frame))
-    return _place(frame, at)

@@ -61,6 +61,7 @@ class Routing(Record):
     salt = Int(doc="of its hash")
     spray_count = Int(doc="packets sent at random so far")
     deflections = Int(doc="packets deflected so far")
+    is_nic = Byte(doc="1 for the part of a NIC that joins a host's links: no hooks, no drops, no port that is down")
 
 
 class Transmitter(Record):

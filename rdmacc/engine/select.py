@@ -10,9 +10,12 @@ from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import check_handlers
 
-__all__ = ["ENGINES", "make_engine", "why_not_compiled"]
+__all__ = ["ENGINES", "ORDERS", "make_engine", "why_not_compiled"]
 
 ENGINES = ("auto", "compiled", "simpy")
+
+ORDERS = ("time", "windows")
+"""In which events are taken by the compiled engine; the other one knows the first only."""
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +32,7 @@ def why_not_compiled() -> str:
     return ""
 
 
-def make_engine(name: str, plan: Plan) -> Engine:
+def make_engine(name: str, plan: Plan, order: str = "time") -> Engine:
     """Return an engine, ready to run a plan.
 
     Raises
@@ -41,15 +44,17 @@ def make_engine(name: str, plan: Plan) -> Engine:
     check_handlers(plan.scheme.components)
     if not isinstance(name, str) or name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
+    if not isinstance(order, str) or order not in ORDERS:
+        raise ConfigError("order", order, f"one of {', '.join(ORDERS)}")
     if name != "simpy":
         reason = why_not_compiled()
         if not reason:
             from rdmacc.engine.compiled.engine import CompiledEngine
 
-            return CompiledEngine(plan)
+            return CompiledEngine(plan, order)
         if name == "compiled":
             raise ConfigError("engine", name, f"'simpy' or 'auto' here: {reason}")
-        _log.warning("rdmacc: the SimPy engine runs this: %s", reason)
+        _log.warning("rdmacc: using the SimPy engine: %s", reason)
     from rdmacc.engine.reference.network import Network
 
     return Network(plan)

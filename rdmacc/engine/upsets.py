@@ -135,7 +135,9 @@ def _nics(fabric: Fabric, host: Hashable) -> tuple[int, ...]:
     node = fabric.index.get(host, -1)
     if node < 0 or not fabric.is_host[node]:
         raise ConfigError("PauseStorm.host", host, "the name of a host")
-    return tuple(range(int(fabric.node_first_port[node]), int(fabric.node_first_port[node + 1])))
+    outer = fabric.outer(node)
+    first, last = fabric.node_first_port[outer : outer + 2].tolist()
+    return tuple(port for port in range(first, last) if fabric.port_peer[port] != node)
 
 
 def _times(fault: Any, late_ps: int = 0) -> list[tuple[int, int]]:

@@ -145,7 +145,7 @@ def serve(files: Sequence[Path] = (), port: int = 8866, *, opens_browser: bool =
         try:
             probe.bind((_HOST, port))
         except OSError:
-            raise ConfigError("--port", port, "free; something else listens there") from None
+            raise ConfigError("--port", port, "a free port; another process listens on it") from None
     token = secrets.token_urlsafe(24)
     link = f"http://{_HOST}:{port}/?token={token}"
     with tempfile.TemporaryDirectory() as folder:

@@ -55,7 +55,7 @@ class Setup(Named):
     hosts : int
         Number of hosts, 4 to 32.
     rate_gbps, delay_us : float
-        Of every link.
+        Rate and delay of every link.
     work : str
         One of `WORKS`.
     size_kb : float
@@ -63,7 +63,7 @@ class Setup(Named):
     load : float
         Of web search, a fraction of the hosts' links.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     schemes : tuple of str
         One to three registered schemes.
     changes : mapping
@@ -106,7 +106,7 @@ class Setup(Named):
         if not self.load < 1:
             raise ConfigError("load", self.load, "between 0 and 1")
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
-            raise ConfigError("changes", self.changes, "parameters and values, by scheme")
+            raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
 
     def build(self) -> Graph:
         """Return the network."""

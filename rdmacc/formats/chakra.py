@@ -110,7 +110,7 @@ def _read_rank(
     for node in _nodes(path):
         place = f"{path}, node {node['id']}"
         if node["id"] in nodes:
-            raise ConfigError("id", node["id"], "different from the nodes before", place)
+            raise ConfigError("id", node["id"], "unique: an earlier node has it", place)
         nodes[node["id"]] = _operation(node, rank, ranks, groups, place), node["deps"]
     number_of = {name: number for number, name in enumerate(sorted(nodes), len(operations))}
     for name in sorted(nodes):
@@ -134,7 +134,7 @@ def _nodes(path: Path) -> list[dict[str, Any]]:
             size, begin = varint(data, at)
             at = begin + size
             if at > len(data):
-                raise ValueError("a message that is cut off")
+                raise ValueError("a truncated message")
             if nodes or begin > varint(data, 0)[1]:
                 nodes.append(_node(data[begin:at]))
             else:
@@ -188,7 +188,7 @@ def _operation(
         if node["duration_us"] > 10**12:
             raise ConfigError("duration_micros", node["duration_us"], "at most 10**12", place)
         if kind == "COMP" and not node["duration_us"] and attributes.get("num_ops"):
-            raise ConfigError("duration_micros", 0, "given: rdmacc does not compute it from num_ops", place)
+            raise ConfigError("duration_micros", 0, "above 0: rdmacc does not derive it from num_ops", place)
         competes = -1 if kind == "METADATA" else int(bool(attributes.get("is_cpu_op")))
         return Operation("calc", rank, place, us(node["duration_us"]), cpu=competes)
     if kind in ("COMM_SEND", "COMM_RECV"):
@@ -215,5 +215,5 @@ def _group(name: Any, rank: int, ranks: int, groups: Mapping[str, Sequence[int]]
         raise unknown("pg_name", name, groups, "a name in groups=", where=place)
     members = tuple(groups[name])
     if rank not in members or len(set(members)) < len(members) or not set(members) <= set(range(ranks)):
-        raise ConfigError(f"groups[{name!r}]", members, f"different ranks below {ranks}, rank {rank} among them", place)
+        raise ConfigError(f"groups[{name!r}]", members, f"distinct ranks below {ranks}, including rank {rank}", place)
     return members

@@ -115,5 +115,5 @@ def hosts_of(path: File, ranks: int, hosts: Sequence[Host] | None) -> list[Host]
         return [f"h{rank}" for rank in range(ranks)]
     listed = checked_hosts(hosts)
     if len(listed) < ranks:
-        raise ConfigError("hosts", f"{len(listed)} hosts", f"at least {ranks}, the ranks of {path}")
+        raise ConfigError("hosts", f"{len(listed)} hosts", f"at least {ranks}, one for each rank of {path}")
     return listed[:ranks]

@@ -133,7 +133,7 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
             )
     if is_open or rank != ranks - 1:
         raise ConfigError(
-            "num_ranks", ranks, f"followed by so many complete ranks, not {rank + 1 - is_open}", str(path)
+            "num_ranks", ranks, f"followed by that many complete ranks, not {rank + 1 - is_open}", str(path)
         )
     return ranks, operations
 

@@ -102,7 +102,7 @@ def _read_topology(path: File, given: Sequence[Host] | None) -> tuple[Graph, lis
     computers = [node for node in range(n_nodes) if node not in chips]
     listed = [f"h{node}" for node in computers] if given is None else host_names("hosts", given)
     if len(listed) != len(computers):
-        raise ConfigError("hosts", f"{len(listed)} names", f"{len(computers)}, the hosts of {path}")
+        raise ConfigError("hosts", f"{len(listed)} names", f"{len(computers)}, one for each host of {path}")
     names: list[Host] = [f"s{node}" for node in range(n_nodes)]
     for node, name in zip(computers, listed, strict=True):
         names[node] = name
@@ -175,7 +175,7 @@ def _read_flows(path: File, names: list[Host], network: Graph, origin_ps: int) -
     frame = from_columns(ends[0], ends[1], np.array(sizes), np.array(starts))
     used = sorted(set(groups))
     if len(used) > NUM_CLASSES - DATA_CLASS:
-        raise ConfigError("pg", used, f"at most {NUM_CLASSES - DATA_CLASS} different ones", str(path))
+        raise ConfigError("pg", used, f"at most {NUM_CLASSES - DATA_CLASS} different priority groups", str(path))
     if len(used) > 1:
         frame["priority"] = [DATA_CLASS + used.index(group) for group in groups]
     return frame

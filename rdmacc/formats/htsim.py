@@ -146,7 +146,7 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
             raise ConfigError(name, None, "in the header", str(path))
     for name, count in found.items():
         if header.get(name, 0) != count:
-            raise ConfigError(name, header.get(name, 0), f"{count}, the lines there are", str(path))
+            raise ConfigError(name, header.get(name, 0), f"{count}, the number of such lines", str(path))
     return header["Nodes"], flows, triggers, failures
 
 
@@ -362,5 +362,8 @@ def _check_writable(frame: pd.DataFrame, numbers: dict[Host, int], unit_ps: int)
             raise ConfigError("start_ps", start_ps, "0: htsim starts a triggered flow at once", f"row {label}")
         if units * unit_ps != start_ps or int(np.float32(units)) != units:
             raise ConfigError(
-                "start_ps", start_ps, f"so many times {unit_ps} ps that a 32-bit float holds it", f"row {label}"
+                "start_ps",
+                start_ps,
+                f"a multiple of {unit_ps} ps that a 32-bit float represents exactly",
+                f"row {label}",
             )

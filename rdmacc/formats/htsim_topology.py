@@ -63,7 +63,7 @@ def read_topology(path: File) -> tuple[Graph, Shape]:
     header, tiers, errors = _read(path)
     count, depth = header["nodes"], header["tiers"]
     if len(tiers) != depth:
-        raise ConfigError("Tiers", depth, f"{len(tiers)}, the blocks there are", str(path))
+        raise ConfigError("Tiers", depth, f"{len(tiers)}, the number of tier blocks", str(path))
     down, up = [tier["radix_down"] for tier in tiers], [tier.get("radix_up", 0) for tier in tiers]
     speed, ratio = [tier["downlink_speed_gbps"] for tier in tiers], [tier.get("oversubscribed", 1) for tier in tiers]
     pod = header["podsize"]
@@ -233,10 +233,14 @@ def write_topology(network: Graph, path: File) -> None:
              _alike(network, [(leaf, spine) for leaf in leaves for spine in spines])]  # fmt: skip
     if per_leaf % len(spines) or per_leaf * tiers[0][0] % (len(spines) * tiers[1][0]):
         raise ConfigError(
-            "network", f"{per_leaf} hosts, {len(spines)} spines", "with whole ratios of down to up at a leaf"
+            "network",
+            f"{per_leaf} hosts, {len(spines)} spines",
+            "a network whose leaves have a whole ratio of downlinks to uplinks",
         )
     if per_leaf // len(spines) * tiers[1][0] != per_leaf * tiers[0][0] // len(spines):
-        raise ConfigError("network", "tiers of different rates", "of one rate: htsim counts ports for the ratio")
+        raise ConfigError(
+            "network", "tiers of different rates", "of one rate: htsim derives the ratio from port counts"
+        )
     lines = [f"Nodes {len(names)}", "Tiers 2", f"Podsize {len(names)}"]
     for tier, (rate, delay) in enumerate(tiers):
         lines += [f"Tier {tier}", f"Downlink_speed_Gbps {rate}", f"Radix_Down {(per_leaf, len(leaves))[tier]}"]
@@ -250,5 +254,5 @@ def _alike(network: Graph, links: list[tuple[Any, Any]]) -> tuple[int, int]:
     values = {(network.edges[link]["rate_bps"], network.edges[link]["delay_ps"]) for link in links}
     rate_bps, delay_ps = next(iter(values))
     if len(values) > 1 or rate_bps % gbps(1) or delay_ps % ns(1):
-        raise ConfigError("links", sorted(values)[:3], "alike in a tier, with whole Gb/s and ns")
+        raise ConfigError("links", sorted(values)[:3], "the same throughout a tier, in whole Gb/s and ns")
     return int(rate_bps // gbps(1)), int(delay_ps // ns(1))

@@ -142,7 +142,7 @@ def _pairs(operations: list[Operation]) -> dict[int, int]:
         if len(sends) != len(receives):
             place = operations[[*sends, *receives][-1]].place
             counts = f"{len(sends)} sends, {len(receives)} receives"
-            raise ConfigError(f"{src} -> {dst} tag {tag}", counts, "as many sends as receives", place)
+            raise ConfigError(f"{src} -> {dst} tag {tag}", counts, "equal numbers of sends and receives", place)
         for listed in (sends, receives):
             for one, other in pairwise(listed):
                 if not _requires(operations, other, one):
@@ -179,7 +179,7 @@ def _calls(operations: list[Operation]) -> dict[int, list[int]]:
         counts = {rank: len(by_rank[rank]) for rank in group}
         if len(set(counts.values())) > 1:
             place = operations[next(iter(by_rank.values()))[0]].place
-            raise ConfigError("collectives", f"by rank {counts}", "as many in each rank of a group", place)
+            raise ConfigError("collectives", f"by rank {counts}", "the same number on every rank of a group", place)
         for members in zip(*(by_rank[rank] for rank in group), strict=True):
             first = operations[members[0]]
             for member in members:
@@ -217,8 +217,8 @@ def _in_order(operations: list[Operation], partner: dict[int, int], calls: dict[
                 heapq.heappush(queue, follower)
     if len(order) < len(operations):
         stuck = next(number for number, count in enumerate(left) if count > 0)
-        allowed = "must not make operations wait for each other in a circle, across ranks"
+        allowed = "must not make operations wait for each other in a cycle, across ranks"
         raise ConfigError(
-            "requires", f"a circle at or before rank {operations[stuck].rank}", allowed, operations[stuck].place
+            "requires", f"a cycle at or before rank {operations[stuck].rank}", allowed, operations[stuck].place
         )
     return order

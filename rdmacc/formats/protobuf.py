@@ -29,7 +29,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
-            raise ValueError("a number that does not end")
+            raise ValueError("an unterminated number")
         byte = data[at]
         at += 1
         value |= (byte & 127) << shift
@@ -64,9 +64,9 @@ def fields(data: bytes) -> Iterator[tuple[int, int, Value]]:
         elif kind in (1, 5):
             size = 8 if kind == 1 else 4
         else:
-            raise ValueError(f"a field of wire type {kind}")
+            raise ValueError(f"an unsupported wire type, {kind}")
         if at + size > len(data):
-            raise ValueError("a field that is cut off")
+            raise ValueError("a truncated field")
         part, at = data[at : at + size], at + size
         yield number, kind, part if kind == 2 else int.from_bytes(part, "little")
 
@@ -112,10 +112,10 @@ def signed(kind: str, value: Value) -> int | float | str:
     """
     if kind == "string":
         if not isinstance(value, bytes):
-            raise ValueError("a text that is a number")
+            raise ValueError("a number where text is expected")
         return value.decode()
     if not isinstance(value, int):
-        raise ValueError("a number that is a text")
+        raise ValueError("text where a number is expected")
     if kind == "float":
         return float(struct.unpack("<f", value.to_bytes(4, "little"))[0])
     if kind == "double":

@@ -54,7 +54,7 @@ class Calls(Expressions):
         if isinstance(node.func, ast.Attribute) and self._value(node.func.value) not in (math, bits, chance):
             raise self._error(node, ADVICE["function"] + ": import it")
         if node.keywords:
-            raise self._error(node, "must be called without names of arguments")
+            raise self._error(node, "must be called with positional arguments only")
         kind: Kind = method(self, node, function)
         return kind
 
@@ -76,25 +76,25 @@ class Calls(Expressions):
         try:
             bound = inspect.signature(function, follow_wrapped=False).bind(*positional, **named)
         except TypeError as error:
-            raise self._error(node, f"must give what {function.__name__} takes: {error}") from None
+            raise self._error(node, f"must match the arguments of {function.__name__}: {error}") from None
         kinds: dict[str, Kind] = {}
         for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
             kind = bound.arguments.get(name) or kind_of(parameter.default)
             if kind is None or kind is NOTHING or not isinstance(kind, Kind):
-                raise self._error(node, f"must give `{name}` a number or a record")
+                raise self._error(node, f"must pass a number or a record as `{name}`")
             kinds[name] = kind
         return self._checker.read(function, kinds)
 
     def _arguments(self, node: ast.Call, least: int, most: int) -> list[Kind]:
         if not least <= len(node.args) <= most:
-            count = f"{least} argument{'s' * (least > 1)}" if most == least else f"{least} arguments or more"
+            count = f"{least} argument{'s' * (least > 1)}" if most == least else f"at least {least} arguments"
             raise self._error(node, f"must be called with {count}")
         return [self._checked_number(value, self._of(value)) for value in node.args]
 
     def _convert(self, node: ast.Call, function: Any) -> Kind:
         (kind,) = self._arguments(node, 1, 1)
         if function is float and kind is BOOL:
-            raise self._error(node, "must be of a number: use float(int(...))")
+            raise self._error(node, "must take a number: use float(int(...))")
         if function is int and kind is not BOOL:
             self._mark(node, "to_int")
         return {bool: BOOL, int: INT, float: FLOAT}[function]
@@ -118,14 +118,14 @@ class Calls(Expressions):
             raise self._error(node, ADVICE["round"])
         (kind,) = self._arguments(node, 1, 1)
         if kind is not FLOAT:
-            raise self._error(node, "must be of a float: an integer is whole already")
+            raise self._error(node, "must take a float: an integer is already whole")
         self._mark(node, "bounded")
         return INT
 
     def _len(self, node: ast.Call, function: Any) -> Kind:
         kind = self._of(node.args[0]) if len(node.args) == 1 else NOTHING
         if not kind.parts and not kind.code:
-            raise self._error(node, "must be of a tuple of numbers, or of a vector field")
+            raise self._error(node, "must take a tuple of numbers or a vector field")
         return INT
 
     def _math(self, node: ast.Call, function: Any) -> Kind:
@@ -135,7 +135,7 @@ class Calls(Expressions):
         self._arguments(node, count, count)
         if function in MATH_BOOL:
             if self._of(node.args[0]) is not FLOAT:
-                raise self._error(node, "must be of a float")
+                raise self._error(node, "must take a float")
             return BOOL
         if function in MATH_FINITE:
             self._mark(node, "finite")
@@ -145,12 +145,14 @@ class Calls(Expressions):
         count, kind = SETS[function]
         if len(node.args) != 1 + count or self._of(node.args[0]) is not BITS:
             noun = "a packet number" if count == 1 else "two packet numbers"
-            raise self._error(node, f"must be of a set of packets, a `Bits` field, and {noun}")
+            raise self._error(node, f"must take a set of packets (a `Bits` field) and {noun}")
         for value in node.args[1:]:
             self._integer(value)
         own = [name for name, held in sorted(self._names.items()) if held.roles == {"message"}]
         if not own:
-            raise self._error(node, "must be where `message` is an argument: checked mode asks it for its packets")
+            raise self._error(
+                node, "must stand in a handler that takes `message`: checked mode needs its number of packets"
+            )
         self._mark(node, f"in_message {own[0]}")
         return kind
 

@@ -20,10 +20,13 @@ from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHI
 from rdmacc.handlers.source import source_tree
 from rdmacc.handlers.unbound import falls_through, first_unbound
 
-__all__ = ["Checker", "Mark", "Marks"]
+__all__ = ["Access", "Checker", "Mark", "Marks"]
 
 Mark = tuple[int, str]
 """A node of a function's tree by its place in `ast.walk`, and what checked mode does with it."""
+
+Access = tuple[str, str, bool]
+"""An argument, the field of it that is used, and whether it is written."""
 
 Marks = Mapping[Callable[..., Any], frozenset[Mark]]
 
@@ -47,6 +50,8 @@ class Checker:
         By function, what checked mode puts into it.
     used : dict
         What the functions took from outside, by function and name: a number's kind, or the thing itself.
+    accesses : set
+        The fields that they use.
     """
 
     def __init__(
@@ -55,6 +60,7 @@ class Checker:
         self.handler, self.fields, self.writable = handler, fields, writable
         self.marks: dict[Callable[..., Any], set[Mark]] = {}
         self.used: dict[tuple[Callable[..., Any], str], Any] = {}
+        self.accesses: set[Access] = set()
         self.under_way: list[Callable[..., Any]] = []
         self._returned: dict[Any, Kind] = {}
 
@@ -84,7 +90,7 @@ class Checker:
             if not isinstance(tree, ast.FunctionDef):
                 line = function.__code__.co_firstlineno
                 word = "async def" if isinstance(tree, ast.AsyncFunctionDef) else f"{function.__name__}(...)"
-                allowed = f"{ADVICE['function']}, whose source can be read as it was imported: in a file, or a cell"
+                allowed = f"{ADVICE['function']}, whose source can be read: in a file or a notebook cell"
                 raise self.error(function, line, word, allowed)
             given = tree.args
             if given.vararg or given.kwarg or given.kwonlyargs:
@@ -125,7 +131,7 @@ class _Body(Calls):
             raise self._error(unset, UNSET)
         returned = self._returned or NOTHING
         if returned is not NOTHING and falls_through(self._tree.body):
-            raise self._error(self._tree, "must return a value on every way", f"{self._tree.name}(...)")
+            raise self._error(self._tree, "must return a value on every path", f"{self._tree.name}(...)")
         return returned
 
     # Statements
@@ -148,7 +154,7 @@ class _Body(Calls):
             return
         self._of(node.value)
         if not isinstance(node.value, ast.Call):
-            raise self._error(node, "must do something: assign it, or call a function")
+            raise self._error(node, "must have an effect: assign the value, or call a function")
 
     def _do_Assign(self, node: ast.Assign) -> None:
         kind = self._of(node.value)
@@ -160,21 +166,24 @@ class _Body(Calls):
 
     def _take_apart(self, node: ast.Assign, target: ast.Tuple | ast.List, kind: Kind) -> None:
         if not all(isinstance(one, ast.Name) for one in target.elts):
-            raise self._error(node, "must assign to names when it takes a tuple apart, and to a field by itself")
+            raise self._error(node, "must unpack a tuple into names only; assign to a field in a statement of its own")
         if len(kind.parts) != len(target.elts):
-            raise self._error(node, f"must be given a tuple of {len(target.elts)} values")
+            raise self._error(node, f"must unpack a tuple of {len(target.elts)} values")
         for one, part in zip(target.elts, kind.parts, strict=True):
             self._store(node, one, part)
 
     def _do_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is None or not isinstance(node.target, ast.Name):
-            raise self._error(node, "must annotate nothing but a variable that is given a value")
+            raise self._error(node, "must annotate only variables that are assigned a value")
         self._store(node, node.target, self._of(node.value))
 
     def _do_AugAssign(self, node: ast.AugAssign) -> None:
         inner = list(ast.walk(node.target))
         if any(isinstance(part, ast.Call) for part in inner):
-            raise self._error(node, "must call no function in an index that is read and written: name the index before")
+            raise self._error(
+                node,
+                "must not call a function in an index that is read and written: assign the index to a variable first",
+            )
         kind = self._arithmetic(node, node.op, node.target, node.value)
         self._store(node, node.target, kind)
 
@@ -182,7 +191,7 @@ class _Body(Calls):
         """Check what a variable, a field or an element is given."""
         if isinstance(target, ast.Name):
             if kind is NOTHING:
-                raise self._error(node, "must be given a value: the function returns none")
+                raise self._error(node, "must be assigned a value, but the function returns none")
             known = self._names.get(target.id, kind)
             since = f"; {target.id} is {known.name} in line {self._first.get(target.id, self._tree.lineno)}"
             self._names[target.id] = self._join(node, known, kind, since)
@@ -190,11 +199,11 @@ class _Body(Calls):
             return
         code = self._place_to_write(target)
         if kind not in NUMBERS:
-            raise self._error(node, f"must be given a number, not {kind.name}")
+            raise self._error(node, f"must be assigned a number, not {kind.name}")
         if code == "f8" and kind is BOOL:
-            raise self._error(node, "must be given a float or an integer: use float(int(...))")
+            raise self._error(node, "must be assigned a float or an integer: use float(int(...))")
         if code != "f8" and kind is FLOAT:
-            raise self._error(node, "must be given an integer, not a float: use int(...)")
+            raise self._error(node, "must be assigned an integer, not a float: use int(...)")
         self._mark(target, f"fit_{code}")
 
     def _place_to_write(self, target: Any) -> str:
@@ -224,7 +233,7 @@ class _Body(Calls):
 
     def _do_For(self, node: ast.For) -> None:
         if not isinstance(node.target, ast.Name):
-            raise self._error(node, "must count by one variable", f"for {ast.unparse(node.target)} in ...")
+            raise self._error(node, "must have one loop variable", f"for {ast.unparse(node.target)} in ...")
         called = node.iter
         if isinstance(called, ast.Call) and self._value(called.func) is range:
             for argument in called.args:
@@ -245,25 +254,25 @@ class _Body(Calls):
     def _do_Return(self, node: ast.Return) -> None:
         kind = NOTHING if node.value is None else self._of(node.value)
         if kind is NOTHING and node.value is not None:
-            raise self._error(node, "must return a value: the function returns none")
+            raise self._error(node, "must return a value, but the function returns none")
         self._returned = kind if self._returned is None else self._join(node, self._returned, kind)
 
     def _do_Assert(self, node: ast.Assert) -> None:
         self._condition(node.test)
         if node.msg is not None and not _is_text(node.msg):
-            raise self._error(node.msg, "must be a text as it stands")
+            raise self._error(node.msg, "must be a string literal")
 
     def _do_Raise(self, node: ast.Raise) -> None:
         raised = node.exc
         if node.cause is not None or raised is None:
-            raise self._error(node, "must be `raise` with an exception, without a cause")
+            raise self._error(node, "must raise an exception, without `from`")
         given = raised.args if isinstance(raised, ast.Call) else []
         kind = self._value(raised.func if isinstance(raised, ast.Call) else raised)
         names = ", ".join(sorted(one.__name__ for one in EXCEPTIONS))
         if not (isinstance(kind, type) and kind in EXCEPTIONS):
             raise self._error(node, f"must raise one of {names}")
         if len(given) > 1 or not all(map(_is_text, given)) or getattr(raised, "keywords", None):
-            raise self._error(node, "must name at most a text as it stands")
+            raise self._error(node, "must take at most a string literal")
 
 
 class _Text(str):

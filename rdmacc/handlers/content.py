@@ -61,8 +61,8 @@ _HEAP_TYPE = 1 << 9
 
 _PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 _ALLOWED = (
-    "must have a content that can be compared, such as a number, a text, a tuple, an array, an enumeration or a plain"
-    " function: compiled code and stored rows are found again by it"
+    "must have content that rdmacc can compare, such as a number, a string, a tuple, an array, an enumeration or a"
+    " plain function: the keys of compiled code and stored rows depend on it"
 )
 
 
@@ -196,7 +196,7 @@ class _Walk:
         if isinstance(value, functools.cached_property):
             return ("cached", self.of(value.func))
         if _is_known(value):
-            return ("name", value.__module__, value.__name__)
+            return ("name", _module_of(value), value.__name__)
         if hasattr(value, "__objclass__"):  # a method of a type of C's, such as str.upper
             return ("name", value.__name__, self.of(value.__objclass__))
         if isinstance(value, types.MethodType):
@@ -307,10 +307,15 @@ def _content(cell: types.CellType) -> Any:
         return _MISSING
 
 
+def _module_of(value: Any) -> Any:
+    """Return the name of the module that defines an object; a function of NumPy's may not know its own."""
+    return getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
+
+
 def _is_known(value: Any) -> bool:
     """Tell whether a library defines an object under its name."""
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
+    module = _module_of(value)
     if not isinstance(name, str) or not isinstance(module, str) or not _is_library(module):
         return False
     found: Any = sys.modules.get(module)

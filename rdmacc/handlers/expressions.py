@@ -28,7 +28,7 @@ _SAFE = {ast.RShift: 63, ast.BitAnd: LARGEST}
 _CHANCE = ("random", "secrets", "time", "datetime", "uuid")
 _EXACT = 2**53
 _PACKETS = frozenset({"packet", "reply", "notice", "request"})
-UNSET = "must be set on every way to this line: give it a value first"
+UNSET = "must be set on every path to this line: assign it a value first"
 
 
 def record_kind(*roles: str) -> Kind:
@@ -76,7 +76,7 @@ class Expressions:
     def _mark(self, node: ast.AST, name: str) -> None:
         place = self._place[node]
         if any(other == place and known != name for other, known in self._marks):
-            raise self._error(node, "must be of one type in all calls: write a function for each")
+            raise self._error(node, "must have one type in all calls: write a function for each type")
         self._marks.add((place, name))
 
     # Expressions
@@ -88,7 +88,7 @@ class Expressions:
         except OverflowError:
             number = 2**64
         if type(number) is int and abs(number) > LARGEST:
-            raise self._error(node, "must be an integer within 63 bits")
+            raise self._error(node, "must be an integer of at most 63 bits")
         if number is not None:
             return {bool: BOOL, int: INT, float: FLOAT}[type(number)]
         name = type(node).__name__
@@ -102,14 +102,14 @@ class Expressions:
         """Return the kind of an operand: an integer or a float."""
         kind = self._of(node)
         if kind is BOOL:
-            raise self._error(node, "must be a number to compute with: use int(...)")
+            raise self._error(node, "must be a number in arithmetic: use int(...)")
         return self._checked_number(node, kind)
 
     def _checked_number(self, node: ast.expr, kind: Kind) -> Kind:
         if kind not in NUMBERS:
             hint = ""
             if kind.code or kind is BITS:
-                hint = "; use a vector element by element, a set of packets by the functions of rdmacc.bits"
+                hint = "; use a vector element by element, and a set of packets through the functions of rdmacc.bits"
             elif kind.choices:
                 hint = f"; compare it: {ast.unparse(node)} == {kind.choices[0]!r}"
             raise self._error(node, f"must be a number, not {kind.name}{hint}")
@@ -139,7 +139,7 @@ class Expressions:
             parts = zip(one.parts, other.parts, strict=True)
             return Kind(one.name, parts=tuple(self._join(node, *pair, since) for pair in parts))
         hint = ": write 1.0 for 1, or use int(...) or float(...)" if {one, other} == {INT, FLOAT} else ""
-        raise self._error(node, f"must be of one type, not {one.name} here and {other.name} there{hint}{since}")
+        raise self._error(node, f"must have one type, not {one.name} here and {other.name} there{hint}{since}")
 
     def _of_Name(self, node: ast.Name) -> Kind:
         if node.id in self._locals:
@@ -154,7 +154,7 @@ class Expressions:
         kind = kind_of(value)
         if kind is None:
             if type(value) is int:
-                raise self._error(node, "must be an integer within 63 bits")
+                raise self._error(node, "must be an integer of at most 63 bits")
             raise self._error(node, ADVICE[topic(value) or "value"])
         return kind
 
@@ -168,7 +168,7 @@ class Expressions:
             raise self._error(node, ADVICE["call"])
         value = outside(self._function, ast.unparse(node))
         if value is MISSING:
-            raise self._error(node, "must be a name that the module has")
+            raise self._error(node, "must be a name defined in the module")
         self._checker.used[self._function, ast.unparse(node)] = kind_of(value) or value
         return value
 
@@ -177,7 +177,7 @@ class Expressions:
         if code is None:
             return self._constant(node)
         if isinstance(code, tuple):
-            return Kind("a text", choices=code)
+            return Kind("a string", choices=code)
         if code == "bits":
             return BITS
         if code.endswith("[]"):
@@ -200,8 +200,9 @@ class Expressions:
             if is_write and node.attr not in self._checker.writable[role]:
                 raise self._error(node, self._allowed(role), f"{ast.unparse(node)} = ...")
             codes.add(known[node.attr])
+            self._checker.accesses.add((role, node.attr, is_write or known[node.attr] == "bits"))
         if len(codes) > 1:
-            raise self._error(node, "must have one type in all records that it may be of")
+            raise self._error(node, "must have the same type in all records that this may be")
         return codes.pop()
 
     def _unknown(self, node: ast.Attribute, known: Iterable[str], noun: str) -> ConfigError:
@@ -214,15 +215,15 @@ class Expressions:
     def _allowed(self, role: str) -> str:
         names = sorted(self._checker.writable[role])
         if role == "params":
-            return "must not write parameters: they are the same for all; keep what changes in a record"
+            return "must not write parameters, which are shared: keep what changes in a record"
         hook = self._checker.handler.rsplit(".", 1)[1]
         if not names:
             return f"must not write `{role}` in {hook}: its fields are the engine's"
-        return f"must write no field of the engine's; of `{role}` {hook} may write {', '.join(names)}"
+        return f"must not write the engine's fields; of `{role}`, {hook} may write {', '.join(names)}"
 
     def _of_Tuple(self, node: ast.Tuple) -> Kind:
         if not node.elts:
-            raise self._error(node, "must have an element")
+            raise self._error(node, "must have at least one element")
         return Kind("a tuple", parts=tuple(self._of(part) for part in node.elts))
 
     def _uniform(self, node: ast.expr, kind: Kind) -> Kind:
@@ -259,7 +260,7 @@ class Expressions:
         by = constant(right)
         if type(op) in _BITWISE:
             if kinds != (INT, INT):
-                raise self._error(node, "must be of integers: use int(...)")
+                raise self._error(node, "must take integers: use int(...)")
             if not (isinstance(op, ast.RShift | ast.BitAnd) and by is not None and 0 <= by <= _SAFE[type(op)]):
                 self._mark(node, _BITWISE[type(op)])
             return INT
@@ -284,7 +285,7 @@ class Expressions:
         kind = self._number(node.operand)
         if isinstance(node.op, ast.Invert):
             if kind is not INT:
-                raise self._error(node, "must be of an integer: use int(...)")
+                raise self._error(node, "must take an integer: use int(...)")
             self._mark(node, "word")
         if isinstance(node.op, ast.USub) and kind is INT:
             self._mark(node, "negative")
@@ -311,14 +312,14 @@ class Expressions:
             left, right = kinds[i : i + 2]
             if isinstance(op, ast.In | ast.NotIn):
                 if left is not self._uniform(operands[i + 1], right) or len(node.ops) > 1:
-                    raise self._error(node, "must look for a number in a tuple of numbers of its type")
+                    raise self._error(node, "must look up a number in a tuple of numbers of the same type")
             elif isinstance(op, ast.Is | ast.IsNot):
                 raise self._error(node, ADVICE["Is"])
             else:
                 for operand, kind in zip(operands[i : i + 2], (left, right), strict=True):
                     self._checked_number(operand, kind)
                 if BOOL in (left, right) and FLOAT in (left, right):
-                    raise self._error(node, "must not compare a truth value with a float")
+                    raise self._error(node, "must not compare a bool with a float")
                 if {left, right} == {INT, FLOAT}:
                     whole = constant(operands[i if left is INT else i + 1])
                     if whole is None or abs(whole) > _EXACT:
@@ -331,7 +332,7 @@ class Expressions:
         others = [operand for operand in operands if operand is not text]
         kind = self._of(others[0]) if len(operands) == 2 and isinstance(others[0], ast.Attribute) else None
         if kind is None or not kind.choices or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
-            raise self._error(node, "must compare a text with a parameter that has choices, by == or !=")
+            raise self._error(node, "must compare a string only with a parameter that has choices, using == or !=")
         if text.value not in kind.choices:
             name = ast.unparse(others[0])
             raise self._error(text, unknown("", text.value, kind.choices, f"a choice of {name}").allowed)

@@ -16,7 +16,7 @@ from typing import Any
 
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
-from rdmacc.handlers.checker import Checker, Marks
+from rdmacc.handlers.checker import Access, Checker, Marks
 from rdmacc.handlers.expressions import Code, record_kind
 from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING, Kind, kind_of
@@ -25,7 +25,7 @@ from rdmacc.records import Field
 from rdmacc.scaling import Scaled
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 
-__all__ = ["check_handlers", "marks_of"]
+__all__ = ["accesses_of", "check_handlers", "marks_of"]
 
 _RECORDS = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Packet, "message": Message, "qp": QueuePair,
             "host": Host, "port": Port}  # fmt: skip
@@ -68,9 +68,11 @@ def check_handlers(components: Components) -> None:
     ConfigError
         Naming component, handler, line and what to write instead.
     """
+    headers = _headers(components)
     for part in components:
-        for name in part.handlers():
-            marks_of(components, part, name)
+        params = _params(part)
+        for name, function in part.handlers().items():
+            _reading_of(part, name, function, params, headers)
 
 
 def marks_of(components: Components, part: Component, name: str) -> Marks:
@@ -90,16 +92,53 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
     ConfigError
         If the handler is not allowed.
     """
-    headers = frozenset(
+    return _reading(components, part, name).marks
+
+
+def accesses_of(components: Components, part: Component, name: str) -> frozenset[Access]:
+    """Return which fields of its arguments a handler uses, itself or in a function that it calls.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        The scheme's.
+    part : Component
+        One of them.
+    name : str
+        The handler's name.
+
+    Raises
+    ------
+    ConfigError
+        If the handler is not allowed.
+    """
+    return _reading(components, part, name).accesses
+
+
+def _reading(components: Components, part: Component, name: str) -> _Reading:
+    return _reading_of(part, name, part.handlers()[name], _params(part), _headers(components))
+
+
+def _headers(components: Components) -> frozenset[Field]:
+    """Return the fields that a scheme's packets have."""
+    return frozenset(
         field for each in components if (record := each.record("Header")) is not None for field in record.fields
     )
+
+
+def _params(part: Component) -> frozenset[tuple[str, Code]]:
+    """Return a component's parameters with their types; a text's are its choices."""
     values = {param: value.value if isinstance(value, Scaled) else value for param, value in vars(part).items()}
     for param, value in values.items():
         if type(value) is int and abs(value) > LARGEST:
-            raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer within 63 bits")
+            raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer of at most 63 bits")
     choices = part.choices()
-    params = frozenset((param, choices.get(param, code)) for param, (code, _) in part.numbers().items())
-    function = part.handlers()[name]
+    return frozenset((param, choices.get(param, code)) for param, (code, _) in part.numbers().items())
+
+
+def _reading_of(
+    part: Component, name: str, function: Any, params: frozenset[tuple[str, Code]], headers: frozenset[Field]
+) -> _Reading:
     if not isinstance(function, types.FunctionType):
         allowed = f"{ADVICE['function']}, in the component as a static method"
         raise ConfigError(f"{type(part).__name__}.{name}", function, allowed)
@@ -107,14 +146,15 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
     reading = _READ.get(key)
     if reading is None or not reading.is_current():
         reading = _READ[key] = _read(*key)
-    return reading.marks
+    return reading
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """The marks of a handler, and what they were found from."""
+    """The marks of a handler, the fields that it uses, and what they were found from."""
 
     marks: Marks
+    accesses: frozenset[Access]
     used: Mapping[tuple[Callable[..., Any], str], Any]
     forms: Mapping[Callable[..., Any], Any]
 
@@ -148,14 +188,14 @@ def _read(
     handler = f"{owner.__name__}.{name}"
     arguments = inspect.signature(function).parameters
     if len(arguments) != function.__code__.co_argcount:
-        raise ConfigError(handler, function, "must take the arguments that it shows: it wraps another")
+        raise ConfigError(handler, function, "must take the arguments in its signature: it wraps another function")
     checker = Checker(handler, *_fields(owner, name, dict(params), headers))
     kinds = {argument: INT if argument == "now" else record_kind(argument) for argument in arguments}
     if checker.read(function, kinds) is not NOTHING:
         line = function.__code__.co_firstlineno
         raise checker.error(function, line, "return ...", "must return nothing: write into a record")
     marks = {each: frozenset(marks) for each, marks in checker.marks.items()}
-    return _Reading(marks, checker.used, {each: _form(each) for each in marks})
+    return _Reading(marks, frozenset(checker.accesses), checker.used, {each: _form(each) for each in marks})
 
 
 def _fields(

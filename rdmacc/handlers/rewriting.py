@@ -64,35 +64,35 @@ def to_int(value):  # type: ignore[no-untyped-def]
 def bounded(value):  # type: ignore[no-untyped-def]
     """Return a number that 63 bits can hold once it is rounded."""
     if not -_MOST < value < _MOST:
-        raise OverflowError("an integer of a number that is not finite, or beyond 63 bits")
+        raise OverflowError("int() of a number that is not finite or needs more than 63 bits")
     return value
 
 
 def finite(value):  # type: ignore[no-untyped-def]
     """Return what a function of `math` has returned: Python raises where it is not finite."""
     if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:
-        raise ValueError("a function of math has no finite value here")
+        raise ValueError("a math function without a finite result")
     return value
 
 
 def add(a, b):  # type: ignore[no-untyped-def]
     """Return a + b."""
     if isinstance(a, int) and isinstance(b, int) and abs(float(a) + float(b)) > _MOST:
-        raise OverflowError("an integer beyond 63 bits")
+        raise OverflowError("an integer of more than 63 bits")
     return a + b
 
 
 def subtract(a, b):  # type: ignore[no-untyped-def]
     """Return a - b."""
     if isinstance(a, int) and isinstance(b, int) and abs(float(a) - float(b)) > _MOST:
-        raise OverflowError("an integer beyond 63 bits")
+        raise OverflowError("an integer of more than 63 bits")
     return a - b
 
 
 def multiply(a, b):  # type: ignore[no-untyped-def]
     """Return a * b."""
     if isinstance(a, int) and isinstance(b, int) and abs(float(a) * float(b)) > _MOST:
-        raise OverflowError("an integer beyond 63 bits")
+        raise OverflowError("an integer of more than 63 bits")
     return a * b
 
 
@@ -104,7 +104,7 @@ def divide(a, b):  # type: ignore[no-untyped-def]
 def exact(value):  # type: ignore[no-untyped-def]
     """Return a number that a float holds as it is."""
     if isinstance(value, int) and abs(value) > 9007199254740992 and int(float(value)) != value:
-        raise OverflowError("an integer beyond 53 bits meets a float")
+        raise OverflowError("an integer of more than 53 bits combined with a float")
     return value
 
 
@@ -116,7 +116,7 @@ def negative(value):  # type: ignore[no-untyped-def]
 def word(value):  # type: ignore[no-untyped-def]
     """Return the bits of integers as an integer: the only one without a negative is not in the language."""
     if value < -9223372036854775807:
-        raise OverflowError("an integer beyond 63 bits")
+        raise OverflowError("an integer of more than 63 bits")
     return value
 
 
@@ -128,20 +128,20 @@ def absolute(value):  # type: ignore[no-untyped-def]
 def power(a, b):  # type: ignore[no-untyped-def]
     """Return a ** b of integers."""
     if b < 0:
-        raise ValueError("an integer to a negative power is a float: write 1.0 / ...")
+        raise ValueError("an integer to a negative power, which is a float: write 1.0 / ...")
     if a == 0 or a == 1:
         return a if b > 0 else a - a + 1
     if a == -1:
         return 1 - 2 * (b % 2)
     if b > 62 or abs(float(a)) ** b > _MOST:
-        raise OverflowError("an integer beyond 63 bits")
+        raise OverflowError("an integer of more than 63 bits")
     return a**b
 
 
 def shift_left(a, b):  # type: ignore[no-untyped-def]
     """Return a << b."""
     if b < 0 or b > 62 or abs(float(a)) * 2.0**b > _MOST:
-        raise OverflowError("an integer beyond 63 bits, or a shift by a negative number")
+        raise OverflowError("an integer of more than 63 bits, or a shift by a negative number")
     return a << b
 
 

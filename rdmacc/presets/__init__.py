@@ -1,4 +1,4 @@
-"""Named schemes and presets. One module for each paper or simulator, imported here in the order of listing."""
+"""Named schemes and presets, with one module per paper or simulator, imported here in listing order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets: the schemes of one paper or simulator with the parameters that it sets, and the source of each value."""
+"""Presets: the schemes of one paper or simulator, with its parameter values and the source of each value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter of a scheme as a preset sets it.
+    """A parameter value that a preset sets.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class Setting:
     parameter : str
         With its component: "Red.kmin_bytes".
     value : number or str
-        In the parameter's base unit, or text with a unit.
+        In the parameter's base unit, or a string with a unit.
     source : str
-        Where the value is from.
+        Source of the value.
     """
 
     scheme: str
@@ -51,7 +51,7 @@ class Preset(Mapping[str, Scheme]):
     title : str
         The paper or simulator.
     rate : quantity of rate
-        Of the hosts' links; what the source scales by it follows.
+        Rate of the hosts' links; values that the source scales with it follow.
     values : mapping, optional
         Values that all schemes share: (value, source) by parameter, as in `add`.
 
@@ -84,14 +84,14 @@ class Preset(Mapping[str, Scheme]):
         Parameters
         ----------
         name : str
-            As the source calls it.
+            Name of the scheme in the source.
         base : str or callable
-            A registered scheme, or a function that makes one.
+            A registered scheme, or a function that returns one.
         values : mapping
-            What the source sets: (value, source) by parameter, named as in `Scheme.replace`. A value may be a
-            function of the line rate in bit/s. What is not listed keeps its default, which has a source of its own.
+            Values that the source sets: (value, source) by parameter, named as in `Scheme.replace`. A value may be a
+            function of the line rate in bit/s. Other parameters keep their default, which has its own source.
         replace : bool
-            Take the place of a scheme of that name.
+            Replace an existing scheme of that name.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Preset(Mapping[str, Scheme]):
         self._entries[name] = _Entry(base, values)
 
     def at(self, rate: Quantity) -> Preset:
-        """Return the preset for hosts with links of another rate.
+        """Return the preset for another rate of the hosts' links.
 
         Parameters
         ----------
@@ -116,12 +116,12 @@ class Preset(Mapping[str, Scheme]):
         return other
 
     def settings(self, name: str) -> list[Setting]:
-        """Return what the preset sets of a scheme.
+        """Return the values that the preset sets for a scheme.
 
         Parameters
         ----------
         name : str
-            Scheme, as the preset names it.
+            Name of the scheme in the preset.
 
         Raises
         ------
@@ -137,12 +137,12 @@ class Preset(Mapping[str, Scheme]):
         return found
 
     def sources(self, name: str) -> dict[str, str]:
-        """Return the sources of what the preset sets, by "Component.parameter", for `scheme_table`.
+        """Return the sources of the values that the preset sets, by "Component.parameter", for `scheme_table`.
 
         Parameters
         ----------
         name : str
-            Scheme, as the preset names it.
+            Name of the scheme in the preset.
         """
         return {one.parameter: one.source for one in self.settings(name)}
 
@@ -167,7 +167,7 @@ class Preset(Mapping[str, Scheme]):
 
 
 PRESETS: dict[str, Preset] = {}
-"""The presets by name, each at the rate that its source uses most."""
+"""The presets by name, each at the rate that its source mainly uses."""
 
 
 def define(one: Preset, *, replace: bool = False) -> Preset:
@@ -178,12 +178,12 @@ def define(one: Preset, *, replace: bool = False) -> Preset:
     one : Preset
         The preset.
     replace : bool
-        Take the place of a preset of that name.
+        Replace an existing preset of that name.
 
     Returns
     -------
     Preset
-        The same.
+        The same preset.
 
     Raises
     ------
@@ -197,14 +197,14 @@ def define(one: Preset, *, replace: bool = False) -> Preset:
 
 
 def preset(name: str, rate: Quantity | None = None) -> Preset:
-    """Return the preset of that name: schemes by their names.
+    """Return the preset of that name: schemes by name.
 
     Parameters
     ----------
     name : str
         One of `PRESETS`.
     rate : quantity of rate, optional
-        Of the hosts' links; default: as the source has it.
+        Rate of the hosts' links; default: that of the source.
 
     Raises
     ------

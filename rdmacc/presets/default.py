@@ -1,11 +1,12 @@
-"""The registered schemes: each as its own paper describes it. Add yours to its group.
+"""The registered schemes, each as in its own paper. Add new ones to their group.
 
-These are what `rdmacc.scheme(name)` makes. A preset (one module each) has the schemes of one evaluation or simulator,
-with the parameters that it used: `rdmacc.preset("dart-2020")["dart"]` need not equal `rdmacc.scheme("dart")`.
+`rdmacc.scheme(name)` returns these. A preset (one module each) has the schemes of one evaluation or simulator with the
+parameters used there, so `rdmacc.preset("dart-2020")["dart"]` may differ from `rdmacc.scheme("dart")`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from rdmacc.presets.eqds_htsim import EQDS_HTSIM
@@ -29,6 +30,7 @@ from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
+from rdmacc.protocols.nscc import Nscc
 from rdmacc.protocols.polo import Polo
 from rdmacc.protocols.powertcp import PowerTcp
 from rdmacc.protocols.pri_q import PriQ
@@ -36,6 +38,7 @@ from rdmacc.protocols.rcc import Rcc
 from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.ren import Ren
+from rdmacc.protocols.retirement import Retirement
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.theta_powertcp import ThetaPowerTcp
 from rdmacc.protocols.timely import Timely
@@ -61,7 +64,7 @@ __all__: list[str] = []
 register_scheme(
     "line-rate",
     lambda: Scheme(name="line-rate", control=(LineRate(),)),
-    about="no control: every sender at the rate of its link",
+    about="no control: every sender sends at line rate",
 )
 
 # DCQCN
@@ -76,7 +79,7 @@ register_scheme(
 register_scheme(
     "dcqcn-hpcc",
     lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)),
-    about="DCQCN as HPCC's simulator has it",
+    about="DCQCN as in HPCC's simulator",
 )
 
 register_scheme(
@@ -90,17 +93,17 @@ register_scheme(
 register_scheme(
     "timely",
     lambda: Scheme(name="timely", control=(Timely(),)),
-    about="steers its rate by the gradient of the RTT",
+    about="adjusts its rate by the gradient of the RTT",
 )
 register_scheme(
     "timely-patched",
     lambda: Scheme(name="timely-patched", control=(Timely(is_patched=True, beta=0.008),)),
-    about="TIMELY with the correction that gives it one fixed point",
+    about="TIMELY with the correction that gives it a unique fixed point",
 )
 register_scheme(
     "timely-hpcc",
     lambda: Scheme(name="timely-hpcc", control=(TimelyHpcc(),)),
-    about="TIMELY as HPCC's simulator has it",
+    about="TIMELY as in HPCC's simulator",
 )
 
 # HPCC
@@ -111,7 +114,7 @@ INT_ACK_BYTES = 88
 register_scheme(
     "hpcc",
     lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS),
-    about="sets its window from the telemetry that every link puts into packets",
+    about="sets its window from the telemetry that switches write into packets",
 )
 
 # PowerTCP
@@ -119,7 +122,7 @@ register_scheme(
 register_scheme(
     "powertcp",
     lambda: Scheme(name="powertcp", control=(PowerTcp(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS),
-    about="sets its window by the power of the busiest link: what arrives times what is in flight",
+    about="sets its window by the power of the busiest link: arrival rate times bytes in flight",
 )
 register_scheme(
     "theta-powertcp",
@@ -130,7 +133,7 @@ register_scheme(
 # DCTCP, rate-based DCTCP
 
 DCTCP_STEP = EcnStep(kmin_bytes=Scaled("22.5kB", rtt="60us", least="3kB"), reference_bps="10Gbps")
-"""Dart, VI-A, at 10 Gb/s and 60 us: 0.3 BDP. DCTCP, section 3.4, asks for more than a seventh; two packets at least."""
+"""Dart, VI-A, at 10 Gb/s and 60 us: 0.3 BDP. DCTCP, section 3.4, requires more than a seventh; at least two packets."""
 
 register_scheme(
     "dctcp",
@@ -151,7 +154,7 @@ HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)
 register_scheme(
     "dctcp-hpcc",
     lambda: Scheme(name="dctcp-hpcc", control=(DctcpHpcc(),), switch=(HPCC_STEP,), ack_priority=DATA_CLASS),
-    about="DCTCP by rate, as HPCC's simulator has it",
+    about="rate-based DCTCP as in HPCC's simulator",
 )
 
 # InfiniBand congestion control
@@ -167,18 +170,18 @@ register_scheme(
 register_scheme(
     "rcp",
     lambda: Scheme(name="rcp", control=(Rcp(),), switch=(RcpStamp(),)),
-    about="sends at the fair rate that every link computes and stamps",
+    about="sends at the fair rate that links compute and stamp",
 )
 
 # Swift
 
 SWIFT_RECOVERY = NewReno(min_timeout_ps=ms(1))
-"""Without the paper's selective acknowledgments; the timeout is htsim's first one."""
+"""Without the paper's selective acknowledgments; the timeout is htsim's initial one."""
 
 register_scheme(
     "swift",
     lambda: Scheme(name="swift", recovery=SWIFT_RECOVERY, control=(Swift(),), buffer=DropTail()),
-    about="holds the delay at a target by its window",
+    about="keeps the delay at a target by its window",
 )
 
 # Dart
@@ -188,21 +191,21 @@ DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)
 register_scheme(
     "dasr",
     lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)),
-    about="the receiver counts its senders and tells each its share at once",
+    about="the receiver counts its senders and tells each its share immediately",
 )
 register_scheme(
     "dasr-no-look-ahead",
     lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(DART_STEP,)),
-    about="DASR whose first message does not announce all senders of its group",
+    about="DASR without the announcement of a group's senders by its first message",
 )
 
-# Lanes take turns on a link: one for each deflection that a packet may take, and the first.
+# Lanes take turns on a link: one per possible deflection of a packet, plus the first.
 LANES = Queueing(lanes=5)
 
 register_scheme(
     "iofd",
     lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
-    about="DCQCN, with flows deflected around congestion in order",
+    about="DCQCN, with in-order deflection of flows around congestion",
 )
 register_scheme(
     "dart",
@@ -210,11 +213,11 @@ register_scheme(
     about="DASR at the receiver, deflection around congestion inside the network",
 )
 
-# REN, and its kin by the description of their papers: AMRT, Polo
+# REN, and related schemes from their descriptions: AMRT, Polo
 
 _granted = partial(
     Scheme,
-    # A packet behind a full port is not lost: 128 kB take 26 us at 40 Gb/s. On fast links 3 base RTTs are less.
+    # A packet queued at a full port is not lost: 128 kB take 26 us at 40 Gb/s. On fast links, 3 base RTTs are less.
     recovery=GrantClock(least_timeout_ps=Scaled("50us", rate="40Gbps", least="50us", is_time=True)),
     buffer=DropTail(limit_bytes=Scaled("128kB", rate="40Gbps", least="128kB")),  # REN, 6
     routing="spray-random",
@@ -226,12 +229,12 @@ _granted = partial(
 register_scheme(
     "ren",
     lambda: _granted(name="ren", control=(Ren(),), switch=(RenMarker(),)),
-    about="the receiver grants packets by the queues and idle times that switches report",
+    about="the receiver grants packets according to queues and idle times reported by switches",
 )
 register_scheme(
     "amrt",
     lambda: _granted(name="amrt", control=(Amrt(),), switch=(AntiEcn(),)),
-    about="the receiver grants packets, and more where links report room",
+    about="the receiver grants packets, and more if links report room",
 )
 
 POLO_STEP = EcnStep(kmin_bytes="6kB")
@@ -240,7 +243,7 @@ POLO_STEP = EcnStep(kmin_bytes="6kB")
 register_scheme(
     "polo",
     lambda: _granted(name="polo", recovery=Polo(), switch=(POLO_STEP,)),
-    about="the receiver keeps more packets in flight until some are marked",
+    about="the receiver adds packets in flight until some are marked",
 )
 
 # RCC
@@ -248,7 +251,7 @@ register_scheme(
 register_scheme(
     "rcc",
     lambda: Scheme(name="rcc", control=(Rcc(),)),
-    about="the receiver sets rates by its number of messages and the delay",
+    about="the receiver sets rates from its number of messages and the delay",
 )
 register_scheme(
     "rcc-sender",
@@ -258,17 +261,17 @@ register_scheme(
 register_scheme(
     "rcc-ewa",
     lambda: Scheme(name="rcc-ewa", control=(Rcc(law="explicit"),)),
-    about="RCC with the explicit window assignment alone",
+    about="RCC with explicit window assignment only",
 )
 register_scheme(
     "rcc-pid",
     lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"),)),
-    about="RCC with the PID loop alone",
+    about="RCC with the PID loop only",
 )
 register_scheme(
     "rcc-async",
     lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)),
-    about="RCC whose clocks disagree: noise on each sample of the delay",
+    about="RCC with unsynchronised clocks: noise on each delay sample",
 )
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
@@ -293,7 +296,7 @@ register_scheme(
 register_scheme(
     "homa",
     lambda: Scheme(name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"),
-    about="the receiver grants the shortest messages first, by network priorities",
+    about="the receiver grants the shortest messages first, using network priorities",
 )
 
 register_scheme(
@@ -301,27 +304,27 @@ register_scheme(
     lambda: Scheme(
         name="homa-aeolus", recovery=HomaAeolus(), switch=(SelectiveDrop(),), buffer=DropTail(),
         routing="spray-random", nic_order="srpt",
-    ), about="Homa, with a first burst of packets that switches drop before any other",)  # fmt: skip
+    ), about="Homa, with a first burst of packets that switches drop before all others",)  # fmt: skip
 
 register_scheme(
     "expresspass-aeolus",
     lambda: scheme("expresspass").replace(
         name="expresspass-aeolus", recovery=ExpressPassAeolus(), switch=(SelectiveDrop(threshold_bytes=4 * 1538),)
     ),
-    about="ExpressPass, with a first burst without credit that switches drop before any other",
+    about="ExpressPass, with a first burst without credit that switches drop before all others",
 )
 register_scheme(
     "phost",
     make_phost,
-    about="the receiver gives a token for each packet, the shortest messages first",
+    about="the receiver sends a token for each packet, shortest messages first",
 )
 NDP_WINDOW = Scaled(150, rate="100Gbps", rtt="12us", payload="1000B", least=30)
-"""A BDP, which the paper's 30 packets are at least in its network (evaluation)."""
+"""A BDP; the paper's 30 packets are at least that in its network (evaluation)."""
 
 register_scheme(
     "ndp",
     lambda: NDP_2017["ndp"].replace(initial_window=NDP_WINDOW),
-    about="switches trim packets to headers, and the receiver pulls what is missing",
+    about="switches trim packets to headers, and the receiver pulls the missing ones",
 )
 
 # Ultra Ethernet: NSCC, receiver credit, both; EQDS
@@ -333,23 +336,37 @@ _UET_ABOUT = {
 }
 for _name in UET_HTSIM:
     register_scheme(_name, partial(UET_HTSIM.__getitem__, _name), about=_UET_ABOUT[_name])
+
+
+def _nscc_retire() -> Scheme:
+    base = UET_HTSIM["nscc"]
+    made = replace(base, name="nscc-retire", preset="", control=(Nscc(), Retirement()))
+    return made.replace(reorder=1.75)  # base RTT and target delay
+
+
+register_scheme(
+    "nscc-retire",
+    _nscc_retire,
+    about="NSCC over many planes: a path is retired when a packet is lost on it, and probed (inferred)",
+)
+
 EQDS_CREDIT = Scaled("207.5kB", rate="100Gbps", least="207.5kB")
-"""50 packets at 100 Gb/s, as csg-htsim has it; on faster links they are less than a BDP."""
+"""50 packets at 100 Gb/s, as in csg-htsim; on faster links that is less than a BDP."""
 
 register_scheme(
     "eqds",
     lambda: EQDS_HTSIM["eqds"].replace(**{"ReceiverCredit.largest_bytes": EQDS_CREDIT}),
-    about="credit paced by the receiver, for trimmed packets first",
+    about="credit paced by the receiver, trimmed packets first",
 )
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 
 _IGBN_ABOUT = {
-    "go-back-0": "after a loss, the whole message again",
-    "go-back-n": "after a loss, everything from the lost packet on again",
+    "go-back-0": "after a loss, resends the whole message",
+    "go-back-n": "after a loss, resends everything from the lost packet onwards",
     "send-twice": "go-back-N that sends a message's last packet twice",
-    "check-epsn": "go-back-N whose receiver repeats its NAK by a timer",
-    "improved-go-back-n": "go-back-N with the last packet sent twice and NAKs repeated by a timer",
+    "check-epsn": "go-back-N whose receiver repeats its NAK on a timer",
+    "improved-go-back-n": "go-back-N with the last packet sent twice and NAKs repeated on a timer",
 }
 for _name in IGBN_2019:
     register_scheme(_name, partial(IGBN_2019.__getitem__, _name), about=_IGBN_ABOUT[_name])

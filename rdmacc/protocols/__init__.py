@@ -1,1 +1,1 @@
-"""Protocols: one file each, named like the protocol, with its parameters, records and handlers."""
+"""Protocols, one per file, with parameters, records and handlers."""

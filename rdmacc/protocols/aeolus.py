@@ -1,18 +1,18 @@
-"""Aeolus: the first packets go without credit, and switches drop them first; what is lost is sent again with credit.
+"""Aeolus: first packets need no credit and switches drop them first; lost ones are resent with credit.
 
 Source: Hu et al., "Aeolus: a building block for proactive transport in datacenters", SIGCOMM 2020, section 3.
 
 A new message sends a burst at line rate before it has credit. These packets are flagged as unscheduled, and a switch
-drops them rather than let its queue grow (`rdmacc.switch.selective_drop`), so that scheduled packets are not lost. The
-receiver acknowledges each of them; a probe behind the last, in the same class, makes it known which were lost. A
-credit sends one packet: first one that is known to be lost, then one that was not sent yet, then an unscheduled one of
-which nothing is known. Retransmissions are scheduled, so each loss takes one.
+drops them instead of letting its queue grow (`rdmacc.switch.selective_drop`), which protects scheduled packets from
+loss. The receiver acknowledges each unscheduled packet; a probe after the last one, in the same class, reveals which
+were lost. A credit sends one packet: first one that is known to be lost, then a new one, then an unscheduled one whose
+fate is unknown. Retransmissions are scheduled, so each loss costs one credit.
 
-On Homa (`HomaAeolus`): the burst is RTTbytes, and credits are what grants add up to. The receiver of a probe grants
-again what is lost. Unscheduled packets keep their priority by size, above scheduled ones. The burst is sent in full,
-also if a grant comes before its end. RESEND stays, for what the probe cannot repair.
+On Homa (`HomaAeolus`): the burst is RTTbytes, and grants accumulate to credits. On a probe, the receiver grants lost
+packets again. Unscheduled packets keep their priority by size, above scheduled ones. The burst is always sent in full,
+even if a grant arrives before its end. RESEND remains, for losses that the probe cannot repair.
 
-Assumption: a probe that arrives before packets sent earlier, by another path, has them sent once more.
+Assumption: if a probe overtakes earlier packets on another path, they are sent once more.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ __all__ = ["HomaAeolus"]
 
 
 class Burst(Record):
-    """A message's unscheduled packets, on both sides."""
+    """State of a message's unscheduled packets, on both sides."""
 
-    unknown = Bits("sender: unscheduled packets of which nothing is known")
-    counted_packets = Int32(doc="sender: grants that have become credits, with the unscheduled packets")
-    probed_psn = Int32(doc="receiver: the probe said that the packets below this were sent; 0 before")
+    unknown = Bits("sender: unscheduled packets whose fate is unknown")
+    counted_packets = Int32(doc="sender: grants converted to credits, including unscheduled packets")
+    probed_psn = Int32(doc="receiver: packets below this were sent, according to the probe; 0 before it")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class HomaAeolus(Homa):
 
     infers_from_gaps: bool = param(
         False,
-        "an ACK tells that the unscheduled packets before are lost; only where packets keep their order",
+        "an ACK implies that earlier unscheduled packets are lost; requires in-order delivery",
         source="section 3.3",
     )
     probe_bytes: Size = param("64B", "a probe on the wire", unit="bytes", source="section 3.3", low=1)
@@ -66,9 +66,9 @@ class HomaAeolus(Homa):
         """Both sides of a message."""
 
     class Header(Homa.Header):
-        """What the receiver knows of unscheduled packets. `SelectiveDrop` has the flag of these."""
+        """What the receiver knows of unscheduled packets. The flag is in `SelectiveDrop`."""
 
-        acked_psn = Int32(-1, doc="ACK: this unscheduled packet has come")
+        acked_psn = Int32(-1, doc="ACK: this unscheduled packet has arrived")
         probe_psn = Int32(doc="probe: the packets below this were sent; ACK: those not acknowledged are lost")
 
     # Sender
@@ -93,7 +93,7 @@ class HomaAeolus(Homa):
             set_bit(transfer.unknown, psn)
             if psn == transfer.unscheduled_psn - 1:
                 request.kind = REQUEST
-                request.priority = packet.priority  # it stays behind the burst
+                request.priority = packet.priority  # it stays after the burst
                 request.wire_bytes = params.probe_bytes
                 request.probe_psn = transfer.unscheduled_psn
         note_sent(message, transfer, psn)
@@ -113,7 +113,7 @@ class HomaAeolus(Homa):
         hear(transfer, now)
         if packet.kind == NAK:
             resend(message, transfer, packet, request)
-            if is_responsive(params, qp):  # all that it asks for may go
+            if is_responsive(params, qp):  # everything that it requests may go
                 unsent = max(0, packet.end_psn - transfer.new_psn)
                 qp.credits = max(qp.credits, transfer.lost_packets + unsent)
         elif packet.psn == message.packets:
@@ -135,7 +135,7 @@ class HomaAeolus(Homa):
             if packet.accepted and packet.psn < transfer.probed_psn:
                 transfer.regranted_packets -= 1  # it was not lost
         elif not packet.accepted:
-            transfer.regranted_packets += 1  # a duplicate has used a grant
+            transfer.regranted_packets += 1  # a duplicate used up a grant
         if message.received_packets == message.packets:
             reply.kind = ACK
             reply.psn = message.packets
@@ -160,7 +160,7 @@ class HomaAeolus(Homa):
 
 
 def choose_scheduled(message, transfer):
-    """Choose what goes next: the burst, then a lost packet, a new one, an unscheduled one of which nothing is known."""
+    """Choose the next packet: of the burst, then lost, then new, then unscheduled with unknown fate."""
     if transfer.lost_packets > 0 and transfer.new_psn >= transfer.unscheduled_psn:
         message.next_psn = find_set(transfer.lost, 0, transfer.new_psn)
     elif transfer.new_psn < message.packets:
@@ -171,7 +171,7 @@ def choose_scheduled(message, transfer):
 
 
 def learn(params, message, transfer, packet):
-    """Take what an ACK says of the burst: the probe's, that all that is unknown is lost; a packet's, that it came."""
+    """Process an ACK of the burst: that of a probe (all unknown packets are lost) or of a packet (it arrived)."""
     if packet.probe_psn > 0:
         lose_unknown(message, transfer, packet.probe_psn)
     else:
@@ -181,7 +181,7 @@ def learn(params, message, transfer, packet):
 
 
 def lose_unknown(message, transfer, end):
-    """Take the unscheduled packets below `end` of which nothing is known as lost."""
+    """Mark unscheduled packets below `end` with unknown fate as lost."""
     psn = find_set(transfer.unknown, 0, end)
     while psn < end:
         clear_bit(transfer.unknown, psn)
@@ -195,7 +195,7 @@ def lose_unknown(message, transfer, end):
 
 
 def missing_before(message, transfer, end):
-    """Count the packets below `end` that have not come."""
+    """Count the packets below `end` that have not arrived."""
     count = 0
     for psn in range(end):
         if not has_bit(transfer.held, psn):

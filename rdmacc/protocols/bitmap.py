@@ -1,4 +1,4 @@
-"""Bitmaps for handlers: which packets of a window have come, as a ring of bits in an `Ints` field of a record."""
+"""Bitmaps for handlers: the packets of a window that have arrived, as a ring of bits in an `Ints` field."""
 
 from __future__ import annotations
 

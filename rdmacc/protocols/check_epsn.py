@@ -1,4 +1,4 @@
-"""Go-back-N with Check-EPSN (CE): the receiver also repeats its NAK by a timer, not only when a packet arrives.
+"""Go-back-N with Check-EPSN (CE): the receiver repeats its NAK on a timer too, not only when a packet arrives.
 
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C and figure 5.
 """
@@ -20,12 +20,12 @@ _receive = GoBackN.on_data
 
 @dataclass(frozen=True, kw_only=True)
 class CheckEpsn(GoBackN):
-    """Go-back-N whose receiver checks, once it has seen the last packet, whether it still expects an earlier one.
+    """Go-back-N whose receiver checks, after the last packet, whether an earlier one is still missing.
 
     When the last packet arrives while an earlier one is missing, a timer runs for the rest of the NAK interval; when it
     fires, the receiver sends a NAK for the packet that it then expects and restarts the timer. Assumed, where the paper
-    leaves it open: each packet that is expected when it comes restarts the timer, so that it runs out only if
-    the receiver has waited a whole interval; the timer ends with the message.
+    leaves it open: each expected packet restarts the timer on arrival, so it only expires if the receiver has waited a
+    whole interval; the timer ends with the message.
     """
 
     nak_interval_ps: Time = param(
@@ -43,7 +43,9 @@ class CheckEpsn(GoBackN):
         if message.received_packets == message.packets:
             transfer.check_timer_ps = NEVER
         elif packet.psn == message.packets - 1:
-            transfer.check_timer_ps = transfer.nak_until_ps  # what is left of the interval; a NAK just sent began it
+            transfer.check_timer_ps = (
+                transfer.nak_until_ps
+            )  # the rest of the interval, which began with the NAK just sent
         elif packet.accepted and transfer.check_timer_ps < NEVER:
             transfer.check_timer_ps = now + params.nak_interval_ps
 

@@ -1,21 +1,21 @@
 """DASR: direct apportioning of sending rates, the receiver half of Dart.
 
 Source: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks",
-IEEE/ACM ToN 2020, section III. The receiver counts its active senders and tells each its share of the line; ECN
-marks are suppressed while the receiver's own link is the bottleneck, and left to DCQCN (a component of its own, behind
-this one) where it is not.
+IEEE/ACM ToN 2020, section III. The receiver counts its active senders and tells each its share of the line; ECN marks
+are suppressed while the receiver's own link is the bottleneck; otherwise they are left to DCQCN (a separate component,
+which follows this one).
 
 Assumptions where the paper is silent:
 
-- One rate per (sender, destination): the sender is counted once, so its messages to a receiver share one queue pair
-  and go first in, first out (III-B).
+- One rate per (sender, destination): the sender is counted once, so its messages to a receiver share one queue pair, in
+  FIFO order (III-B).
 - n is advertised in the states "no congestion" and "receiver congestion", and is 1 in "non-receiver congestion":
-  advertising 1 without marks would make the rates bounce each time the queue drains (III-C, figure 5).
+  advertising 1 without marks would make the rates oscillate each time the queue drains (III-C, figure 5).
 - Receive throughput counts all bytes on the host's link, over half to all of `window_ps`, longer if that would hold
-  fewer than `full_packets`; it is measured anew after an idle base RTT. "Equal to the line rate" means at least 0.95 of
-  it. Before the window holds so many packets, marks count as receiver congestion, unless the state is already the other
-  one. A window that is longer than an incast takes to fill the queue up to the marking threshold still holds the time
-  before the incast when the first mark arrives, and takes the receiver's own congestion for the network's.
+  fewer than `full_packets`; measurement restarts after an idle base RTT. "Equal to the line rate" means at least 0.95
+  of it. Until the window holds that many packets, marks count as receiver congestion, unless the state is already the
+  other one. If the window is longer than an incast takes to fill the queue up to the marking threshold, it still covers
+  the time before the incast when the first mark arrives, and mistakes the receiver's own congestion for the network's.
 - Non-receiver congestion ends after 50 us (DCQCN's CNP interval), or one base RTT if that is longer, without marks, or
   when the line is full again.
 - A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
@@ -47,21 +47,21 @@ class Dasr(Component):
 
     look_ahead: bool = param(True, "the first message of a group announces all its senders", source="III-D")
     sender_id_bytes: Size = param("2B", "bytes for each sender in the announcement", unit="bytes", source="III-D")
-    idle_ps: Time = param("2s", "a sender that is idle this long leaves the set", unit="ps", source="III-B", low=1)
+    idle_ps: Time = param("2s", "a sender leaves the set after being idle this long", unit="ps", source="III-B", low=1)
     announced_idle_ps: Time = param(
-        "2s", "an announced sender that sends nothing leaves the set", unit="ps", source="III-B", low=1
+        "2s", "an announced sender that sends nothing leaves the set after this time", unit="ps", source="III-B", low=1
     )
     full_fraction: float = param(
-        0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0
+        0.95, "throughput of at least this fraction of the line rate counts as 'equal to the line'", low=0.0, high=1.0
     )
     window_ps: OptionalTime = param(
-        None, "throughput is measured over half to all of this time; 0: one base RTT", unit="ps", low=0
+        None, "throughput is averaged over half to all of this time; 0: one base RTT", unit="ps", low=0
     )
-    full_packets: int = param(10, "fewest packets that the window holds", low=1)
+    full_packets: int = param(10, "least number of packets in the window", low=1)
     unmarked_ps: Time = param("50us", "non-receiver congestion ends after this time without marks", unit="ps", low=1)
 
     class Sender(Record):
-        """The share that the receiver granted last."""
+        """The latest share from the receiver."""
 
         rate_bps = Float(doc="line / n")
         has_advert = Byte(doc="1 if an advert arrived while nothing was active")
@@ -72,27 +72,27 @@ class Dasr(Component):
         open_messages = Int32(doc="messages in flight; the sender is in the set while it is positive")
         epoch = Int32(doc="evictions so far")
         weight = Float(doc="the sender's weight while it is in the set")
-        expires_ps = Int(doc="the sender leaves the set if nothing arrives before")
+        expires_ps = Int(doc="the sender leaves the set if nothing arrives by then")
         idle_timer_ps = Deadline()
 
     class Transfer(Record):
-        """What the receiver knows of one message."""
+        """The receiver's state of one message."""
 
         phase = Byte(_UNSEEN)
         epoch = Int32(doc="the sender's epoch when the message was counted")
 
     class Endpoint(Record):
-        """A receiver: size of its AUSS, state machine, measurement of its throughput."""
+        """A receiver: size of its AUSS, state machine, throughput measurement."""
 
         auss_n = Int32(doc="|AUSS|")
         auss_weight = Float(doc="sum of the weights")
         congestion = Byte(NO_CONGESTION, "state of figure 5")
         marked_ps = Int(_LONG_AGO, doc="when the last marked packet arrived")
         data_ps = Int(_LONG_AGO, doc="when the last data packet arrived")
-        old_start_ps = Int(doc="throughput is measured from here")
+        old_start_ps = Int(doc="start of the throughput window")
         old_bytes = Int()
         old_packets = Int()
-        new_start_ps = Int(doc="and soon from here")
+        new_start_ps = Int(doc="start of the next window")
         new_bytes = Int()
         new_packets = Int()
 
@@ -103,7 +103,7 @@ class Dasr(Component):
         share = Float(doc="fraction of the receiver's line, w / sum of w")
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the size of an announcement."""
+        """Return the size of an announcement in bytes."""
         return group_size * self.sender_id_bytes if self.look_ahead else 0
 
     @staticmethod
@@ -134,7 +134,7 @@ class Dasr(Component):
 
     @staticmethod
     def on_data(params, host, endpoint, receiver, message, transfer, packet, reply, now):
-        # A message's start counts before the ACK is built and its end after, so that this ACK still counts it.
+        # Count a start before building the ACK and an end after it, so that this ACK still includes the message.
         if transfer.phase != _ENDED:
             if params.look_ahead and message.group >= 0 and packet.psn == 0 and transfer.phase == _UNSEEN:
                 host.announce = 1
@@ -171,12 +171,12 @@ class Dasr(Component):
                 receiver.idle_timer_ps = receiver.expires_ps
             else:
                 receiver.open_messages = 0
-                receiver.epoch += 1  # a later packet of one of its messages counts as a start
+                receiver.epoch += 1  # a later packet of one of its messages counts as a new start
                 leave(endpoint, receiver)
 
 
 def open_message(endpoint, receiver, message, transfer):
-    """Count a message in; its sender joins the set with the first one (figure 4a)."""
+    """Count a message; its sender joins the set with its first one (figure 4a)."""
     if transfer.phase != _OPEN or transfer.epoch != receiver.epoch:
         transfer.phase = _OPEN
         transfer.epoch = receiver.epoch
@@ -188,7 +188,7 @@ def open_message(endpoint, receiver, message, transfer):
 
 
 def leave(endpoint, receiver):
-    """Take a sender out of the set (figure 4b)."""
+    """Remove a sender from the set (figure 4b)."""
     endpoint.auss_n -= 1
     endpoint.auss_weight -= receiver.weight
     receiver.idle_timer_ps = NEVER
@@ -208,7 +208,7 @@ def classify(params, host, endpoint, packet, now):
     """Run the state machine of figure 5 on one data packet."""
     rtt_ps = host.base_rtt_ps
     window_ps = params.window_ps if params.window_ps > 0 else rtt_ps
-    if now - endpoint.data_ps > rtt_ps:  # idle before: measure from this packet's first bit on
+    if now - endpoint.data_ps > rtt_ps:  # idle before: measure from this packet's first bit
         endpoint.new_start_ps = now - int(packet.wire_bytes * 8e12 / host.line_bps + 0.5)
         endpoint.new_bytes = host.rx_wire_bytes - packet.wire_bytes
         endpoint.new_packets = host.rx_packets - 1

@@ -20,7 +20,7 @@ __all__ = ["Dcqcn"]
 
 @dataclass(frozen=True, kw_only=True)
 class Dcqcn(Component):
-    """DCQCN as its paper describes it; the target rate as NICs keep it."""
+    """DCQCN as in its paper, with the target rate handled as in NICs."""
 
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
@@ -29,7 +29,12 @@ class Dcqcn(Component):
         "50us", "least time between CNPs of a queue pair", unit="ps", symbol="N", source="section 3.1"
     )
     alpha_period_ps: Time = param(
-        "55us", "alpha decays each such period without a CNP", unit="ps", symbol="K", source="section 3.1", low=1
+        "55us",
+        "alpha decays after each period of this length without a CNP",
+        unit="ps",
+        symbol="K",
+        source="section 3.1",
+        low=1,
     )
     increase_period_ps: Time = param(
         "55us", "period of the rate-increase timer", unit="ps", symbol="T", source="section 5", low=1
@@ -42,13 +47,13 @@ class Dcqcn(Component):
     hyper_bps: Rate = param("400Mbps", "hyper increase", unit="bps", symbol="R_HAI", source="10 R_AI")
     reference_bps: OptionalRate = param(
         "40Gbps",
-        "the increases hold at this line rate and scale with it; 0: the same at all",
+        "line rate at which the increases hold; they scale with the line rate; 0: no scaling",
         unit="bps",
         is_optional=True,
     )
     clamp_target: bool = param(
         False,
-        "every cut sets the target to the rate, as in the paper; else only the first after the timer has raised it",
+        "every cut sets the target to the rate, as in the paper; otherwise only the first cut after a timer increase",
         source="Mellanox's clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1",
     )
     min_rate_bps: Rate = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
@@ -111,7 +116,7 @@ class Dcqcn(Component):
 
     @staticmethod
     def on_send(params, qp, sender, packet):
-        if sender.increase_timer_ps != NEVER:  # counting starts with the first cut
+        if sender.increase_timer_ps != NEVER:  # counting begins with the first cut
             sender.counted_bytes += packet.wire_bytes
             if sender.counted_bytes >= params.byte_counter_bytes:
                 sender.counted_bytes -= params.byte_counter_bytes
@@ -130,5 +135,5 @@ def increase(params, qp, sender):
     sender.target_bps = min(sender.target_bps, qp.line_bps)
     sender.rate_bps = (sender.target_bps + sender.rate_bps) / 2.0
     if sender.target_bps == qp.line_bps and sender.rate_bps > 0.9999 * qp.line_bps:
-        sender.rate_bps = qp.line_bps  # unlimited again: nothing left to increase
+        sender.rate_bps = qp.line_bps  # back at line rate: nothing left to increase
         sender.increase_timer_ps = NEVER

@@ -1,8 +1,8 @@
-"""DCQCN as the HPCC simulator (and RCC's, ConWeave's and others' baselines) has it.
+"""DCQCN as in the HPCC simulator, the baseline of RCC, ConWeave and others.
 
-Source: the HPCC simulator's rdma-hw.cc and run.py. It differs from the paper: the notification is a bit in every ACK
-or NAK, three periodic timers run independently, there is no byte counter and no multiplier in hyper increase. A new
-rate holds from the next packet on: the time of that packet is set when the one before it is sent.
+Source: the HPCC simulator's rdma-hw.cc and run.py. It differs from the paper: the notification is a bit in every ACK or
+NAK, three periodic timers run independently, and there is neither a byte counter nor a multiplier in hyper increase. A
+new rate only affects packets after the next one, whose time was set when its predecessor was sent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 __all__ = ["DcqcnHpcc"]
 
 _AFTER_ALPHA_PS = 1_000
-"""The first decrease check is 1 ns late, so that alpha is updated before (rdma-hw.cc)."""
+"""The first decrease check is 1 ns later, so that alpha is updated first (rdma-hw.cc)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,20 +40,22 @@ class DcqcnHpcc(Component):
     fast_recovery_steps: int = param(1, "increase events of fast recovery", symbol="F", source="run.py", low=0)
     additive_bps: Rate = param("5Mbps", "additive increase at 25 Gb/s", unit="bps", symbol="R_AI", source="run.py")
     hyper_bps: Rate = param("50Mbps", "hyper increase at 25 Gb/s", unit="bps", symbol="R_HAI", source="run.py")
-    reference_bps: Rate = param("25Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0)
+    reference_bps: Rate = param(
+        "25Gbps", "line rate at which the increases hold; they scale with the line rate", unit="bps", low=1.0
+    )
     min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     clamp_target: bool = param(False, "every decrease lowers the target too", source="run.py")
     has_window: bool = param(
-        False, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
+        False, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
     )
     base_rtt_ps: OptionalTime = param(
-        None, "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
+        None, "the window is the rate times this; 0: the queue pair's base RTT", unit="ps", source="GLOBAL_T"
     )
 
     class Sender(Record):
         """Reaction point."""
 
-        rate_bps = Float(doc="pacing of the packet sent last")
+        rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int()
         current_bps = Float(doc="current rate")
         target_bps = Float(doc="target rate")
@@ -134,6 +136,6 @@ class DcqcnHpcc(Component):
 
 
 def set_rate(params, qp, sender, rate_bps):
-    """Set the rate of the packets to come, and the window."""
+    """Set the rate of the following packets, and the window."""
     sender.current_bps = rate_bps
     sender.window_bytes = window_at(params, qp, rate_bps)

@@ -1,12 +1,12 @@
 """DCTCP: a window that is cut in proportion to the fraction of marked packets.
 
 Sources: Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010, section 3; RFC 8257; RFC 5681 for slow start and the
-reaction to losses. It is used with the loss recovery of TCP (`rdmacc.protocols.new_reno`); any recovery that turns a
-loss into a NAK and counts timeouts will do.
+reaction to losses. It is used with TCP's loss recovery (`rdmacc.protocols.new_reno`), but works with any recovery that
+reports losses as NAKs and counts timeouts.
 
 Assumptions: alpha is 1 at the start, as in the RFC and in Linux (0 in the paper); windows count whole packets; each ACK
-echoes the mark of one packet, so that the RFC's receiver with two states is not needed; a cut or a loss stops growth
-until what was sent before it is acknowledged.
+echoes the mark of one packet, so the RFC's two-state receiver is not needed; a cut or a loss stops growth until
+everything sent before it is acknowledged.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Dctcp(Component):
         alpha = Float(doc="estimate of the marked fraction")
 
     class Transfer(Record):
-        """What a message's ACKs have told."""
+        """State from a message's ACKs."""
 
         acked_psn = Int32()
-        acked_bytes = Int(doc="in this observation window")
-        marked_bytes = Int(doc="of them marked")
+        acked_bytes = Int(doc="bytes acknowledged in this observation window")
+        marked_bytes = Int(doc="marked bytes among them")
         window_end_psn = Int32(doc="an ACK above it ends the observation window")
         hold_psn = Int32(doc="no cut and no growth until an ACK above it")
-        timeouts = Int32(doc="timeouts already reacted to")
+        timeouts = Int32(doc="timeouts already handled")
 
     class Header(Record):
         """In ACKs."""
@@ -72,7 +72,7 @@ class Dctcp(Component):
 
     @staticmethod
     def on_send(params, sender, message, transfer):
-        if message.timeouts > transfer.timeouts:  # the first packet after a timeout
+        if message.timeouts > transfer.timeouts:  # first packet after a timeout
             transfer.timeouts = message.timeouts
             sender.threshold = max(sender.window / 2.0, params.min_window)
             sender.window = 1.0
@@ -102,7 +102,7 @@ class Dctcp(Component):
 
 
 def estimate(params, sender, message, transfer, packet, acked):
-    """Count what is acknowledged; at the end of an observation window bring alpha up to date (RFC 8257, 3.3)."""
+    """Count acknowledged data; at the end of an observation window, update alpha (RFC 8257, 3.3)."""
     transfer.acked_bytes += acked
     if packet.ecn_echo:
         transfer.marked_bytes += acked

@@ -1,12 +1,12 @@
-"""DCTCP as RDMA simulators have it: rate-based, with the marked fraction of the HPCC simulator.
+"""DCTCP as in RDMA simulators: rate-based, with the HPCC simulator's estimate of the marked fraction.
 
 Source: the HPCC simulator's rdma-hw.cc (congestion control mode 8) and its `dctcp` configuration in run.py; the
 baseline called DCTCP in HPCC's and RCC's evaluations. It differs from DCTCP: it starts at line rate with a window of
-one bandwidth-delay product that shrinks with the rate, has no slow start, adds a constant rate each round trip, and
-the first mark of a flow halves its rate, as alpha is 1 then. A new rate holds from the next packet on.
+one bandwidth-delay product that shrinks with the rate, has no slow start, adds a constant rate each round trip, and the
+first mark of a flow halves its rate, because alpha starts at 1. A new rate applies from the next packet.
 
-The windows of many flows must add up to more than the threshold and a bandwidth-delay product before anything is
-marked: two flows through a short network are held by their windows alone.
+Nothing is marked until the windows of all flows together exceed the threshold plus a bandwidth-delay product: on a
+short path, two flows are limited by their windows alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["DctcpHpcc"]
 
 @dataclass(frozen=True, kw_only=True)
 class DctcpHpcc(Component):
-    """Cut the rate by alpha / 2 once a round trip with marks, add a constant in each without."""
+    """In each round trip, cut the rate by alpha / 2 if there were marks, otherwise add a constant."""
 
     g: float = param(0.0625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
     additive_bps: Rate = param(
@@ -32,17 +32,17 @@ class DctcpHpcc(Component):
     )
     min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     has_window: bool = param(
-        True, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN"
+        True, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN"
     )
     base_rtt_ps: OptionalTime = param(
-        None, "what the window lasts at the rate, the same for all; 0: the queue pair's base RTT", unit="ps",
+        None, "the window is the rate times this, for all queue pairs; 0: the queue pair's base RTT", unit="ps",
         symbol="T", source="run.py: GLOBAL_T",
     )  # fmt: skip
 
     class Sender(Record):
         """Rate and estimate of a queue pair."""
 
-        rate_bps = Float(doc="pacing of the packet sent last")
+        rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int(doc="R T")
         current_bps = Float(doc="R")
         alpha = Float(1.0, doc="estimate of the marked fraction")
@@ -51,7 +51,7 @@ class DctcpHpcc(Component):
         """Round trips of a message, counted by packet numbers."""
 
         marked_acks = Int32(doc="marked ACKs since the last update of alpha")
-        batch_packets = Int32(doc="packets that the round trip is taken to have")
+        batch_packets = Int32(doc="assumed number of packets in the round trip")
         update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
         reduced = Byte(doc="1 from a cut until an ACK above `open_after_psn`")
         open_after_psn = Int32()
@@ -81,7 +81,7 @@ class DctcpHpcc(Component):
         if is_new_round:
             base = packet.psn
             if transfer.update_after_psn == 0:
-                base = 0  # the first round counts what was sent so far, and keeps its marks
+                base = 0  # the first round counts everything sent so far, and keeps its marks
             else:
                 fraction = min(1.0, transfer.marked_acks / transfer.batch_packets)
                 sender.alpha = (1.0 - params.g) * sender.alpha + params.g * fraction
@@ -101,6 +101,6 @@ class DctcpHpcc(Component):
 
 
 def set_rate(params, qp, sender, rate_bps):
-    """Set the rate of the packets to come, and the window."""
+    """Set the rate of the following packets, and the window."""
     sender.current_bps = rate_bps
     sender.window_bytes = window_at(params, qp, rate_bps)

@@ -1,20 +1,21 @@
-"""ExpressPass: the receiver paces credits, each of which lets one packet go; what credits are lost is its feedback.
+"""ExpressPass: the receiver paces credits, one per data packet, and uses the loss of credits as feedback.
 
 Sources: Cho, Jang and Han, "Credit-scheduled delay-bounded congestion control for datacenters", SIGCOMM 2017
 ("paper"); the authors' simulator, kaist-ina/ns2-xpass, `xpass/xpass.cc` ("ns2-xpass").
 
-The sender asks for credits and stops them when its last packet is covered. The receiver sends them at a rate of its own
-for each message. Every port lets only so many credits pass that the data which they call for fit into the link back
-(`Queueing.credit_fraction`), and drops the others: a data packet echoes its credit's number, so the receiver sees what
-share was lost on the way, and steers towards a small one. Data and credits must take the same path (`routing`).
+The sender requests credits and stops them once its last packet is covered. The receiver sends them at a separate rate
+for each message. Every port limits credits so that the data they trigger fit on the reverse link
+(`Queueing.credit_fraction`), and drops the excess. A data packet echoes its credit's number, so the receiver measures
+the fraction of lost credits and adjusts its rate to keep it small. Data and credits must take the same path
+(`routing`).
 
-Two feedback laws (`feedback`): that of the simulator, which other papers have compared with, aims at a loss that
-shrinks as the rate grows, and cuts to the rate that got through; that of the paper (algorithm 1) aims at a fixed loss.
+Two feedback laws (`feedback`): the simulator's, which other papers compare with, targets a loss that shrinks as the
+rate grows, and cuts to the rate that got through; the paper's (algorithm 1) targets a fixed loss.
 
-Assumptions, so that the loss of no packet stops a message: a stop names the packets sent, so a receiver that misses one
-asks for it at once, and one that has all answers by an ACK (the simulator has none); a sender that gets neither sends
-the stop again. A sender without a credit for `idle_timeout_ps` asks again, and a receiver that has heard nothing for
-ten times as long stops. Credits that find their sender out of data are wasted.
+Assumptions, so that no single loss stalls a message: a stop carries the number of packets sent, so a receiver that
+misses one requests it at once, and a receiver that has all replies with an ACK (absent in the simulator); a sender that
+gets neither repeats the stop. A sender without credits for `idle_timeout_ps` sends its request again, and a receiver
+that has heard nothing for ten times as long stops. Credits that arrive at a sender without data are wasted.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from rdmacc.state import ACK, CREDIT, CREDITS, NAK, REQUEST
 __all__ = ["CREDIT_SHARE", "ExpressPass", "Feedback"]
 
 CREDIT_SHARE = 84 / (84 + 1538)
-"""Of a link, for credits: one of 84 B for each full packet of 1,538 B the other way (paper, section 3.1)."""
+"""Share of a link for credits: one of 84 B per full packet of 1,538 B in the other direction (paper, section 3.1)."""
 
 Feedback = Literal["simulator", "paper"]
 
@@ -45,53 +46,62 @@ _SILENT = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ExpressPass(Component):
-    """Credits at a rate that the loss of credits steers, one data packet for each, go-back-N."""
+    """Credits at a rate controlled by credit loss, one data packet per credit, go-back-N."""
 
     feedback: Feedback = param("simulator", "simulator or paper", choices=get_args(Feedback))
     initial_fraction: float = param(
-        0.5, "first rate, of the most", symbol="alpha", source="paper, section 5: 1/2 to 1/32", low=1e-6, high=1.0
+        0.5,
+        "initial rate, as a fraction of the maximum",
+        symbol="alpha",
+        source="paper, section 5: 1/2 to 1/32",
+        low=1e-6,
+        high=1.0,
     )
     initial_weight: float = param(
-        0.5, "first weight of the highest rate in an increase", symbol="w_init", source="ns2-xpass", low=0.0, high=1.0
+        0.5, "initial weight of the maximum rate in an increase", symbol="w_init", source="ns2-xpass", low=0.0, high=1.0
     )
     least_weight: float = param(0.01, "least weight", symbol="w_min", source="paper, section 5", low=0.0, high=1.0)
     most_weight: float = param(0.5, "largest weight", symbol="w_max", source="paper, section 3.2", low=0.0, high=1.0)
     weight_step: float = param(
-        0.05, "the weight grows so much (simulator)", source="ns2-xpass, credit_feedback_control", low=0.0
+        0.05, "increment of the weight (simulator)", source="ns2-xpass, credit_feedback_control", low=0.0
     )
     target_loss: float = param(
         0.125,
-        "loss of credits to aim at; in the simulator's law scaled by 1 - rate / most",
+        "target loss of credits; the simulator's law scales it by 1 - rate / maximum",
         source="ns2-xpass, target_loss_scaling_; 0.1 in the paper",
         low=0.0,
         high=1.0,
     )
     credit_share: float = param(
-        CREDIT_SHARE, "most credits, as a share of the line", source="paper, section 3.1", low=1e-6, high=1.0
+        CREDIT_SHARE, "maximum rate of credits, as a share of the line", source="paper, section 3.1", low=1e-6, high=1.0
     )
     least_credit_bytes: Size = param("84B", "smallest credit on the wire", unit="bytes", source="paper, 3.1", low=1)
     most_credit_bytes: Size = param(
-        "84B", "largest; sizes between are drawn", unit="bytes", source="paper, 3.1: least Ethernet frame", low=1
+        "84B",
+        "largest credit; sizes are random in between",
+        unit="bytes",
+        source="paper, 3.1: least Ethernet frame",
+        low=1,
     )
     jitter: float = param(
-        0.1, "the gap between credits varies by so much to either side", source="ns2-xpass", low=0.0, high=1.0
+        0.1, "random variation of the gap between credits, to either side", source="ns2-xpass", low=0.0, high=1.0
     )
     scaled_packets: int = param(
-        40, "the first rate of a message with fewer packets is in proportion; 0: never", source="ns2-xpass", low=0
+        40, "messages with fewer packets start at a proportionally lower rate; 0: never", source="ns2-xpass", low=0
     )
     early_stop: bool = param(
-        True, "stop once as many credits came in a round trip as packets are left", source="ns2-xpass"
+        True, "stop once a round trip has brought as many credits as there are packets left", source="ns2-xpass"
     )
     retransmit_timeout_ps: Time = param(
         "100us",
-        "a request, or a NAK, without effect is sent again",
+        "a request or NAK without effect is repeated after this",
         unit="ps",
         source="ns2-xpass, fat-tree script; 100 ms in ns-default.tcl",
         low=1,
     )
     idle_timeout_ps: Time = param(
         "2ms",
-        "a sender without credits asks again",
+        "a sender without credits repeats its request after this",
         unit="ps",
         source="assumed: ns2-xpass's stop timeout",
         low=1,
@@ -99,37 +109,37 @@ class ExpressPass(Component):
     retry_limit: int = param(100, "timeouts in a row after which the message fails", source="assumed", low=0)
 
     class Transfer(Record):
-        """A message: the sender's side, and the receiver's timer for what is missing."""
+        """A message: the sender's side, and the receiver's timer for missing packets."""
 
-        nack_timer_ps = Deadline("receiver: asks again for the packet that is missing")
+        nack_timer_ps = Deadline("receiver: requests the missing packet again")
         state = Byte(_NEW)
-        retry_timer_ps = Deadline("sender: asks or stops again")
-        retries = Int32(doc="timeouts since the last packet of the receiver")
-        asked_ps = Int(doc="when it asked last")
+        retry_timer_ps = Deadline("sender: repeats the request or the stop")
+        retries = Int32(doc="timeouts since the last packet from the receiver")
+        asked_ps = Int(doc="time of the last request")
         rtt_ps = Int(doc="from a request to its first credit")
-        round_ps = Int(doc="begin of the round trip in which credits are counted")
+        round_ps = Int(doc="start of the round trip in which credits are counted")
         round_credits = Int32(doc="credits of that round trip")
-        is_last = Byte(doc="1 if the stop follows the last packet that has a credit")
-        wasted_credits = Int32(doc="credits that found nothing to send")
-        first_pending = Int32(doc="number of the oldest credit that is not used, counted as they came")
-        pending_numbers = Ints(_PENDING, doc="their numbers, a ring")
-        pending_ps = Ints(_PENDING, doc="when they were sent")
+        is_last = Byte(doc="1 if the stop follows the last packet with a credit")
+        wasted_credits = Int32(doc="credits that arrived without data to send")
+        first_pending = Int32(doc="number of the oldest unused credit, in order of arrival")
+        pending_numbers = Ints(_PENDING, doc="numbers of unused credits, a ring")
+        pending_ps = Ints(_PENDING, doc="sending times of unused credits")
 
     class Receiver(Record):
-        """The receiver's side of a message, which has a queue pair of its own."""
+        """The receiver's side of a message, which has its own queue pair."""
 
         credit_timer_ps = Deadline("the next credit")
         is_crediting = Byte()
-        credit_bps = Float(doc="rate of credits now")
+        credit_bps = Float(doc="current rate of credits")
         weight = Float()
-        may_grow = Byte(doc="1 if the last update was an increase: the next one may raise the weight")
-        updated_ps = Int(doc="last update of the rate")
+        may_grow = Byte(doc="1 if the last update was an increase, so the next one may raise the weight")
+        updated_ps = Int(doc="time of the last rate update")
         next_credit = Int32(doc="number of the next credit to send")
-        expected_credit = Int32(doc="number of the credit that the next packet should echo")
+        expected_credit = Int32(doc="number of the credit that the next packet is expected to echo")
         total_credits = Int32(doc="credits accounted for since the last update")
-        lost_credits = Int32(doc="those of them that brought no packet")
+        lost_credits = Int32(doc="credits among them that brought no packet")
         rtt_ps = Float(doc="smoothed time from a credit to its packet; 0 before the first")
-        heard_ps = Int(doc="when the sender's last packet came")
+        heard_ps = Int(doc="when the sender's last packet arrived")
         draws = Int32(doc="random numbers used")
 
     class Header(Record):
@@ -210,7 +220,7 @@ class ExpressPass(Component):
     @staticmethod
     def on_retry_timer(params, qp, message, transfer, request, now):
         has_more = message.next_psn + qp.credits < message.packets
-        if transfer.state == _STOPPED and has_more:  # it stopped early, and the credits under way were too few
+        if transfer.state == _STOPPED and has_more:  # it stopped early, and there were too few credits in flight
             ask(params, message, transfer, request, now)
             return
         message.timeouts += 1
@@ -249,7 +259,7 @@ class ExpressPass(Component):
             message.received_packets += 1
             transfer.nack_timer_ps = NEVER
             if message.received_packets == message.packets and not receiver.is_crediting:
-                reply.kind = ACK  # the stop has come before
+                reply.kind = ACK  # a repeated stop
                 reply.psn = message.packets
         elif packet.psn >= message.received_packets and transfer.nack_timer_ps == NEVER:
             ask_again(params, message, transfer, reply, now)
@@ -284,7 +294,7 @@ class ExpressPass(Component):
 
 
 def ask(params, message, transfer, request, now):
-    """Ask for credits for what is left."""
+    """Request credits for the remaining packets."""
     request.kind = REQUEST
     request.psn = message.next_psn
     request.left_packets = message.packets - message.next_psn
@@ -295,7 +305,7 @@ def ask(params, message, transfer, request, now):
 
 
 def stop(message, transfer, request, now):
-    """Tell the receiver to send no more credits, and what has been sent."""
+    """Tell the receiver to stop sending credits, and how many packets were sent."""
     request.kind = REQUEST
     request.psn = message.next_psn
     request.left_packets = 0
@@ -308,14 +318,14 @@ def stop(message, transfer, request, now):
 
 
 def ask_again(params, message, transfer, reply, now):
-    """Ask for the packet that is missing, and for all behind it."""
+    """Request the missing packet and all after it."""
     reply.kind = NAK
     reply.psn = message.received_packets
     transfer.nack_timer_ps = now + params.retransmit_timeout_ps
 
 
 def begin_credits(params, qp, receiver, packet, now):
-    """Start to send credits at the first rate."""
+    """Start sending credits at the initial rate."""
     fraction = params.initial_fraction
     if packet.left_packets < params.scaled_packets:
         fraction *= packet.left_packets / params.scaled_packets
@@ -327,9 +337,9 @@ def begin_credits(params, qp, receiver, packet, now):
 
 
 def count_credits(receiver, packet, now):
-    """Account for the credits up to the one that a packet echoes; those passed over are lost."""
+    """Account for the credits up to the one that a packet echoes; skipped ones are lost."""
     lost = packet.credit_number - receiver.expected_credit
-    if lost >= 0:  # else it was overtaken, and counted as lost
+    if lost >= 0:  # otherwise it was overtaken and already counted as lost
         receiver.total_credits += lost + 1
         receiver.lost_credits += lost
         receiver.expected_credit = packet.credit_number + 1
@@ -338,7 +348,7 @@ def count_credits(receiver, packet, now):
 
 
 def update_rate(params, qp, receiver, now):
-    """Once a round trip, steer the rate by the share of credits that were lost."""
+    """Once a round trip, adjust the rate by the fraction of lost credits."""
     elapsed_ps = now - receiver.updated_ps
     if receiver.rtt_ps <= 0.0 or elapsed_ps < receiver.rtt_ps or receiver.total_credits == 0:
         return
@@ -390,6 +400,6 @@ def mean_credit_bits(params):
 
 
 def draw(qp, receiver):
-    """Return a random number of the receiver's."""
+    """Return a random number from the receiver's stream."""
     receiver.draws += 1
     return uniform(qp.reply_chance_key, receiver.draws)

@@ -3,12 +3,12 @@
 Sources: Hu et al., "Aeolus: a building block for proactive transport in datacenters", SIGCOMM 2020, section 3; the
 port to ns-2 in kaist-ina/ns2-flexpass, `xpass/flexpass.cc` under AEOLUS.
 
-The sender asks for credits and sends its burst at once (`rdmacc.protocols.aeolus`). Each credit sends one packet: one
-that is lost, a new one, or an unscheduled one of which nothing is known. The receiver keeps packets in any order.
-Data, probes and credits keep one path (`routing`), so an ACK tells of losses before it.
+The sender requests credits and sends its burst at once (`rdmacc.protocols.aeolus`). Each credit sends one packet: a
+lost one, a new one, or an unscheduled one whose fate is unknown. The receiver keeps packets in any order. Data, probes
+and credits share one path (`routing`), so an ACK reveals earlier losses.
 
-Assumptions: the receiver stops its credits when it has the whole message, and says so by an ACK; a sender that hears
-nothing asks again and says what it has sent, and the receiver names the first packets that are missing.
+Assumptions: the receiver stops its credits once it has the whole message, and signals that with an ACK. A sender that
+hears nothing repeats its request with the number of packets sent, and the receiver names the first missing packets.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _PENDING = 32
 
 
 class Recovery(Record):
-    """Packets in any order, on both sides."""
+    """Out-of-order state, on both sides."""
 
     new_psn = Int32(doc="sender: next packet to send for the first time")
     unscheduled_psn = Int32(doc="sender: packets below this are unscheduled")
-    lost = Bits("sender: packets to send again")
+    lost = Bits("sender: packets to resend")
     lost_packets = Int32(doc="sender: their number")
-    held = Bits("receiver: packets that have come")
+    held = Bits("receiver: packets that have arrived")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpressPassAeolus(ExpressPass):
-    """ExpressPass whose messages begin with a burst that may be dropped early."""
+    """ExpressPass whose messages begin with a burst that switches may drop early."""
 
     rtt_bytes: OptionalSize = param(
         None, "the burst; 0: line rate times base RTT", unit="bytes", source="section 3.2: one BDP"
     )
     infers_from_gaps: bool = param(
-        True, "an ACK tells that the unscheduled packets before are lost", source="section 3.3"
+        True, "an ACK implies that earlier unscheduled packets are lost", source="section 3.3"
     )
     probe_bytes: Size = param("84B", "a probe on the wire", unit="bytes", source="flexpass.cc: least frame", low=1)
 
@@ -55,9 +55,9 @@ class ExpressPassAeolus(ExpressPass):
         """Both sides of a message."""
 
     class Header(ExpressPass.Header):
-        """What is known of packets. `SelectiveDrop` has the flag of unscheduled ones."""
+        """What is known of packets. The flag of unscheduled ones is in `SelectiveDrop`."""
 
-        acked_psn = Int32(-1, doc="ACK: this unscheduled packet has come")
+        acked_psn = Int32(-1, doc="ACK: this unscheduled packet has arrived")
         probe_psn = Int32(doc="probe: the packets below this were sent; ACK: those not acknowledged are lost")
         sent_psn = Int32(doc="request: the packets below this were sent, and the sender waits; 0 at first")
         end_psn = Int32(doc="NAK: the packets from its psn on and below this are missing")
@@ -174,7 +174,7 @@ class ExpressPassAeolus(ExpressPass):
 
 
 def ask_for_credits(params, message, transfer, request, now):
-    """Ask for credits, and after what was sent."""
+    """Request credits, and the fate of the packets sent."""
     request.kind = REQUEST
     request.left_packets = max(1, message.packets - transfer.new_psn + transfer.lost_packets)
     request.sent_psn = transfer.new_psn
@@ -182,7 +182,7 @@ def ask_for_credits(params, message, transfer, request, now):
 
 
 def lose(message, transfer, start, end):
-    """Take packets as lost."""
+    """Mark packets as lost."""
     for psn in range(start, end):
         clear_bit(transfer.unknown, psn)
         if not has_bit(transfer.lost, psn):

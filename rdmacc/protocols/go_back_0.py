@@ -1,4 +1,4 @@
-"""Go-back-0: whatever is lost, the whole message is sent again.
+"""Go-back-0: after any loss, resend the whole message.
 
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A; the public ns-3 RDMA simulators with
 `L2_BACK_TO_ZERO`, whose receiver goes back with the sender.
@@ -24,15 +24,15 @@ __all__ = ["GoBack0"]
 
 @dataclass(frozen=True, kw_only=True)
 class GoBack0(GoBackN):
-    """As go-back-N, but a gap or a timeout sends both sides back to packet 0.
+    """Like go-back-N, but a gap or a timeout takes both sides back to packet 0.
 
-    The receiver discards the message when it sends a NAK. Packet 0 of a message that it holds in part also starts it
-    over, which covers a sender that went back by its timer.
+    The receiver discards the message when it sends a NAK. If it holds part of a message, packet 0 also restarts it,
+    which covers a sender that went back on a timeout.
     """
 
     @staticmethod
     def on_ack(params, qp, message, transfer, packet, now):
-        # An ACK from before going back says nothing of this pass, unless it says that all is done.
+        # An ACK from before going back says nothing about this pass, unless it completes the message.
         if message.una_psn < packet.psn <= message.next_psn or packet.psn == message.packets:
             acknowledge(qp, message, packet.psn)
             transfer.retries = 0
@@ -59,7 +59,7 @@ class GoBack0(GoBackN):
             if asks_ack:
                 reply.kind = ACK
         elif packet.psn > expected:
-            if expected > 0:  # a gap that is new: after it only packet 0 is of use
+            if expected > 0:  # a new gap: from here on only packet 0 is useful
                 transfer.nak_psn = transfer.gap_psn = -1
                 message.received_packets = 0
             note_gap(transfer, 0)

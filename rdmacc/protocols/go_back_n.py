@@ -1,14 +1,14 @@
-"""Go-back-N: the reliable connection of RoCEv2, and what its improvements share with it.
+"""Go-back-N: the reliable connection of RoCEv2, and the base of its improvements.
 
 Sources: InfiniBand architecture specification, volume 1, chapter 9; the receiver of the ns-3 RDMA simulators; the
 Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A and Table I.
 
-Each timeout is counted under one of the paper's reasons (III-A, figure 4). An observer that knows both sides decides,
-in this order: the receiver has everything, so the last ACK was lost; nothing beyond the missing packet has come, so it
-and all that followed were lost, the last packet among them; fewer NAKs for it were taken than sent, so one was lost;
-it was asked for and still did not come, so it was lost twice. What has not arrived by then counts as lost: a timeout
-shorter than a round trip is given a reason all the same. Where the literal NAK interval kept the receiver from asking
-at all, none of the four applies.
+Each timeout is counted under one of the paper's causes (III-A, figure 4). An observer that knows both sides decides, in
+this order: the receiver has everything, so the last ACK was lost; nothing beyond the missing packet has arrived, so it
+and all that followed were lost, including the last packet; fewer NAKs for it were received than sent, so one was lost;
+it was requested and still did not arrive, so it was lost twice. Anything that has not arrived by then counts as lost,
+so even a timeout shorter than a round trip gets a cause. If the literal NAK interval kept the receiver from sending a
+NAK at all, none of the four applies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TIMEOUT_REASONS = {
     "timeouts_twice": "the same packet was lost twice",
     "timeouts_unasked": "the NAK interval kept the receiver silent",
 }
-"""Fields of `GoBackN.Transfer` that count timeouts, with their reasons: the paper's four in its order, and one more."""
+"""Fields of `GoBackN.Transfer` that count timeouts, with their causes: the paper's four in its order, and one more."""
 
 
 def local_ack_timeout_ps(exponent: int) -> int:
@@ -44,7 +44,7 @@ def local_ack_timeout_ps(exponent: int) -> int:
     Raises
     ------
     ConfigError
-        If the exponent is not from 1 to 31; InfiniBand's 0 stands for no timeout at all.
+        If the exponent is not from 1 to 31; in InfiniBand, 0 means no timeout.
     """
     if isinstance(exponent, bool) or not isinstance(exponent, int) or not 1 <= exponent <= 31:
         raise ConfigError("exponent", exponent, "a whole number from 1 to 31")
@@ -53,18 +53,18 @@ def local_ack_timeout_ps(exponent: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class GoBackN(Component):
-    """Cumulative ACKs, NAK on a gap, retransmission of everything from the lost packet on, a timeout."""
+    """Cumulative ACKs, NAK on a gap, retransmission of everything from the lost packet onwards, a timeout."""
 
     ack_every_packets: int = param(
         1,
-        "packets between requests for an ACK; the last packet always asks for one",
+        "packets between requests for an ACK; the last packet always requests one",
         source="HPCC simulator; 256 in IGBN, II-A",
         low=1,
     )
     nak_interval_ps: Time = param("500us", "least time between NAKs", unit="ps", source="IGBN, Table I")
     nak_per_packet: bool = param(
         True,
-        "the interval is between NAKs for the same packet; False: between any two, as IGBN, II-A, says literally",
+        "the interval applies to NAKs for the same packet; False: to any two NAKs, as IGBN, II-A, states literally",
         source="ReceiverCheckSeq in rdma-hw.cc; read literally, goodput collapses at 1% loss",
     )
     timeout_ps: Time = param(
@@ -72,24 +72,26 @@ class GoBackN(Component):
     )
     timer_after_last: bool = param(
         False,
-        "the timer runs only while the last packet is the last one sent; False: whenever something is outstanding",
+        "the timer runs only if the last packet is the last one sent; False: whenever something is outstanding",
         source="True in the ns-3 RDMA simulators",
     )
     retry_limit: int = param(
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
     )
 
+    shared_after_loss = ("gap_psn", "gap_packets", "naks_sent", "naks_taken", "message.received_packets")
+
     class Transfer(Record):
-        """Loss recovery of one message: the sender's timer, the receiver's memory of its last NAK, the observer's."""
+        """Loss recovery of one message: the sender's timer, the receiver's last NAK, and the observer's counts."""
 
         retransmit_timer_ps = Deadline("sender: go back when it fires")
         retries = Int32(doc="sender: timeouts since the last progress")
         nak_until_ps = Int(-1, doc="receiver: end of the NAK interval")
-        nak_psn = Int32(-1, doc="receiver: packet that the last NAK asked for")
-        gap_psn = Int32(-1, doc="observer: packet missing at the receiver that the next three are about")
+        nak_psn = Int32(-1, doc="receiver: packet requested by the last NAK")
+        gap_psn = Int32(-1, doc="observer: packet missing at the receiver, the subject of the next three fields")
         gap_packets = Int32(doc="observer: arrivals beyond it")
         naks_sent = Int32(doc="observer: NAKs for it")
-        naks_taken = Int32(doc="observer: NAKs that have reached the sender since it is missing")
+        naks_taken = Int32(doc="observer: NAKs for it that have reached the sender")
         timeouts_last_packet = Int32(doc="observer: timeouts because the last packet was lost")
         timeouts_last_ack = Int32(doc="observer: because the last ACK was lost")
         timeouts_nak = Int32(doc="observer: because a NAK was lost")
@@ -141,14 +143,14 @@ class GoBackN(Component):
 
 
 def bytes_before(message, psn):
-    """Return the payload bytes of the packets below `psn`: all are full but the last."""
+    """Return the payload bytes of the packets below `psn`; all are full except the last."""
     if psn >= message.packets:
         return message.size_bytes
     return psn * message.payload_bytes
 
 
 def acknowledge(qp, message, psn):
-    """Take the packets below `psn` as received."""
+    """Record the packets below `psn` as received."""
     if message.next_psn < psn:
         qp.inflight_bytes += bytes_before(message, psn) - bytes_before(message, message.next_psn)
         message.next_psn = psn
@@ -157,13 +159,13 @@ def acknowledge(qp, message, psn):
 
 
 def rewind(qp, message):
-    """Make the oldest packet that is not acknowledged the next one to send."""
+    """Make the oldest unacknowledged packet the next one to send."""
     qp.inflight_bytes -= bytes_before(message, message.next_psn) - bytes_before(message, message.una_psn)
     message.next_psn = message.una_psn
 
 
 def start_timer(params, message, transfer, packet, now):
-    """Start the timer with a packet that is sent, unless it runs already."""
+    """Start the timer when a packet is sent, unless it is already running."""
     is_due = packet.psn == message.packets - 1 or not params.timer_after_last
     if is_due and transfer.retransmit_timer_ps == NEVER:
         transfer.retransmit_timer_ps = now + params.timeout_ps
@@ -179,7 +181,7 @@ def restart_timer(params, message, transfer, now):
 
 
 def count_timeout(params, message, transfer):
-    """Count a timeout, under its reason; give the message up after too many in a row."""
+    """Count a timeout under its cause; give up the message after too many in a row."""
     message.timeouts += 1
     note_reason(message, transfer)
     transfer.retries += 1
@@ -202,7 +204,7 @@ def ask(params, transfer, reply, psn, now):
 
 
 def note_gap(transfer, psn):
-    """Begin to count for a packet that is seen to be missing."""
+    """Start counting for a packet found to be missing."""
     if transfer.gap_psn != psn:
         transfer.gap_psn = psn
         transfer.gap_packets = 0
@@ -211,7 +213,7 @@ def note_gap(transfer, psn):
 
 
 def note_reason(message, transfer):
-    """Count a timeout under its reason, tested in the order that the module's docstring gives."""
+    """Count a timeout under its cause, tested in the order given in the module docstring."""
     if message.received_packets == message.packets:
         transfer.timeouts_last_ack += 1
     elif transfer.gap_psn != message.received_packets or transfer.gap_packets == 0:

@@ -1,16 +1,16 @@
 """Receiver-driven transmission clocked by grants: one BDP at line rate, then one packet for each grant.
 
-Source: what "REN: Receiver-driven congestion control using explicit notification for data center" (Li et al., IEEE TCC
-2021) calls traditional receiver-driven transmission (section 2, figures 1 and 2), and builds on (3.1). The receiver
-answers each data packet with a grant, in the order of arrival; the sender answers each grant with a packet. So as many
-packets stay in flight as the start put there: a queue persists, and what others leave free stays free.
+Source: "REN: Receiver-driven congestion control using explicit notification for data center" (Li et al., IEEE TCC
+2021), which calls this traditional receiver-driven transmission (section 2, figures 1 and 2) and builds on it (3.1).
+The receiver answers each data packet with a grant, in order of arrival, and the sender answers each grant with a
+packet. So the number of packets in flight never changes: a queue persists, and capacity that others free stays unused.
 
-A grant names its packet, which makes it an acknowledgment as well, and packets may come in any order (spraying).
+A grant names its packet, so it is also an acknowledgment, and packets may arrive in any order (spraying).
 
-Assumptions, where the paper says nothing of losses: a packet for which no grant has come in three base RTTs is lost. It
-takes a grant like a new packet, ahead of those, so each loss leaves one packet fewer in flight. A sender with nothing
-in flight sends one lost packet without a grant. A grant that finds nothing to send is gone. The time runs for all
-that was in flight when it was set; it is set anew once all of that is granted.
+Assumptions, since the paper does not cover losses: a packet without a grant for three base RTTs is lost. It uses a
+grant like a new packet, but goes first, so each loss leaves one packet fewer in flight. A sender with nothing in flight
+sends one lost packet without a grant. A grant that arrives when there is nothing to send is discarded. The timer covers
+everything that was in flight when it was set, and is set again once all of that is granted.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from rdmacc.state import CREDIT
 __all__ = ["GrantClock"]
 
 _SHORTEST_PS = 100_000
-"""Shortest base RTT that may be given; the papers' are 10 us and more."""
+"""Shortest base RTT allowed; those in papers are 10 us or more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GrantClock(Component):
-    """One BDP unscheduled, a grant for each packet, a packet for each grant; selective repeat by a timeout."""
+    """One unscheduled BDP, a grant for each packet, a packet for each grant; selective repeat on a timeout."""
 
     unscheduled_packets: int = param(
         0, "packets sent at line rate without a grant; 0: the line rate times the base RTT", source="REN, 2.1", low=0
@@ -41,32 +41,37 @@ class GrantClock(Component):
     base_rtt_ps: OptionalTime = param(
         None, "base round trip; 0: the queue pair's own", unit="ps", source="REN, 6", low=0
     )
-    mss_bytes: Size = param("1500B", "packet that the BDP is counted in", unit="bytes", source="REN, 4.1 and 6", low=1)
-    timeout_rtts: float = param(
-        3.0, "a packet without a grant is lost after so many base RTTs", source="assumed; REN says nothing", low=1.0
+    mss_bytes: Size = param(
+        "1500B", "packet size for expressing the BDP in packets", unit="bytes", source="REN, 4.1 and 6", low=1
     )
-    least_timeout_ps: Time = param("0s", "but not before", unit="ps", source="assumed", low=0)
-    retry_limit: int = param(100, "recoveries without a grant after which the message fails", source="assumed", low=0)
+    timeout_rtts: float = param(
+        3.0,
+        "number of base RTTs after which a packet without a grant is lost",
+        source="assumed; REN says nothing",
+        low=1.0,
+    )
+    least_timeout_ps: Time = param("0s", "shortest time after which it is lost", unit="ps", source="assumed", low=0)
+    retry_limit: int = param(100, "recoveries without a grant before the message fails", source="assumed", low=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if 0 < self.base_rtt_ps < _SHORTEST_PS:
             name = f"{type(self).__name__}.base_rtt_ps"
-            raise ConfigError(name, self.base_rtt_ps, f"0, or at least {_SHORTEST_PS} ps: timers run by it")
+            raise ConfigError(name, self.base_rtt_ps, f"0, or at least {_SHORTEST_PS} ps: it sets the period of timers")
 
     class Transfer(Record):
         """Loss recovery of one message."""
 
-        loss_timer_ps = Deadline("sender: what the timer was set for is lost when it fires")
-        timed_psn = Int32(doc="sender: it was set for packets below this that were in flight")
-        timed_packets = Int32(doc="sender: those of them that are still in flight")
+        loss_timer_ps = Deadline("sender: when it fires, the packets it was set for are lost")
+        timed_psn = Int32(doc="sender: the timer covers packets below this that were in flight")
+        timed_packets = Int32(doc="sender: packets under the timer that are still in flight")
         in_flight = Int32(doc="sender: packets sent that are neither granted nor lost")
-        lost_packets = Int32(doc="sender: packets lost and not sent again yet")
+        lost_packets = Int32(doc="sender: packets lost and not yet resent")
         retries = Int32(doc="sender: recoveries since the last grant")
-        granted = Bits("sender: packets whose grant has come")
-        lost = Bits("sender: packets lost and not sent again yet")
-        resent = Bits("sender: packets sent again since the timer was set")
-        held = Bits("receiver: packets that have come")
+        granted = Bits("sender: packets whose grant has arrived")
+        lost = Bits("sender: packets lost and not yet resent")
+        resent = Bits("sender: packets resent since the timer was set")
+        held = Bits("receiver: packets that have arrived")
 
     # Sender
 
@@ -132,14 +137,14 @@ def packet_bytes(message, psn):
 
 
 def choose_next(message, transfer):
-    """Make the first lost packet the next one to send, else the first that was never sent."""
+    """Make the first lost packet the next one to send, otherwise the first new packet."""
     message.next_psn = message.highest_psn
     if transfer.lost_packets > 0:
         message.next_psn = find_set(transfer.lost, message.una_psn, message.highest_psn)
 
 
 def take_grant(qp, message, transfer, psn):
-    """Take a packet as received."""
+    """Record a packet as received."""
     set_bit(transfer.granted, psn)
     transfer.retries = 0
     if has_bit(transfer.lost, psn):  # it was late, not lost
@@ -155,9 +160,9 @@ def take_grant(qp, message, transfer, psn):
 
 
 def recover(params, qp, message, transfer, now):
-    """Take as lost what was in flight when the timer was set and has no grant; set the timer for the rest."""
+    """Mark packets under the timer without a grant as lost; set the timer for the rest."""
     if message.next_psn == message.packets:
-        qp.credits = 0  # of grants that found nothing to send
+        qp.credits = 0  # from grants that arrived with nothing to send
     psn = find_clear(transfer.granted, message.una_psn, transfer.timed_psn)
     while psn < transfer.timed_psn:
         if not has_bit(transfer.lost, psn) and not has_bit(transfer.resent, psn):
@@ -178,7 +183,7 @@ def recover(params, qp, message, transfer, now):
 
 
 def set_timer(params, qp, message, transfer, now):
-    """Set the timer for all that is in flight now; stop it if nothing is."""
+    """Set the timer for everything in flight now; stop it if nothing is."""
     psn = find_set(transfer.resent, message.una_psn, transfer.timed_psn)
     while psn < transfer.timed_psn:
         clear_bit(transfer.resent, psn)

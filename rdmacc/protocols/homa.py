@@ -4,20 +4,20 @@ Source: Montazeri et al., "Homa: a receiver-driven low-latency transport protoco
 2018; where it is silent, the Linux implementation (PlatformLab/HomaModule) and the authors' simulator
 (PlatformLab/HomaSimulation).
 
-A sender transmits the first RTTbytes of a message at once, at a priority by the message's size (3.4). The rest
-needs grants. With each packet that arrives, the receiver ranks the incoming messages by what is left of them, and keeps
-RTTbytes granted and not received of the first K, at most one of each sender (3.3, 3.5). Their packets get the lowest
-priorities that there are, so that a newcomer finds higher ones free. Each host's link serves the message with the
-fewest packets left (`nic_order`), and packets take all paths (`routing`).
+A sender transmits the first RTTbytes of a message at once, at a priority by the message's size (3.4). The rest needs
+grants. On each arriving packet, the receiver ranks the incoming messages by remaining size, and keeps RTTbytes granted
+but not received for the first K, at most one per sender (3.3, 3.5). Their packets get the lowest priorities, so that a
+newcomer finds higher ones free. Each host's link serves the message with the fewest packets left (`nic_order`), and
+packets use all paths (`routing`).
 
-A receiver that misses packets for `resend_interval_ps` asks for the first missing ones by a RESEND; the sender
-transmits them again, or says BUSY if it would not have sent them yet (3.7). Messages are the unit here, not RPCs:
-a whole message is acknowledged in place of the RPC's response, and a sender that has heard nothing for
-`ping_interval_ps` asks after its message, as a client asks for the response.
+A receiver that misses packets for `resend_interval_ps` requests the first missing ones with a RESEND; the sender
+retransmits them, or replies BUSY if it has not sent them yet (3.7). The unit here is a message, not an RPC: an
+acknowledgment of the whole message replaces the RPC's response, and a sender that has heard nothing for
+`ping_interval_ps` queries the state of its message, as a client would for its response.
 
-Level 0 is the highest. Messages are ranked by packets left; ties go in the order of the last packets, as in a list that
-is sorted by insertion. Grants have a class of their own above all data (`ack_priority`).
-Not modelled: the control of incasts by counting RPCs (3.6).
+Level 0 is the highest. Messages are ranked by packets left; ties are broken by the order of their latest packets, as in
+a list sorted by insertion. Grants have their own class above all data (`ack_priority`). Not modelled: the control of
+incasts by counting RPCs (3.6).
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Homa(Component):
 
     rtt_bytes: OptionalSize = param(
         None,
-        "unscheduled bytes of a message, and bytes granted and not received; 0: line rate times base RTT",
+        "unscheduled bytes of a message, and bytes granted but not received; 0: line rate times base RTT",
         unit="bytes",
         symbol="RTTbytes",
         source="section 3.2",
     )
     overcommit: int = param(
         7,
-        "messages granted at once",
+        "messages granted at the same time",
         symbol="K",
         source="section 3.5: the number of scheduled levels",
         low=1,
@@ -68,73 +68,73 @@ class Homa(Component):
     levels: int = param(8, "priority levels", source="section 3.4: 8 in switches", low=2, high=MAX_LEVELS)
     cutoffs: Sizes = param(
         (),
-        "largest message of each unscheduled level but the last, such as '200B 2800B'",
+        "largest message of each unscheduled level except the last, such as '200B 2800B'",
         unit="bytes",
         source="section 3.4: from the workload, see Homa.for_sizes; web search has one level",
     )
     lowest_levels: bool = param(
         True,
-        "granted messages have the lowest levels; else those from the first scheduled one on",
+        "granted messages use the lowest levels; otherwise the highest scheduled ones",
         source="section 3.4",
     )
     separates_levels: bool = param(
-        True, "each level has its class; else all packets share one, and levels do nothing",
+        True, "each level has its own class; otherwise all packets share one, and levels have no effect",
         source="section 3.4; ns-3 port, ipv4-l3-protocol.cc: removes the tag that queues read",
     )  # fmt: skip
     grant_sets_level: bool = param(
         False,
-        "a grant's level holds for unscheduled packets too that are still to be sent",
+        "a grant's level also applies to unscheduled packets not yet sent",
         source="homa-l4-protocol.cc of the ns-3 port",
     )
     resend_interval_ps: Time = param(
         "5ms",
-        "receiver: RESEND after so long without a packet that is due",
+        "receiver: time without an expected packet before a RESEND",
         unit="ps",
         source="section 3.7: a few ms; HomaModule: 5 ticks of 1 ms",
         low=1,
     )
     ping_interval_ps: Time = param(
         "5ms",
-        "sender: asks after a message of which it heard nothing for so long",
+        "sender: time of silence before it queries a message",
         unit="ps",
         source="assumed: as RESEND, which a client sends for a response",
         low=1,
     )
     retry_limit: int = param(
-        20, "RESENDs, or questions, in a row without an answer after which the message fails",
+        20, "unanswered RESENDs, or queries, in a row before the message fails",
         source="HomaModule: timeout_ticks 100, a RESEND every 5", low=0,
     )  # fmt: skip
     responsive_fraction: float = param(
-        1.0, "share of the hosts that obey grants; the others send unscheduled packets only",
+        1.0, "share of the hosts that obey grants; the others only send unscheduled packets",
         source="REN, figure 20", low=0.0, high=1.0,
     )  # fmt: skip
 
     class Transfer(Record):
         """Both sides of a message."""
 
-        ping_timer_ps = Deadline("sender: ask after the message")
-        heard_ps = Int(doc="sender: when the receiver's last packet came")
-        pings = Int32(doc="sender: questions since then")
+        ping_timer_ps = Deadline("sender: query the message")
+        heard_ps = Int(doc="sender: when the receiver's last packet arrived")
+        pings = Int32(doc="sender: queries since then")
         new_psn = Int32(doc="sender: next packet to send for the first time")
         unscheduled_psn = Int32(doc="sender: packets below this are unscheduled")
-        lost = Bits("sender: packets to send again")
+        lost = Bits("sender: packets to resend")
         lost_packets = Int32(doc="sender: their number")
         unscheduled_level = Byte(doc="sender: by the message's size")
         scheduled_level = Byte(-1, doc="sender: of the last grant, -1 before")
-        resend_level = Byte(doc="sender: of packets to send again")
-        resend_timer_ps = Deadline("receiver: ask for what is missing")
-        held = Bits("receiver: packets that have come")
-        granted_packets = Int32(doc="receiver: granted, with the unscheduled ones; 0 before the first packet")
-        regranted_packets = Int32(doc="receiver: known to be lost, so that their grants are given again (Aeolus)")
+        resend_level = Byte(doc="sender: level of packets to resend")
+        resend_timer_ps = Deadline("receiver: request missing packets")
+        held = Bits("receiver: packets that have arrived")
+        granted_packets = Int32(doc="receiver: packets granted, including unscheduled ones; 0 before the first packet")
+        regranted_packets = Int32(doc="receiver: packets known to be lost, to be granted again (Aeolus)")
         granted_level = Byte(doc="receiver: level of the last grant")
-        last_arrival = Int(doc="receiver: count of the host's packets when the last one came")
+        last_arrival = Int(doc="receiver: packet count of the host when the last packet arrived")
         resends = Int32(doc="receiver: RESENDs since then")
 
     class Endpoint(Record):
-        """A receiving host: the grants of one round."""
+        """A receiving host: state of one round of grants."""
 
-        arrivals = Int(doc="packets that have come")
-        waiting_n = Int32(doc="senders of messages that want grants, at most K")
+        arrivals = Int(doc="packets that have arrived")
+        waiting_n = Int32(doc="number of senders whose messages need grants, at most K")
         waiting = Ints(_MOST_GRANTED, doc="these senders")
         served_n = Int32(doc="senders that were ranked in this round")
         served = Ints(_MOST_GRANTED, doc="these senders")
@@ -142,9 +142,9 @@ class Homa(Component):
     class Header(Record):
         """In grants, whose psn is one past the last packet that may be sent, in RESENDs and requests."""
 
-        end_psn = Int32(doc="RESEND: the packets from its psn on and below this are asked for")
+        end_psn = Int32(doc="RESEND: requests the packets from its psn up to, but excluding, this")
         level = Byte(doc="grant, RESEND: priority level of the packets")
-        is_busy = Byte(doc="request: BUSY, else a question")
+        is_busy = Byte(doc="request: BUSY, otherwise a query")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -155,19 +155,19 @@ class Homa(Component):
 
     @property
     def unscheduled_levels(self) -> int:
-        """Levels of unscheduled packets: the highest."""
+        """Number of levels for unscheduled packets, the highest ones."""
         return len(self.cutoffs) + 1
 
     @classmethod
     def for_sizes(cls, sizes: SizeDistribution, rtt_bytes: Quantity, *, levels: int = 8, **others: Any) -> Homa:
-        """Return Homa with the levels, and the overcommitment, that a workload's sizes call for.
+        """Return Homa with levels and overcommitment chosen for the sizes of a workload.
 
         Parameters
         ----------
         sizes : SizeDistribution
-            Of messages.
+            Distribution of message sizes.
         rtt_bytes : number or str
-            Unscheduled bytes of a longer message.
+            Unscheduled bytes of a long message.
         levels : int
             Priority levels.
         **others
@@ -259,7 +259,7 @@ class Homa(Component):
     def on_pick(params, host, endpoint, qp, message, transfer, reply, now):
         for i in range(endpoint.served_n):
             if endpoint.served[i] == message.src:
-                host.pick += 1  # one message of each sender: this one does not count
+                host.pick += 1  # one message per sender: this one does not count
                 return
         rank = endpoint.served_n
         endpoint.served[rank] = message.src
@@ -303,7 +303,7 @@ def rtt_packets(params, qp, message):
 
 
 def start_message(params, qp, message, transfer, now):
-    """Set up what the sender knows of a message."""
+    """Initialise the sender's state of a message."""
     transfer.unscheduled_psn = min(message.packets, rtt_packets(params, qp, message))
     transfer.unscheduled_level = level_of_size(params, message.size_bytes)
     transfer.heard_ps = now
@@ -319,7 +319,7 @@ def level_of_size(params, size):
 
 
 def level_of(params, transfer, psn):
-    """Return the level of a packet that is sent."""
+    """Return the level of an outgoing packet."""
     if not params.separates_levels:
         return 0
     if psn < transfer.new_psn:
@@ -330,7 +330,7 @@ def level_of(params, transfer, psn):
 
 
 def note_sent(message, transfer, psn):
-    """Note that a packet was sent, for the first time or again."""
+    """Record that a packet was sent, for the first time or again."""
     if psn == transfer.new_psn:
         transfer.new_psn += 1
     elif has_bit(transfer.lost, psn):
@@ -339,26 +339,26 @@ def note_sent(message, transfer, psn):
 
 
 def choose_next(message, transfer):
-    """Make the first packet that is to be sent again the next one, else the first that was not sent yet."""
+    """Make the first packet to resend the next one, otherwise the first new packet."""
     message.next_psn = transfer.new_psn
     if transfer.lost_packets > 0:
         message.next_psn = find_set(transfer.lost, 0, transfer.new_psn)
 
 
 def is_responsive(params, qp):
-    """Return whether a host obeys grants: of any row of hosts the given share does."""
+    """Return whether a host obeys grants: the given share of any consecutive hosts does."""
     share = params.responsive_fraction
     return share >= 1.0 or int((qp.src + 1) * share + 1e-9) > int(qp.src * share + 1e-9)
 
 
 def hear(transfer, now):
-    """Note that the receiver is there."""
+    """Record that the receiver is alive."""
     transfer.heard_ps = now
     transfer.pings = 0
 
 
 def resend(message, transfer, packet, request):
-    """Send what a RESEND asks for again; BUSY if its first packet waits to be sent anyway (section 3.7)."""
+    """Answer a RESEND: retransmit, or reply BUSY if its first packet is still waiting to be sent (section 3.7)."""
     if packet.psn >= transfer.new_psn or has_bit(transfer.lost, packet.psn):
         request.kind = REQUEST
         request.is_busy = 1
@@ -370,14 +370,14 @@ def resend(message, transfer, packet, request):
 
 
 def close_message(qp, message):
-    """The receiver has the whole message."""
+    """Handle the acknowledgment of the whole message."""
     message.una_psn = message.packets
     message.next_psn = message.packets
     qp.inflight_bytes = 0
 
 
 def ping(params, message, transfer, request, now):
-    """Ask after the message if the receiver was silent; before its first packet there is nothing to ask."""
+    """Query the message if the receiver was silent, but not before the first packet was sent."""
     quiet_ps = transfer.heard_ps + params.ping_interval_ps
     if transfer.new_psn == 0:
         quiet_ps = now + params.ping_interval_ps
@@ -396,7 +396,7 @@ def ping(params, message, transfer, request, now):
 
 
 def meet(params, endpoint, qp, message, transfer):
-    """Note a packet of a message; at the first one its unscheduled packets count as granted."""
+    """Record a packet of a message; with the first one, its unscheduled packets count as granted."""
     if transfer.granted_packets == 0:
         transfer.granted_packets = min(message.packets, rtt_packets(params, qp, message))
     endpoint.arrivals += 1
@@ -413,7 +413,7 @@ def take(message, transfer, packet):
 
 
 def watch(params, message, transfer, now):
-    """Start the RESEND timer anew if a packet is due: granted, and not received."""
+    """Restart the RESEND timer if a packet is expected: granted but not received."""
     held = message.received_packets + transfer.regranted_packets
     if message.received_packets < message.packets and held < transfer.granted_packets:
         transfer.resend_timer_ps = now + params.resend_interval_ps
@@ -422,7 +422,7 @@ def watch(params, message, transfer, now):
 
 
 def answer(params, message, transfer, packet, reply, now):
-    """Tell a sender that asks what the receiver knows: all is there, nothing has come, or what is granted."""
+    """Answer a sender's query: everything has arrived, nothing has arrived, or the current grant."""
     if packet.is_busy or transfer.resend_timer_ps == NEVER:
         watch(params, message, transfer, now)
     if message.received_packets == message.packets:
@@ -451,7 +451,7 @@ def begin_round(params, host, endpoint):
 
 
 def note_waiting(params, endpoint, src):
-    """Count the senders of messages that want grants, up to K."""
+    """Count the senders of messages that need grants, up to K."""
     count = endpoint.waiting_n
     if count == params.overcommit:
         return
@@ -463,7 +463,7 @@ def note_waiting(params, endpoint, src):
 
 
 def level_of_rank(params, rank, count):
-    """Return the level of the message of a rank (section 3.4): of n messages, the last has the lowest level."""
+    """Return the level of the message with a given rank (section 3.4): the last of n messages has the lowest level."""
     first, last = len(params.cutoffs) + 1, params.levels - 1
     if params.lowest_levels:
         return min(max(first, last - (count - 1) + rank), last)

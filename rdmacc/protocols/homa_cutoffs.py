@@ -1,11 +1,11 @@
-"""How Homa divides its priority levels: by the distribution of message sizes.
+"""Division of Homa's priority levels, from the distribution of message sizes.
 
 Source: Montazeri et al., "Homa: a receiver-driven low-latency transport protocol using network priorities",
 SIGCOMM 2018, section 3.4.
 
-The first RTTbytes of a message are unscheduled. The share of unscheduled bytes among all is the share of the levels
-for unscheduled packets, at least one, and one at least is left for scheduled ones. Shorter messages have higher levels;
-the sizes that part the levels are such that each carries the same number of unscheduled bytes.
+The first RTTbytes of a message are unscheduled. The share of unscheduled bytes determines the share of levels for
+unscheduled packets; each kind gets at least one level. Shorter messages have higher levels, and the cut-off sizes are
+chosen so that each level carries the same number of unscheduled bytes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["unscheduled_bytes", "unscheduled_cutoffs", "unscheduled_levels"]
 
 
 def unscheduled_bytes(sizes: SizeDistribution, rtt_bytes: int, size: float) -> float:
-    """Return the mean number of unscheduled bytes of a message, counting messages of at most `size` only.
+    """Return the mean number of unscheduled bytes per message, counting only messages of at most `size`.
 
     Parameters
     ----------
     sizes : SizeDistribution
-        Of messages.
+        Distribution of message sizes.
     rtt_bytes : int
-        Unscheduled bytes of a longer message.
+        Unscheduled bytes of a long message.
     size : float
         Largest message that counts, in bytes.
     """
@@ -40,21 +40,21 @@ def unscheduled_bytes(sizes: SizeDistribution, rtt_bytes: int, size: float) -> f
 
 
 def unscheduled_levels(sizes: SizeDistribution, rtt_bytes: Quantity, levels: int = 8) -> int:
-    """Return how many of the priority levels are for unscheduled packets.
+    """Return the number of priority levels for unscheduled packets.
 
     Parameters
     ----------
     sizes : SizeDistribution
-        Of messages.
+        Distribution of message sizes.
     rtt_bytes : number or str
-        Unscheduled bytes of a longer message, such as ``"9.7kB"``.
+        Unscheduled bytes of a long message, such as ``"9.7kB"``.
     levels : int
         Priority levels, at least 2.
 
     Raises
     ------
     ConfigError
-        If there are less than two levels, or no unscheduled bytes.
+        If there are fewer than two levels, or no unscheduled bytes.
     """
     limit = size_bytes(rtt_bytes, field="rtt_bytes")
     if levels < 2 or limit < 1:
@@ -65,21 +65,21 @@ def unscheduled_levels(sizes: SizeDistribution, rtt_bytes: Quantity, levels: int
 
 
 def unscheduled_cutoffs(sizes: SizeDistribution, rtt_bytes: Quantity, count: int) -> list[int]:
-    """Return the largest message of each unscheduled level but the last, in bytes.
+    """Return the largest message of each unscheduled level except the last, in bytes.
 
     Parameters
     ----------
     sizes : SizeDistribution
-        Of messages.
+        Distribution of message sizes.
     rtt_bytes : number or str
-        Unscheduled bytes of a longer message.
+        Unscheduled bytes of a long message.
     count : int
         Unscheduled levels, at least 1.
 
     Returns
     -------
     list of int
-        `count` - 1 sizes, ascending. Two are equal where one size alone has more than a level's share.
+        `count` - 1 sizes, ascending. Two are equal if a single size has more than a level's share.
 
     Raises
     ------

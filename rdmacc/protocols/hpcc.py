@@ -5,9 +5,9 @@ Sources: Li et al., "HPCC: High precision congestion control", SIGCOMM 2019, alg
 the window at line rate is the bandwidth-delay product B T. Switches stamp every data packet (`IntStamp`); each ACK
 carries the records back.
 
-The inflight bytes of a link, over B T, are the lower one of its last two queues and its throughput in between; the
-largest over the path, averaged over T, is U. Rates are computed from the reference rate R_C, which moves once a round
-trip only: any number of ACKs in one round trip give the same rate for the same U.
+The inflight bytes of a link, over B T, are the lower of its last two queues plus its throughput in between; the largest
+over the path, averaged over T, is U. Rates are computed from the reference rate R_C, which changes only once a round
+trip, so any number of ACKs in one round trip give the same rate for the same U.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["Hpcc"]
 
 @dataclass(frozen=True, kw_only=True)
 class Hpcc(IntStamp):
-    """HPCC: the switches' telemetry, and what the sender makes of it."""
+    """HPCC: the switches' telemetry, and the sender's reaction."""
 
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps",)
 
     eta: float = param(0.95, "target utilisation", symbol="eta", source="section 5.1", low=0.01, high=1.0)
     max_stage: int = param(
         5,
-        "additive steps in a row; 0: none without a multiplicative one",
+        "additive steps in a row; 0: always a multiplicative step",
         symbol="maxStage",
         source="section 5.1",
         low=0,
@@ -41,24 +41,24 @@ class Hpcc(IntStamp):
         "80B", "additive step of the window", unit="bytes", symbol="W_AI", source="section 5.1"
     )
     additive_bps: OptionalRate = param(
-        None, "additive step of the rate; 0: the window's, over T", unit="bps", symbol="R_AI"
+        None, "additive step of the rate; 0: the window's step over T", unit="bps", symbol="R_AI"
     )
     reference_bps: OptionalRate = param(
-        None, "`additive_bps` holds at this line rate and scales with it; 0: the same at all", unit="bps"
+        None, "line rate at which `additive_bps` holds; it scales with the line rate; 0: no scaling", unit="bps"
     )
     base_rtt_ps: OptionalTime = param(
-        None, "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="T", source="section 3.2"
+        None, "base RTT of all queue pairs; 0: each uses its own", unit="ps", symbol="T", source="section 3.2"
     )
     min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="rdma-hw.cc, class default", low=1.0)
-    whole_bps: bool = param(False, "a rate over k is cut to whole bits per second", source="rdma-hw.cc: DataRate")
-    fast_reaction: bool = param(True, "every ACK sets the rate; else one in each round trip", source="section 3.2")
+    whole_bps: bool = param(False, "truncate a rate over k to whole bits per second", source="rdma-hw.cc: DataRate")
+    fast_reaction: bool = param(True, "every ACK sets the rate; otherwise one per round trip", source="section 3.2")
 
     class Sender(Record):
-        """Reference rate, and the path as the last ACK saw it."""
+        """Reference rate, and the path as reported by the last ACK."""
 
         rate_bps = Float(doc="R")
         window_bytes = Int(doc="R T")
-        reference_rate_bps = Float(doc="R_C, moves once a round trip")
+        reference_rate_bps = Float(doc="R_C, changes once a round trip")
         inflight = Float(1.0, doc="U, averaged")
         stage = Int32(doc="incStage: additive steps since the last multiplicative one")
         rtt_ps = Float(doc="T")
@@ -89,7 +89,7 @@ class Hpcc(IntStamp):
     def on_ack(params, qp, sender, message, transfer, packet):
         is_new_round = packet.psn > transfer.update_after_psn
         is_known = sender.hops == packet.int_hops and packet.int_hops > 0
-        if not is_known or not transfer.update_after_psn:  # nothing to compare with
+        if not is_known or not transfer.update_after_psn:  # nothing to compare with yet
             store(sender, packet)
         elif is_new_round or params.fast_reaction:
             measure(params, qp, sender, packet)
@@ -110,10 +110,10 @@ class Hpcc(IntStamp):
 
 
 def measure(params, qp, sender, packet):
-    """Bring U up to date: the busiest hop since the last ACK (algorithm 1, lines 1 to 9).
+    """Update U from the busiest hop since the last ACK (algorithm 1, lines 1 to 9).
 
-    In the order of operations of rdma-hw.cc (UpdateRateHp): hops that carry the same are often equally busy, and then
-    the rounding decides whose interval counts.
+    This follows the order of operations in rdma-hw.cc (UpdateRateHp): hops with the same traffic are often equally
+    busy, and then rounding decides whose interval counts.
     """
     most, tau_ns = 0.0, 0.0
     for i in range(min(packet.int_hops, HOPS)):
@@ -131,7 +131,7 @@ def measure(params, qp, sender, packet):
 
 
 def store(sender, packet):
-    """Keep the records for the next ACK."""
+    """Store the records for the next ACK."""
     sender.hops = packet.int_hops
     for i in range(HOPS):
         sender.last_time_ps[i] = packet.int_time_ps[i]
@@ -140,6 +140,6 @@ def store(sender, packet):
 
 
 def set_rate(sender, rate_bps):
-    """Set the rate, and the window that it fills in a base RTT."""
+    """Set the rate, and the window that corresponds to it over a base RTT."""
     sender.rate_bps = rate_bps
     sender.window_bytes = max(1, int(rate_bps * sender.rtt_ps / 8e12))

@@ -18,10 +18,10 @@ _send = SendTwice.on_send
 
 @dataclass(frozen=True, kw_only=True)
 class ImprovedGoBackN(CheckEpsn):
-    """Both changes. A timeout remains only if both copies of the last packet are lost, or both their ACKs."""
+    """Both improvements. A timeout only occurs if both copies of the last packet, or both their ACKs, are lost."""
 
     class Transfer(CheckEpsn.Transfer):
-        """As both."""
+        """State of both."""
 
         is_second = Byte(doc="sender: 1 between the two copies of the last packet")
 

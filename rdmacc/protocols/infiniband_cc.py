@@ -1,14 +1,14 @@
-"""InfiniBand congestion control: marks come back as BECNs, which move the sender down a table of packet delays.
+"""InfiniBand congestion control: marks return as BECNs, which move the sender through a table of packet delays.
 
 Sources: InfiniBand Architecture Specification, volume 1, annex A10; Gran et al., "First experiences with congestion
 control in InfiniBand hardware", IPDPS 2010, for the settings; the table of LLNL's configuration of OpenSM (a fit to
 Mellanox's). Switches mark as `rdmacc.switch.fecn` does; PFC stands for credits.
 
-After a packet that takes t on the link, the flow waits t multiplier / 2^shift, so it sends at
+After a packet with transmission time t, the flow waits t multiplier / 2^shift, so it sends at
 line / (1 + multiplier / 2^shift). Each BECN moves the index into the table up, each tick of the timer down by one.
 
-Assumptions: every marked packet is answered by a BECN of its own, a CNP in class CONTROL; the timer is the queue
-pair's, started by the first BECN (in hardware all flows of a port share one: the phase differs, not the mean).
+Assumptions: every marked packet triggers its own BECN, a CNP in class CONTROL; each queue pair has a timer, started by
+the first BECN (in hardware all flows of a port share one, which changes the phase but not the mean).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rdmacc.state import CNP
 __all__ = ["InfinibandCc"]
 
 QUADRATIC_STEP = 7 / 95**2 / 0.218
-"""Multipliers of LLNL's table over the square of the index, before rounding down."""
+"""Multipliers in LLNL's table, divided by the square of the index, before rounding down."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class InfinibandCc(Component):
         source="Gran et al., 4x DDR, of 16 Gb/s of data",
         low=1,
     )
-    is_quadratic: bool = param(True, "multipliers rise with the square of the index; else in proportion to it")
+    is_quadratic: bool = param(True, "multipliers rise with the square of the index; otherwise in proportion to it")
     table_step: float = param(
         QUADRATIC_STEP,
         "multiplier over the index or its square, rounded down in the table",
@@ -87,7 +87,7 @@ class InfinibandCc(Component):
 
 
 def set_rate(params, qp, sender):
-    """Look the delay up."""
+    """Look up the delay."""
     power = sender.index * sender.index if params.is_quadratic else sender.index
     multiplier = int(params.table_step * power)
     sender.rate_bps = qp.line_bps / (1.0 + multiplier / 2**params.shift)

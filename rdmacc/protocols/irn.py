@@ -4,10 +4,10 @@ Source: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018; the 
 (receiveData, txFree, receiveAck, timeout).
 
 Each side keeps a bitmap of the packets beyond the oldest missing one: the receiver of those that have arrived, the
-sender of those that it knows have arrived. The receiver keeps packets that come out of order and answers each with a
-NAK that carries the next packet expected and the number of the one that came. The sender has at most
-`bdp_cap_packets` packets from the oldest unacknowledged one to the newest sent. Only the timeout repairs a packet that
-was lost again after its retransmission.
+sender of those that it knows have arrived. The receiver keeps out-of-order packets and answers each with a NAK that
+carries the next packet expected and the number of the one that arrived. The sender keeps at most `bdp_cap_packets`
+packets between the oldest unacknowledged one and the newest sent. If a retransmission is lost, only the timeout repairs
+it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ __all__ = ["Irn"]
 
 @dataclass(frozen=True, kw_only=True)
 class Irn(Component):
-    """Selective repeat: NAKs that name the packet that came, a cap on packets under way, a short and a long timeout."""
+    """Selective repeat: NAKs that name the arrived packet, a cap on packets in flight, a short and a long timeout."""
 
     bdp_cap_packets: int = param(
         Scaled(120, rate="40Gbps", rtt="24us", payload="1000B"),
-        "packets between the oldest not acknowledged and the newest",
+        "most packets from the oldest unacknowledged one to the newest",
         symbol="BDP cap",
         source="SIGCOMM 2018: the network's BDP, 120 KB at 40 Gb/s and 24 us",
         low=1,
         high=BITS,
     )
-    rto_low_ps: Time = param("100us", "timeout with at most N packets under way", unit="ps", symbol="RTO_low", low=1)
-    rto_high_ps: Time = param("320us", "timeout with more", unit="ps", symbol="RTO_high", low=1)
+    rto_low_ps: Time = param("100us", "timeout with at most N packets in flight", unit="ps", symbol="RTO_low", low=1)
+    rto_high_ps: Time = param(
+        "320us", "timeout with more than N packets in flight", unit="ps", symbol="RTO_high", low=1
+    )
     few_packets: int = param(
-        3, "largest number of packets under way for the short timeout", symbol="N", source="SIGCOMM 2018", low=0
+        3, "N, most packets in flight for the short timeout", symbol="N", source="SIGCOMM 2018", low=0
     )
     retry_limit: int = param(
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
@@ -49,22 +51,22 @@ class Irn(Component):
     class Transfer(Record):
         """Loss recovery of one message."""
 
-        retransmit_timer_ps = Deadline("sender: take what is not acknowledged as lost when it fires")
+        retransmit_timer_ps = Deadline("sender: when it fires, unacknowledged packets are lost")
         is_low = Byte(doc="sender: 1 if the timer was set by RTO_low")
         retries = Int32(doc="sender: timeouts since the last progress")
         new_psn = Int32(doc="sender: next packet to send for the first time")
-        in_recovery = Byte(doc="sender: 1 until all that was sent when a loss was found is acknowledged")
+        in_recovery = Byte(doc="sender: 1 until everything sent before the loss was detected is acknowledged")
         recover_psn = Int32(doc="sender: recovery ends when the packets below this are acknowledged")
-        resend_psn = Int32(doc="sender: the packets below this have been sent again in this recovery")
-        lost_below_psn = Int32(doc="sender: packets below this that are not acknowledged are lost")
-        sacked = Ints(WORDS, doc="sender: packets that have come out of order")
-        expected_psn = Int32(doc="receiver: oldest packet that has not come")
-        held = Ints(WORDS, doc="receiver: packets that have come out of order")
+        resend_psn = Int32(doc="sender: the packets below this have been resent in this recovery")
+        lost_below_psn = Int32(doc="sender: unacknowledged packets below this are lost")
+        sacked = Ints(WORDS, doc="sender: packets that have arrived out of order")
+        expected_psn = Int32(doc="receiver: oldest missing packet")
+        held = Ints(WORDS, doc="receiver: packets that have arrived out of order")
 
     class Header(Record):
         """In NAKs."""
 
-        sack_psn = Int32(doc="the packet that came out of order")
+        sack_psn = Int32(doc="the packet that arrived out of order")
 
     @staticmethod
     def on_start(params, message):
@@ -139,7 +141,7 @@ class Irn(Component):
         reply.psn = transfer.expected_psn
 
 
-# Sender. What is chosen to be sent again counts as lost, not as in flight, until it is sent.
+# Sender. A packet chosen for retransmission counts as lost, not as in flight, until it is sent.
 
 
 def packet_bytes(message, psn):
@@ -155,7 +157,7 @@ def withdraw_choice(qp, message, transfer):
 
 
 def choose_next(qp, message, transfer):
-    """In recovery, make the first packet that is lost and was not sent again yet the next one to send."""
+    """In recovery, make the first lost packet that was not yet resent the next one to send."""
     if transfer.in_recovery:
         psn = max(transfer.resend_psn, message.una_psn)
         while psn < transfer.lost_below_psn and has_bit(transfer.sacked, psn):
@@ -167,7 +169,7 @@ def choose_next(qp, message, transfer):
 
 
 def forget(qp, message, transfer):
-    """Take nothing as under way any more: the message has failed."""
+    """Clear the packets in flight: the message has failed."""
     qp.inflight_bytes -= bytes_before(message, transfer.new_psn) - bytes_before(message, message.una_psn)
     transfer.new_psn = message.una_psn
     message.next_psn = message.una_psn
@@ -182,7 +184,7 @@ def begin_recovery(message, transfer):
 
 
 def restart_timer(params, message, transfer, now):
-    """Set the timer by how much is under way; stop it if nothing is."""
+    """Set the timer by the number of packets in flight; stop it if there are none."""
     under_way = transfer.new_psn - message.una_psn
     transfer.is_low = under_way <= params.few_packets
     if under_way == 0:

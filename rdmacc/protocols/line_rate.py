@@ -15,7 +15,7 @@ class LineRate(Component):
     """Send at line rate, whatever happens."""
 
     class Sender(Record):
-        """The rate, constant."""
+        """The constant rate."""
 
         rate_bps = Float()
 

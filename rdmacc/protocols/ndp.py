@@ -1,19 +1,19 @@
-"""NDP: the first window at line rate, then one packet for each pull, which the receiver paces; switches trim payloads.
+"""NDP: a first window at line rate, then one packet per pull, paced by the receiver; switches trim payloads.
 
 Sources: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance",
 SIGCOMM 2017, section 3; its simulator and the later fork of it, csg-htsim (`sim/ndp.cpp`, `sim/compositequeue.cpp`).
 
-The receiver answers each packet at once, with an ACK, or a NACK if only its header came, and owes the sender a pull. A
-host sends its pulls at the rate at which full packets fit into its link, to its messages in turn; an ACK or NACK
-carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets a packet
-go that was trimmed, else a new one; with neither it is kept until a packet is trimmed or the next pull comes
-(csg-htsim, `processNack`, `pull_packets`). The first window goes before anything else. The switch's half is
-`PayloadTrimming`, the choice of paths `ScoredPaths`.
+The receiver answers each packet at once, with an ACK, or with a NACK if only its header arrived, and owes the sender a
+pull. A host sends pulls at the rate at which full packets fit on its link, to its messages in turn; an ACK or NACK
+carries the pull if no other is waiting. Pulls are numbered cumulatively, so each one replaces lost predecessors. A pull
+releases a trimmed packet, otherwise a new one; if there is neither, it is kept until a packet is trimmed or the next
+pull arrives (csg-htsim, `processNack`, `pull_packets`). The first window goes before anything else. The switch's part
+is `PayloadTrimming`, and the choice of paths is `ScoredPaths`.
 
-Assumptions: trimmed packets go again lowest number first, as in csg-htsim, but the last one returned before them.
-One timer serves several packets: the first one sent and those sent within an eighth of the timeout, which starts anew
-with each; the next ones once all of these are answered. If only pulls can be missing,
-one packet goes after a longer timeout.
+Assumptions: trimmed packets are resent lowest number first, as in csg-htsim, except that the last returned one goes
+before them. One timer covers several packets: the first one sent and those sent within an eighth of the timeout, each
+of which restarts it; it moves on to the next packets once all of these are answered. If only pulls can be missing, one
+packet is sent after a longer timeout.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Ndp(Component):
         30, "packets sent before the first pull", symbol="IW", source="NDP, evaluation: 30 packets in a FatTree", low=1
     )
     pull_bytes: Size = param(
-        "9000B", "what a pull calls for: a full packet on the wire", unit="bytes", source="NDP: jumbo frames", low=1
+        "9000B", "wire size of a full packet, which a pull requests", unit="bytes", source="NDP: jumbo frames", low=1
     )
-    pull_rate: float = param(1.0, "share of the receiver's link that pulls call for", low=0.01, high=1.0)
+    pull_rate: float = param(1.0, "share of the receiver's link to fill with pulls", low=0.01, high=1.0)
     timeout_ps: OptionalTime = param(
         "1ms",
-        "a packet without an answer for so long goes again; 0: none",
+        "time after which an unanswered packet is resent; 0: never",
         unit="ps",
         is_optional=True,
         symbol="RTO",
@@ -55,7 +55,11 @@ class Ndp(Component):
         low=0,
     )
     pull_timeout_ps: Time = param(
-        "10ms", "without a pull for so long, all else being answered, a packet goes", unit="ps", source="assumed", low=1
+        "10ms",
+        "time without a pull, with everything answered, after which a packet is sent",
+        unit="ps",
+        source="assumed",
+        low=1,
     )
     retry_limit: int = param(
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
@@ -64,26 +68,26 @@ class Ndp(Component):
     class Transfer(Record):
         """A message, both sides."""
 
-        retransmit_timer_ps = Deadline("sender: the oldest packets without an answer go again")
+        retransmit_timer_ps = Deadline("sender: resends the oldest unanswered packets")
         retries = Int32(doc="sender: timeouts since the last answer")
         new_psn = Int32(doc="sender: next packet to send for the first time")
-        acked = Bits("sender: packets that have come")
-        lost = Bits("sender: packets that wait to go again")
-        lost_packets = Int32(doc="sender: how many")
-        awaited = Bits("sender: packets that the timer is for")
-        awaited_packets = Int32(doc="sender: how many")
-        awaited_since_ps = Int(doc="sender: when the first of them was sent, or the others were answered")
-        returned_psn = Int32(-1, doc="sender: packet whose header came back last: it goes first")
+        acked = Bits("sender: packets that have arrived")
+        lost = Bits("sender: packets waiting to be resent")
+        lost_packets = Int32(doc="sender: their number")
+        awaited = Bits("sender: packets covered by the timer")
+        awaited_packets = Int32(doc="sender: their number")
+        awaited_since_ps = Int(doc="sender: when the first of them was sent, or the previous ones were all answered")
+        returned_psn = Int32(-1, doc="sender: packet whose header was returned last, to be sent first")
         highest_pull = Int32(doc="sender: highest number of a pull")
-        used_pulls = Int32(doc="sender: pulls that let a packet go")
+        used_pulls = Int32(doc="sender: pulls that released a packet")
         pulls_expected = Int32(doc="sender: ACKs and NACKs less pulls")
-        first_window = Int32(doc="sender: packets of the first window without an answer")
-        recent_acks = Int32(doc="sender: which of the last answers were ACKs, one bit each")
+        first_window = Int32(doc="sender: unanswered packets of the first window")
+        recent_acks = Int32(doc="sender: kinds of the latest answers, one bit each, set for ACKs")
         answers = Int(doc="sender: ACKs, NACKs and returned headers")
-        held = Bits("receiver: packets that have come")
-        expected_psn = Int32(doc="receiver: oldest packet that has not come")
+        held = Bits("receiver: packets that have arrived")
+        expected_psn = Int32(doc="receiver: oldest missing packet")
         pull_number = Int32(doc="receiver: pulls sent")
-        owed_pulls = Int32(doc="receiver: pulls that wait for their turn")
+        owed_pulls = Int32(doc="receiver: pulls waiting for their turn")
 
     class Endpoint(Record):
         """The pacer of a host's pulls."""
@@ -91,13 +95,13 @@ class Ndp(Component):
         pull_timer_ps = Deadline("the next pull")
         last_pull_ps = Int(-NEVER)
         waiting_pulls = Int32(doc="of all messages")
-        last_pulled = Int32(-1, doc="message that was pulled last")
+        last_pulled = Int32(-1, doc="last message pulled")
 
     class Header(Record):
         """In ACKs, NACKs and pulls."""
 
-        pull_number = Int32(doc="pulls sent to this message; 0 in an answer that carries none")
-        cumulative_psn = Int32(doc="ACK: the packets below have all come")
+        pull_number = Int32(doc="pulls sent to this message; 0 in an answer without a pull")
+        cumulative_psn = Int32(doc="ACK: all packets below this have arrived")
 
     # Sender
 
@@ -134,7 +138,7 @@ class Ndp(Component):
         if packet.pull_number > 0:
             pull(qp, message, transfer, packet.pull_number)
         elif packet.kind == NAK:
-            use_pulls(qp, message, transfer)  # its pull may have come first, by another path
+            use_pulls(qp, message, transfer)  # its pull may have arrived first, on another path
         proceed(params, qp, message, transfer, now)
 
     @staticmethod
@@ -149,7 +153,7 @@ class Ndp(Component):
         note_answer(transfer, False)
         take_as_lost(qp, message, transfer, packet.psn)
         transfer.returned_psn = packet.psn
-        is_last = transfer.pulls_expected == 0 and transfer.first_window <= 1  # no pull will come for it
+        is_last = transfer.pulls_expected == 0 and transfer.first_window <= 1  # it gets no pull
         if is_last or is_bad_path(transfer):
             qp.credits += 1
         proceed(params, qp, message, transfer, now)
@@ -200,7 +204,7 @@ class Ndp(Component):
 
     @staticmethod
     def on_pull_timer(host, endpoint):
-        if endpoint.waiting_pulls > 0:  # else the messages were complete before
+        if endpoint.waiting_pulls > 0:  # otherwise the messages were already complete
             host.pick = 1
 
     @staticmethod
@@ -226,7 +230,7 @@ class Ndp(Component):
 
 
 def proceed(params, qp, message, transfer, now):
-    """Choose the packet to go next; set the timer anew once what it waited for has been answered."""
+    """Choose the next packet; restart the timer once the packets that it covers are answered."""
     qp.credits = min(qp.credits, transfer.lost_packets + message.packets - transfer.new_psn)
     message.next_psn = transfer.new_psn
     if transfer.lost_packets > 0 and transfer.new_psn >= min(params.initial_window, message.packets):
@@ -247,7 +251,7 @@ def proceed(params, qp, message, transfer, now):
 
 
 def settle(qp, message, transfer, psn):
-    """Take a packet as received."""
+    """Record a packet as received."""
     if not has_bit(transfer.acked, psn):
         set_bit(transfer.acked, psn)
         if has_bit(transfer.lost, psn):
@@ -259,7 +263,7 @@ def settle(qp, message, transfer, psn):
 
 
 def take_as_lost(qp, message, transfer, psn):
-    """Put a packet among those that wait to go again."""
+    """Queue a packet for retransmission."""
     await_no_longer(message, transfer, psn)
     if not has_bit(transfer.acked, psn) and not has_bit(transfer.lost, psn):
         set_bit(transfer.lost, psn)
@@ -268,21 +272,21 @@ def take_as_lost(qp, message, transfer, psn):
 
 
 def await_no_longer(message, transfer, psn):
-    """An answer about a packet has come, or none came in time."""
+    """Handle an answer about a packet, or the lack of one in time."""
     if has_bit(transfer.awaited, psn):
         clear_bit(transfer.awaited, psn)
         transfer.awaited_packets -= 1
 
 
 def pull(qp, message, transfer, number):
-    """Note a pull, which stands for those lost before it."""
+    """Record a pull, which also stands for lost predecessors."""
     transfer.pulls_expected -= 1
     transfer.highest_pull = max(transfer.highest_pull, number)
     use_pulls(qp, message, transfer)
 
 
 def use_pulls(qp, message, transfer):
-    """Let as many packets go as pulls have been sent and not been used."""
+    """Release as many packets as there are unused pulls."""
     sendable = transfer.lost_packets + message.packets - transfer.new_psn - qp.credits
     pulled = min(transfer.highest_pull - transfer.used_pulls, sendable)
     qp.credits += pulled
@@ -290,14 +294,14 @@ def use_pulls(qp, message, transfer):
 
 
 def note_answer(transfer, is_ack):
-    """Keep the kinds of the last answers."""
+    """Record the kinds of the latest answers."""
     transfer.retries = 0
     transfer.answers += 1
     transfer.recent_acks = (transfer.recent_acks << 1 | (1 if is_ack else 0)) & ((1 << _HISTORY) - 1)
 
 
 def is_bad_path(transfer):
-    """Tell whether more than a quarter of the last answers were ACKs: then the path alone is bad."""
+    """Tell whether more than a quarter of the latest answers were ACKs, so that only this path is bad."""
     acks = 0
     for place in range(_HISTORY):
         acks += transfer.recent_acks >> place & 1
@@ -313,7 +317,7 @@ def pull_gap_ps(params, host):
 
 
 def send_pull(endpoint, transfer, reply, now):
-    """Let a packet to the sender carry the next pull."""
+    """Attach the next pull to a packet to the sender."""
     transfer.pull_number += 1
     reply.pull_number = transfer.pull_number
     endpoint.last_pull_ps = now

@@ -1,14 +1,14 @@
-"""TCP's loss recovery without selective acknowledgments: New Reno, with the receiver's buffer for packets out of order.
+"""TCP's loss recovery without selective acknowledgments: New Reno, with a reordering buffer at the receiver.
 
 Sources: RFC 5681 (duplicate ACKs, fast retransmit), RFC 6582 (New Reno: partial ACKs, `recover`), RFC 3042 (limited
 transmit), RFC 6298 (retransmission timer, RTTs by timestamps as in RFC 7323). The congestion window belongs to the
-control component that follows: the third duplicate ACK reaches it as a NAK, and a timeout shows in `message.timeouts`.
+control component that follows: it sees the third duplicate ACK as a NAK, and a timeout in `message.timeouts`.
 
-Each packet is acknowledged at once. Where TCP inflates the window, `qp.inflight_bytes` is reduced here: each duplicate
-ACK takes a packet off it. A single packet that is sent again does not wait for the window.
+Each packet is acknowledged at once. Where TCP inflates the window, this reduces `qp.inflight_bytes` instead, by one
+packet per duplicate ACK. A single retransmitted packet does not wait for the window.
 
 Assumptions: the receiver's buffer holds `BITS` packets, which is the window that it advertises; after a timeout
-everything unacknowledged is sent again unless an ACK comes first.
+everything unacknowledged is resent unless an ACK arrives first.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["NewReno"]
 
 @dataclass(frozen=True, kw_only=True)
 class NewReno(Component):
-    """Duplicate ACKs, fast retransmit and recovery, partial ACKs, a timer with back-off."""
+    """Duplicate ACKs, fast retransmit and recovery, partial ACKs, a retransmission timer with back-off."""
 
-    duplicate_acks: int = param(3, "duplicate ACKs that mean a loss", source="RFC 5681", low=1)
+    duplicate_acks: int = param(3, "number of duplicate ACKs that signal a loss", source="RFC 5681", low=1)
     min_timeout_ps: Time = param(
-        "10ms", "shortest timeout, and the first one", unit="ps", symbol="RTO_min", source="Dart, VI-A", low=1
+        "10ms", "shortest and initial timeout", unit="ps", symbol="RTO_min", source="Dart, VI-A", low=1
     )
     max_timeout_ps: Time = param("60s", "longest timeout", unit="ps", source="RFC 6298, 2.5", low=1)
     retry_limit: int = param(15, "timeouts in a row after which the message fails", source="Linux, tcp_retries2", low=0)
@@ -47,12 +47,12 @@ class NewReno(Component):
         duplicates = Int32(doc="sender: duplicate ACKs since the last progress")
         recovering = Byte(doc="sender: 1 in fast recovery")
         partial_acks = Int32(doc="sender: partial ACKs of this recovery")
-        recover_psn = Int32(-1, doc="sender: duplicate ACKs below or at it tell of no new loss")
-        resume_psn = Int32(-1, doc="sender: packet to go on with after the one that is sent again; -1 for none")
-        left_bytes = Int(doc="sender: bytes that duplicate ACKs say have left the network")
+        recover_psn = Int32(-1, doc="sender: duplicate ACKs up to this signal no new loss")
+        resume_psn = Int32(-1, doc="sender: packet to continue with after the retransmitted one; -1 for none")
+        left_bytes = Int(doc="sender: bytes that have left the network according to duplicate ACKs")
         counted_bytes = Int(doc="sender: this message's part of qp.inflight_bytes")
         expected_psn = Int32(doc="receiver: first missing packet")
-        held = Ints(WORDS, doc="receiver: a bit for each packet held beyond it")
+        held = Ints(WORDS, doc="receiver: bitmap of the packets held beyond it")
 
     class Header(Record):
         """TCP's timestamps."""
@@ -113,7 +113,7 @@ class NewReno(Component):
 
 
 def advance(params, message, transfer, packet, now):
-    """Take an ACK of new data (RFC 6582, section 3.2, steps 3 and 5)."""
+    """Process an ACK of new data (RFC 6582, section 3.2, steps 3 and 5)."""
     acked = bytes_before(message, packet.psn) - bytes_before(message, message.una_psn)
     message.una_psn = packet.psn
     message.next_psn = max(message.next_psn, packet.psn)
@@ -121,7 +121,7 @@ def advance(params, message, transfer, packet, now):
     sample_rtt(params, transfer, now - packet.stamp_ps)
     transfer.retries = transfer.duplicates = 0
     restarts_timer = True
-    if transfer.recovering and packet.psn < transfer.recover_psn:  # partial: the next packet is lost too
+    if transfer.recovering and packet.psn < transfer.recover_psn:  # partial: the next packet was lost too
         transfer.left_bytes = max(0, transfer.left_bytes - acked + message.payload_bytes)
         transfer.partial_acks += 1
         restarts_timer = transfer.partial_acks == 1  # "impatient"
@@ -140,7 +140,7 @@ def advance(params, message, transfer, packet, now):
 
 
 def duplicate(params, message, transfer, packet):
-    """Take a duplicate ACK: the third is a loss, unless what it asks for was sent again after a timeout."""
+    """Process a duplicate ACK: the third signals a loss, unless the packet was already resent after a timeout."""
     transfer.duplicates += 1
     if message.una_psn <= transfer.recover_psn and not transfer.recovering:
         return
@@ -154,14 +154,14 @@ def duplicate(params, message, transfer, packet):
 
 
 def send_again(message, transfer):
-    """Make the first unacknowledged packet the next to send, then go on as before."""
+    """Make the first unacknowledged packet the next to send, then continue as before."""
     if transfer.resume_psn < 0:
         transfer.resume_psn = message.next_psn
     message.next_psn = message.una_psn
 
 
 def count_inflight(qp, message, transfer):
-    """Bring the bytes in flight up to date; none while a packet waits to be sent again, so that no window stops it."""
+    """Update the bytes in flight; count none while a retransmission waits, so that no window blocks it."""
     others = qp.inflight_bytes - transfer.counted_bytes
     if transfer.resume_psn >= 0:
         transfer.counted_bytes = -others
@@ -172,7 +172,7 @@ def count_inflight(qp, message, transfer):
 
 
 def sample_rtt(params, transfer, rtt_ps):
-    """Bring the smoothed RTT and the timeout up to date (RFC 6298, section 2)."""
+    """Update the smoothed RTT and the timeout (RFC 6298, section 2)."""
     if transfer.rtt_ps <= 0.0:
         transfer.rtt_ps = float(rtt_ps)
         transfer.rtt_deviation_ps = rtt_ps / 2.0

@@ -1,18 +1,18 @@
 """NSCC: Ultra Ethernet's window at the sender, from delay and ECN.
 
-Sources: Ultra Ethernet Specification 1.0, congestion management; uet-htsim (`uec.cpp`). It runs on `Uet`, over switches
-that trim, with packets sprayed (`PathChoice`), alone or beside `ReceiverCredit`.
+Sources: Ultra Ethernet Specification 1.0, congestion management; uet-htsim (`uec.cpp`). It runs on `Uet`, over trimming
+switches, with sprayed packets (`PathChoice`), alone or together with `ReceiverCredit`.
 
-Every ACK is one of four cases, by its mark and by the delay against a target D. Unmarked and late: the window grows
-by a fair step. Unmarked and in time: it grows by the room that is left, and faster without any delay. Marked and
-late: it is cut by the excess of the average delay, once a base RTT. Marked and in time: nothing, only another
-path is taken. Growth is gathered in bytes times window, and applied every few packets. Quick adapt: if little was
-delivered in a round trip in spite of all, the window becomes what was.
+Every ACK is one of four cases, by its mark and by its delay relative to a target D. Unmarked and late: the window grows
+by a fair step. Unmarked and on time: it grows in proportion to the delay margin, and faster without any delay. Marked
+and late: it is cut by the excess of the average delay, once a base RTT. Marked and on time: no change, only another
+path. Growth accumulates in bytes times window, and is applied every few packets. Quick adapt: if little was delivered
+in a round trip nevertheless, the window becomes the amount delivered.
 
-What depends on the network is computed from T, the largest base RTT (`Scheme.base_rtt`).
+Network-dependent values are computed from T, the largest base RTT (`Scheme.base_rtt`).
 
-Assumption: a NACK counts as marked for quick adapt, whatever its echo: what was under way when that acted is not
-counted again. Otherwise an incast's first window, most of it trimmed, would leave one packet of window.
+Assumption: for quick adapt, a NACK counts as marked whatever its echo, and packets in flight when quick adapt acts are
+not counted again. Otherwise an incast's first window, which is mostly trimmed, would reduce the window to one packet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Nscc"]
 
 _REFERENCE_BYTES, _REFERENCE_PS = 150_000, 12_000_000
 _NO_DELAY_PS = 1_000_000
-"""Delays below it let the window grow fast."""
+"""Delays below this let the window grow fast."""
 _LEAST_FACTOR = 0.5
 
 
@@ -37,53 +37,60 @@ class Nscc(Component):
     """A window at the sender."""
 
     mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=65)
-    header_bytes: Size = param("64B", "of it header", unit="bytes", source="uet-htsim", high=64)
+    header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim", high=64)
     target: float = param(
         0.75, "target delay, in base RTTs T", symbol="D / T", source="uet-htsim: trimming on", low=0.01
     )
     largest_window: float = param(
-        1.5, "largest window, and the first, in BDPs", symbol="maxwnd", source="uet-htsim: 1.5 BDP", low=0.01
+        1.5, "largest and initial window, in BDPs", symbol="maxwnd", source="uet-htsim: 1.5 BDP", low=0.01
     )
-    proportional: float = param(4.0, "growth by room, packets", symbol="alpha", source="uet-htsim: scaling_a", low=0.0)
+    proportional: float = param(
+        4.0, "growth by delay margin, packets", symbol="alpha", source="uet-htsim: scaling_a", low=0.0
+    )
     fair: float = param(5.0, "fair increase, packets", symbol="fi", source="uet-htsim: fi", low=0.0)
-    steady: float = param(0.15, "growth once in T in any case, packets", symbol="eta", source="uet-htsim", low=0.0)
+    steady: float = param(0.15, "unconditional growth per T, packets", symbol="eta", source="uet-htsim", low=0.0)
     gamma: float = param(0.8, "share of the excess delay to cut", symbol="gamma", source="uet-htsim", low=0.0)
     gain: float = param(0.0125, "gain of the average delay", source="uet-htsim: delay_alpha", low=0.0, high=1.0)
     fast: float = param(0.25, "bytes that a byte adds without delay", source="uet-htsim: fi_scale", low=0.0)
-    adjust_packets: int = param(8, "growth is applied after so many packets", source="uet-htsim", low=1)
+    adjust_packets: int = param(8, "number of packets after which growth is applied", source="uet-htsim", low=1)
     quick_share: float = param(
-        0.125, "less than this share of the largest window delivered: adapt", source="uet-htsim: qa_gate 3", low=0.0
+        0.125,
+        "adapt if less than this share of the largest window was delivered",
+        source="uet-htsim: qa_gate 3",
+        low=0.0,
     )
-    quick_delay: float = param(4.0, "and a delay above so many D, or a loss", source="uet-htsim: qa_threshold", low=0.0)
+    quick_delay: float = param(
+        4.0, "and the delay exceeds this many D, or there was a loss", source="uet-htsim: qa_threshold", low=0.0
+    )
     spares_last_hop: bool = param(
-        False, "a packet that was trimmed at the last hop does not count", source="uet-htsim: with receiver credit"
+        False, "ignore packets trimmed at the last hop", source="uet-htsim: with receiver credit"
     )
 
     class Sender(Record):
         """The window."""
 
-        window_bytes = Int(doc="whole packets of it, payload")
+        window_bytes = Int(doc="the window in whole packets, payload bytes")
         window = Float(doc="cwnd, bytes on the wire")
         most = Float(doc="maxwnd, bytes")
         base_rtt_ps = Float(doc="lowest RTT so far, at most T")
         delay_ps = Float(doc="latest sample")
         average_ps = Float(doc="avg_delay")
         growth = Float(doc="inc_bytes: bytes times window")
-        received_bytes = Int(doc="since growth was applied last")
-        adjusted_ps = Int(doc="when the steady growth was applied")
-        cut_ps = Int(doc="when the window was cut last")
-        fast_bytes = Int(doc="acknowledged in a row without delay")
+        received_bytes = Int(doc="bytes acknowledged since growth was last applied")
+        adjusted_ps = Int(doc="when the unconditional growth was last applied")
+        cut_ps = Int(doc="when the window was last cut")
+        fast_bytes = Int(doc="bytes acknowledged in a row without delay")
         is_fast = Byte()
-        achieved_bytes = Int(doc="since quick adapt looked last")
-        look_ps = Int(doc="when quick adapt looks next")
-        is_triggered = Byte(doc="1 if a NACK came since")
+        achieved_bytes = Int(doc="bytes delivered since quick adapt last checked")
+        look_ps = Int(doc="when quick adapt checks next")
+        is_triggered = Byte(doc="1 if a NACK has arrived since")
         ignored_bytes = Int()
-        to_ignore_bytes = Int(doc="what was under way when quick adapt acted")
+        to_ignore_bytes = Int(doc="bytes in flight when quick adapt acted")
 
     class Transfer(Record):
         """Timeouts of a message."""
 
-        noted_timeouts = Int32(doc="timeouts already reacted to")
+        noted_timeouts = Int32(doc="timeouts already handled")
 
     @staticmethod
     def on_open(params, qp, sender):
@@ -138,7 +145,7 @@ def bdp(qp):
 
 
 def step(params, qp):
-    """Return a payload, scaled by the BDP over that of 12 us at 100 Gb/s."""
+    """Return the payload, scaled by the BDP relative to that of 12 us at 100 Gb/s."""
     return (params.mtu_bytes - params.header_bytes) * bdp(qp) / _REFERENCE_BYTES
 
 
@@ -149,7 +156,7 @@ def set_window(params, sender, window):
 
 
 def note_timeouts(params, sender, message, transfer):
-    """Take a packet off the window for each timeout."""
+    """Reduce the window by a packet for each timeout."""
     if message.timeouts > transfer.noted_timeouts:
         lost = message.timeouts - transfer.noted_timeouts
         transfer.noted_timeouts = message.timeouts
@@ -157,12 +164,12 @@ def note_timeouts(params, sender, message, transfer):
 
 
 def average(params, sender, sample_ps):
-    """Bring the average delay up to date."""
+    """Update the average delay."""
     sender.average_ps += params.gain * (sample_ps - sender.average_ps)
 
 
 def grow(params, qp, sender, target_ps, size):
-    """An unmarked ACK: gather growth."""
+    """Unmarked ACK: accumulate growth."""
     if sender.delay_ps >= target_ps:
         sender.growth += params.fair * step(params, qp) * size
         return
@@ -180,7 +187,7 @@ def grow(params, qp, sender, target_ps, size):
 
 
 def cut(params, qp, sender, target_ps, now):
-    """A marked ACK: cut by the excess of the average delay, once a base RTT."""
+    """Marked ACK: cut by the excess of the average delay, once a base RTT."""
     if sender.delay_ps >= target_ps:
         sender.is_fast = 0
         sender.fast_bytes = 0
@@ -205,7 +212,7 @@ def adjust(params, qp, sender, now):
 
 
 def quick_adapt(params, qp, sender, is_marked, is_nack, now):
-    """If little came in a round trip, make it the window; return whether this reply is done with."""
+    """If little was delivered in a round trip, make that the window; return whether the reply is fully handled."""
     if is_marked and sender.ignored_bytes < sender.to_ignore_bytes:
         return True
     if now <= sender.look_ps:

@@ -1,7 +1,7 @@
-"""Meters to add to a scheme: how the packets of each message arrived: marked, over how many links, in order.
+"""Meters to add to a scheme, which count marks, links and reordering of each message's packets.
 
-They change nothing. Put `PacketMeter` first among a scheme's control components, so that it sees marks before DASR
-hides them, and `MarkMeter` last, so that it sees those that are left to act on; the counts are columns of
+They do not affect the scheme. Put `PacketMeter` first among a scheme's control components, so that it sees marks before
+DASR hides them, and `MarkMeter` last, so that it sees the marks that remain. The counts are columns of
 `Result.transfers`.
 """
 
@@ -20,18 +20,18 @@ class PacketMeter(Component):
     """Count each message's data packets as they arrive."""
 
     class Header(Record):
-        """How far the packet has come."""
+        """Links that the packet has crossed."""
 
-        hops = Byte(doc="switches passed; one more if marks are made at NICs too")
+        hops = Byte(doc="switches passed; one more if NICs mark too")
 
     class Transfer(Record):
-        """What has arrived of a message, packets that recovery discards included."""
+        """Packets of a message that have arrived, including those that recovery discards."""
 
         arrived_packets = Int32()
-        marked_arrivals = Int32(doc="of them, with congestion experienced")
-        hops_passed = Int32(doc="of all of them together")
-        most_hops = Int32(doc="of any of them")
-        refused_packets = Int32(doc="not taken by recovery: out of order, or for a second time")
+        marked_arrivals = Int32(doc="packets with congestion experienced")
+        hops_passed = Int32(doc="total over all packets")
+        most_hops = Int32(doc="maximum over all packets")
+        refused_packets = Int32(doc="packets not accepted by recovery: out of order or duplicate")
 
     @staticmethod
     def on_enqueue(packet):
@@ -51,9 +51,9 @@ class MarkMeter(Component):
     """Count each message's data packets whose mark no component before this one has suppressed."""
 
     class Transfer(Record):
-        """What the congestion control behind the marks gets to see."""
+        """Marks that reach the congestion control."""
 
-        marks_left = Int32(doc="data packets that arrived with congestion experienced, and kept it")
+        marks_left = Int32(doc="data packets that arrived with congestion experienced and kept it")
 
     @staticmethod
     def on_data(transfer, packet):

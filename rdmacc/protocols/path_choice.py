@@ -1,21 +1,21 @@
-"""Which way each packet takes, by an entropy value that switches hash: per flow, sprayed, or learnt from replies.
+"""Choice of path for each packet, by an entropy value that switches hash: per flow, sprayed, or learned from replies.
 
 Sources: Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation";
 uet-htsim (`uec_mp.cpp`, `buffer_reps.cpp`). The scheme's routing must be "entropy".
 
 The sender puts a value into each packet, and the receiver returns it with the packet's mark. By `choice`:
 
-"ecmp"        one value for all: a path for each message
-"oblivious"   every value once, in an order that is drawn anew for each round
-"bitmap"      as before, but values with penalties are passed over, each time for one penalty less
-"reps"        the values of the last eight unmarked ACKs, each used once, the oldest first; a random one without
-"mixed"       values of unmarked ACKs while there are any, else as "bitmap"
+"ecmp"        one value for all packets, so one path per message
+"oblivious"   each value once per round, in a new random order each round
+"bitmap"      the same, but skip values with penalties; each skip removes one penalty
+"reps"        the values of the last eight unmarked ACKs, each used once, oldest first; random if there is none
+"mixed"       values of unmarked ACKs if there are any, otherwise as "bitmap"
 
-A packet trimmed at the last hop says nothing about its path. After a timeout "reps" uses the values that it knows
-again and again for `freeze_ps`, and then draws random ones for a while. Replies take values in turn.
+A packet trimmed at the last hop says nothing about its path. After a timeout, "reps" cycles through its known values
+for `freeze_ps`, and then draws random ones for a while. Replies use all values in turn.
 
-Assumptions: a timeout is charged to value 0, as in uet-htsim, whose sender does not know the packet's; "mixed" keeps
-at most 256 values.
+Assumptions: a timeout counts against value 0, as in uet-htsim, whose sender does not know the packet's value; "mixed"
+keeps at most 256 values.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _WORST = 15
 class PathChoice(Component):
     """The sender's choice among paths."""
 
+    spans_ports = True
+
     choice: Choice = param(
         "mixed",
         "mixed, oblivious, bitmap, reps, ecmp",
@@ -49,11 +51,11 @@ class PathChoice(Component):
         choices=get_args(Choice),
     )
     values: int = param(64, "entropy values, a power of two", symbol="n", source="uet-htsim: paths", low=1, high=_MOST)
-    ecn_penalty: int = param(1, "penalty of a value whose packet came marked", source="uec_mp.cpp", low=0, high=_WORST)
-    trim_penalty: int = param(4, "of one whose packet was trimmed", source="uec_mp.cpp", low=0, high=_WORST)
-    timeout_penalty: int = param(15, "of value 0 after a timeout", source="uec_mp.cpp", low=0, high=_WORST)
-    freeze_ps: Time = param("10ms", "after a timeout, known values only", unit="ps", source="buffer_reps.cpp")
-    explore_packets: int = param(16, "random values after that", source="buffer_reps.cpp", low=0)
+    ecn_penalty: int = param(1, "penalty of a value whose packet was marked", source="uec_mp.cpp", low=0, high=_WORST)
+    trim_penalty: int = param(4, "penalty of a value whose packet was trimmed", source="uec_mp.cpp", low=0, high=_WORST)
+    timeout_penalty: int = param(15, "penalty of value 0 after a timeout", source="uec_mp.cpp", low=0, high=_WORST)
+    freeze_ps: Time = param("10ms", "time after a timeout with known values only", unit="ps", source="buffer_reps.cpp")
+    explore_packets: int = param(16, "number of random values after that", source="buffer_reps.cpp", low=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,20 +63,20 @@ class PathChoice(Component):
             raise ConfigError("values", self.values, "a power of two")
 
     class Sender(Record):
-        """What is known of the values."""
+        """State of the values."""
 
         turn = Int32(doc="values used in this round")
-        mask = Int32(doc="of this round")
+        mask = Int32(doc="random key of this round")
         draws = Int(doc="random numbers used")
         penalties = Ints(_MOST)
         stock = Ints(_MOST, doc="values of unmarked ACKs")
         stock_first = Int32(doc="the oldest of them")
-        stock_count = Int32(doc="how many may be used")
-        stock_known = Int32(doc="reps: places ever written, at most 8")
+        stock_count = Int32(doc="number of values available")
+        stock_known = Int32(doc="reps: entries ever written, at most 8")
         is_frozen = Byte()
         frozen_until_ps = Int()
         frozen_turn = Int32()
-        to_explore = Int32(doc="random values that are still to be used")
+        to_explore = Int32(doc="random values still to use")
 
     class Receiver(Record):
         """Values of replies."""
@@ -84,14 +86,14 @@ class PathChoice(Component):
     class Transfer(Record):
         """Timeouts of a message."""
 
-        seen_timeouts = Int32(doc="timeouts already reacted to")
+        seen_timeouts = Int32(doc="timeouts already handled")
 
     class Header(Record):
         """In data packets, and copied into replies."""
 
         entropy = Int32(-1)
         was_marked = Byte(doc="reply: mark of the packet that caused it")
-        at_last_hop = Byte(doc="1 once it has reached its last switch whole")
+        at_last_hop = Byte(doc="1 once it has reached its last switch untrimmed")
 
     @staticmethod
     def on_send(params, qp, sender, message, transfer, packet, now):
@@ -162,7 +164,7 @@ def next_value(params, qp, sender):
 
 
 def next_in_turn(params, qp, sender):
-    """Return the next value of a round; each round has an order of its own."""
+    """Return the next value of a round; each round has its own order."""
     if sender.turn == 0:
         sender.mask = draw(params, qp, sender)
     value = sender.turn ^ sender.mask
@@ -178,14 +180,14 @@ def draw(params, qp, sender):
 
 
 def keep(sender, value):
-    """Put a value behind those in stock, unless it is full."""
+    """Append a value to the stock, unless it is full."""
     if sender.stock_count < _MOST:
         sender.stock[(sender.stock_first + sender.stock_count) % _MOST] = value
         sender.stock_count += 1
 
 
 def keep_in_ring(sender, value):
-    """Put a value behind the others of the ring; the oldest is lost if it is full."""
+    """Append a value to the ring, overwriting the oldest if it is full."""
     if sender.stock_count == _RING:
         sender.stock_first = (sender.stock_first + 1) % _RING
         sender.stock_count -= 1
@@ -195,7 +197,7 @@ def keep_in_ring(sender, value):
 
 
 def next_of_ring(params, qp, sender):
-    """Return the oldest unused value of the ring, else a random one; while frozen, all of the ring in turn."""
+    """Return the oldest unused value of the ring, otherwise a random one; while frozen, cycle through the ring."""
     if sender.to_explore > 0:
         sender.to_explore -= 1
         return draw(params, qp, sender)
@@ -212,7 +214,7 @@ def next_of_ring(params, qp, sender):
 
 
 def take_timeout(params, sender, now):
-    """A packet was lost for good: its path may be dead."""
+    """Handle a timeout: the packet's path may be dead."""
     sender.penalties[0] = min(sender.penalties[0] + params.timeout_penalty, _WORST)
     if params.choice == "reps" and not sender.is_frozen and sender.to_explore == 0:
         sender.is_frozen = 1
@@ -221,7 +223,7 @@ def take_timeout(params, sender, now):
 
 
 def thaw(params, sender, now):
-    """After the freeze, forget all values and explore."""
+    """After the freeze, discard all values and explore."""
     if sender.is_frozen and now > sender.frozen_until_ps:
         sender.is_frozen = 0
         sender.stock_first = 0
@@ -231,7 +233,7 @@ def thaw(params, sender, now):
 
 
 def next_reply_value(params, qp, receiver):
-    """Return the value of the next reply: all in turn, from a place of the queue pair's own."""
+    """Return the value of the next reply: all in turn, from a starting point of the queue pair's own."""
     if params.choice == "ecmp":
         return 0
     value = (receiver.reply_turn + int(uniform(qp.reply_chance_key, 0) * params.values)) % params.values

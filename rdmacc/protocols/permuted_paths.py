@@ -1,11 +1,11 @@
-"""Spraying by the sender: all paths in random order, each used once, then in a new order; replies likewise.
+"""Spraying by the sender: all paths once in random order, then in a new order; the same for replies.
 
 Sources: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance" (NDP),
 SIGCOMM 2017, section 3; csg-htsim, `sim/ndp.cpp` (`permute_paths`, `choose_route`, `count_feedback`).
 
-The scheme's routing must be "source". Assumptions: at most 64 paths are used, the first ones. A path that is to be
-avoided is passed over once for each answer that said so; in the simulator it stays out until an answer clears it,
-which may never come.
+The scheme's routing must be "source". Assumptions: at most 64 paths are used, the first ones. A path to avoid is
+skipped once for each answer that reported it; in the simulator it stays excluded until an answer clears it, which may
+never arrive.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ _MOST = 64
 
 @dataclass(frozen=True, kw_only=True)
 class PermutedPaths(Component):
-    """The sender permutes the paths for data, the receiver for what it replies."""
+    """The sender permutes the paths for data, the receiver those for replies."""
+
+    spans_ports = True
 
     class Sender(Record):
         """Paths of data."""
 
-        path_order = Ints(_MOST, doc="the permutation under way")
-        path_place = Int32(doc="place of the next path in it")
+        path_order = Ints(_MOST, doc="the current permutation")
+        path_place = Int32(doc="position of the next path in it")
         path_draws = Int32(doc="random numbers used")
 
     class Receiver(Record):
@@ -58,24 +60,26 @@ class PermutedPaths(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredPaths(PermutedPaths):
-    """Besides, the sender passes over paths on which more is trimmed than on the others."""
+    """The sender also skips paths on which more packets are trimmed than on others."""
 
-    least_answers: int = param(100, "a path is judged after more answers than this", source="csg-htsim", low=0)
+    least_answers: int = param(100, "a path is judged only after more answers than this", source="csg-htsim", low=0)
     mean_ratio: float = param(
-        1.25, "avoided with more NACKs an ACK than so many times the mean", source="csg-htsim", low=0.0
+        1.25, "avoid a path if its ratio of NACKs to ACKs exceeds this many times the mean", source="csg-htsim", low=0.0
     )
-    least_ratio: float = param(0.3, "avoided with more NACKs an ACK than this", source="csg-htsim", low=0.0)
-    return_weight: int = param(3, "NACKs that a returned header counts for", source="csg-htsim", low=0)
+    least_ratio: float = param(
+        0.3, "avoid a path if its ratio of NACKs to ACKs exceeds this", source="csg-htsim", low=0.0
+    )
+    return_weight: int = param(3, "number of NACKs that a returned header counts as", source="csg-htsim", low=0)
 
     class Sender(PermutedPaths.Sender):
-        """As above, and what came of the packets of each path."""
+        """As above, and the fate of each path's packets."""
 
         path_acks = Ints(_MOST)
         path_nacks = Ints(_MOST)
-        path_skips = Ints(_MOST, doc="so many times its turn is passed over")
+        path_skips = Ints(_MOST, doc="number of turns to skip")
         all_acks = Int()
         all_nacks = Int()
-        returned_path = Int32(-1, doc="path of the last header that came back: not the next one")
+        returned_path = Int32(-1, doc="path of the last returned header, not to be used next")
 
     class Header(Record):
         """In data and replies."""
@@ -141,7 +145,7 @@ def next_reply_path(qp, receiver):
 
 
 def permute(order, count, key, draws):
-    """Put the numbers below `count` in random order (Fisher and Yates); return how many random numbers are used now."""
+    """Shuffle the numbers below `count` (Fisher and Yates); return the number of random numbers used so far."""
     for i in range(count):
         order[i] = i
     for last in range(count - 1, 0, -1):
@@ -154,7 +158,7 @@ def permute(order, count, key, draws):
 
 
 def judge(params, qp, sender, path):
-    """Pass over a path once more if it is worse than the others."""
+    """Skip a path once more if it is worse than the others."""
     acks, nacks = sender.path_acks[path], sender.path_nacks[path]
     ratio = nacks / max(acks, 1)
     mean = sender.all_nacks / max(sender.all_acks, 1)

@@ -1,23 +1,24 @@
-"""pHost: the receiver gives each sender a token for each packet, shortest message first; senders spend or lose them.
+"""pHost: the receiver sends tokens, one per packet, shortest message first; unused tokens expire.
 
 Sources: Gao et al., "pHost: Distributed near-optimal datacenter transport over commodity network fabric", CoNEXT 2015;
 the authors' simulator, NetSys/simulator, `ext/capabilityflow.cpp` and `ext/capabilityhost.cpp` ("YAPS"; a capability is
 a token).
 
-A sender announces a message (RTS) and may send its first packets with tokens of its own. The receiver sends a token in
-each packet time, to the message with the fewest packets left, that has used enough of those that it got. A token names
-a packet and is lost if the sender is busy with others. There are no ACKs but the one for the whole message: when
-all packets have had a token and some have not come, the receiver gives tokens for these after a while.
+A sender announces a message (RTS) and may send its first packets with free tokens. The receiver sends one token per
+packet time, to the message with the fewest packets left among those that have used enough of their tokens. A token
+names a packet and is lost if the sender is busy with others. The only ACK is for the whole message: if all packets have
+had a token and some have not arrived, the receiver sends tokens for these after a while.
 
-Where a parameter is 0, it follows the round trip as in the authors' experiments, where that was 8 packet times.
+A parameter of 0 is derived from the round trip as in the authors' experiments, where that was 8 packet times.
 
 Free tokens (`free_rule`): for the first packets of each message (paper), or for messages that need no others
-(simulator). The receiver gives no tokens for the packet times in which free packets come. A token is for the time a
-round trip later, two packet times less than that of a full packet and its ACK; the simulator takes it as none.
+(simulator). The receiver sends no tokens during the packet times in which free packets arrive. A token applies to the
+time one round trip later (two packet times less than that of a full packet and its ACK); the simulator assumes zero.
 
-Assumptions: a sender that hears nothing for `ask_timeout_ps` announces the message again, which a receiver that has all
-of it answers by the ACK, else by a NAK; in the simulator neither RTS nor ACK is ever lost. The NIC serves the message
-with the fewest packets left behind the one that its next token names. A sender keeps 16 tokens of a message at most.
+Assumptions: a sender that hears nothing for `ask_timeout_ps` announces the message again, and the receiver answers with
+the ACK if it has the whole message, otherwise with a NAK; in the simulator neither RTS nor ACK is ever lost. The NIC
+serves the message with the fewest packets left after the one that its next token names. A sender keeps at most 16
+tokens per message.
 """
 
 from __future__ import annotations
@@ -37,60 +38,63 @@ __all__ = ["FreeRule", "PHost"]
 FreeRule = Literal["paper", "simulator"]
 
 _MOST = 1e6
-"""No timer is longer than so many packet times."""
+"""Upper bound of all timers, in packet times."""
 
 _TOKENS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class PHost(Component):
-    """Announcements, tokens by fewest packets left, tokens that expire, senders that are passed over."""
+    """Announcements, tokens by fewest packets left, expiring tokens, skipped senders."""
 
     free_rule: FreeRule = param(
         "paper", "which messages have free tokens: paper or simulator", choices=get_args(FreeRule)
     )
     free_packets: int = param(
-        0, "free tokens of a message, by the simulator's rule the most packets of one that has any; 0: a round trip's",
+        0, "free tokens per message; in the simulator, packets of the largest message with any; 0: a round trip's",
         source="paper, section 3: a bandwidth-delay product", low=0,
     )  # fmt: skip
-    packet_bytes: Size = param("1500B", "what a packet time sends", unit="bytes", source="paper", low=1)
-    token_bytes: Size = param("1500B", "what the time from token to token sends", unit="bytes", source="paper", low=1)
+    packet_bytes: Size = param("1500B", "bytes sent in a packet time", unit="bytes", source="paper", low=1)
+    token_bytes: Size = param("1500B", "bytes sent in the time between tokens", unit="bytes", source="paper", low=1)
     expiry_packets: float = param(
         1.5, "packet times after which a token is lost", source="paper; YAPS, capability_timeout", low=0.0, high=_MOST
     )
-    window_packets: int = param(
-        0, "most tokens of a message that are not used; 0: those of a round trip", source="YAPS: 8 of 8", low=0
-    )
+    window_packets: int = param(0, "most unused tokens of a message; 0: one round trip's", source="YAPS: 8 of 8", low=0)
     window_timeout_packets: float = param(
-        0.0, "packet times after the last token when unused ones are taken as lost; 0: three round trips",
+        0.0, "packet times after the last token until unused tokens count as lost; 0: three round trips",
         source="YAPS: 25, of 8 in a round trip", low=0.0, high=_MOST,
     )  # fmt: skip
     resend_packets: float = param(
-        0.0, "packet times after the last token until missing packets get others; 0: one more than in a round trip",
+        0.0, "packet times after the last token until missing packets get new ones; 0: one more than a round trip",
         source="YAPS: 9, of 8 in a round trip", low=0.0,
     )  # fmt: skip
     free_resend_ps: OptionalTime = param(
-        None, "the same after free tokens alone, for each of them; 0: as after others", unit="ps",
+        None, "the same if only free tokens were used, for each of them; 0: as for other tokens", unit="ps",
         source="YAPS, set_capability_count",
     )  # fmt: skip
     downgrade_rtts: float = param(
-        3.0, "round trips for which a sender that left a window unused is passed over; 0: none is",
+        3.0, "round trips for which a sender that left its tokens unused is skipped; 0: never",
         source="paper, section 3", low=0.0,
     )  # fmt: skip
     holds_slots: bool = param(
-        False, "no token is given for as many packet times as a message has free packets, not a round trip less",
+        False, "pause tokens for as many packet times as a message has free packets, without subtracting a round trip",
         source="YAPS, CAPABILITY_HOLD",
     )  # fmt: skip
     wakes_on_data: bool = param(
-        True, "a packet that opens a window ends the receiver's wait; in YAPS a timeout must", source="paper"
+        True,
+        "a packet that makes room for a token ends the receiver's wait; in YAPS only a timeout does",
+        source="paper",
     )
     short_packets: int = param(
-        8, "messages of so many packets have the higher of two classes", source="YAPS, capability_prio_thresh", low=0
+        8,
+        "messages of up to this many packets use the higher of two classes",
+        source="YAPS, capability_prio_thresh",
+        low=0,
     )
     ask_timeout_ps: Time = param(
-        "1ms", "a sender that hears nothing for so long announces again", unit="ps", source="assumed", low=1
+        "1ms", "time of silence after which a sender announces again", unit="ps", source="assumed", low=1
     )
-    retry_limit: int = param(100, "announcements in a row after which the message fails", source="assumed", low=0)
+    retry_limit: int = param(100, "announcements in a row before the message fails", source="assumed", low=0)
 
     class Transfer(Record):
         """A message, both sides."""
@@ -100,35 +104,35 @@ class PHost(Component):
         expiry_timer_ps = Deadline("sender: tokens expire")
         free_left = Int32(doc="sender: free tokens")
         free_until_ps = Int(doc="sender: when they expire")
-        first_token = Int32(doc="sender: number of the oldest token held, counted as they came")
-        held_tokens = Int32(doc="sender: how many")
-        token_psn = Ints(_TOKENS, doc="sender: the packets that they name, a ring")
-        token_number = Ints(_TOKENS, doc="sender: the receiver's numbers of them")
+        first_token = Int32(doc="sender: number of the oldest token held, in order of arrival")
+        held_tokens = Int32(doc="sender: number of tokens held")
+        token_psn = Ints(_TOKENS, doc="sender: packets that the tokens name, a ring")
+        token_number = Ints(_TOKENS, doc="sender: the receiver's numbers of the tokens")
         token_until_ps = Ints(_TOKENS, doc="sender: when they expire")
-        expired_tokens = Int32(doc="sender: tokens that were lost")
-        is_known = Byte(doc="receiver: 1 once anything has come")
-        held = Bits("receiver: packets that have come")
-        tokens = Int32(doc="receiver: tokens given, free ones included")
-        goal = Int32(doc="receiver: tokens to give before it waits for what is missing")
-        last_psn = Int32(-1, doc="receiver: packet that the last token names")
-        used_token = Int32(-1, doc="receiver: highest number of a token that came back or was taken as lost")
-        last_token_ps = Int(doc="receiver: when it gave the last one")
-        resume_ps = Int(doc="receiver: no token before this")
+        expired_tokens = Int32(doc="sender: expired tokens")
+        is_known = Byte(doc="receiver: 1 once anything has arrived")
+        held = Bits("receiver: packets that have arrived")
+        tokens = Int32(doc="receiver: tokens sent, including free ones")
+        goal = Int32(doc="receiver: tokens to send before waiting for missing packets")
+        last_psn = Int32(-1, doc="receiver: packet named by the last token")
+        used_token = Int32(-1, doc="receiver: highest number of a token that was used or counted as lost")
+        last_token_ps = Int(doc="receiver: when it sent the last token")
+        resume_ps = Int(doc="receiver: earliest time of the next token")
         is_resuming = Byte(doc="receiver: 1 if it waits for missing packets")
-        downgrades = Int32(doc="receiver: times that the sender was passed over")
+        downgrades = Int32(doc="receiver: number of times the sender was skipped")
 
     class Endpoint(Record):
         """The pacer of a host's tokens."""
 
-        token_timer_ps = Deadline("the next token, or the end of a wait")
-        next_token_ps = Int(doc="no token before this")
+        token_timer_ps = Deadline("time of the next token, or the end of a wait")
+        next_token_ps = Int(doc="earliest time of the next token")
         is_waiting = Byte(doc="1 if the timer ends a wait")
-        held_slots = Int32(doc="packet times that free tokens take")
+        held_slots = Int32(doc="packet times reserved for free tokens")
 
     class Header(Record):
         """In tokens and data."""
 
-        token_number = Int32(doc="tokens given to the message before")
+        token_number = Int32(doc="tokens sent to the message before this one")
 
     @property
     def classes(self) -> frozenset[int]:
@@ -280,17 +284,17 @@ class PHost(Component):
 
 
 def packet_times_ps(params, packets, rate_bps):
-    """Return the time in which a link sends so many packets."""
+    """Return the time in which a link sends a number of packets."""
     return int(packets * params.packet_bytes * 8e12 / rate_bps)
 
 
 def rtt_packets(params, qp):
-    """Return how many packet times of the sender's link a round trip takes, rounded up."""
+    """Return the round trip in packet times of the sender's link, rounded up."""
     return math.ceil(qp.base_rtt_ps * qp.line_bps / (params.packet_bytes * 8e12))
 
 
 def free_tokens(params, qp, message):
-    """Return how many packets of a message need no token of the receiver."""
+    """Return the number of packets of a message that need no token from the receiver."""
     most = params.free_packets
     if most == 0:
         most = rtt_packets(params, qp)
@@ -307,7 +311,7 @@ def announce(params, message, transfer, request, now):
 
 
 def choose(qp, message, transfer):
-    """Make the packet that the oldest token names the next one; wait for its expiry."""
+    """Make the packet named by the oldest token the next one; set the timer for its expiry."""
     qp.credits = transfer.free_left + transfer.held_tokens
     transfer.expiry_timer_ps = NEVER
     if transfer.free_left > 0:
@@ -323,7 +327,7 @@ def choose(qp, message, transfer):
 
 
 def learn(params, host, endpoint, qp, message, transfer, now):
-    """Note a new message; its free tokens count as given."""
+    """Record a new message; its free tokens count as sent."""
     if transfer.is_known:
         return
     transfer.is_known = 1
@@ -346,7 +350,7 @@ def learn(params, host, endpoint, qp, message, transfer, now):
 
 
 def window(params, qp):
-    """Return how many tokens of a message may be unused."""
+    """Return the number of a message's tokens that may be unused."""
     return params.window_packets if params.window_packets > 0 else rtt_packets(params, qp)
 
 
@@ -356,25 +360,25 @@ def resend_wait(params, qp):
 
 
 def wake(endpoint, now):
-    """Look for a message to give a token to as soon as the pace allows."""
+    """Choose a message for a token as soon as the pace allows."""
     endpoint.is_waiting = 0
     endpoint.token_timer_ps = max(now, endpoint.next_token_ps)
 
 
 def pace(params, host, endpoint, now):
-    """Go on after a packet time."""
+    """Continue after a packet time."""
     endpoint.next_token_ps = now + int(params.token_bytes * 8e12 / host.line_bps)
     endpoint.token_timer_ps = endpoint.next_token_ps
     endpoint.is_waiting = 0
 
 
 def wait_until(endpoint, at_ps):
-    """Look again at a time if no message gets a token now."""
+    """Check again at a later time if no message gets a token now."""
     endpoint.is_waiting = 1
     endpoint.token_timer_ps = min(endpoint.token_timer_ps, at_ps)
 
 
 def next_psn(message, transfer):
-    """Return the packet that the next token names: the next one that has not come, in a circle."""
+    """Return the packet for the next token: the next missing one, cyclically."""
     psn = find_clear(transfer.held, transfer.last_psn + 1, message.packets)
     return psn if psn < message.packets else find_clear(transfer.held, 0, message.packets)

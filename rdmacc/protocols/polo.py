@@ -1,20 +1,21 @@
-"""Polo: a packet that goes to and fro in the high class divides time into epochs; each tells how many more to drive.
+"""Polo: a packet that circulates in the high class divides time into epochs; each adjusts the packets in flight.
 
 Source: Ruan et al., "Polo: Receiver-driven congestion control for low latency over commodity network fabric", ICPP
-2020, by description: there is no public code, and its speed scaling is unknown. Data packets are marked above a small
-queue (ECN). The receiver answers each by a drive (a grant), and keeps D packets more in flight than those:
+2020, from its description: there is no public code, and its speed scaling is unknown. Data packets are marked above a
+small queue (ECN). The receiver answers each with a drive (a grant), and keeps D additional packets in flight:
 
-- first epoch: D is the number of packets that came unmarked;
-- later: D grows by one if none was marked, else it falls by half of those marked.
+- first epoch: D is the number of packets that arrived unmarked;
+- later: D grows by one if none was marked, otherwise it falls by half the number of marked packets.
 
-An epoch is a round trip of the adjoint packet, which goes ahead of data. It carries the number of the first packet that
-the sender sent less than a round trip before; if the receiver misses an earlier one, its answer says so, and the sender
-takes as lost what it has no grant for. So no timeout is needed while the adjoint packet survives.
+An epoch is a round trip of the adjoint packet, which has priority over data. It carries the number of the first packet
+that was sent less than a round trip before; if the receiver misses an earlier one, its answer says so, and the sender
+treats packets without a grant as lost. So no timeout is needed while the adjoint packet survives.
 
-Assumptions: D is a standing number, so an epoch drives what D has grown by. (Driven anew in each epoch, D would grow
-the rate by D a round trip: packets in flight swing between one and four BDPs.) That is one number in the adjoint's
-answer; if D falls, the drives of as many packets are withheld: their grants come, as acknowledgments only. Halves are
-rounded down, so some packet is always driven. A lost adjoint packet is sent again after the timeout of losses.
+Assumptions: D is a persistent number, so an epoch only drives the increase in D. (If D were driven again in each epoch,
+the rate would grow by D per round trip, and packets in flight would swing between one and four BDPs.) The increase is
+one number in the adjoint's answer; if D falls, the drives of that many packets are withheld, and their grants only
+serve as acknowledgments. Halves are rounded down, so some packet is always driven. A lost adjoint packet is resent
+after the loss timeout.
 """
 
 from __future__ import annotations
@@ -34,27 +35,27 @@ _receive = GrantClock.on_data
 
 @dataclass(frozen=True, kw_only=True)
 class Polo(GrantClock):
-    """The grant clock, with a number of packets more or fewer in each round trip of the adjoint packet."""
+    """The grant clock, with more or fewer packets in each round trip of the adjoint packet."""
 
     class Transfer(GrantClock.Transfer):
         """As the grant clock, and both sides of the epochs."""
 
-        adjoint_timer_ps = Deadline("sender: send the adjoint packet again")
-        adjoint = Int32(doc="sender: number of the one under way")
-        adjoint_psn = Int32(doc="sender: what `timed_psn` was when it was sent")
-        answered = Int32(doc="receiver: number of the one answered last")
-        extra = Int32(doc="receiver: packets in flight beyond one for each, D")
-        change = Int32(doc="receiver: what D changed by at the end of the last epoch")
+        adjoint_timer_ps = Deadline("sender: resend the adjoint packet")
+        adjoint = Int32(doc="sender: number of the adjoint packet in flight")
+        adjoint_psn = Int32(doc="sender: value of `timed_psn` when it was sent")
+        answered = Int32(doc="receiver: number of the last one answered")
+        extra = Int32(doc="receiver: D, additional packets in flight")
+        change = Int32(doc="receiver: change of D at the end of the last epoch")
         came = Int32(doc="receiver: data packets of this epoch")
-        came_marked = Int32(doc="receiver: those with a mark")
+        came_marked = Int32(doc="receiver: marked packets of this epoch")
         withhold = Int32(doc="receiver: drives still to withhold in this epoch")
 
     class Header(Record):
         """In adjoint packets, their answers and grants."""
 
         adjoint = Int32(doc="adjoint packet, answer: its number")
-        drives = Int32(doc="answer, grant: packets that it lets go")
-        misses = Byte(doc="answer: 1 if a packet below its psn has not come")
+        drives = Int32(doc="answer, grant: packets that it releases")
+        misses = Byte(doc="answer: 1 if a packet below its psn has not arrived")
 
     # Sender
 
@@ -110,7 +111,7 @@ class Polo(GrantClock):
 
 
 def send_adjoint(params, qp, transfer, request, now):
-    """Send the adjoint packet, about what was in flight when the last one was sent."""
+    """Send the adjoint packet, which covers the packets in flight when the last one was sent."""
     request.kind = REQUEST
     transfer.adjoint += 1
     request.adjoint = transfer.adjoint
@@ -120,7 +121,7 @@ def send_adjoint(params, qp, transfer, request, now):
 
 
 def end_epoch(transfer):
-    """Change D by what came in the epoch; what came before the first adjoint packet is none."""
+    """Update D from the packets of the epoch; packets before the first adjoint packet do not form one."""
     transfer.change = 0
     if transfer.answered == 1:
         transfer.change = transfer.came - transfer.came_marked

@@ -4,9 +4,10 @@ Sources: Addanki, Michel, Schmid, "PowerTCP: Pushing the performance limits of d
 algorithm 1; ns3-datacenter (`rdma-hw.cc`, `UpdateRatePower`), whose rate-based form is R = W / T. Switches stamp every
 data packet (`IntStamp`); each ACK carries the records back.
 
-At a link of capacity C, current is what arrives: dq/dt + dtx/dt; voltage is q + C T; power over C^2 T is 1 for a full
-link without a queue, 2 if twice as much arrives or if a bandwidth-delay product waits. The largest over the path,
-averaged over T, divides the window that was in use one round trip ago. There is nothing else: no target, no stages.
+At a link of capacity C, current is the arrival rate, dq/dt + dtx/dt, and voltage is q + C T. Power over C^2 T is 1 for
+a full link without a queue, and 2 if twice as much arrives or if a bandwidth-delay product is queued. The largest power
+over the path, averaged over T, divides the window that was in use one round trip ago. There is nothing else: no target,
+no stages.
 
 Assumptions: the first ACK is only stored. In ns3-datacenter it is compared with a record of zeros.
 """
@@ -26,36 +27,36 @@ __all__ = ["PowerTcp", "note_round", "open_window", "set_window", "smooth", "ste
 
 @dataclass(frozen=True, kw_only=True)
 class PowerTcp(IntStamp):
-    """The switches' telemetry, and the window that the sender makes of it."""
+    """The switches' telemetry, and the sender's window."""
 
     gamma: float = param(0.9, "weight of the new window", symbol="gamma", source="section 3.4", low=0.01, high=1.0)
     additive_share: float = param(
         0.006, "additive step, as a share of C T", symbol="beta", source="rdma-hw.cc: 150 Mb/s at 25 Gb/s", low=0.0
     )
     eta: float = param(
-        1.0, "power to settle at", symbol="eta", source="section 3.3; rdma-hw.cc: 0.95", low=0.01, high=1.0
+        1.0, "power at equilibrium", symbol="eta", source="section 3.3; rdma-hw.cc: 0.95", low=0.01, high=1.0
     )
     least_current: float = param(
-        0.0, "arrivals count for this share of the link at least", source="rdma-hw.cc: 0.5", low=0.0, high=1.0
+        0.0, "lower bound of the arrival rate, as a share of the link", source="rdma-hw.cc: 0.5", low=0.0, high=1.0
     )
     from_reference: bool = param(
         False,
-        "the rest of the new window is that of a round trip ago, not the present one",
+        "the remaining weight is on the window of a round trip ago, not on the current one",
         source="rdma-hw.cc, UpdateRatePower",
     )
     base_rtt_ps: OptionalTime = param(
-        None, "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 1"
+        None, "base RTT of all queue pairs; 0: each uses its own", unit="ps", symbol="tau", source="algorithm 1"
     )
     min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
 
     class Sender(Record):
-        """The window, and the path as the last ACK saw it."""
+        """The window, and the path as reported by the last ACK."""
 
         rate_bps = Float(doc="W / T, at most the line rate")
         window_bytes = Int(doc="W in whole bytes")
         window = Float(doc="W, bytes")
-        old_window = Float(doc="W_old, bytes: moves once a round trip")
-        power = Float(1.0, doc="averaged, over C^2 T")
+        old_window = Float(doc="W_old, bytes, changes once a round trip")
+        power = Float(1.0, doc="average power, over C^2 T")
         rtt_ps = Float(doc="T")
         bdp_bytes = Float(doc="C T")
         hops = Byte(doc="records of the last ACK")
@@ -82,12 +83,12 @@ class PowerTcp(IntStamp):
 
 
 def open_window(params, qp, sender):
-    """Begin at line rate with a window of C T.
+    """Start at line rate with a window of C T.
 
     Parameters
     ----------
     params, qp, sender : record
-        Of the component, the queue pair and its sender.
+        Records of the component, the queue pair and its sender.
     """
     sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
     sender.bdp_bytes = qp.line_bps * sender.rtt_ps / 8e12
@@ -96,12 +97,12 @@ def open_window(params, qp, sender):
 
 
 def measure(params, sender, packet):
-    """Bring the power up to date: the largest of the path since the last ACK (algorithm 1, normPower)."""
+    """Update the power: the largest on the path since the last ACK (algorithm 1, normPower)."""
     most, interval_ps = -1.0, 0.0
     for i in range(min(packet.int_hops, HOPS)):
         elapsed = elapsed_ps(params.unit_multiple, sender.last_time_ps[i], packet.int_time_ps[i])
         if elapsed > 0:
-            link = packet.int_rate_bps[i] / 8e12  # bytes in a ps
+            link = packet.int_rate_bps[i] / 8e12  # bytes per ps
             sent = sent_bytes(params.unit_multiple, sender.last_tx_bytes[i], packet.int_tx_bytes[i])
             arrived = sent + packet.int_queue_bytes[i] - sender.last_queue_bytes[i]
             current = max(arrived / elapsed, params.least_current * link)
@@ -117,11 +118,11 @@ def smooth(sender, power, interval_ps):
     Parameters
     ----------
     sender : record
-        Keeps it.
+        Record that holds the average.
     power : float
-        The latest, over C^2 T.
+        The latest power, over C^2 T.
     interval_ps : float
-        How long it is for.
+        Time that it covers.
     """
     interval = min(interval_ps, sender.rtt_ps)
     sender.power = (sender.power * (sender.rtt_ps - interval) + power * interval) / sender.rtt_ps
@@ -133,9 +134,9 @@ def step(params, sender, power):
     Parameters
     ----------
     params, sender : record
-        Of the component and the sender.
+        Records of the component and the sender.
     power : float
-        Averaged, over its aim.
+        Average power, over its target.
     """
     rest = sender.old_window if params.from_reference else sender.window
     target = sender.old_window / max(power, 1e-6) + params.additive_share * sender.bdp_bytes
@@ -143,14 +144,14 @@ def step(params, sender, power):
 
 
 def set_window(params, qp, sender, window):
-    """Set the window, at most C T and one additive step, and the rate that it is sent at.
+    """Set the window, at most C T plus one additive step, and the pacing rate.
 
     Parameters
     ----------
     params, qp, sender : record
-        Of the component, the queue pair and its sender.
+        Records of the component, the queue pair and its sender.
     window : float
-        In bytes.
+        Window in bytes.
     """
     least = params.min_rate_bps * sender.rtt_ps / 8e12
     sender.window = min(max(window, least), sender.bdp_bytes * (1.0 + params.additive_share))
@@ -159,7 +160,7 @@ def set_window(params, qp, sender, window):
 
 
 def note_round(sender, message, transfer, packet):
-    """Once a round trip, keep the window as the one that the next ACKs answer to; return whether one has ended.
+    """Once a round trip, save the window as the reference of the next ACKs; return whether a round trip has ended.
 
     Parameters
     ----------

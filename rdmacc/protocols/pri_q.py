@@ -1,4 +1,4 @@
-"""Pri-Q: short messages in a priority class above long ones, with any congestion control.
+"""Pri-Q: a higher priority class for short messages, with any congestion control.
 
 Source: Dart (Xue et al., IEEE/ACM ToN 2020, VI-C): DCQCN with two strict priorities.
 """
@@ -16,7 +16,7 @@ __all__ = ["PriQ"]
 
 @dataclass(frozen=True, kw_only=True)
 class PriQ(Component):
-    """Choose a message's class by its size when it starts."""
+    """Choose a message's class by its size at the start."""
 
     classes = frozenset({DATA_CLASS, DATA_CLASS + 1})
 

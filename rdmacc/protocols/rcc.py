@@ -1,30 +1,31 @@
-"""RCC: the receiver gives each sender its window, by counting messages or by the delay.
+"""RCC: the receiver sets each sender's window, from the number of messages or from the delay.
 
 Source: Zhang et al., "Receiver-driven RDMA congestion control by differentiating congestion types in datacenter
 networks", ICNP 2021: algorithm 1, sections III-B to III-F. Messages that share their last hop get equal windows
-(explicit window assignment, EWA). Once n samples in a row are late while the last hop is not busy, congestion is in
-the network, and a PID controller holds the delay of that flow at its target until the flow ends, below its fair share.
-ACKs carry the window; the sender paces, so that windows below a packet work.
+(explicit window assignment, EWA). If n samples in a row are late while the last hop is not busy, the congestion is in
+the network, and a PID controller keeps the flow's delay at its target until the flow ends, with a window of at most its
+fair share. ACKs carry the window; the sender paces, so windows below one packet work.
 
 Readings:
 
-- *Equation (4)*. As printed, u accumulates (`pid_form="accumulating"`). Flows with the same delay then keep every
-  difference of their u, and the ratio of their windows grows without end; and Table I stores no u. The default,
-  "pd", is u = K_p e + K_d (e - e'): an inference, not what is printed. Either form keeps the ratios of windows, at
-  best: equation (11) does not follow. Gains are in 1/s: in no other unit is figure 4's margin above 30 degrees.
-- *RTT* is what the paper calls the one-way delay, and its values are round trips: a sample is the one-way delay and
+- *Equation (4)*. As printed, u accumulates (`pid_form="accumulating"`). Flows with the same delay then preserve any
+  difference in u, so the ratio of their windows grows without bound; also, Table I stores no u. The default, "pd", is u
+  = K_p e + K_d (e - e'), which is an inference, not the printed form. Both forms preserve the ratios of windows at
+  best, so equation (11) does not follow. Gains are in 1/s: in no other unit is figure 4's margin above 30 degrees.
+- *RTT* is the paper's name for the one-way delay, but its values are round trips. A sample is the one-way delay plus
   the ACK's way back through an empty network.
 - *W = C / N* is a rate: the window is C RTT_base / N.
-- *B_R* is what the receiver's link brought in the last round, of the least base RTT. A flow is judged by rounds that
-  began after its first packet: in the round before, a new burst would look like congestion in the network.
-- *A sample* is each packet's ("upon receiving a packet"). With `sampling="base-rtt"` it is that of the first packet in
-  each base RTT, which is what Table I's "RTT update timer" could also mean: n samples then span n round trips.
-- *The first window* is a BDP ("starts at line rate"). A message that its receiver asked for (`start="request"`) begins
-  with its share among the group's messages to that host, since the request can carry it.
+- *B_R* is the rate received on the receiver's link in the last round, of the least base RTT. A flow is judged only by
+  rounds that began after its first packet, because in an earlier round a new burst would look like congestion in the
+  network.
+- *A sample* is taken from each packet ("upon receiving a packet"). With `sampling="base-rtt"` it is taken from the
+  first packet in each base RTT, which Table I's "RTT update timer" could also mean; n samples then span n round trips.
+- *The first window* is a BDP ("starts at line rate"). A message requested by its receiver (`start="request"`) begins
+  with its share among the group's messages to that host, because the request can carry it.
 
-Assumptions: the PID updates once in each base RTT (Table I's timer), on the latest sample; it starts with
-e' = e; a window under PID is one packet at least, or the fair share (`has_floor`: no equation has such a bound; without
-it the least is a byte); at a bound u does not accumulate further.
+Assumptions: the PID updates once per base RTT (Table I's timer), from the latest sample; it starts with e' = e; a
+window under PID is at least one packet, or the fair share (`has_floor`; no equation has such a bound, and without it
+the minimum is a byte); at a bound, u does not accumulate further.
 """
 
 from __future__ import annotations
@@ -50,20 +51,25 @@ Start = Literal["line-rate", "request"]
 
 @dataclass(frozen=True, kw_only=True)
 class Rcc(Component):
-    """Windows by the number of messages while the last hop is the bottleneck, by the delay while it is not."""
+    """Windows from the number of messages while the last hop is the bottleneck, otherwise from the delay."""
 
     law: Law = param("both", "both, explicit (RCC-EWA) or pid (RCC-PID)", source="V-E-2", choices=get_args(Law))
-    late_samples: int = param(3, "late samples in a row that mean congestion", symbol="n", source="III-F", low=1)
+    late_samples: int = param(3, "late samples in a row that signal congestion", symbol="n", source="III-F", low=1)
     sampling: Sampling = param(
-        "packet", "packet or base-rtt: what has a sample", source="algorithm 1", choices=get_args(Sampling)
+        "packet", "packet or base-rtt: how often samples are taken", source="algorithm 1", choices=get_args(Sampling)
     )
     delta: float = param(
         0.2, "a sample above RTT_base (1 + delta) is late", symbol="delta", source="III-F", low=1e-6, high=1.0
     )
     eta: float = param(
-        0.95, "use of the last hop from which it is the bottleneck", symbol="eta", source="III-F", low=0.0, high=1.0
+        0.95,
+        "utilisation of the last hop above which it is the bottleneck",
+        symbol="eta",
+        source="III-F",
+        low=0.0,
+        high=1.0,
     )
-    ewa_eta: float = param(1.0, "share of the last hop that is given away", source="III-D: all", low=0.01, high=1.0)
+    ewa_eta: float = param(1.0, "share of the last hop to assign", source="III-D: all", low=0.01, high=1.0)
     kp: float = param(1e4, "proportional gain, 1/s", symbol="K_p", source="V-A", low=0.0)
     kd: float = param(1e5, "derivative gain, 1/s", symbol="K_d", source="V-A", low=0.0)
     pid_form: Form = param(
@@ -73,22 +79,22 @@ class Rcc(Component):
         "base-rtt", "base-rtt, rtt or packet: time between updates", source="Table I", choices=get_args(Period)
     )
     anti_windup: bool = param(True, "u does not accumulate while the window is at a bound")
-    has_floor: bool = param(True, "a window under PID is a packet at least, or the fair share", source="assumed")
+    has_floor: bool = param(True, "a window under PID is at least a packet, or the fair share", source="assumed")
     start: Start = param("line-rate", "line-rate or request: the first window", source="III-B", choices=get_args(Start))
     base_rtt_ps: OptionalTime = param(
-        None, "base RTT, the same for all flows; 0: each its own", unit="ps", symbol="RTT_base", source="III-C"
+        None, "base RTT of all flows; 0: each uses its own", unit="ps", symbol="RTT_base", source="III-C"
     )
-    jitter_ps: Time = param("0s", "most that chance adds to a sample or takes off", unit="ps", source="V-E-1")
+    jitter_ps: Time = param("0s", "largest random error of a sample, in either direction", unit="ps", source="V-E-1")
 
     class Sender(Record):
-        """What the receiver allows."""
+        """The receiver's window."""
 
         rate_bps = Float(doc="the window over the base RTT")
         window_bytes = Int()
-        cwnd_bytes = Int32(doc="as the last ACK had it")
+        cwnd_bytes = Int32(doc="window in the last ACK")
 
     class Receiver(Record):
-        """A flow: Table I's variables, then what it leaves out."""
+        """A flow: the variables of Table I, then those it omits."""
 
         cwnd_bytes = Int32()
         base_rtt_ps = Int()
@@ -98,18 +104,18 @@ class Rcc(Component):
         control = Float(doc="u(t)")
         is_iterative = Byte(doc="1 under PID")
         late = Int32(doc="late samples in a row")
-        congestion = Byte(doc="LAST_HOP or IN_NETWORK while samples are late, else 0")
+        congestion = Byte(doc="LAST_HOP or IN_NETWORK while samples are late, otherwise 0")
         began_ps = Int(doc="first packet of the message")
         draws = Int32(doc="numbers drawn for jitter")
 
     class Endpoint(Record):
-        """Of one receiver: its messages, and B_R."""
+        """State of one receiver: its messages, and B_R."""
 
-        flow_num = Int32(doc="N: messages under way")
+        flow_num = Int32(doc="N: active messages")
         round_ps = Int(doc="least base RTT of its flows")
         round_began_ps = Int()
-        round_began_bytes = Int(doc="received before")
-        last_began_ps = Int(-1, doc="start of the last whole round")
+        round_began_bytes = Int(doc="bytes received before the round")
+        last_began_ps = Int(-1, doc="start of the last complete round")
         last_bps = Float(doc="B_R over the round")
 
     class Header(Record):
@@ -140,7 +146,7 @@ class Rcc(Component):
 
     @staticmethod
     def on_ack(params, qp, sender, packet):
-        if packet.cwnd_bytes > 0:  # a NAK that a timer sent has none
+        if packet.cwnd_bytes > 0:  # a NAK from a timer has none
             allow(params, qp, sender, packet.cwnd_bytes)
 
 
@@ -159,7 +165,7 @@ def first_window(params, qp, message):
 
 
 def allow(params, qp, sender, cwnd_bytes):
-    """Let the sender have a window, and pace it out over a base RTT."""
+    """Set the sender's window, and pace it over a base RTT."""
     sender.cwnd_bytes = cwnd_bytes
     sender.window_bytes = cwnd_bytes
     sender.rate_bps = min(qp.line_bps, cwnd_bytes * 8e12 / base_rtt(params, qp))
@@ -190,7 +196,7 @@ def measure(endpoint, host, now):
 
 
 def received(endpoint, began_ps):
-    """Return B_R as a rate, or -1 if no whole round has passed since a flow began."""
+    """Return B_R as a rate, or -1 if no complete round has passed since the flow began."""
     return endpoint.last_bps if endpoint.last_began_ps >= began_ps else -1.0
 
 
@@ -204,7 +210,7 @@ def fair_share(params, base_rtt_ps, line_bps, flow_num):
 
 
 def begin(params, qp, flow, message, now):
-    """Forget what was known of the message before."""
+    """Reset the state of the previous message."""
     flow.began_ps = now
     flow.cwnd_bytes = first_window(params, qp, message)
     flow.late = 0
@@ -213,7 +219,7 @@ def begin(params, qp, flow, message, now):
 
 
 def jitter(params, key, flow):
-    """Return what a clock that is not synchronised adds to a sample."""
+    """Return the error that an unsynchronised clock adds to a sample."""
     if params.jitter_ps == 0:
         return 0
     flow.draws += 1
@@ -243,7 +249,7 @@ def window(params, flow, rtt_ps, share, b_r, line_bps, message, now):
 
 
 def detect(params, flow, b_r, line_bps):
-    """Tell whether there is congestion, and where (III-C)."""
+    """Determine whether there is congestion, and where (III-C)."""
     if flow.last_rtt_ps > flow.base_rtt_ps * (1.0 + params.delta):  # equation (1)
         flow.late += 1
         if flow.late >= params.late_samples and b_r >= 0.0:
@@ -259,7 +265,7 @@ def target(params, flow):
 
 
 def is_due(params, flow, now):
-    """Tell whether it is time for an update of the PID."""
+    """Tell whether the PID is due for an update."""
     period_ps = flow.last_rtt_ps if params.period == "rtt" else flow.base_rtt_ps
     return params.period == "packet" or (now // 1000 - flow.update_timer_ns) % 2**31 >= period_ps // 1000
 

@@ -28,16 +28,16 @@ __all__ = ["RccSender"]
 
 @dataclass(frozen=True, kw_only=True)
 class RccSender(Rcc):
-    """RCC with its controller at the sender."""
+    """RCC with the controller at the sender."""
 
     class Sender(Rcc.Receiver):
-        """The flow, and what it allows."""
+        """The flow, and its window."""
 
         rate_bps = Float(doc="the window over the base RTT")
         window_bytes = Int()
 
     class Receiver(Record):
-        """When the message came."""
+        """Start of the message."""
 
         began_ps = Int(doc="first packet of the message")
 
@@ -45,7 +45,7 @@ class RccSender(Rcc):
         """In data packets, and with N and B_R in ACKs and NAKs."""
 
         departed_ps = Int(doc="when the packet left")
-        flow_num = Int32(doc="N; 0 in what is not an answer to data")
+        flow_num = Int32(doc="N; 0 in replies that do not answer data")
         received_bps = Float(doc="B_R over its round; -1: not known yet")
 
     @staticmethod

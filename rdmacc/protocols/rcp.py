@@ -1,11 +1,11 @@
-"""RCP at the sender: send at the rate that the links of the path have stamped.
+"""RCP at the sender: send at the rate that the links on the path have stamped.
 
 Sources: Dukkipati et al., "Processor sharing flows in the Internet", IWQoS 2005; the authors' ns-2 code. Links compute
 and stamp the rate (`rdmacc.switch.rcp_stamp`); packets tell them the sender's latest RTT.
 
-A message's first packet stands for the SYN: it goes alone, and its ACK brings the rate for the others. Every ACK
-carries a rate. While packets are further apart than a round trip, a probe (REF) in each keeps the rate fresh: links
-stamp it as data, and an ACK answers it. Loss recovery is left to another component.
+A message's first packet acts as the SYN: it is sent alone, and its ACK returns the rate for the others. Every ACK
+carries a rate. If packets are more than a round trip apart, a probe (REF) per round trip keeps the rate fresh: links
+stamp it like data, and an ACK answers it. Loss recovery is left to another component.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ class Rcp(Component):
 
     probe_rtts: float = param(
         1.0,
-        "least RTTs between probes while packets are further apart than that; 0: none",
+        "minimum RTTs between probes, used if packets are further apart than that; 0: no probes",
         symbol="REF_INTVAL",
         source="RCP ns-2 code",
         low=0.0,
     )
 
     class Sender(Record):
-        """What the last ACK brought."""
+        """State from the last ACK."""
 
         rate_bps = Float(doc="rate of the path's slowest link")
         rtt_ps = Int(doc="latest RTT; 0 before the first")
         least_rtt_ps = Int(doc="least RTT; 0 before the first")
-        wire_bytes = Int(doc="packet sent last")
-        probe_timer_ps = Deadline("ask for the rate")
+        wire_bytes = Int(doc="when the last packet was sent")
+        probe_timer_ps = Deadline("request the rate")
 
     class Header(Record):
-        """Beside RCP's own header."""
+        """In addition to RCP's header."""
 
         rcp_sent_ps = Int(doc="when the packet left, returned in its ACK")
 
@@ -87,13 +87,13 @@ class Rcp(Component):
     def on_probe_timer(params, sender, request, now):
         if is_slow(params, sender):
             request.kind = REQUEST
-            request.priority = DATA_CLASS  # stamped as data
+            request.priority = DATA_CLASS  # stamped like data
             request.rcp_rtt_ps = sender.rtt_ps
             request.rcp_sent_ps = now
             sender.probe_timer_ps = now + int(params.probe_rtts * sender.least_rtt_ps)
 
 
 def is_slow(params, sender):
-    """Return whether packets are further apart than probes would be."""
+    """Tell whether packets are further apart than probes would be."""
     gap_ps = sender.wire_bytes * 8e12 / sender.rate_bps
     return params.probe_rtts > 0.0 and gap_ps > params.probe_rtts * sender.least_rtt_ps

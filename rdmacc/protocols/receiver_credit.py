@@ -1,20 +1,20 @@
-"""Credit from the receiver: RCCC of Ultra Ethernet, and EQDS, from which it descends.
+"""Credit from the receiver: Ultra Ethernet's RCCC, and its ancestor EQDS.
 
 Sources: Ultra Ethernet Specification 1.0, receiver credit (RCCC), and uet-htsim (`uec.cpp`); Olteanu et al., "An
 edge-queued datagram service for all datacenter traffic" (EQDS), NSDI 2022, and csg-htsim (`eqds.cpp`). It runs on
-`Uet`, over switches that trim, with packets sprayed (`PathChoice`), alone or beside `Nscc`.
+`Uet`, over trimming switches, with sprayed packets (`PathChoice`), alone or together with `Nscc`.
 
-A sender may send while it has credit; a packet costs its bytes, and the last may overdraw. At the start it has
-the most that it can have without asking; the first answer ends that. Every data packet says up to which number of units
-credit is wanted; credit is counted up from the start, so that one PULL replaces those lost before it. The receiver's
-host grants to its messages in turn, a step each, at just less than its link's rate; with nothing wanted, it gives
-messages a little more than they asked for ("slow" pulls), up to one maximum, so that who wakes up has credit.
+A sender may send while it has credit; a packet costs its bytes, and the last one may overdraw. It starts with the
+maximum credit without a request, which expires with the first answer. Every data packet states the cumulative number of
+units of credit requested; because numbers are cumulative, one PULL replaces lost predecessors. The receiving host
+grants to its messages in turn, one step each, at slightly less than its link's rate. If there are no requests, it gives
+messages a little more than they requested ("slow" pulls), up to a maximum, so that a sender that wakes up has credit.
 
-RCCC: what waits to go again is part of what is asked for, and grants stop at what was asked for. EQDS: the receiver
-counts what came trimmed and grants for that first (`counts_at_receiver`).
+RCCC: requests include packets that wait for retransmission, and grants stop at the request. EQDS: the receiver counts
+trimmed packets and grants for them first (`counts_at_receiver`).
 
-Assumptions: in the simulators a sender divides what it wants by the number of flows that its host has under way; here
-it does not, so several receivers of one sender may wait for what it cannot send. An RTS asks for all that the receiver
+Assumptions: in the simulators a sender divides its request by the number of active flows on its host; here it does not,
+so several receivers may wait for data that one sender cannot send at once. An RTS requests everything that the receiver
 misses.
 """
 
@@ -30,10 +30,10 @@ from rdmacc.state import CREDIT, NAK, UNLIMITED
 __all__ = ["ReceiverCredit"]
 
 _TURN = 2**40
-"""A list's keys lie below the next list's."""
+"""Offset between the keys of one list and the next."""
 _RESENDING, _ACTIVE, _IDLE = 0, _TURN, 2 * _TURN
 _LEAST_BYTES = 1024
-"""A pull that grants nothing takes the time of so much."""
+"""Size whose time a pull without a grant takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +41,14 @@ class ReceiverCredit(Component):
     """Paced credit from the receiver."""
 
     unit_bytes: Size = param("256B", "unit of credit", unit="bytes", source="uet-htsim", low=1)
-    units_per_pull: int = param(64, "units that a pull gives", source="uet-htsim: 4 payloads of 4,096 B", low=1)
+    units_per_pull: int = param(64, "units granted per pull", source="uet-htsim: 4 payloads of 4,096 B", low=1)
     rate: float = param(0.99, "grants, as a share of the receiver's link", source="uet-htsim", low=0.01, high=1.0)
-    largest: float = param(1.5, "most credit, in BDPs; and the first", source="uet-htsim: 1.5 BDP", low=0.01)
+    largest: float = param(1.5, "maximum and initial credit, in BDPs", source="uet-htsim: 1.5 BDP", low=0.01)
     largest_bytes: OptionalSize = param(
-        None, "most credit; 0: by `largest`", unit="bytes", source="csg-htsim: 50 packets"
+        None, "maximum credit; 0: from `largest`", unit="bytes", source="csg-htsim: 50 packets"
     )
     mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
-    header_bytes: Size = param("64B", "of it header", unit="bytes", source="uet-htsim")
+    header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim")
     counts_at_receiver: bool = param(
         False, "the receiver counts trimmed packets, and grants for them first", source="csg-htsim: eqds.cpp"
     )
@@ -56,25 +56,25 @@ class ReceiverCredit(Component):
     class Transfer(Record):
         """A message, both sides."""
 
-        credit_bytes = Int(doc="sender: may be below 0 by less than a packet")
+        credit_bytes = Int(doc="sender: credit, which may be below 0 by less than a packet")
         speculates = Byte(doc="sender: 1 until the first answer")
         pulled = Int(doc="sender: highest number of a PULL, units")
-        settled_bytes = Int(doc="sender: acknowledged, on the wire")
+        settled_bytes = Int(doc="sender: acknowledged wire bytes")
         granted = Int(doc="receiver: units granted")
-        wanted = Int(doc="receiver: units asked for")
-        trimmed_units = Int(doc="receiver: of packets that came trimmed, less those granted")
-        place = Int(NEVER, doc="receiver: in the lists of its host; NEVER in none")
+        wanted = Int(doc="receiver: units requested")
+        trimmed_units = Int(doc="receiver: units of trimmed packets, less those granted")
+        place = Int(NEVER, doc="receiver: position in the lists of its host; NEVER if in none")
 
     class Endpoint(Record):
         """The pacer of a host's pulls, and its lists."""
 
         pull_timer_ps = Deadline("the next pull")
-        next_pull_ps = Int(doc="when it may go at the earliest")
-        appended = Int(doc="places given so far")
+        next_pull_ps = Int(doc="earliest time of the next pull")
+        appended = Int(doc="positions assigned so far")
         waiting = Int32(doc="messages in lists")
 
     class Header(Record):
-        """In data packets what is asked for, in PULLs what is granted."""
+        """The request in data packets, the grant in PULLs."""
 
         credit_units = Int(doc="number of the last unit")
 
@@ -172,19 +172,19 @@ class ReceiverCredit(Component):
 
 
 def most_bytes(params, qp):
-    """Return the most credit that a message can have."""
+    """Return the maximum credit of a message."""
     if params.largest_bytes > 0:
         return params.largest_bytes
     return int(params.largest * qp.line_bps * qp.base_rtt_ps / 8e12)
 
 
 def allow(qp, transfer):
-    """Let packets go while there is credit."""
+    """Release packets while there is credit."""
     qp.credits = UNLIMITED if transfer.credit_bytes > 0 else 0
 
 
 def backlog(params, qp, message, transfer):
-    """Return what waits to be sent, on the wire, and fits into the window with a packet more."""
+    """Return the wire bytes that wait to be sent and fit into the window plus one packet."""
     if params.counts_at_receiver:
         waiting = (message.packets - message.highest_psn) * params.mtu_bytes
     else:
@@ -196,12 +196,12 @@ def backlog(params, qp, message, transfer):
 
 
 def on_wire(params, message, payload):
-    """Return the headers of so much payload."""
+    """Return the header bytes for a payload."""
     return (payload + message.payload_bytes - 1) // message.payload_bytes * params.header_bytes
 
 
 def end_speculation(transfer):
-    """The first answer has come: what is left of the first credit is gone."""
+    """Handle the first answer: the rest of the initial credit expires."""
     if transfer.speculates:
         transfer.speculates = 0
         transfer.credit_bytes = min(transfer.credit_bytes, 0)
@@ -211,7 +211,7 @@ def end_speculation(transfer):
 
 
 def join(endpoint, transfer, which, now):
-    """Put a message at the end of a list, unless it is in that one or one before; start the pacer."""
+    """Append a message to a list, unless it is in that or an earlier one; start the pacer."""
     if transfer.place >= which + _TURN:
         leave(endpoint, transfer)
         transfer.place = which + endpoint.appended
@@ -222,7 +222,7 @@ def join(endpoint, transfer, which, now):
 
 
 def leave(endpoint, transfer):
-    """Take a message out of the lists."""
+    """Remove a message from the lists."""
     if transfer.place < NEVER:
         transfer.place = NEVER
         endpoint.waiting -= 1

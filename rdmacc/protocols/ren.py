@@ -1,8 +1,8 @@
-"""REN: the switch tells by marks how many packets are too many or missing, and grants carry the marks to the sender.
+"""REN: switches mark how many packets are in excess or missing, and grants carry the marks to the sender.
 
 Source: Li et al., "REN: Receiver-driven congestion control using explicit notification for data center", IEEE TCC 2021,
-sections 3.1 and 3.2. The marks are made by `rdmacc.switch.ren_marker`, whose receiver copies them into the grants;
-grants and losses are those of `rdmacc.protocols.grant_clock`. For a grant of 40 bytes the sender sends
+sections 3.1 and 3.2. `rdmacc.switch.ren_marker` makes the marks, and its receiver copies them into grants; grants and
+losses are handled by `rdmacc.protocols.grant_clock`. For a grant of 40 bytes the sender sends
 
 =====  ===================  =========
 code   utilisation          packets
@@ -12,8 +12,8 @@ code   utilisation          packets
 10     over                 0
 =====  ===================  =========
 
-Assumptions: a sender does not let its last packet in flight be cancelled (`keeps_one`), since without packets no grant
-comes back, ever. Without that safeguard, one packet goes `probe_ps` after the last was cancelled.
+Assumptions: a sender never cancels its last packet in flight (`keeps_one`), because without packets no grant ever
+returns. Without that safeguard, one packet is sent `probe_ps` after the last was cancelled.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["Ren"]
 
 @dataclass(frozen=True, kw_only=True)
 class Ren(Component):
-    """Two packets for a grant, one, or none, as its mark says."""
+    """Two, one or no packets for a grant, according to its mark."""
 
     keeps_one: bool = param(True, "the last packet in flight is never cancelled", source="assumed")
     probe_ps: OptionalTime = param(
         "1ms",
-        "else one packet goes so long after it was; 0: none, the message stops",
+        "otherwise, delay until one packet is sent after that; 0: never, and the message stops",
         unit="ps",
         is_optional=True,
         source="assumed",
@@ -44,13 +44,13 @@ class Ren(Component):
     class Transfer(Record):
         """The sender's side of a message."""
 
-        probe_timer_ps = Deadline("sender: nothing is in flight, send one packet")
-        under_grants = Int32(doc="sender: grants that let two packets go")
-        over_grants = Int32(doc="sender: grants marked to let none go")
+        probe_timer_ps = Deadline("sender: send one packet, because nothing is in flight")
+        under_grants = Int32(doc="sender: grants that released two packets")
+        over_grants = Int32(doc="sender: grants marked to release none")
 
     @staticmethod
     def on_credit(params, qp, transfer, packet, now):
-        # The grant clock has added the one packet that any grant lets go.
+        # The grant clock has already added one packet, which every grant releases.
         if packet.ren_mark == UNDER:
             transfer.under_grants += 1
             qp.credits += 1

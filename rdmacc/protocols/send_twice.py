@@ -15,14 +15,14 @@ __all__ = ["SendTwice"]
 
 @dataclass(frozen=True, kw_only=True)
 class SendTwice(GoBackN):
-    """Go-back-N that sends the last packet twice, back to back, whenever it comes to it (IGBN, III-C).
+    """Go-back-N that sends the last packet twice, back to back, whenever it reaches it (IGBN, III-C).
 
-    If the first copy or its ACK is lost, the second one takes its place; a timeout needs both to be lost. Assumed,
-    where the paper leaves it open: the last packet is sent twice again in each retransmission.
+    If the first copy or its ACK is lost, the second one replaces it; a timeout requires both to be lost. Assumed, where
+    the paper leaves it open: each retransmission also sends the last packet twice.
     """
 
     class Transfer(GoBackN.Transfer):
-        """As go-back-N, and which copy of the last packet is next."""
+        """State of go-back-N, and which copy of the last packet is next."""
 
         is_second = Byte(doc="sender: 1 between the two copies of the last packet")
 
@@ -33,7 +33,7 @@ class SendTwice(GoBackN):
 
 
 def repeat_last(qp, message, transfer, packet):
-    """After the first copy of the last packet make it the next one once more."""
+    """After the first copy of the last packet, schedule the second."""
     last = message.packets - 1
     if packet.psn == last and not transfer.is_second:
         transfer.is_second = 1

@@ -1,13 +1,13 @@
-"""Swift: a window that follows the measured delay, towards a target that grows with hops and shrinks with the window.
+"""Swift: a window controlled by the measured delay; the target grows with hops and shrinks with the window.
 
 Source: Kumar et al., "Swift: Delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020,
-algorithm 1 and section 3. The constants of production are not published: the defaults are those of the public htsim
+algorithm 1 and section 3. The production constants are not published; the defaults are those of the public htsim
 implementation, for links up to 100 Gb/s.
 
-With a window below one packet the sender paces: one packet each RTT / window. Losses show as NAKs and as timeouts.
+With a window below one packet, the sender paces: one packet per RTT / window. Losses appear as NAKs and timeouts.
 
 Assumptions: hosts take no time, so the delay is the fabric's and the endpoint's window never binds; a window of more
-than one packet counts whole packets; hops are the switches on the way, counted in a header as a TTL would.
+than one packet counts whole packets; hops are the switches on the path, counted in a header like a TTL.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["Swift"]
 
 @dataclass(frozen=True, kw_only=True)
 class Swift(Component):
-    """Add a packet each round trip below the target delay, cut in proportion to the excess above it."""
+    """Below the target delay, add a packet per round trip; above it, cut in proportion to the excess."""
 
     increase: float = param(
-        Scaled(1.0, payload="4000B"), "packets added each RTT", symbol="ai",
+        Scaled(1.0, payload="4000B"), "packets added per RTT", symbol="ai",
         source="algorithm 1; htsim, packets of 4 kB", low=0.0,
     )  # fmt: skip
     beta: float = param(0.8, "share of the excess delay to cut", symbol="beta", source="section 3.1; htsim", low=0.0)
@@ -38,15 +38,25 @@ class Swift(Component):
     )
     base_target_ps: Time = param("20us", "target delay without hops", unit="ps", symbol="base_target", source="htsim")
     hop_target_ps: Time = param("3.05us", "target delay for each hop", unit="ps", symbol="h", source="htsim")
-    range_ps: Time = param("100us", "most that flow scaling adds", unit="ps", symbol="fs_range", source="htsim: 5 base")
+    range_ps: Time = param(
+        "100us", "largest target delay added by flow scaling", unit="ps", symbol="fs_range", source="htsim: 5 base"
+    )
     range_from: float = param(
-        0.1, "window up to which it adds all of that, packets", symbol="fs_min", source="section 3.2; htsim", low=1e-6
+        0.1,
+        "window up to which flow scaling adds its maximum, packets",
+        symbol="fs_min",
+        source="section 3.2; htsim",
+        low=1e-6,
     )
     range_to: float = param(
-        100.0, "window from which it adds nothing, packets", symbol="fs_max", source="section 3.2; htsim", low=1e-6
+        100.0,
+        "window above which flow scaling adds nothing, packets",
+        symbol="fs_max",
+        source="section 3.2; htsim",
+        low=1e-6,
     )
     initial_window: float = param(
-        Scaled(150.0, rate="100Gbps", rtt="12us", payload="1000B", least=1.0), "first window, packets",
+        Scaled(150.0, rate="100Gbps", rtt="12us", payload="1000B", least=1.0), "initial window, packets",
         source="a BDP, since the paper is silent; htsim: 12 to 15 packets of 4 kB at 100 Gb/s", low=0.001,
     )  # fmt: skip
     min_window: float = param(0.001, "least window, packets", source="algorithm 1", low=1e-6)
@@ -60,25 +70,25 @@ class Swift(Component):
     class Sender(Record):
         """Window of a queue pair."""
 
-        rate_bps = Float(doc="line rate, or the pace below one packet")
-        window_bytes = Int(doc="the window in whole packets, one at least")
+        rate_bps = Float(doc="line rate, or the pace if the window is below one packet")
+        window_bytes = Int(doc="the window in whole packets, at least one")
         window = Float(doc="fcwnd, packets")
         rtt_ps = Int(doc="latest sample")
         target_ps = Float(doc="target delay of the latest ACK")
-        cut_ps = Int(doc="when the window was cut last")
+        cut_ps = Int(doc="when the window was last cut")
 
     class Transfer(Record):
-        """What a message's ACKs have told."""
+        """State from a message's ACKs."""
 
         acked_psn = Int32()
-        timeouts = Int32(doc="timeouts already reacted to")
+        timeouts = Int32(doc="timeouts already handled")
         resends = Int32(doc="timeouts since the last progress")
 
     class Header(Record):
         """In data packets, and returned in ACKs."""
 
         swift_sent_ps = Int(doc="when the packet left")
-        swift_hops = Byte(doc="switches on its way")
+        swift_hops = Byte(doc="switches passed")
 
     @staticmethod
     def on_open(params, qp, sender):
@@ -93,7 +103,7 @@ class Swift(Component):
     @staticmethod
     def on_send(params, qp, sender, message, transfer, packet, now):
         packet.swift_sent_ps = now
-        if message.timeouts > transfer.timeouts:  # the first packet after a timeout
+        if message.timeouts > transfer.timeouts:  # first packet after a timeout
             transfer.timeouts = message.timeouts
             transfer.resends += 1
             if transfer.resends >= params.reset_after:
@@ -140,12 +150,12 @@ def target_delay(params, window, hops):
 
 
 def can_cut(sender, now):
-    """Tell whether the last cut is a round trip old."""
+    """Tell whether the last cut is at least a round trip old."""
     return now - sender.cut_ps >= sender.rtt_ps
 
 
 def apply(params, qp, sender, message, window, now):
-    """Set the window within its bounds, and the pace below one packet."""
+    """Set the window within its bounds, and the pace if it is below one packet."""
     window = min(max(window, params.min_window), params.max_window)
     if window < sender.window:
         sender.cut_ps = now

@@ -1,11 +1,11 @@
-"""Theta-PowerTCP: PowerTCP without telemetry, its power from delays.
+"""Theta-PowerTCP: PowerTCP without telemetry, with power computed from delays.
 
 Sources: Addanki, Michel, Schmid, "PowerTCP: Pushing the performance limits of datacenter networks", NSDI 2022,
-algorithm 2; ns3-datacenter (`rdma-hw.cc`, delay mode). Power over C^2 T is (dRTT/dt + 1) RTT / T: 1 at the base RTT,
-2 at twice of it. It is averaged at every ACK; the window moves once a round trip.
+algorithm 2; ns3-datacenter (`rdma-hw.cc`, delay mode). Power over C^2 T is (dRTT/dt + 1) RTT / T: 1 at the base RTT, 2
+at twice the base RTT. It is averaged over every ACK; the window changes once a round trip.
 
-Two ACKs at the same instant have no gradient: the second only counts as the last one. A queue that drains has a
-gradient of -1 and so no power at all, which lets windows jump to their bound; the simulator's lower bound is the
+Two ACKs at the same instant have no gradient, so the second only updates the last sample. A draining queue has a
+gradient of -1 and thus zero power, which would make windows jump to their bound; the simulator's lower bound is the
 default here.
 """
 
@@ -30,19 +30,17 @@ class ThetaPowerTcp(Component):
         0.006, "additive step, as a share of C T", symbol="beta", source="rdma-hw.cc: 150 Mb/s at 25 Gb/s", low=0.0
     )
     margin: float = param(
-        1.0, "a round trip counts as longer than T only beyond T times this", source="rdma-hw.cc: 1.05", low=1.0
+        1.0, "a round trip counts as longer than T only above T times this", source="rdma-hw.cc: 1.05", low=1.0
     )
-    least_current: float = param(
-        0.5, "the gradient plus 1 counts for this at least", source="rdma-hw.cc", low=0.0, high=1.0
-    )
-    every_ack: bool = param(False, "the window moves at every ACK", source="rdma-hw.cc; algorithm 2: once in an RTT")
+    least_current: float = param(0.5, "lower bound of the gradient plus 1", source="rdma-hw.cc", low=0.0, high=1.0)
+    every_ack: bool = param(False, "the window changes at every ACK", source="rdma-hw.cc; algorithm 2: once in an RTT")
     from_reference: bool = param(
         False,
-        "the rest of the new window is that of a round trip ago, not the present one",
+        "the remaining weight is on the window of a round trip ago, not on the current one",
         source="rdma-hw.cc, UpdateRatePower",
     )
     base_rtt_ps: OptionalTime = param(
-        None, "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 2"
+        None, "base RTT of all queue pairs; 0: each uses its own", unit="ps", symbol="tau", source="algorithm 2"
     )
     min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
 
@@ -52,8 +50,8 @@ class ThetaPowerTcp(Component):
         rate_bps = Float(doc="W / T, at most the line rate")
         window_bytes = Int(doc="W in whole bytes")
         window = Float(doc="W, bytes")
-        old_window = Float(doc="W_old, bytes: moves once a round trip")
-        power = Float(1.0, doc="averaged, over C^2 T")
+        old_window = Float(doc="W_old, bytes, changes once a round trip")
+        power = Float(1.0, doc="average power, over C^2 T")
         rtt_ps = Float(doc="T")
         bdp_bytes = Float(doc="C T")
         last_rtt_ps = Int()

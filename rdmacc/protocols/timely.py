@@ -1,15 +1,15 @@
-"""TIMELY: rates from the gradient of the round-trip time.
+"""TIMELY: rate control by the gradient of the round-trip time.
 
 Sources: Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015, algorithm 1; the
-patched variant of Zhu et al., "ECN or Delay", CoNEXT 2016; the window-based one that Dart compares with (Xue et al.,
-ToN 2020, VI-A). The HPCC simulator's is in `timely_hpcc`.
+patched variant of Zhu et al., "ECN or Delay", CoNEXT 2016; the window-based variant that Dart compares with (Xue et
+al., ToN 2020, VI-A). The HPCC simulator's variant is in `timely_hpcc`.
 
-One RTT is measured for each segment: from the start of its last packet to the ACK, less the time that the NIC takes to
-send that packet. If a segment leaves as a burst this is the paper's sample (segment's start to ACK, less the segment's
-serialisation); if its packets are paced it leaves the pacing out. A new rate holds from the next packet on.
+One RTT is measured per segment: from the start of its last packet to the ACK, minus the NIC's transmission time of that
+packet. If a segment leaves as a burst, this equals the paper's sample (segment's start to ACK, minus the segment's
+serialisation); if its packets are paced, it excludes the pacing. A new rate applies from the next packet.
 
-Where the paper is silent: flows start at line rate; the first sample sets no rate; an RTT below T_low or above T_high
-ends a run of non-positive gradients.
+Where the paper is silent: flows start at line rate; the first sample does not set a rate; an RTT below T_low or above
+T_high ends a run of non-positive gradients.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ __all__ = ["Timely"]
 
 @dataclass(frozen=True, kw_only=True)
 class Timely(Component):
-    """Rate by the RTT and its gradient, once for each segment."""
+    """Rate from the RTT and its gradient, updated once per segment."""
 
-    t_low_ps: Time = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
-    t_high_ps: Time = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1)
+    t_low_ps: Time = param("50us", "below this the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
+    t_high_ps: Time = param(
+        "500us", "above this the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1
+    )
     min_rtt_ps: OptionalTime = param(
         "20us", "unit of the gradient; 0: the queue pair's base RTT", unit="ps", is_optional=True, symbol="minRTT",
         source="section 4.3", low=0,
@@ -49,35 +51,35 @@ class Timely(Component):
         source="section 4.3, at 10 Gb/s; HPCC simulator, run.py: in proportion to the link",
     )  # fmt: skip
     hyper_after: int = param(
-        5, "non-positive gradients in a row after which the increase is five times as large; 0: never", symbol="N",
+        5, "non-positive gradients in a row before the increase becomes five times as large; 0: never", symbol="N",
         source="section 4.3", low=0,
     )  # fmt: skip
     segment_bytes: Size = param("16kB", "payload between updates", unit="bytes", source="section 5: 16 to 64 kB", low=1)
     is_burst: bool = param(
-        False, "a segment leaves at line rate, and the next waits; else packets are paced", source="section 5: both"
+        False, "send each segment at line rate, then wait; otherwise pace packets", source="section 5: both"
     )
-    once_per_rtt: bool = param(False, "no more than one update in each round trip")
+    once_per_rtt: bool = param(False, "at most one update per round trip")
     is_patched: bool = param(False, "weigh increase and decrease by the gradient", source="ECN or Delay, section 4")
     has_window: bool = param(False, "limit the bytes in flight to rate times RTT", source="Dart, VI-A")
-    is_paced: bool = param(True, "packets leave at the rate; else as the window lets them", source="section 5")
-    start_fraction: float = param(1.0, "rate at the start, over line rate", low=1e-6, high=1.0)
+    is_paced: bool = param(True, "pace packets at the rate; otherwise only the window limits them", source="section 5")
+    start_fraction: float = param(1.0, "initial rate, over line rate", low=1e-6, high=1.0)
     min_fraction: float = param(
         0.01, "lowest rate, over line rate", source="ns3-rdma, branch timely; the paper is silent", low=1e-6, high=1.0
     )
 
     class Sender(Record):
-        """Rate and what is known of the RTT."""
+        """Rate and RTT state."""
 
-        rate_bps = Float(doc="pacing of the packet sent last")
+        rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int(UNLIMITED)
         current_bps = Float(doc="R")
-        last_rtt_ps = Int(doc="the sample before; 0: none yet")
+        last_rtt_ps = Int(doc="previous sample; 0: none yet")
         rtt_difference_ps = Float(doc="averaged")
-        gradient = Float(doc="the same in units of minRTT")
+        gradient = Float(doc="RTT difference in units of minRTT")
         negative_count = Int32(doc="non-positive gradients in a row")
         segment_sent_bytes = Int(doc="payload of the segment sent so far")
         segment_start_ps = Int()
-        next_update_ps = Int(doc="with once_per_rtt: none before")
+        next_update_ps = Int(doc="with once_per_rtt: earliest time of the next update")
 
     class Header(Record):
         """In data packets, and copied into ACKs."""
@@ -103,7 +105,7 @@ class Timely(Component):
             sender.rate_bps = sender.current_bps
         if sender.segment_sent_bytes >= params.segment_bytes or packet.psn == message.packets - 1:
             packet.is_segment_end = 1
-            if params.is_burst:  # the next segment starts when this one's bytes are over at the rate
+            if params.is_burst:  # the next segment starts once this one's bytes are over at the rate
                 bits = sender.segment_sent_bytes * 8.0 * packet.wire_bytes / packet.payload_bytes
                 wait_s = (bits / sender.current_bps) - (now - sender.segment_start_ps) * 1e-12
                 sender.rate_bps = min(qp.line_bps, packet.wire_bytes * 8.0 / max(wait_s, 1e-12))
@@ -132,7 +134,7 @@ class Timely(Component):
 
 
 def update(params, qp, sender, rtt_ps):
-    """Set the rate by a new sample (algorithm 1)."""
+    """Set the rate from a new sample (algorithm 1)."""
     difference = rtt_ps - sender.last_rtt_ps
     sender.rtt_difference_ps = (1.0 - params.ewma) * sender.rtt_difference_ps + params.ewma * difference
     sender.gradient = sender.rtt_difference_ps / (params.min_rtt_ps if params.min_rtt_ps > 0 else qp.base_rtt_ps)
@@ -157,5 +159,5 @@ def update(params, qp, sender, rtt_ps):
 
 
 def window(sender, rtt_ps):
-    """Return what the rate sends in an RTT."""
+    """Return the bytes that the rate sends in an RTT."""
     return max(1, int(sender.current_bps * rtt_ps / 8e12))

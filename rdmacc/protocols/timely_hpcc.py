@@ -1,9 +1,9 @@
-"""TIMELY as the HPCC simulator (and RCC's and others' baselines) has it.
+"""TIMELY as in the HPCC simulator, the baseline of RCC and others.
 
-Source: the HPCC simulator's rdma-hw.cc (mode 7) and run.py. It differs from the paper: the rate moves once a round
-trip, when an ACK passes what had been sent at the move before; the RTT is that of a packet from the start of its
-transmission, its serialisation included; every increase, below T_low too, counts towards hyper increase, which begins
-with the sixth in a row, and has a step of its own. A new rate holds from the next packet on.
+Source: the HPCC simulator's rdma-hw.cc (mode 7) and run.py. It differs from the paper: the rate changes once a round
+trip, when an ACK covers everything sent before the previous change; the RTT is that of a packet from the start of its
+transmission, including serialisation; every increase, even below T_low, counts towards hyper increase, which begins
+with the sixth in a row and has its own step. A new rate applies from the next packet.
 """
 
 from __future__ import annotations
@@ -28,27 +28,31 @@ class TimelyHpcc(Component):
 
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
-    t_low_ps: Time = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
-    t_high_ps: Time = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1)
+    t_low_ps: Time = param("50us", "below this the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
+    t_high_ps: Time = param(
+        "500us", "above this the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1
+    )
     min_rtt_ps: Time = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="rdma-hw.cc", low=1)
     ewma: float = param(0.875, "weight of a new RTT difference", symbol="alpha", source="rdma-hw.cc", low=0.0, high=1.0)
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="rdma-hw.cc", low=0.0, high=1.0)
     additive_bps: Rate = param("10Mbps", "additive increase at 10 Gb/s", unit="bps", symbol="delta", source="run.py")
     hyper_bps: Rate = param("50Mbps", "hyper increase at 10 Gb/s", unit="bps", source="run.py")
-    reference_bps: Rate = param("10Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0)
+    reference_bps: Rate = param(
+        "10Gbps", "line rate at which the increases hold; they scale with the line rate", unit="bps", low=1.0
+    )
     min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     timestamp_bytes: Size = param("8B", "bytes of the timestamp in a data packet", unit="bytes", source="int-header.h")
     has_window: bool = param(
-        False, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
+        False, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
     )
     base_rtt_ps: OptionalTime = param(
-        None, "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
+        None, "the window is the rate times this; 0: the queue pair's base RTT", unit="ps", source="GLOBAL_T"
     )
 
     class Sender(Record):
-        """Rate and what is known of the RTT."""
+        """Rate and RTT state."""
 
-        rate_bps = Float(doc="pacing of the packet sent last")
+        rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int()
         current_bps = Float(doc="current rate")
         additive_bps = Float()
@@ -101,7 +105,7 @@ class TimelyHpcc(Component):
 
 
 def update(params, qp, sender, rtt_ps):
-    """Set the rate by a new sample."""
+    """Set the rate from a new sample."""
     difference = rtt_ps - sender.last_rtt_ps
     sender.rtt_difference_ps = (1.0 - params.ewma) * sender.rtt_difference_ps + params.ewma * difference
     gradient = sender.rtt_difference_ps / params.min_rtt_ps
@@ -120,6 +124,6 @@ def update(params, qp, sender, rtt_ps):
 
 
 def set_rate(params, qp, sender, rate_bps):
-    """Set the rate of the packets to come, and the window."""
+    """Set the rate of the following packets, and the window."""
     sender.current_bps = rate_bps
     sender.window_bytes = window_at(params, qp, rate_bps)

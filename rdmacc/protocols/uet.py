@@ -1,17 +1,19 @@
 """Ultra Ethernet's reliable delivery in any order: selective acknowledgments, NACKs of trimmed packets, a resend timer.
 
-Sources: Ultra Ethernet Specification 1.0, packet delivery; uet-htsim (`uec.cpp`). Nothing here controls a rate: that is
-`Nscc` (a window at the sender) and `ReceiverCredit`, alone or together.
+Sources: Ultra Ethernet Specification 1.0, packet delivery; uet-htsim (`uec.cpp`). This component does not control
+rates; `Nscc` (a window at the sender) and `ReceiverCredit` do, alone or together.
 
-The receiver acknowledges at once a packet that is marked, that asks for it, that comes first or twice, and one for
-each `ack_every_bytes`; a gap that closes after a packet asked is told too. An ACK has the oldest packet that is
-missing, and a map of the packets around the one that caused it. Of a packet that came trimmed it sends a NACK. What
-is lost goes before what is new, lowest number first. The oldest packet without an answer is lost after `timeout_ps`,
-always the same; if it may not go at once, a request to send (RTS) goes in its place, at most one in a base RTT: it
-is answered by an ACK.
+The receiver acknowledges a packet at once if it is marked, requests an ACK, or is the first one or a duplicate;
+otherwise it sends one ACK per `ack_every_bytes`. It also reports when a gap closes after a packet requested an ACK. An
+ACK has the oldest missing packet, and a map of the packets around the one that caused it. A trimmed packet triggers a
+NACK. Lost packets go before new ones, lowest number first. The oldest unanswered packet is lost after `timeout_ps`,
+which is constant; if it may not be resent at once, a request to send (RTS) goes in its place, at most one per base RTT,
+and is answered by an ACK. With `reorder`, a packet is also lost if one that left much later has arrived: over many
+paths, the number of later packets says nothing.
 
-Assumptions: the map has 62 bits, not 64, since integers have 63. Times of sending are kept of the last 512 packets. In
-uet-htsim a sender whose lost packets wait for a credit that was lost has no timer; here it asks again.
+Assumptions: the map has 62 bits instead of 64, because integers have 63. Sending times are kept for the last 1,024
+packets; with `reorder`, no packet goes that far ahead of the oldest missing one. In uet-htsim a sender whose lost
+packets wait for a lost credit has no timer; here it sends its request again.
 """
 
 from __future__ import annotations
@@ -25,24 +27,31 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NAK, NONE, REQUEST
 
-__all__ = ["Uet"]
+__all__ = ["KEPT", "Uet"]
 
 _MAP = 62
-_KEPT = 512
+KEPT = 1024
+"""Packets of a message whose times of sending are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Uet(Component):
-    """Delivery in any order."""
+    """Out-of-order delivery."""
 
     ack_every_bytes: Size = param(
-        "16384B", "an ACK for so many bytes on the wire", unit="bytes", source="uet-htsim: sack_threshold", low=1
+        "16384B", "wire bytes per ACK", unit="bytes", source="uet-htsim: sack_threshold", low=1
     )
     timeout_ps: OptionalTime = param(
-        None, "resend timeout; 0: 15 us and the time that six full queues take", unit="ps", symbol="RTO", low=0
+        None, "resend timeout; 0: 15 us plus the time of six full queues", unit="ps", symbol="RTO", low=0
     )
     mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
-    header_bytes: Size = param("64B", "of it header", unit="bytes", source="uet-htsim")
+    header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim")
+    reorder: float = param(
+        0.0,
+        "a packet is lost if one that left so many base RTTs later has arrived; 0: only after the timeout",
+        source="assumed: MRC is said to detect losses without trimming, not how",
+        low=0.0,
+    )
     retry_limit: int = param(
         100, "timeouts in a row after which the message fails", source="assumed: uet-htsim never gives up", low=0
     )
@@ -50,32 +59,33 @@ class Uet(Component):
     class Sender(Record):
         """When packets were sent."""
 
-        sent_ps = Ints(_KEPT, doc="of packet n in place n modulo 512")
+        sent_ps = Ints(KEPT, doc="time of packet n at index n modulo 1024")
         rts_ps = Int(-NEVER, doc="when the last RTS left")
 
     class Transfer(Record):
         """A message, both sides."""
 
-        resend_timer_ps = Deadline("sender: look whether the oldest packet without an answer is too old")
+        resend_timer_ps = Deadline("sender: check whether the oldest unanswered packet is overdue")
         retries = Int32(doc="sender: timeouts since the last ACK")
         new_psn = Int32(doc="sender: next packet to send for the first time")
-        acked = Bits("sender: packets that have come")
-        lost = Bits("sender: packets that wait to go again")
-        lost_packets = Int32(doc="sender: how many")
-        held = Bits("receiver: packets that have come")
-        expected_psn = Int32(doc="receiver: oldest packet that has not come")
-        unacked_bytes = Int(doc="receiver: on the wire, since the last ACK")
-        owes_ack = Byte(doc="receiver: 1 if a packet asked while another was missing")
+        acked = Bits("sender: packets that have arrived")
+        lost = Bits("sender: packets waiting to be resent")
+        lost_packets = Int32(doc="sender: their number")
+        held = Bits("receiver: packets that have arrived")
+        expected_psn = Int32(doc="receiver: oldest missing packet")
+        unacked_bytes = Int(doc="receiver: wire bytes since the last ACK")
+        owes_ack = Byte(doc="receiver: 1 if a packet requested an ACK while another was missing")
 
     class Header(Record):
         """In data packets and replies."""
 
-        asks_ack = Byte(doc="data: 1 if it asks for an ACK")
+        asks_ack = Byte(doc="data: 1 if it requests an ACK")
+        is_again = Byte(doc="data: 1 if it was sent before")
         left_ps = Int(-1, doc="data: when it was sent; copied into the reply")
         ce_echo = Byte(doc="reply: mark of the packet that caused it")
         map_psn = Int32(doc="ACK: packet of the map's first bit")
-        map_bits = Int(doc="ACK: which of the packets from there on have come")
-        settled_bytes = Int(doc="at the sender: on the wire, what the reply is news of")
+        map_bits = Int(doc="ACK: which of the packets from there on have arrived")
+        settled_bytes = Int(doc="at the sender: wire bytes that the reply newly acknowledges")
 
     # Sender
 
@@ -83,20 +93,23 @@ class Uet(Component):
     def on_send(params, qp, sender, message, transfer, packet, now):
         if packet.psn == transfer.new_psn:
             transfer.new_psn += 1
+            if params.reorder > 0.0:
+                message.granted_psn = min(message.una_psn + KEPT, message.packets)
             is_full = qp.inflight_bytes >= qp.window_bytes
             packet.asks_ack = int(is_full or packet.psn == message.packets - 1)
         else:
             clear_bit(transfer.lost, packet.psn)
             transfer.lost_packets -= 1
             packet.asks_ack = 1
+            packet.is_again = 1
         packet.left_ps = now
-        sender.sent_ps[packet.psn % _KEPT] = now
+        sender.sent_ps[packet.psn % KEPT] = now
         choose_next(message, transfer)
         if transfer.resend_timer_ps == NEVER:
             transfer.resend_timer_ps = now + timeout(params, qp)
 
     @staticmethod
-    def on_ack(params, qp, message, transfer, packet):
+    def on_ack(params, qp, sender, message, transfer, packet):
         before = qp.inflight_bytes
         packet.settled_bytes = 0
         if packet.kind == NAK:
@@ -113,14 +126,17 @@ class Uet(Component):
                 bits >>= 1
                 psn += 1
             message.una_psn = find_clear(transfer.acked, message.una_psn, message.packets)
+            if params.reorder > 0.0 and packet.left_ps >= 0:
+                take_older_as_lost(params, qp, sender, message, transfer, packet.left_ps)
+                message.granted_psn = min(message.una_psn + KEPT, message.packets)
         if qp.inflight_bytes != before or packet.kind == ACK:
             choose_next(message, transfer)
 
     @staticmethod
     def on_resend_timer(params, qp, sender, message, transfer, request, now):
         oldest = oldest_packet(sender, message, transfer)
-        if oldest >= 0 and sender.sent_ps[oldest % _KEPT] + timeout(params, qp) > now:
-            transfer.resend_timer_ps = sender.sent_ps[oldest % _KEPT] + timeout(params, qp)
+        if oldest >= 0 and sender.sent_ps[oldest % KEPT] + timeout(params, qp) > now:
+            transfer.resend_timer_ps = sender.sent_ps[oldest % KEPT] + timeout(params, qp)
             return
         if oldest >= 0:
             message.timeouts += 1
@@ -141,7 +157,7 @@ class Uet(Component):
         oldest = oldest_packet(sender, message, transfer)
         transfer.resend_timer_ps = now + timeout(params, qp)
         if oldest >= 0:
-            transfer.resend_timer_ps = max(now + 1, sender.sent_ps[oldest % _KEPT] + timeout(params, qp))
+            transfer.resend_timer_ps = max(now + 1, sender.sent_ps[oldest % KEPT] + timeout(params, qp))
 
     # Receiver
 
@@ -194,14 +210,14 @@ def packet_bytes(message, psn):
 
 
 def choose_next(message, transfer):
-    """Make the first lost packet the next one to send, else the first that was never sent."""
+    """Make the first lost packet the next one to send, otherwise the first new packet."""
     message.next_psn = transfer.new_psn
     if transfer.lost_packets > 0:
         message.next_psn = find_set(transfer.lost, message.una_psn, transfer.new_psn)
 
 
 def settle(params, qp, message, transfer, packet, psn):
-    """Take a packet as received."""
+    """Record a packet as received."""
     if not has_bit(transfer.acked, psn):
         set_bit(transfer.acked, psn)
         payload = packet_bytes(message, psn)
@@ -214,20 +230,33 @@ def settle(params, qp, message, transfer, packet, psn):
 
 
 def take_as_lost(qp, message, transfer, psn):
-    """Put a packet among those that wait to go again."""
+    """Queue a packet for retransmission."""
     if not has_bit(transfer.acked, psn) and not has_bit(transfer.lost, psn):
         set_bit(transfer.lost, psn)
         transfer.lost_packets += 1
         qp.inflight_bytes -= packet_bytes(message, psn)
 
 
+def take_older_as_lost(params, qp, sender, message, transfer, left_ps):
+    """Mark packets as lost that left too long before one that has arrived; packets sent once left in order."""
+    oldest_ps = left_ps - int(params.reorder * qp.base_rtt_ps)
+    psn = find_clear(transfer.acked, message.una_psn, transfer.new_psn)
+    while psn < transfer.new_psn:
+        sent_ps = sender.sent_ps[psn % KEPT]
+        if sent_ps <= oldest_ps:
+            take_as_lost(qp, message, transfer, psn)
+        elif psn + 1 < transfer.new_psn and sent_ps <= sender.sent_ps[(psn + 1) % KEPT]:
+            return
+        psn = find_clear(transfer.acked, psn + 1, transfer.new_psn)
+
+
 def oldest_packet(sender, message, transfer):
-    """Return the packet under way that was sent first; -1 for none."""
+    """Return the packet in flight that was sent first; -1 for none."""
     oldest, first_ps = -1, NEVER
     psn = find_clear(transfer.acked, message.una_psn, transfer.new_psn)
     while psn < transfer.new_psn:
-        if not has_bit(transfer.lost, psn) and sender.sent_ps[psn % _KEPT] < first_ps:
-            oldest, first_ps = psn, sender.sent_ps[psn % _KEPT]
+        if not has_bit(transfer.lost, psn) and sender.sent_ps[psn % KEPT] < first_ps:
+            oldest, first_ps = psn, sender.sent_ps[psn % KEPT]
         psn = find_clear(transfer.acked, psn + 1, transfer.new_psn)
     return oldest
 
@@ -236,7 +265,7 @@ def oldest_packet(sender, message, transfer):
 
 
 def acknowledge(message, transfer, psn, reply):
-    """Fill in an ACK because of a packet."""
+    """Fill in an ACK triggered by a packet."""
     transfer.unacked_bytes = 0
     reply.kind = ACK
     reply.psn = transfer.expected_psn

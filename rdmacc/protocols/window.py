@@ -1,4 +1,4 @@
-"""Windows of rate-based protocols: what a rate sends in a base RTT."""
+"""Windows of rate-based protocols: the bytes that a rate sends in a base RTT."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["window_at"]
 def window_at(params, qp, rate_bps):
     """Return the window at a rate, for `params.base_rtt_ps` (0: the queue pair's own base RTT).
 
-    It is unlimited without `params.has_window`, and never below one byte, which lets one packet go.
+    It is unlimited without `params.has_window`, and never below one byte, which allows one packet.
 
     Parameters
     ----------

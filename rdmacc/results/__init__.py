@@ -1,4 +1,4 @@
-"""What a simulation measured: results and their summary, packets followed hop by hop, and captures for Wireshark."""
+"""The results of a simulation: frames, a summary, packets followed hop by hop, and captures for Wireshark."""
 
 from __future__ import annotations
 

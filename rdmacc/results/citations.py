@@ -1,4 +1,4 @@
-"""What to cite for a simulation: the papers of its schemes' parts, its preset and its message sizes."""
+"""What to cite for a simulation: the papers behind its scheme's components, its preset and its message sizes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Paper:
     Attributes
     ----------
     key : str
-        What tables call it.
+        Short name in tables.
     authors, title, venue : str
-        As it is cited.
+        Full citation.
     year : int
-        When it appeared.
+        Year of publication.
     doi : str
-        Without the resolver; empty if we do not have it.
+        DOI without the resolver; empty if unknown.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Paper:
         return f'{self.authors}, "{self.title}", {self.venue} {self.year}{link}'
 
     def bibtex(self) -> str:
-        """Return an entry for BibTeX."""
+        """Return a BibTeX entry."""
         authors = f"{self.authors.removesuffix(' et al.')} and others" if " et al." in self.authors else self.authors
         fields = {"author": authors, "title": f"{{{self.title}}}", "howpublished": self.venue, "year": self.year}
         if self.doi:
@@ -52,7 +52,7 @@ class Paper:
 
 
 class Citations(tuple[Paper, ...]):
-    """Papers, each once: one a line as text."""
+    """Papers without repeats, printed one per line."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ class Citations(tuple[Paper, ...]):
     __repr__ = __str__
 
     def bibtex(self) -> str:
-        """Return all entries for BibTeX."""
+        """Return all BibTeX entries."""
         return "\n".join(paper.bibtex() for paper in self)
 
 
@@ -184,6 +184,14 @@ _PAPERS = (
         "EuroSys",
         2026,
     ),
+    Paper(
+        "mrc",
+        "Araujo et al.",
+        "Resilient AI supercomputer networking using MRC and SRv6",
+        "arXiv",
+        2026,
+        "arXiv:2605.04333",
+    ),
     Paper("rfc5681", "Allman, Paxson and Blanton", "TCP congestion control", "RFC 5681,", 2009),
     Paper(
         "rfc6582", "Henderson et al.", "The NewReno modification to TCP's fast recovery algorithm", "RFC 6582,", 2012
@@ -202,7 +210,7 @@ _PAPERS = (
 )
 
 PAPERS = {paper.key: paper for paper in _PAPERS}
-"""All of them, by key."""
+"""All papers, by key."""
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
     "AntiEcn": ("amrt",), "Amrt": ("amrt",), "CheckEpsn": ("igbn",), "Dasr": ("dart",),
@@ -215,11 +223,11 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "PacketMeter": (), "PathChoice": ("reps",), "PayloadTrimming": ("ndp",), "PermutedPaths": ("ndp",), "Pfc": (),
     "Polo": ("polo",), "PowerTcp": ("powertcp",), "PriQ": ("dart",), "Queueing": (), "Rcc": ("rcc",),
     "RccSender": ("rcc",), "Rcp": ("rcp",), "RcpStamp": ("rcp",), "ReceiverCredit": ("uet", "eqds"), "Red": (),
-    "Ren": ("ren",), "RenMarker": ("ren",), "ScoredPaths": ("ndp",),
+    "Ren": ("ren",), "RenMarker": ("ren",), "Retirement": ("mrc",), "ScoredPaths": ("ndp",),
     "SelectiveDrop": ("aeolus",), "SendTwice": ("igbn",), "Swift": ("swift",), "ThetaPowerTcp": ("powertcp",),
     "Timely": ("timely",), "TimelyHpcc": ("timely", "hpcc"), "Uet": ("uet",), "UetQueue": (),
 }  # fmt: skip
-"""Keys by the name of a component's class. Without any: what is common knowledge, or only measures."""
+"""Keys by component class. Classes without a key are common knowledge, or only measure."""
 
 PRESETS: dict[str, tuple[str, ...]] = {
     "dart-2020": ("dart",), "dcqcn-2015": ("dcqcn",), "eqds-htsim": ("eqds",), "expresspass-2017": ("expresspass",),
@@ -240,14 +248,14 @@ SIZES: dict[str, tuple[str, ...]] = {
 
 
 def papers_of(scheme: Scheme, work: pd.DataFrame) -> Citations:
-    """Return the papers of a scheme's parts, of the preset that it is from, and of the message sizes.
+    """Return the papers behind a scheme's components, its preset and the message sizes.
 
     Parameters
     ----------
     scheme : Scheme
-        The scheme. A component of a class derived from one of ours has the papers of that one.
+        The scheme. A component whose class derives from one of ours has the papers of that class.
     work : DataFrame
-        The workload, which remembers the distributions that its sizes were drawn from.
+        The workload, which records the distributions that its sizes were drawn from.
     """
     keys: list[str] = []
     for part in (*scheme.components, scheme.buffer, scheme.queueing):

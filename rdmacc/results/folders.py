@@ -1,4 +1,4 @@
-"""Folders that hold saved frames: Parquet files and one JSON file, which says what they are and has their digests."""
+"""Folders of saved frames: Parquet files, and a JSON file with a description and the digests."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ FORMAT = 3
 def write_folder(
     folder: str | Path, kind: str, about: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], *, replace: bool
 ) -> Path:
-    """Write frames beside the place where they belong, then rename the folder: what is there stays until then.
+    """Write frames to a temporary folder, then rename it, so that an existing folder survives until the end.
 
     Parameters
     ----------
     folder : path
-        Where to; made if it is not there.
+        Target folder; created if it does not exist.
     kind : str
         "result" or "study": the JSON file's name.
     about : mapping
-        What JSON can hold.
+        Data for the JSON file.
     frames : mapping of DataFrame
-        By name; names of several types become text.
+        Frames by name; columns of names of mixed types become strings.
     replace : bool
-        Whether a saved folder of this kind may be replaced.
+        Whether to replace an existing saved folder of this kind.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def write_folder(
     Raises
     ------
     ConfigError
-        If the folder is a symbolic link, has other files in it, or may not be replaced.
+        If the folder is a symbolic link, contains other files, or exists and `replace` is False.
     """
     target = _path(folder)
     if not isinstance(replace, bool):
@@ -59,11 +59,13 @@ def write_folder(
     except OSError as error:
         raise ConfigError("folder", str(target), f"a folder that can be written ({error})") from None
     if is_here:
-        raise ConfigError("folder", str(target), "another than the one in which this runs: it is put in place whole")
+        raise ConfigError(
+            "folder", str(target), "a folder other than the working directory: saving replaces the whole folder"
+        )
     if target.is_symlink():
-        raise ConfigError("folder", str(target), "a folder itself, not a symbolic link")
+        raise ConfigError("folder", str(target), "a real folder, not a symbolic link")
     if not (is_new or target.is_dir()):
-        raise ConfigError("folder", str(target), "a folder, or a new one")
+        raise ConfigError("folder", str(target), "a folder, or a path that does not exist yet")
     there = {path.name for path in target.iterdir()} if not is_new else set()
     if there - own or (there and f"{kind}.json" not in there):
         example = sorted(there - own or there)[0]
@@ -100,23 +102,23 @@ def read_folder(folder: str | Path, kind: str, names: Sequence[str]) -> tuple[di
     Parameters
     ----------
     folder : path
-        Where it is.
+        The folder.
     kind : str
-        As it was written.
+        As when it was written.
     names : sequence of str
         Names of the frames.
 
     Returns
     -------
     about : dict
-        What the JSON file holds.
+        Content of the JSON file.
     frames : dict of DataFrame
         By name.
 
     Raises
     ------
     ConfigError
-        If there is none, a part is not a file, or anything was changed.
+        If there is no such folder, a part is not a file, or anything was changed.
     """
     source = _path(folder)
     wanted = f"a folder that {kind.capitalize()}.save wrote"
@@ -128,12 +130,12 @@ def read_folder(folder: str | Path, kind: str, names: Sequence[str]) -> tuple[di
             raise ConfigError("folder", str(source), f"{wanted}, in format {FORMAT}, not {about.get('format')!r}")
         digest = about.pop("digest", None)
         if digest != _digest(_canonical(about)):
-            raise ValueError(f"{kind}.json has another digest: it was changed")
+            raise ValueError(f"the digest of {kind}.json does not match: it was changed")
         frames = {}
         for name in names:
             content = _read(source / f"{name}.parquet")
             if _digest(content) != about["digests"][f"{name}.parquet"]:
-                raise ValueError(f"{name}.parquet has another digest: it was changed")
+                raise ValueError(f"the digest of {name}.parquet does not match: it was changed")
             frames[name] = pd.read_parquet(pa.BufferReader(content))
     except (OSError, ValueError, KeyError, TypeError, RecursionError, pa.ArrowException) as error:
         if isinstance(error, ConfigError):
@@ -149,7 +151,7 @@ def _path(folder: object) -> Path:
 
 
 def _read(path: Path) -> bytes:
-    """Return a file's content; a pipe, which might never end, or a folder has none."""
+    """Return a file's content; refuse folders, and pipes, which might never end."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError(f"{path.name} is not a file")
     return path.read_bytes()
@@ -164,7 +166,7 @@ def _canonical(content: Mapping[str, Any]) -> bytes:
 
 
 def _storable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose columns have one type each: names of several types become text."""
+    """Return a frame in which each column has one type: names of mixed types become strings."""
     stored = frame.copy(deep=False)
     for name in frame:
         values = frame[name]

@@ -1,4 +1,4 @@
-"""Journeys: the packets of a trace followed from hop to hop, from their first bit sent to where they end."""
+"""Journeys: the packets of a trace, followed from hop to hop until they arrive or are lost."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["FATES", "find_hops"]
 
 FATES = ("arrived", "lost", "dropped", "under way")
-"""How a hop ends: at the end of its link, on the link (or just behind it, where PFC's headroom was full), in the queue
-in front of it, or not before the trace does."""
+"""How a hop ends: at the far end of the link; lost on the link (or just after it, if PFC's headroom was full); dropped
+in the queue before it; or still under way when the trace ends."""
 
 _ARRIVED, _LOST, _DROPPED, _UNDER_WAY = range(len(FATES))
 
@@ -31,7 +31,7 @@ Key = tuple[int, int, int]
 
 
 class _Follower:
-    """Reads the rows of a trace in order and keeps the hops: lists of the columns' values."""
+    """Reads the rows of a trace in order and collects the hops as lists of column values."""
 
     def __init__(self, result: Result) -> None:
         plan = result.plan
@@ -73,13 +73,13 @@ class _Follower:
             self.lose(time_ps, port, key, wire, priority, ce)
 
     def rate_at(self, port: int, time_ps: int) -> float:
-        """Return the rate of a port's link at a time, bit/s."""
+        """Return the rate of a port's link at a given time, in bit/s."""
         changes = self.rates.get(port, [])
         place = bisect_right(changes, time_ps, key=itemgetter(0))
         return changes[place - 1][1] if place else self.rate_bps[port]
 
     def lose(self, time_ps: int, port: int, key: Key, wire: int, priority: int, ce: int) -> None:
-        """Find out whether a packet was lost on the link, where the first to arrive is the first that was sent."""
+        """Determine whether a packet was lost on the link, which delivers packets in the order sent."""
         flight = self.under_way[port]
         if flight and flight[0]["key"] == key and (flight[0]["end_ps"] == time_ps or time_ps in self.downs_ps[port]):
             hop = flight.popleft()
@@ -88,14 +88,14 @@ class _Follower:
             return
         at_peer = self.waiting.get((self.peer[port], key))
         if at_peer and at_peer[-1]["port"] == port and at_peer[-1]["end_ps"] == time_ps:
-            at_peer.pop()["fate"] = _LOST  # no room behind the link: the headroom was full
+            at_peer.pop()["fate"] = _LOST  # dropped after the link: the headroom was full
         else:
             hop = self.begin(port, key, wire, priority, ce)
             hop["fate"] = _DROPPED
             hop["end_ps"] = time_ps
 
     def begin(self, port: int, key: Key, wire: int, priority: int, ce: int) -> dict[str, Any]:
-        """Return a new hop, of the packet that has waited longest at this node among those that look the same."""
+        """Return a new hop of the packet that has waited longest at this node among identical ones."""
         waiting = self.waiting.get((self.node[port], key))
         if waiting:
             last = waiting.popleft()
@@ -118,31 +118,31 @@ class _Follower:
 def find_hops(result: Result) -> pd.DataFrame:
     """Follow every packet of a trace over its links.
 
-    A link keeps the order of its packets, so that each arrival or loss is of the packet that was sent first; a switch
-    is taken to send copies of the same packet in the order in which they came.
+    A link delivers in order, so each arrival or loss belongs to the packet that was sent first. A switch is assumed to
+    forward identical copies of a packet in order of arrival.
 
     Parameters
     ----------
     result : Result
-        Of a run with ``trace=True``.
+        Result of a run with ``trace=True``.
 
     Returns
     -------
     DataFrame
-        One row for each packet on each link, in the order in which it was sent there: `journey` (number of the packet
-        on its whole way), `hop` (from 0), `node, peer, kind, message, psn`, `nth` (which transmission of that packet
-        by its host, from 1), `wire_bytes, priority, ce, trimmed`, `sent_ps` (first bit; missing if the packet was
-        dropped in the queue), `end_ps` (last bit arrived, or lost; expected where the packet is under way) and `fate`,
-        one of `FATES`.
+        One row for each packet on each link, sorted by sending time: `journey` (number that identifies the packet over
+        all hops), `hop` (from 0), `node, peer, kind, message, psn`, `nth` (which transmission of that packet by its
+        host, from 1), `wire_bytes, priority, ce, trimmed`, `sent_ps` (first bit; missing if the packet was dropped in
+        the queue), `end_ps` (last bit arrived or lost; predicted if the packet is still under way) and `fate`, one of
+        `FATES`.
 
     Raises
     ------
     ConfigError
-        If no trace was kept.
+        If the run had no trace.
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True in the call of simulate() for this")
+        raise ConfigError("trace", False, "True: call simulate() with trace=True")
     follower = _Follower(result)
     for row in rows[rows["what"] != TRIMMED].tolist():
         follower.read(row)

@@ -25,7 +25,7 @@ __all__ = ["Arrow", "draw_arrows", "draw_ladder", "find_arrows"]
 _MOST_ARROWS = 600
 _MOST_NODES = 8
 _LABEL_INCHES = 0.125
-"""Room that a label needs on its line."""
+"""Space that a label needs along its arrow."""
 _LABEL_SIZE = 7.0
 
 _LOOKS = {
@@ -40,22 +40,22 @@ _LOOKS = {
 
 @dataclass(frozen=True)
 class Arrow:
-    """A packet on its way from one lifeline to another.
+    """A packet's arrow from one lifeline to another.
 
     Attributes
     ----------
     src, dst : node
-        The lifelines; `dst` is None where a lost packet was not on its way to any of them.
+        The lifelines; `dst` is None if a lost packet was not heading for any of them.
     begin_ps, end_ps : int
-        First bit sent, last bit arrived. For a lost packet the end is where the cross stands.
+        First bit sent and last bit arrived; for a lost packet, the end is the position of the cross.
     look : str
         "data", "again" (a retransmission), "ack", "nak", "cnp" or "other".
     label : str
-        Such as "DATA 3", or "ACK 4": the next packet expected.
+        Such as "DATA 3", or "ACK 4", which names the next packet expected.
     is_lost : bool
-        Draw it broken, with a cross.
+        Draw it broken off, with a cross.
     reach : float
-        How far towards `dst` it gets, from 0 to 1.
+        Fraction of the way to `dst` that it covers, from 0 to 1.
     """
 
     src: Hashable
@@ -78,23 +78,23 @@ def draw_ladder(
     *,
     squeeze: bool = True,
 ) -> Axes:
-    """Draw what some messages exchange between some nodes.
+    """Draw the packets of some messages between some nodes.
 
     Parameters
     ----------
     result : Result
-        Of a run with ``trace=True``.
+        Result of a run with ``trace=True``.
     messages : int or sequence of int, optional
-        Messages, by their numbers in the workload; default: all.
+        Messages, by number in the workload; default: all.
     nodes : sequence of nodes, optional
-        The lifelines, from left to right; arrows pass over nodes that are not among them, so that two hosts give an
-        end-to-end picture. Default: all nodes that the packets pass.
+        The lifelines, from left to right. Arrows skip other nodes, so two hosts give an end-to-end picture. Default:
+        all nodes that the packets pass.
     start, end : quantity of time, optional
-        Draw packets that are on a link in this time only.
+        Draw only packets that are on a link during this time.
     ax : Axes, optional
-        Where to draw; a new figure of fitting height without it.
+        Axes to draw on; default: a new figure of suitable height.
     squeeze : bool
-        Cut long times without a packet short.
+        Cut out long periods without packets.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def draw_ladder(
     Raises
     ------
     ConfigError
-        If no trace was kept, a message or a node is not known, or there are too many arrows to read, or none.
+        If the run had no trace, a message or a node is unknown, or there are no arrows, or too many to read.
     """
     hops = _chosen_hops(result, messages)
     lines = _lifelines(result, hops, nodes)
@@ -145,15 +145,15 @@ def draw_arrows(
     lines : sequence of nodes
         The lifelines, from left to right.
     hosts : sequence of nodes
-        Those that are hosts; the others are switches.
+        The lifelines that are hosts; the others are switches.
     ax : Axes, optional
-        Where to draw; a new figure of fitting height without it.
+        Axes to draw on; default: a new figure of suitable height.
     title : str
-        Above the names of the lifelines.
+        Title above the names of the lifelines.
     notes : sequence of (node, int, str)
-        Words beside the first or the last lifeline, at a time in ps.
+        Text beside the first or the last lifeline, at a time in ps.
     squeeze : bool
-        Cut long times without a packet short.
+        Cut out long periods without packets.
 
     Returns
     -------
@@ -173,14 +173,14 @@ def draw_arrows(
 
 
 def find_arrows(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable]) -> list[Arrow]:
-    """Return the arrows between lifelines, in the order in which they begin.
+    """Return the arrows between lifelines, sorted by start.
 
     Parameters
     ----------
     result : Result
         The run.
     hops : DataFrame
-        Some rows of `rdmacc.results.hops.find_hops`, whole journeys.
+        Rows of `rdmacc.results.hops.find_hops`, in complete journeys.
     nodes : sequence of nodes
         The lifelines.
     """
@@ -211,7 +211,7 @@ def _broken_arrow(
     nodes: Sequence[Hashable],
     usual: dict[tuple[Hashable, Hashable | None, bool], int],
 ) -> Arrow:
-    """Return the arrow of a lost packet: half way at the usual slope; none at all if it fell out of the queue."""
+    """Return the arrow of a lost packet: half way at the usual slope, or of zero length if the queue dropped it."""
     fields: dict[str, Any] = {"look": _look(hop), "label": _label(hop), "is_lost": True}
     if hop.fate == "dropped" and hop.node == src:
         return Arrow(src, None, begin_ps, begin_ps, reach=0.0, **fields)
@@ -264,7 +264,7 @@ def _chosen_hops(result: Result, messages: Hashable | Sequence[Hashable] | None)
 
 
 def _is_in(name: Any, known: Any) -> bool:
-    """Tell whether something is a known name; what cannot be hashed, or compared, is none."""
+    """Tell whether a value is a known name; a value that cannot be hashed or compared is not."""
     try:
         return name in known
     except TypeError:
@@ -272,7 +272,7 @@ def _is_in(name: Any, known: Any) -> bool:
 
 
 def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | None) -> list[Hashable]:
-    """Return the nodes to draw: those asked for, or all that packets pass, in the order of their ways."""
+    """Return the nodes to draw: the given ones, or all that packets pass, in path order."""
     fabric = result.plan.fabric
     if nodes is not None:
         if isinstance(nodes, str) or not isinstance(nodes, Sequence):
@@ -281,7 +281,7 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
             if not _is_in(name, fabric.index):
                 raise unknown("nodes", name, fabric.index, "the name of a node")
         if len(set(nodes)) != len(nodes) or len(nodes) < 2:
-            raise ConfigError("nodes", list(nodes), "at least two nodes, each once")
+            raise ConfigError("nodes", list(nodes), "at least two different nodes")
         return list(nodes)
     depth: dict[Hashable, list[int]] = {}
     for hop in _rows(hops[hops["kind"] == "data"]):
@@ -294,7 +294,7 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
 
 
 def _height(arrows: Sequence[Arrow], timeline: Timeline) -> float:
-    """Return the height of a figure in which the labels have room, within reason."""
+    """Return a figure height that leaves room for the labels, within limits."""
     starts: dict[Hashable, list[float]] = {}
     for arrow in arrows:
         starts.setdefault((arrow.src, arrow.dst), []).append(timeline.place(arrow.begin_ps))
@@ -369,7 +369,7 @@ def _draw_arrows(ax: Axes, arrows: Sequence[Arrow], column: dict[Any, int], time
 def _write(
     ax: Axes, arrow: Arrow, tail: tuple[float, float], head: tuple[float, float], side: int, colour: str
 ) -> None:
-    """Write an arrow's label along it, near its tail: in the middle of the picture there is no room beside the line."""
+    """Write an arrow's label along it, near its tail, because the middle of the picture is crowded."""
     from matplotlib import patheffects
 
     (x0, y0), (x1, y1) = tail, head
@@ -395,7 +395,7 @@ def _draw_notes(
 ) -> None:
     for node, at_ps, text in notes:
         x = list(lines).index(node)
-        is_left = x == 0  # inside, since the ticks are on the left; on the right beyond the labels
+        is_left = x == 0  # inside, because the ticks are on the left; on the right, outside the labels
         ax.annotate(
             text,
             (x, timeline.place(at_ps)),

@@ -1,21 +1,21 @@
 """Export of a trace to a pcapng file, for Wireshark and similar tools: RoCEv2 packets with their headers.
 
-Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated becomes:
+scapy builds the headers (``pip install "rdmacc[pcap]"``). They are:
 
-- Ethernet: addresses of the two ends of the link; 02:00:00:00:00:00 plus the node's number and one.
-- IP: addresses of the two hosts; 10.0.0.0 plus the node's number and one; the file names them. DSCP is the priority
-  class as in the trace; ECN is CE where marked, else ECT(0) for data and Not-ECT for the rest.
-- UDP: destination port 4791, a source port for each message.
-- BTH: the destination queue pair is the message's number plus 16; data are RDMA WRITE (first, middle, last or only),
-  their PSN the packet's number in the message. The first one's RETH has the message's size.
-- AETH: an ACK carries the PSN of the last packet that it acknowledges, the trace's number less one; a NAK is a "PSN
-  sequence error" with the PSN expected.
+- Ethernet: addresses of the two ends of the link: 02:00:00:00:00:00 plus the node's number plus one.
+- IP: addresses of the two hosts, 10.0.0.0 plus the node's number plus one, with names in the file. DSCP is the priority
+  class of the trace; ECN is CE if marked, otherwise ECT(0) for data and Not-ECT for other packets.
+- UDP: destination port 4791, and one source port per message.
+- BTH: the destination queue pair is the message's number plus 16; data packets are RDMA WRITE (first, middle, last or
+  only), and their PSN is the packet's number in the message. The RETH of the first one has the message's size.
+- AETH: an ACK carries the PSN of the last packet that it acknowledges, one less than in the trace; a NAK is a "PSN
+  sequence error" with the expected PSN.
 - CNP: opcode 0x81.
-- Credits, requests, adverts and returned headers, which RoCE does not have: BTH opcodes 0xC0 to 0xC3, of the
-  manufacturer's range.
+- Credits, requests, adverts and returned headers, which RoCE lacks: BTH opcodes 0xC0 to 0xC3, from the manufacturer's
+  range.
 - PFC frames: MAC control; class c is 802.1Q priority 9 - c.
 
-The original length is that of these headers and the payload, which need not be the `wire_bytes` of the simulation.
+The recorded length is that of these headers and the payload, which may differ from the simulation's `wire_bytes`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["ip_address", "mac_address", "write_pcapng"]
 
 _PSN_MASK = 0xFFFFFF
 _FIRST_QP = 16
-"""Queue pairs 0 and 1 are for management, and dissected so."""
+"""Queue pairs 0 and 1 are reserved for management, and Wireshark dissects them as such."""
 _NAK_SEQUENCE_ERROR = 0x60
 _ACK_NO_CREDIT_LIMIT = 0x1F
 _FIRST, _MIDDLE, _LAST, _ONLY = 0x06, 0x07, 0x08, 0x0A
@@ -57,7 +57,7 @@ _HEAD, _LENGTH = struct.Struct("<IIIIIII"), struct.Struct("<I")
 _PADDING = [bytes(-length % 4) for length in range(4)]
 _AT_ONCE = 20_000
 _PSN_AT = 37
-"""Behind 20 bytes of IP, 8 of UDP and 9 of the BTH."""
+"""Offset: after 20 bytes of IP, 8 of UDP and 9 of the BTH."""
 _ICRC_BYTES = 4
 
 
@@ -71,23 +71,23 @@ def write_pcapng(
 ) -> int:
     """Write the packets of a trace to a pcapng file.
 
-    A packet that leaves is seen at its first bit, one that comes in at its last. Each link is an interface of the
-    file. Time 0 of the simulation is 1970-01-01; times are cut to nanoseconds.
+    An outgoing packet is captured at its first bit, an incoming one at its last. Each link is an interface in the file.
+    Time 0 of the simulation is 1970-01-01; times are truncated to nanoseconds.
 
     Parameters
     ----------
     result : Result
-        Of a run with ``trace=True``.
+        Result of a run with ``trace=True``.
     path : str or Path
         The file.
     node : node, optional
-        See what this node sees on all its links.
+        Capture at this node, on all its links.
     link : (node, node), optional
-        See what the first of these nodes sees on its link to the other. Without `node` and `link`: every packet on
-        every link, as it is sent.
+        Capture at the first of these nodes, on its link to the other. Without `node` and `link`: every packet on every
+        link, when it is sent.
     snap_bytes : int
-        Keep this much of each packet; its true length is recorded too. Default: all of it, for Wireshark's InfiniBand
-        dissector reads the headers of a shorter one, but calls it malformed.
+        Bytes to keep of each packet; its full length is recorded too. Default: all, because Wireshark's InfiniBand
+        dissector reads the headers of truncated packets but marks them as malformed.
 
     Returns
     -------
@@ -97,11 +97,11 @@ def write_pcapng(
     Raises
     ------
     ConfigError
-        If no trace was kept, scapy is missing, or an argument is not valid.
+        If the run had no trace, scapy is missing, or an argument is invalid.
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True in the call of simulate() for this")
+        raise ConfigError("trace", False, "True: call simulate() with trace=True")
     if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
         raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
     frames = _Frames(result.plan)
@@ -133,7 +133,7 @@ def write_pcapng(
 
 
 def _shown(rows: npt.NDArray[np.void]) -> Iterator[tuple[int, ...]]:
-    """Yield rows as tuples, some at a time; a bar shows how many are done if it takes more than a second."""
+    """Yield rows as tuples, in batches; show a progress bar if it takes more than a second."""
     with tqdm(total=len(rows), desc="pcapng", unit="packet", unit_scale=True, delay=1.0, leave=False) as bar:
         for begin in range(0, len(rows), _AT_ONCE):
             part = rows[begin : begin + _AT_ONCE].tolist()
@@ -166,11 +166,11 @@ def ip_address(node: int) -> str:
 def _seen(
     plan: Plan, rows: npt.NDArray[np.void], node: Hashable | None, link: tuple[Hashable, Hashable] | None
 ) -> npt.NDArray[np.bool_]:
-    """Tell which rows are packets seen at the place of the capture."""
+    """Tell which rows are packets seen at the point of capture."""
     fabric = plan.fabric
     sent, arrived = rows["what"] == SENT, rows["what"] == ARRIVED
     if node is not None and link is not None:
-        raise ConfigError("node and link", (node, link), "given one at a time")
+        raise ConfigError("node and link", (node, link), "given separately: pass one of them")
     if node is not None:
         if node not in fabric.index:
             raise unknown("node", node, fabric.index, "the name of a node")
@@ -186,10 +186,11 @@ def _seen(
 
 
 class _Template:
-    """A packet behind its Ethernet header, for any packet sequence number: scapy takes 0.4 ms to make one.
+    """A template of a packet after its Ethernet header, for any PSN, because scapy takes 0.4 ms to build one.
 
-    The invariant CRC is over all that no switch changes; what one may change counts as ones (InfiniBand specification,
-    annex A17): type of service, time to live and checksum of IP, checksum of UDP, the BTH's bits of congestion.
+    The invariant CRC covers everything that switches do not change. Fields that they may change count as ones
+    (InfiniBand specification, annex A17): IP's type of service, time to live and checksum, UDP's checksum, and the
+    congestion bits of the BTH.
     """
 
     def __init__(self, packet: bytes) -> None:
@@ -200,14 +201,14 @@ class _Template:
         self._crc = crc32(masked[:_PSN_AT], crc32(b"\xff" * 8))
 
     def at(self, psn: int) -> bytes:
-        """Return the packet with that number."""
+        """Return the packet with this PSN."""
         number = psn.to_bytes(3)
         crc = crc32(self._after, crc32(number, self._crc))
         return b"".join((self._before, number, self._after, crc.to_bytes(_ICRC_BYTES, "little")))
 
 
 class _Frames:
-    """Makes the bytes of packets."""
+    """Builds the bytes of packets."""
 
     def __init__(self, plan: Plan) -> None:
         try:
@@ -240,7 +241,7 @@ class _Frames:
         key = (message, payload, kind, priority, ce, shape)
         template = self._templates.get(key)
         if template is None:
-            if len(self._templates) > 10_000:  # messages under way are far fewer
+            if len(self._templates) > 10_000:  # far more than the number of active messages
                 self._templates.clear()
             template = self._templates[key] = _Template(self._packet(message, psn, payload, kind, priority, ce))
         return ethernet + template.at(_number(kind, psn))
@@ -287,7 +288,7 @@ def _number(kind: int, psn: int) -> int:
 
 
 def _pfc(cls: int, *, is_pause: bool) -> bytes:
-    """Return a PFC frame behind its Ethernet header: opcode, vector of priorities, eight times."""
+    """Return a PFC frame after its Ethernet header: opcode, vector of priorities, eight times."""
     priority = NUM_CLASSES - 1 - cls
     times = [0xFFFF if is_pause and i == priority else 0 for i in range(8)]
     return struct.pack(">HH8H", 0x0101, 1 << priority, *times).ljust(46, b"\0")

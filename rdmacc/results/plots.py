@@ -31,8 +31,8 @@ _MANY_SIZES = 5
 class ResultPlots:
     """Plots of one result, as ``result.plot``. Each takes `ax` and `label`, and returns the Axes.
 
-    Results are laid over each other by drawing them on the same axes: each takes new colours, and the legend tells them
-    apart by `label`.
+    To overlay results, draw them on the same axes: each takes new colours, and the legend distinguishes them by
+    `label`.
 
     Parameters
     ----------
@@ -45,16 +45,16 @@ class ResultPlots:
 
     @typed
     def rates(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw every rate that was probed: sending rates of flows, throughputs of links.
+        """Draw every probed rate: sending rates of flows, throughputs of links.
 
         A flow's rate is drawn from its start to its last ACK.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         label : str, optional
-            Name of this result in the legend. Default: the scheme's, on axes that are given; none on its own.
+            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
 
         Returns
         -------
@@ -67,14 +67,14 @@ class ResultPlots:
 
     @typed
     def queues(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw every queue that was probed.
+        """Draw every probed queue.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         label : str, optional
-            Name of this result in the legend. Default: the scheme's, on axes that are given; none on its own.
+            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
 
         Returns
         -------
@@ -94,9 +94,9 @@ class ResultPlots:
         name : str
             Name of the probe, such as ``"queue s0->h0"``.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         label : str, optional
-            Name of this result in the legend. Default: the scheme's, on axes that are given; none on its own.
+            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
 
         Returns
         -------
@@ -116,14 +116,14 @@ class ResultPlots:
 
     @typed
     def fct_cdf(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw the fraction of the delivered messages by FCT: a curve for each size, if there are few.
+        """Draw the CDF of the delivered messages' FCT, with one curve per size if there are few sizes.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         label : str, optional
-            Name of this result in the legend. Default: the scheme's, on axes that are given; none on its own.
+            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
 
         Returns
         -------
@@ -162,9 +162,9 @@ class ResultPlots:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         label : str, optional
-            Name of this result in the legend. Default: the scheme's, on axes that are given; none on its own.
+            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class ResultPlots:
             ax.plot(sizes, table["median"], label=_joined(prefix, "median"), **look)
             ax.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
             ax.set(xlabel="message size (kB)", ylabel="FCT / FCT alone", xscale="log")
-            ax.set_ylim(bottom=0, auto=None)  # what is laid over it later may be higher
+            ax.set_ylim(bottom=0, auto=None)  # a result drawn over it later may be higher
             ax.legend()
         return ax
 
@@ -207,17 +207,17 @@ class ResultPlots:
         Parameters
         ----------
         messages : hashable or sequence of hashable, optional
-            Which messages; all by default.
+            Messages to draw; default: all.
         nodes : sequence of hashable, optional
-            Which nodes, from left to right; by default all on the messages' way.
+            Nodes, from left to right; default: all on the messages' paths.
         start : number or str, optional
-            Beginning of the part to draw, such as ``"2us"``.
+            Start of the period to draw, such as ``"2us"``.
         end : number or str, optional
-            End of the part to draw.
+            End of the period to draw.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         squeeze : bool
-            Cut long times without a packet short.
+            Cut out long periods without packets.
 
         Returns
         -------
@@ -227,7 +227,7 @@ class ResultPlots:
         Raises
         ------
         ConfigError
-            If the result has no trace: a saved one has none.
+            If the result has no trace, as a saved one.
         """
         result = cast("Result", self._result)
         result.packet_trace  # noqa: B018 - it says so if there is none
@@ -260,7 +260,8 @@ class ResultPlots:
         jobs = jobs_of_hosts(result.plan) if hasattr(result, "plan") else {}
         ax = draw_step(result.flows, result.computation, result.now_ps, jobs, hosts, ax)
         if is_new:
-            ax.set_title(f"Step under {self._scheme}", loc="left")
+            with style():
+                ax.set_title(f"Step under {self._scheme}")
         return ax
 
     @property
@@ -275,7 +276,7 @@ class ResultPlots:
     def _axes(self, ax: Axes | None, title: str, label: str | None) -> tuple[Axes, str]:
         """Return axes with a title, and the name of this result in their legend.
 
-        Axes that are given may show several results: their title names no scheme, so the legend does.
+        Given axes may show several results, so the legend names the scheme instead of the title.
         """
         if ax is None:
             ax = new_axes(None)
@@ -301,18 +302,18 @@ class ResultPlots:
                 draw_trace(ax, time_ps, value, unit_ps=unit_ps, scale=scale, is_step=on_change, label=told_apart)
             ax.set(xlabel=f"time ({unit})", ylabel=ylabel)
             ax.set_xlim(0, max(right, result.now_ps / unit_ps))
-            ax.set_ylim(bottom=0, auto=None)  # what is laid over it later may be higher
+            ax.set_ylim(bottom=0, auto=None)  # a result drawn over it later may be higher
             if len(probes) > 1 or prefix:
                 ax.legend()
         return ax
 
     def curve(self, probe: Probe) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return times and values to draw: changes hold to the end, a flow's rate while it is active.
+        """Return times and values to draw: the last change holds until the end, a flow's rate while it is active.
 
         Parameters
         ----------
         probe : Probe
-            One of the result's.
+            One of the result's probes.
 
         Returns
         -------
@@ -341,7 +342,7 @@ class ResultPlots:
         return time_ps.astype(np.int64), value
 
     def _names(self, probes: Sequence[Probe]) -> list[str]:
-        """Return what tells probes of one plot apart: from where to where; the number too where flows share that."""
+        """Return labels for the probes of a plot: the ends, and the flow's number if flows share both ends."""
         flows = self._result.flows
         names = []
         for probe in probes:

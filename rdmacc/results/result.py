@@ -34,17 +34,17 @@ __all__ = ["Recorded", "Result"]
 
 
 class Recorded(ABC):
-    """What a result that has just been computed and one read from a folder have in common."""
+    """Base class of results, whether just computed or loaded from a folder."""
 
     @property
     @abstractmethod
     def flows(self) -> pd.DataFrame:
-        """A row for each message."""
+        """One row per message."""
 
     @property
     @abstractmethod
     def probes(self) -> pd.DataFrame:
-        """A row for each sample."""
+        """One row per sample."""
 
     @property
     @abstractmethod
@@ -54,21 +54,21 @@ class Recorded(ABC):
     @property
     @abstractmethod
     def now_ps(self) -> int:
-        """Simulated time at which the run stopped."""
+        """Simulated time when the run stopped."""
 
     @property
     @abstractmethod
     def watched(self) -> tuple[Probe, ...]:
-        """The probes, in their order."""
+        """The probes, in order."""
 
     @abstractmethod
     def summary(self) -> Summary:
-        """Return the numbers that say how the run went; `print` them."""
+        """Return the key numbers of the run; `print` them."""
 
     @property
     def plot(self) -> ResultPlots:
         """Plots of the result; each takes `ax` and returns the Axes."""
-        from rdmacc.results.plots import ResultPlots  # it draws results, and imports them
+        from rdmacc.results.plots import ResultPlots  # imported late, because it imports results
 
         return ResultPlots(self)
 
@@ -107,11 +107,11 @@ class Result(Recorded):
     flows : DataFrame
         One row for each message.
     computation : DataFrame
-        One row for each row of the workload that computes.
+        One row for each computation in the workload.
     collectives, jobs : DataFrame
         One row for each collective with its algbw and busbw, and for each job with its step time.
     transfers : DataFrame
-        What the protocols keep of each message.
+        The protocols' state of each message.
     probes : DataFrame
         One row for each sample.
     counters : Series
@@ -144,23 +144,23 @@ class Result(Recorded):
 
     @property
     def watched(self) -> tuple[Probe, ...]:
-        """The probes, in their order."""
+        """The probes, in order."""
         return tuple(watch.probe for watch in self.plan.watches)
 
     @property
     def now_ps(self) -> int:
-        """Simulated time at which the run stopped."""
+        """Simulated time when the run stopped."""
         return self.outcome.now_ps
 
     @cached_property
     def flows(self) -> pd.DataFrame:
         """Messages: `flow, src, dst, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, goodput_bps, ...`.
 
-        `fct_ps` runs from the start to the last byte delivered, `fct_acked_ps` to the last ACK at the sender;
-        both are missing (<NA>) where that has not happened. `slowdown` is `fct_ps / ideal_fct_ps`, the
-        ideal being the message alone in the network. `goodput_bps` is the payload received over the time
-        since the start, until the last byte is delivered or until now. `status` is finished, delivered (not
-        yet acknowledged), running, waiting or failed. `fct_us` and `goodput_gbps` are the same in units to read.
+        `fct_ps` runs from the start to the last byte delivered, `fct_acked_ps` to the last ACK at the sender; both are
+        missing (<NA>) until that has happened. `slowdown` is `fct_ps / ideal_fct_ps`, where the ideal is the FCT of the
+        message alone in the network. `goodput_bps` is the payload received, divided by the time from the start to the
+        delivery of the last byte (or to now). `status` is finished, delivered (not yet acknowledged), running, waiting
+        or failed. `fct_us` and `goodput_gbps` are the same quantities in readable units.
         """
         plan, counters = self.plan, self.outcome.messages
         start, failed = counters["start_ps"], counters["failed"] != 0
@@ -199,9 +199,9 @@ class Result(Recorded):
 
     @cached_property
     def transfers(self) -> pd.DataFrame:
-        """What the protocols keep of each message: `flow`, and the fields of their `Transfer` records.
+        """The protocols' state of each message: `flow`, and the fields of their `Transfer` records.
 
-        A field that two components have goes by ``Component.field``. Deadlines and arrays are left out.
+        A field that two components share is named ``Component.field``. Deadlines and arrays are omitted.
         """
         columns = self.outcome.transfers
         names = [name for _, name in columns]
@@ -216,9 +216,9 @@ class Result(Recorded):
 
     @cached_property
     def computation(self) -> pd.DataFrame:
-        """Rows that compute: `row, host, start_ps, duration_ps, end_ps, status`.
+        """Computations: `row, host, start_ps, duration_ps, end_ps, status`.
 
-        `start_ps` is when it had all that it waits for; `end_ps` is missing (<NA>) until it ends. `status` is
+        `start_ps` is when all its dependencies were complete; `end_ps` is missing (<NA>) until it ends. `status` is
         finished, running, waiting or failed.
         """
         computing, counters = self.plan.computation, self.outcome.computation
@@ -262,24 +262,24 @@ class Result(Recorded):
 
     @cached_property
     def packet_trace(self) -> pd.DataFrame:
-        """What happened to every packet (see `rdmacc.engine.trace.trace_frame`); for runs with ``trace=True``.
+        """The trace of every packet (see `rdmacc.engine.trace.trace_frame`), for runs with ``trace=True``.
 
         Raises
         ------
         ConfigError
-            If no trace was kept.
+            If the run had no trace.
         """
         if self.outcome.trace is None:
-            raise ConfigError("trace", False, "True in the call of simulate() for this")
+            raise ConfigError("trace", False, "True: call simulate() with trace=True")
         frame = trace_frame(self.outcome.trace, self.plan.fabric)
-        if len(self.plan.computation):  # its rows lie between those of the messages
+        if len(self.plan.computation):  # computations are rows between those of messages
             numbers = frame["message"].to_numpy()
             frame["message"] = np.where(numbers < 0, -1, self.plan.workload.index.to_numpy()[numbers])
         return frame
 
     @cached_property
     def ports(self) -> pd.DataFrame:
-        """Counters of each port: one row for each direction of a link."""
+        """Counters of each port, with one row per direction of a link."""
         fabric = self.plan.fabric
         frame = pd.DataFrame(
             {
@@ -304,7 +304,7 @@ class Result(Recorded):
         )
 
     def cite(self) -> Citations:
-        """Return the papers of the scheme's parts, of the preset that it is from and of the message sizes.
+        """Return the papers behind the scheme's components, its preset and the message sizes.
 
         Examples
         --------
@@ -317,7 +317,7 @@ class Result(Recorded):
 
     @cached_property
     def counters(self) -> pd.Series[Any]:
-        """Totals: marks by link class, CNPs, PFC pauses and their time, drops, timeouts, packets, bytes."""
+        """Totals: marks by link class, CNPs, PFC pauses and their duration, drops, timeouts, packets, bytes."""
         ports, totals = self.outcome.ports, self.outcome.totals
         classes = self.plan.fabric.port_class
         counters: dict[str, int] = {
@@ -343,7 +343,7 @@ class Result(Recorded):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The scenario's scheme and seed, the engine, versions, and how long it took."""
+        """The scenario's scheme and seed, the engine, versions, and the wall time."""
         packages = ("rdmacc", "numpy", "numba", "simpy", "networkx", "pandas")
         return {
             "scheme": repr(self.plan.scheme),
@@ -352,6 +352,7 @@ class Result(Recorded):
             },
             "seed": self.plan.seed,
             "engine": self.engine,
+            "order": self.outcome.order,
             "python": platform.python_version(),
             "versions": {name: metadata.version(name) for name in packages},
             "simulated_ps": self.now_ps,
@@ -363,7 +364,7 @@ class Result(Recorded):
 
     @typed
     def goodput(self, flow: Hashable) -> float:
-        """Return the goodput of a message in bit/s: payload received over the time since its start.
+        """Return the goodput of a message in bit/s: payload received, divided by the time since its start.
 
         Parameters
         ----------
@@ -373,7 +374,7 @@ class Result(Recorded):
         Returns
         -------
         float
-            Until the last byte is delivered, or until now; NaN if the message has not started.
+            Averaged until the last byte is delivered (or until now); NaN if the message has not started.
 
         Raises
         ------
@@ -387,18 +388,19 @@ class Result(Recorded):
 
     @typed
     def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:
-        """Return the numbers that say how the run went; `print` them.
+        """Return the key numbers of the run; `print` them.
 
         Parameters
         ----------
         window : (start, end), optional
-            Count only messages that start at `start` or later and before `end`, as ``("1ms", "5ms")``: without a
-            warm-up, and without the end, when load falls. Queues, marks, drops and other totals are the whole run's.
+            Times such as ``("1ms", "5ms")``: count only messages that start at or after the first and before the
+            second, to exclude the warm-up and the end, when the load falls. Queues, marks, drops and other totals cover
+            the whole run.
 
         Raises
         ------
         ConfigError
-            If the window is no pair of times, or no message starts in it.
+            If the window is not a pair of times, or no message starts in it.
         """
         counters, messages = self.counters, self.outcome.messages
         chosen = starting_in(window, messages["start_ps"])
@@ -433,18 +435,18 @@ class Result(Recorded):
         )
 
     def transport(self) -> Transport:
-        """Return what the network has carried, message by message."""
+        """Return the traffic that the network has carried, message by message."""
         messages = self.outcome.messages
         return Transport(
             messages["start_ps"], messages["delivered_ps"], self.plan.size_bytes, self._received_bytes(), self.now_ps
         )
 
     def _has_started(self) -> npt.NDArray[np.bool_]:
-        """Tell which messages have started: their time has come, and so has all that they wait for."""
+        """Tell which messages have started: their start time has passed, and all their dependencies are complete."""
         return self._has_all()[: self.plan.n_messages] & (self.outcome.messages["start_ps"] <= self.now_ps)
 
     def _has_all(self) -> npt.NDArray[np.bool_]:
-        """Tell for which messages, then rows of computation, all that they wait for is over."""
+        """Tell for which messages, followed by computations, all dependencies are complete."""
         messages, plan = self.outcome.messages, self.plan
         src = np.concatenate([plan.src, plan.computation.host])
         has_all = np.ones(len(src), np.bool_)
@@ -457,7 +459,7 @@ class Result(Recorded):
         return has_all
 
     def _received_bytes(self) -> npt.NDArray[np.int64]:
-        """Return the payload of each message that its receiver holds."""
+        """Return the payload of each message that has arrived at its receiver."""
         packets = self.outcome.messages["received_packets"]
         return np.minimum(packets * self.plan.scheme.payload_bytes, self.plan.size_bytes)
 

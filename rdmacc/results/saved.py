@@ -1,4 +1,4 @@
-"""Results read back from a folder."""
+"""Results loaded from a folder."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ __all__ = ["SavedResult", "load"]
 
 
 class SavedResult(Recorded):
-    """A result from a folder: the frames of `rdmacc.Result`, its counters, summary, provenance and plots.
+    """A result loaded from a folder, with the frames of `rdmacc.Result`, its counters, summary, provenance and plots.
 
-    Names of nodes that are neither text nor whole numbers have become text.
+    Node names that are neither strings nor whole numbers have become strings.
 
     Parameters
     ----------
     frames : dict of DataFrame
         The frames, by name.
     about : dict
-        What the JSON file holds.
+        Content of the JSON file.
 
     Attributes
     ----------
     computation, collectives, jobs, transfers, ports, buffers : DataFrame
-        As `rdmacc.Result` has them.
+        As in `rdmacc.Result`.
     counters : Series
         Totals by name.
     provenance : dict
@@ -65,7 +65,7 @@ class SavedResult(Recorded):
 
     @property
     def watched(self) -> tuple[Probe, ...]:
-        """The probes, in their order."""
+        """The probes, in order."""
         return self._watched
 
     @property
@@ -75,22 +75,22 @@ class SavedResult(Recorded):
 
     @property
     def now_ps(self) -> int:
-        """Simulated time at which the run stopped."""
+        """Simulated time when the run stopped."""
         return int(self._summary["simulated_ps"])
 
     @property
     def packet_trace(self) -> pd.DataFrame:
-        """There is none.
+        """Not available.
 
         Raises
         ------
         ConfigError
-            Always: a trace is not saved.
+            Always, because traces are not saved.
         """
-        raise ConfigError("result", "saved", "as simulate() returns it: a trace is not saved")
+        raise ConfigError("result", "saved", "a result that simulate() returned: a saved result has no trace")
 
     def summary(self) -> Summary:
-        """Return the numbers that say how the run went; `print` them."""
+        """Return the key numbers of the run; `print` them."""
         return Summary(**self._summary)
 
     def __repr__(self) -> str:
@@ -99,12 +99,12 @@ class SavedResult(Recorded):
 
 @typed
 def load(folder: str | Path) -> SavedResult:
-    """Return a result that `rdmacc.Result.save` wrote.
+    """Load a result that `rdmacc.Result.save` wrote.
 
     Parameters
     ----------
     folder : path
-        Where it is.
+        The folder.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def load(folder: str | Path) -> SavedResult:
     Raises
     ------
     ConfigError
-        If there is none, or it is damaged.
+        If there is no saved result, or it is damaged.
     """
     about, frames = read_folder(folder, KIND, FRAMES)
     try:
@@ -125,7 +125,7 @@ def load(folder: str | Path) -> SavedResult:
 
 
 def _check(about: dict[str, Any]) -> None:
-    """Raise an exception unless the parts of a JSON file have the types that they are written with."""
+    """Raise an exception unless the parts of a JSON file have the types with which they are written."""
     for name, kind in (("summary", dict), ("provenance", dict), ("counters", dict), ("watched", list)):
         if not isinstance(about[name], kind):
             raise TypeError(f"{name} is not a {kind.__name__}")

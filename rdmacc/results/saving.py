@@ -1,4 +1,4 @@
-"""Results that last: a folder of Parquet and JSON files, which any tool can read."""
+"""Save results to a folder of Parquet and JSON files, which any tool can read."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from rdmacc.typed import typed
 __all__ = ["FRAMES", "KIND", "save"]
 
 FRAMES = ("flows", "computation", "collectives", "jobs", "transfers", "probes", "ports", "buffers")
-"""Each a Parquet file."""
+"""Frames, each saved as a Parquet file."""
 KIND = "result"
-"""``result.json`` has summary, counters, provenance, probes."""
+"""``result.json`` holds summary, counters, provenance and probes."""
 
 
 @typed
 def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
     """Write the frames, counters, summary and provenance into a folder: Parquet and JSON, for `rdmacc.load`.
 
-    A packet trace is not saved; `rdmacc.results.pcapng` writes one.
+    Packet traces are not saved; `rdmacc.results.pcapng` exports them.
 
     Parameters
     ----------
     result : Result
         The simulation.
     folder : path
-        Where to; made if it is not there.
+        Target folder; created if it does not exist.
     replace : bool
-        Whether a result that is there may be replaced.
+        Whether to replace an existing saved result.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
     Raises
     ------
     ConfigError
-        If the folder is a symbolic link, or has files in it and is not a saved result that may be replaced.
+        If the folder is a symbolic link, or contains files other than a saved result that may be replaced.
     """
     about = {
         "summary": {name: None if value != value else value for name, value in asdict(result.summary()).items()},
@@ -52,7 +52,7 @@ def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
 
 
 def _at(at: object) -> Any:
-    """Return what a probe watches as JSON has it."""
+    """Return the place that a probe watches, in JSON form."""
     if isinstance(at, tuple):
         return [_at(one) for one in at]
     return at if isinstance(at, str | int) else str(at)

@@ -1,4 +1,4 @@
-"""What a schedule took: its collectives with their bandwidths, and its jobs."""
+"""Timing of a schedule: its collectives with their bandwidths, and its jobs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _COLLECTIVE_COLUMNS = (
 
 
 def busbw_factor(operation: str, ranks: int) -> float:
-    """Return by what busbw exceeds algbw, so that a perfect run has the hardware's rate whatever the number of ranks.
+    """Return the ratio of busbw to algbw, which makes a perfect run reach the hardware's rate for any number of ranks.
 
     Parameters
     ----------
     operation : str
         As in `rdmacc.workload.nccl`.
     ranks : int
-        Among how many.
+        Number of ranks.
 
     References
     ----------
@@ -44,7 +44,7 @@ def busbw_factor(operation: str, ranks: int) -> float:
 
 
 def _rows(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
-    """Return start, end and labels of all messages and rows of computation; an end that is missing is NaN."""
+    """Return start, end and labels of all messages and computations; a missing end is NaN."""
     parts = []
     for labels, start, end in (
         (plan.workload, flows["start_ps"], flows["start_ps"] + flows["fct_ps"]),
@@ -59,21 +59,21 @@ def _rows(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame, columns: t
 
 
 def collectives_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each collective of the workload.
+    """Return one row for each collective of the workload.
 
     Parameters
     ----------
     plan : Plan
-        What was simulated.
+        The simulated scenario.
     flows, computation : DataFrame
-        The result's.
+        The result's frame.
 
     Returns
     -------
     DataFrame
-        `collective, operation, ranks, size_bytes, start_ps, time_ps, algbw_bps, busbw_bps`: the time is from the first
-        start to the last completion, NaN until then. `time_us` and `busbw_gbytes` (10**9 bytes a second, as nccl-tests
-        prints them) are the same in units to read.
+        `collective, operation, ranks, size_bytes, start_ps, time_ps, algbw_bps, busbw_bps`: the time runs from the
+        first start to the last completion and is NaN until then. `time_us` and `busbw_gbytes` (10**9 bytes per second,
+        as nccl-tests prints it) are the same in readable units.
     """
     rows = _rows(plan, flows, computation, ("collective", "operation", "ranks", "buffer_bytes"))
     if "collective" not in rows or rows["collective"].isna().all():
@@ -94,20 +94,20 @@ def collectives_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -
 
 
 def jobs_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each job of the workload.
+    """Return one row for each job of the workload.
 
     Parameters
     ----------
     plan : Plan
-        What was simulated.
+        The simulated scenario.
     flows, computation : DataFrame
-        The result's.
+        The result's frame.
 
     Returns
     -------
     DataFrame
-        `job, hosts, messages, bytes, start_ps, step_ps, computing_ps`: a step is from the first start to the last
-        completion, NaN until then; `computing_ps` is the mean over its hosts of the time for which they compute.
+        `job, hosts, messages, bytes, start_ps, step_ps, computing_ps`: a step runs from the first start to the last
+        completion and is NaN until then; `computing_ps` is the mean computing time of its hosts.
     """
     rows = _rows(plan, flows, computation, ("job", "src", "dst", "size_bytes"))
     if "job" not in rows:
@@ -148,6 +148,6 @@ def merged(
 
 
 def _union_ps(rows: pd.DataFrame) -> float:
-    """Return for how long at least one of some rows is under way."""
+    """Return how long at least one of some rows is active."""
     start, end = merged(rows["start_ps"].to_numpy(np.float64), rows["end_ps"].to_numpy(np.float64))
     return float((end - start).sum())

@@ -1,4 +1,4 @@
-"""The summary of a result: a dozen numbers that say how a run went."""
+"""The summary of a result: a dozen key numbers of a run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rdmacc.units import format_rate, format_size, format_time, time_ps
 __all__ = ["Summary", "Transport", "check_window", "half_width", "percentile", "slowdown_by_size", "starting_in"]
 
 _REACHED = 0.9
-"""A load of which less is carried in its time was not reached."""
+"""If less than this share of the offered load was carried in time, the load was not reached."""
 NOTHING = "-"
-"""Stands where there is no number."""
+"""Placeholder for a missing number."""
 
 
 @typed
 def percentile(values: npt.ArrayLike, rank: float) -> float:
-    """Return a percentile, interpolated linearly between the two nearest values; NaN of no values.
+    """Return a percentile, interpolated linearly between the two nearest values; NaN without values.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def percentile(values: npt.ArrayLike, rank: float) -> float:
 
 
 def half_width(std: pd.Series[Any], count: pd.Series[Any], confidence: float) -> pd.Series[Any]:
-    """Return half the width of a mean's confidence interval, by Student's t; missing where there is one value.
+    """Return half the width of a mean's confidence interval, by Student's t; missing for a single value.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def check_window(window: Any) -> tuple[int, int]:
     Raises
     ------
     ConfigError
-        If it is no pair of times, the second after the first.
+        If it is not a pair of times, the second after the first.
     """
     if not isinstance(window, tuple | list) or len(window) != 2:
         raise ConfigError("window", window, "a pair of times, such as ('1ms', '5ms')")
@@ -80,9 +80,9 @@ def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.
     Parameters
     ----------
     window : (start, end) or None
-        Times, such as ``("1ms", "5ms")``: from the first on, before the second. None: all.
+        Times, such as ``("1ms", "5ms")``: at or after the first, before the second. None: all.
     start_ps : ndarray of int64
-        When messages start, ps; shape (M,).
+        Start times of messages in ps; shape (M,).
 
     Returns
     -------
@@ -92,7 +92,7 @@ def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.
     Raises
     ------
     ConfigError
-        If it is no pair of times, or no message starts in it.
+        If it is not a pair of times, or no message starts in it.
     """
     if window is None:
         return np.ones(len(start_ps), np.bool_)
@@ -105,14 +105,14 @@ def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.
 
 @dataclass(frozen=True)
 class Transport:
-    """What a network has carried, message by message: arrays of shape (M,).
+    """The traffic that a network has carried, message by message: arrays of shape (M,).
 
     Attributes
     ----------
     start_ps, delivered_ps : ndarray of int64
-        When messages start, and when their last bytes have arrived; -1 before.
+        Start times, and times of the last bytes' arrival (-1 until then).
     size_bytes, received_bytes : ndarray of int64
-        Payload, and how much of it the receivers hold.
+        Payload, and the part of it that has arrived.
     now_ps : int
         Simulated time.
     """
@@ -124,12 +124,12 @@ class Transport:
     now_ps: int
 
     def goodput_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the payload received over the time from the first start to the last delivery, or to now.
+        """Return the rate of payload received from the first start to the last delivery, or to now.
 
         Parameters
         ----------
         chosen : ndarray of bool
-            Which messages count.
+            Messages to count.
         """
         delivered = self.delivered_ps[chosen]
         end = int(delivered.max()) if (delivered >= 0).all() else self.now_ps
@@ -137,12 +137,12 @@ class Transport:
         return float(self.received_bytes[chosen].sum()) * 8e12 / spent if spent > 0 else float("nan")
 
     def offered_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the payload of all but the last message over the time from the first start to the last.
+        """Return the payload of all but the last message, divided by the time from the first start to the last.
 
         Parameters
         ----------
         chosen : ndarray of bool
-            Which messages count.
+            Messages to count.
         """
         start_ps, size = self.start_ps[chosen], self.size_bytes[chosen]
         last = int(np.argmax(start_ps))
@@ -150,12 +150,12 @@ class Transport:
         return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
 
     def carried_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the payload that arrived in that time, of any message: each arrives evenly, from start to end.
+        """Return the rate of payload arriving in that time, as if each message arrived evenly from start to end.
 
         Parameters
         ----------
         chosen : ndarray of bool
-            The messages whose first and last start bound the time.
+            The messages whose first and last starts bound the time.
         """
         begin, end = int(self.start_ps[chosen].min()), int(self.start_ps[chosen].max())
         if end == begin:
@@ -168,36 +168,36 @@ class Transport:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """How a run went, in numbers. ``print`` it, or let a notebook show it.
+    """The key numbers of a run. ``print`` it, or let a notebook display it.
 
-    FCTs and slowdowns are of the messages delivered so far; missing ones are NaN.
+    FCTs and slowdowns cover the messages delivered so far; missing values are NaN.
 
     Attributes
     ----------
     scheme, network, engine : str
-        What ran, on what.
+        Scheme, network and engine.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     simulated_ps : int
         Simulated time.
     wall_s : float
-        Time that it took to run, without set-up.
+        Wall time of the run, without set-up.
     flows, finished, failed : int
-        Messages; finished ones are delivered and acknowledged.
+        Number of messages; finished ones are delivered and acknowledged.
     fct_median_ps, fct_p99_ps : float
-        From a message's start to its last byte delivered.
+        From the start of a message to the delivery of its last byte.
     slowdown_median, slowdown_p99 : float
-        FCT over the FCT of the message alone in the network.
+        FCT divided by the FCT of the message alone in the network.
     goodput_bps : float
-        Payload that arrived at all receivers, over the time from the first start to the last delivery (to now
-        while a message is not delivered).
+        Payload that arrived at all receivers, divided by the time from the first start to the last delivery (or to now,
+        if a message is still undelivered).
     offered_bps, carried_bps : float
-        Over the time from the first start to the last: payload of all messages but the last, and payload that arrived,
-        if each message arrives evenly. NaN if all start at once.
+        Between the first start and the last: payload of all messages but the last, and payload that arrived, as if each
+        message arrived evenly. NaN if all start at once.
     peak_queue_bytes : int
         Longest queue of data at any switch port.
     pfc_pauses, cnps, marked_packets, drops, retransmissions, timeouts : int
-        Totals; drops are those of switches and of links.
+        Totals; drops include those of switches and of links.
     """
 
     scheme: str
@@ -226,7 +226,7 @@ class Summary:
 
     @property
     def title(self) -> str:
-        """What ran, in one line."""
+        """Description of the run, in one line."""
         return (
             f"{self.scheme} on {self.network or 'a network'}, seed {self.seed}: "
             f"{format_time(self.simulated_ps)} simulated in {self.wall_s:.2f} s ({self.engine} engine)"
@@ -256,7 +256,7 @@ class Summary:
         ]
 
     def _load(self) -> list[tuple[str, str]]:
-        """Say whether the load was carried while it was offered, or later."""
+        """Describe whether the load was carried while it was offered, or later."""
         if np.isnan(self.offered_bps):
             return []
         carried = f"{format_rate(self.carried_bps)} in that time"
@@ -265,7 +265,7 @@ class Summary:
         return [("offered, all flows", f"{format_rate(self.offered_bps)} while they start"), ("carried", carried)]
 
     def to_series(self) -> pd.Series:
-        """Return the numbers in base units; put those of several runs side by side with ``pd.DataFrame``."""
+        """Return the numbers in base units; ``pd.DataFrame`` puts several runs side by side."""
         return pd.Series(asdict(self), name=self.scheme, dtype=object)
 
     def __str__(self) -> str:
@@ -288,19 +288,19 @@ def _number(value: float) -> str:
 
 @typed
 def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
-    """Return median and p99 slowdown of the delivered messages by their size.
+    """Return median and p99 slowdown of the delivered messages by size.
 
     Parameters
     ----------
     flows : DataFrame
         As `Result.flows`.
     bins : int
-        If there are more sizes than this, they are grouped into this many bins with equal numbers of messages.
+        With more sizes than this, group them into this many bins with equal numbers of messages.
 
     Returns
     -------
     DataFrame
-        `size_bytes` (largest of the bin), `flows`, `median`, `p99`; one row for each bin, ascending.
+        `size_bytes` (largest of the bin), `flows`, `median`, `p99`; one row per bin, ascending.
     """
     delivered = flows[flows["slowdown"].notna()]
     sizes = delivered["size_bytes"]

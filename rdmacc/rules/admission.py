@@ -1,4 +1,4 @@
-"""Who gets a place in a switch's buffer: admission of a packet when it arrives, release when it leaves.
+"""Buffer admission: account a packet to a switch's buffer when it arrives, and release it when it leaves.
 
 Pure functions over records, called by both engines. `policy` holds the parameters (`rdmacc.switch.buffer`), `buffer`
 is a `SharedBuffer`, `account` an `IngressAccount`. The threshold is Choudhury and Hahne's, alpha times the free part
@@ -26,22 +26,23 @@ __all__ = [
 class SharedBuffer(Record):
     """The buffer of a switch."""
 
-    shared_bytes = Int(doc="size of the shared pool: what is neither reserved nor headroom")
-    shared_used = Int(doc="lossless: bytes taken from the shared pool")
+    shared_bytes = Int(doc="size of the shared pool, which excludes reserves and headroom")
+    shared_used = Int(doc="lossless: bytes used of the shared pool")
     used_bytes = Int(doc="all data bytes in the switch")
-    peak_bytes = Int(doc="most that it ever held")
+    peak_bytes = Int(doc="largest number of data bytes so far")
 
 
 class IngressAccount(Record):
-    """Data that came in through one port in one class and has not left the switch.
+    """Data that arrived through one port in one class and has not left the switch.
 
-    PFC counts a packet in the class in which it came, whatever its class here: only that one's pause keeps more away.
+    PFC counts a packet in the class in which it arrived, whatever its class here, because only a pause of that class
+    stops more from arriving.
     """
 
     ingress_bytes = Int(doc="bytes in the reserve and in the shared pool")
     headroom_used = Int(doc="bytes in the headroom")
     headroom_bytes = Int(doc="size of the headroom")
-    pause_sent = Byte(doc="1 while the neighbour has been told to pause")
+    pause_sent = Byte(doc="1 while the neighbour is paused")
 
 
 def admit_lossy(policy, buffer, queue_bytes, wire_bytes):
@@ -58,19 +59,19 @@ def admit_lossy(policy, buffer, queue_bytes, wire_bytes):
 
 
 def release_lossy(buffer, wire_bytes):
-    """Give the bytes of a departing packet back."""
+    """Release the bytes of a departing packet."""
     buffer.used_bytes -= wire_bytes
 
 
 def xoff_bytes(policy, buffer):
-    """Return what one ingress (port, class) may take of the shared pool: XOFF."""
+    """Return the bytes that one ingress (port, class) may use of the shared pool: XOFF."""
     if policy.xoff_bytes > 0:
         return float(policy.xoff_bytes)
     return policy.alpha * (buffer.shared_bytes - buffer.shared_used)
 
 
 def admit_lossless(policy, buffer, account, wire_bytes):
-    """Account a packet to reserve and shared pool, else to the headroom; return whether it fits."""
+    """Account a packet to reserve and shared pool, otherwise to the headroom; return whether it fits."""
     after = account.ingress_bytes + wire_bytes
     over = after - policy.reserve_bytes
     free = buffer.shared_bytes - buffer.shared_used
@@ -93,7 +94,7 @@ def admit_lossless(policy, buffer, account, wire_bytes):
 
 
 def release_lossless(policy, buffer, account, wire_bytes):
-    """Give the bytes of a departing packet back: headroom first, then the shared pool, then the reserve."""
+    """Release the bytes of a departing packet: from the headroom first, then the shared pool, then the reserve."""
     buffer.used_bytes -= wire_bytes
     headroom = account.headroom_used
     left = wire_bytes

@@ -1,4 +1,4 @@
-"""Which class a port serves next: strict priority, weighted round robin above it, virtual lanes that take turns.
+"""The class that a port serves next: strict priority, weighted round robin above it, round-robin virtual lanes.
 
 Pure functions over records, called by both engines. `queueing` holds the parameters (`rdmacc.switch.queueing`). A set
 of classes is a bit mask, class 0 the lowest bit.
@@ -9,18 +9,18 @@ from __future__ import annotations
 from rdmacc.records import Int32, Record
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
-__all__ = ["ClassTurns", "choose_class", "first_class"]
+__all__ = ["ClassTurns", "choose_class", "count_lane", "first_class"]
 
 
 class ClassTurns(Record):
-    """Whose turn it is at a port."""
+    """Turn-taking state of a port."""
 
-    wrr_count = Int32(doc="packets of the class served more since the other's last turn, while both waited")
-    last_lane = Int32(NUM_CLASSES, doc="lane served last")
+    wrr_count = Int32(doc="packets of the preferred class since the other's last turn, while both waited")
+    last_lane = Int32(NUM_CLASSES, doc="last lane served")
 
 
 def first_class(classes):
-    """Return the first class of a set that is not empty."""
+    """Return the first class of a non-empty set."""
     cls = 0
     while not classes & 1:
         classes >>= 1
@@ -29,7 +29,7 @@ def first_class(classes):
 
 
 def choose_class(queueing, turns, sendable):
-    """Return the class to serve, of a set that is not empty, and count its turn."""
+    """Return the class to serve from a non-empty set, and count its turn."""
     cls = first_class(sendable)
     if queueing.wrr_ratio and cls == queueing.wrr_first and sendable & (1 << queueing.wrr_second):
         if turns.wrr_count >= queueing.wrr_ratio:
@@ -40,5 +40,11 @@ def choose_class(queueing, turns, sendable):
         lanes = sendable & ((1 << (DATA_CLASS + queueing.lanes)) - 1)
         later = lanes & (-2 << turns.last_lane)
         cls = first_class(later if later else lanes)
-        turns.last_lane = cls
+        count_lane(queueing, turns, cls)
     return cls
+
+
+def count_lane(queueing, turns, cls):
+    """Count the turn of a class if it is a lane."""
+    if DATA_CLASS <= cls < DATA_CLASS + queueing.lanes:
+        turns.last_lane = cls

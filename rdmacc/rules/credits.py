@@ -13,15 +13,15 @@ __all__ = ["TokenBucket", "credit_ready_ps", "spend_credit"]
 
 
 class TokenBucket(Record):
-    """Tokens that a port may spend on credits, one a byte."""
+    """Tokens that a port may spend on credits, one per byte."""
 
-    credit_tokens = Float(doc="bytes of credits that it may send")
-    credit_updated_ps = Int(doc="when the tokens were counted last")
+    credit_tokens = Float(doc="bytes of credits that may be sent")
+    credit_updated_ps = Int(doc="when the tokens were last updated")
     is_shape_pending = Byte(doc="1 while an event is pending for the next credit")
 
 
 def credit_ready_ps(queueing, port, wire_bytes, now):
-    """Fill the bucket; return when it holds, or will hold, enough for a credit of so many bytes."""
+    """Fill the bucket; return the time when it holds enough for a credit of a given size."""
     earned = (now - port.credit_updated_ps) / port.byte_ps * queueing.credit_fraction
     port.credit_tokens = min(float(queueing.credit_burst_bytes), port.credit_tokens + earned)
     port.credit_updated_ps = now
@@ -32,5 +32,5 @@ def credit_ready_ps(queueing, port, wire_bytes, now):
 
 
 def spend_credit(port, wire_bytes):
-    """Take a credit's bytes out of the bucket."""
+    """Remove a credit's bytes from the bucket."""
     port.credit_tokens -= wire_bytes

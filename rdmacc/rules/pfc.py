@@ -1,4 +1,4 @@
-"""Priority flow control (IEEE 802.1Qbb): when a switch pauses its neighbour, when it resumes, how a port obeys.
+"""Priority flow control (IEEE 802.1Qbb): when a switch pauses and resumes its neighbour, and how a port reacts.
 
 Pure functions over records, called by both engines. `policy` is a `Pfc` (`rdmacc.switch.buffer`), `buffer` and
 `account` are the records of `rdmacc.rules.admission`. The accounting per ingress port and class is that of the HPCC
@@ -14,7 +14,7 @@ __all__ = ["may_resume", "must_pause", "obey", "write_frame"]
 
 
 def must_pause(policy, buffer, account):
-    """Return whether what came in has reached the threshold (XOFF), or needs headroom."""
+    """Return whether an ingress has reached the threshold (XOFF) or uses headroom."""
     taken = account.ingress_bytes - policy.reserve_bytes
     if taken < 0:
         taken = 0
@@ -22,7 +22,7 @@ def must_pause(policy, buffer, account):
 
 
 def may_resume(policy, buffer, account):
-    """Return whether the headroom is empty and the rest far enough below the threshold (XON)."""
+    """Return whether the headroom is empty and the rest is far enough below the threshold (XON)."""
     if account.headroom_used > 0:
         return False
     taken = account.ingress_bytes - policy.reserve_bytes
@@ -32,7 +32,7 @@ def may_resume(policy, buffer, account):
 
 
 def write_frame(policy, frame, kind, cls):
-    """Make a fresh packet a PAUSE or RESUME frame for a class."""
+    """Turn a fresh packet into a PAUSE or RESUME frame for a class."""
     frame.kind = kind
     frame.psn = cls
     frame.wire_bytes = policy.frame_bytes
@@ -41,7 +41,7 @@ def write_frame(policy, frame, kind, cls):
 
 
 def obey(port, frame, now):
-    """Pause or resume a class of a port as a frame says; return whether the class may send again."""
+    """Pause or resume a class of a port according to a frame; return whether the class may send again."""
     bit = 1 << frame.psn
     if frame.kind == PAUSE:
         port.pauses += 1

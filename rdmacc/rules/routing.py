@@ -21,10 +21,10 @@ ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE, ENTROPY, ADAPTIVE = ra
 """Places in `rdmacc.switch.queueing.ROUTINGS`."""
 
 ENTROPY_BITS = 16
-"""Of a packet's `path`, where a hash of it chooses the way."""
+"""Number of values of a packet's `path`, if a hash of it chooses the route."""
 
 FLOWLETS = 1024
-"""Places of a switch's table of flowlets (adaptive routing); messages share one by a hash."""
+"""Entries of a switch's flowlet table (adaptive routing), indexed by a hash of the message."""
 
 _DEFLECTIONS = 1 << 40
 """Where a switch's deflections begin in its stream of chance."""
@@ -56,6 +56,8 @@ def way_by_packet(routing, switch, packet, key, count):
         way = modulo(packet.path, count)
         packet.path //= count
         return way
+    if switch.is_nic:  # every link its share of the values
+        return modulo(packet.path, count)
     return modulo(hash63(switch.salt, (key << ENTROPY_BITS) + packet.path), count)
 
 
@@ -81,7 +83,7 @@ def first_in_scan(switch, count):
 
 
 def wait_ps(port):
-    """Return how long the data in a port's queue take; NEVER if its link is down."""
+    """Return the transmission time of the data in a port's queue; NEVER if its link is down."""
     if port.is_down:
         return NEVER
     return int(port.queue_bytes * port.byte_ps)

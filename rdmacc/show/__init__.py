@@ -1,1 +1,1 @@
-"""What everything that draws or prints shares: the style of plots, axes of time, bands, pictures, tables."""
+"""Shared helpers for drawing and printing: plot style, time axes, bands, pictures, tables."""

@@ -1,4 +1,4 @@
-"""One figure of several that differ by the seed alone: the first, with bands from the least to the greatest of all."""
+"""Merge figures that differ only in the seed: the first one, with bands from the lowest to the highest value."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["with_bands"]
 
 _FAINT = 0.25
 _ASIDE = 0.7
-"""Where on a bar its line is: beside an error bar that it has already."""
+"""Position of the line on a bar: beside an existing error bar."""
 
 
 def with_bands(figures: Sequence[Figure]) -> Figure:
-    """Return the first of several figures that were drawn alike, with what the others show of the spread.
+    """Return the first of several equally drawn figures, with the spread of the others.
 
-    Behind a line is a band from the least to the greatest value; on a bar, or at a point by itself, there is a line.
-    Curves whose samples are at other places in each figure are drawn thin, as they are. The others are closed.
+    A line gets a band from the lowest to the highest value; a bar or a single point gets a vertical line. Curves whose
+    samples differ in position between figures are overlaid as thin lines. The other figures are closed.
 
     Parameters
     ----------
     figures : sequence of Figure
-        One for each seed; at least one.
+        One figure per seed; at least one.
     """
     import matplotlib.pyplot as plt
     from matplotlib.container import ErrorbarContainer
@@ -58,7 +58,7 @@ def with_bands(figures: Sequence[Figure]) -> Figure:
 def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
     drawn = [tuple(np.asarray(axis) for axis in one.get_data()) for one in (line, *others)]
     if line.get_transform() != ax.transData or any(y.dtype.kind not in "fiu" for _, y in drawn):
-        return  # a line across the axes, or one that has no numbers
+        return  # a line across the axes, or one without numbers
     x, y = drawn[0]
     if any(not np.array_equal(x, other) for other, _ in drawn[1:]):
         for other_x, other_y in drawn[1:]:
@@ -74,7 +74,7 @@ def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
     look = {"color": line.get_color(), "zorder": line.get_zorder() - 0.1}
     if str(line.get_linestyle()) in ("None", "", " "):
         if str(line.get_marker()) in ("None", "", " "):
-            return  # of an error bar
+            return  # part of an error bar
         ax.vlines(x, least, most, linewidth=1, **look)
         return
     step = str(line.get_drawstyle()).removeprefix("steps").strip("-") or "pre"

@@ -1,4 +1,4 @@
-"""Small PNG pictures: for notebooks, which keep their pictures as text, and for pages that show many of them."""
+"""Small PNG pictures, for notebooks, which store pictures as text, and for pages with many pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["compact_pictures", "png"]
 
 _COLOURS = 64
-"""Enough for lines and their anti-aliasing; a plot takes a fifth of the bytes that it takes in true colour."""
+"""Colours of the palette: enough for lines with anti-aliasing, and a fifth of the size in true colour."""
 _DPI = 100
 
 
@@ -29,7 +29,7 @@ def png(figure: Figure, dpi: float = _DPI) -> bytes:
     dpi : float
         Pixels per inch.
     """
-    from PIL import Image  # comes with matplotlib
+    from PIL import Image  # installed with matplotlib
 
     drawn, packed = io.BytesIO(), io.BytesIO()
     with style():
@@ -41,12 +41,12 @@ def png(figure: Figure, dpi: float = _DPI) -> bytes:
 
 
 def compact_pictures() -> None:
-    """Keep every matplotlib figure of this notebook as such a PNG. Call it after ``%matplotlib inline``.
+    """Store every matplotlib figure of this notebook as such a PNG. Call this after ``%matplotlib inline``.
 
     Raises
     ------
     ConfigError
-        Outside a notebook.
+        If not called in a notebook.
     """
     from matplotlib.figure import Figure
 

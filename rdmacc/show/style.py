@@ -1,8 +1,8 @@
-"""The look of every plot, and what drawing functions share.
+"""The style of every plot, and helpers for drawing functions.
 
-A drawing function takes `ax` (a new figure without it) and returns the Axes, so that plots can be put side by side
-and changed. matplotlib is imported when something is drawn. The look is `rdmacc.mplstyle`; the
-colours are Okabe and Ito's, which all kinds of colour vision tell apart.
+A drawing function takes `ax` (default: a new figure) and returns the Axes, so that plots can be arranged and changed.
+matplotlib is imported on first use. The style is `rdmacc.mplstyle`; the colours are Okabe and Ito's, which are
+distinguishable under all kinds of colour vision.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ COLOURS = {
     "black": "#000000",
     "yellow": "#F0E442",
 }
-"""Okabe and Ito's palette, in the order in which lines take them."""
+"""Okabe and Ito's palette, in the order in which lines use it."""
 
 _TITLE_PLACES: tuple[Literal["left", "center", "right"], ...] = ("left", "center", "right")
 _STYLE = Path(__file__).with_name("rdmacc.mplstyle")
 
 _TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
 _WIDE = 50.0
-"""Completion times that differ by more than this factor are drawn over a logarithmic axis."""
+"""Completion times that differ by more than this factor are drawn on a logarithmic axis."""
 _VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Apply rdmacc's look to what is drawn inside the ``with`` block.
+    """Apply rdmacc's style to everything drawn inside the ``with`` block.
 
-    Only the look's own settings are changed and put back. ``matplotlib.style.context`` would put back all of them, and
-    so undo the interactive mode that a notebook's backend turns on with the first figure.
+    This changes and restores only the style's own settings. ``matplotlib.style.context`` would restore all settings,
+    and so undo the interactive mode that a notebook's backend turns on with the first figure.
 
     Yields
     ------
     None
-        Nothing; the look holds inside the block.
+        Nothing; the style applies inside the block.
     """
     import matplotlib as mpl
 
@@ -98,7 +98,7 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axe
 
 @contextmanager
 def canvas(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Iterator[Axes]:
-    """Give axes to draw on, in rdmacc's look. What is laid over something else keeps its title and its limits.
+    """Provide axes to draw on, in rdmacc's style. Axes with existing content keep their title and limits.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def canvas(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Itera
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure to a file, making its folder, close it, and return the path.
+    """Write a figure to a file (creating its folder), close it, and return the path.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 
 def time_unit(span_ps: float) -> tuple[float, str]:
-    """Return (picoseconds, name) of the unit in which a time axis of that length reads best.
+    """Return (picoseconds, name) of the most readable unit for a time axis of this length.
 
     Parameters
     ----------
@@ -164,12 +164,12 @@ def time_unit(span_ps: float) -> tuple[float, str]:
 
 
 def axis_time_unit(ax: Axes, span_ps: float) -> tuple[float, str]:
-    """Return (picoseconds, name) of a time axis' unit: the one in its label, else the one that reads best.
+    """Return (picoseconds, name) of a time axis' unit: the one in its label, otherwise the most readable one.
 
     Parameters
     ----------
     ax : Axes
-        What is drawn on; if something is drawn already, its unit holds.
+        The axes; existing content determines the unit.
     span_ps : float
         Length of the axis.
     """
@@ -181,7 +181,7 @@ def axis_time_unit(ax: Axes, span_ps: float) -> tuple[float, str]:
 
 
 def value_unit(field: str) -> tuple[float, str]:
-    """Return (factor, name) of the unit to show a field in, by the last part of its name.
+    """Return (factor, name) of the display unit of a field, from the last part of its name.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def value_unit(field: str) -> tuple[float, str]:
 
 
 def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the sorted values and the fraction of values that are at most each.
+    """Return the sorted values, and for each the fraction of values up to it.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def draw_fct_cdf(
     typical_ps: float,
     looks: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Draw distributions of flow completion times: over a logarithmic axis where they differ widely.
+    """Draw distributions of flow completion times, on a logarithmic axis if they span a wide range.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def draw_fct_cdf(
     curves : mapping of str to array of shape (N,)
         Completion times in picoseconds, by the name in the legend.
     typical_ps : float
-        A time that chooses the axis' unit.
+        Time that determines the axis' unit.
     looks : mapping of str to mapping, optional
         Properties of the lines, by the same names.
     """
@@ -236,12 +236,12 @@ def draw_fct_cdf(
 
 
 def plain_log(ax: Axes) -> None:
-    """Make the vertical axis logarithmic, with plain numbers between the powers of ten.
+    """Make the vertical axis logarithmic, with plain numbers as labels between the powers of ten.
 
     Parameters
     ----------
     ax : Axes
-        Whose axis.
+        The axes.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -261,7 +261,7 @@ def draw_trace(
     is_step: bool = True,
     **kwargs: Any,
 ) -> None:
-    """Draw one curve over time: in steps for a value that holds until the next sample.
+    """Draw one curve over time, as steps if each value holds until the next sample.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def draw_trace(
     time_ps, value : array of shape (N,)
         Samples.
     unit_ps, scale : float
-        Picoseconds of the time axis' unit, and what the values are divided by.
+        Picoseconds per unit of the time axis, and the divisor of the values.
     is_step : bool
         Steps, or straight lines from sample to sample.
     **kwargs

@@ -1,4 +1,4 @@
-"""Small tables as text for a terminal and as HTML for a notebook."""
+"""Small tables, as text for a terminal and as HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["html_table", "text_table"]
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
-    """Return rows as aligned columns under their headers.
+    """Return rows as text in aligned columns with headers.
 
     Parameters
     ----------
     headers : sequence of str
-        One for each column; all empty leaves the line of headers out.
+        One header per column; if all are empty, the header line is omitted.
     rows : sequence of sequence of str
         Cells.
     align : str
-        ``"<"`` or ``">"`` for each column; default: the first to the left, the others to the right.
+        ``"<"`` or ``">"`` for each column; default: the first left-aligned, the others right-aligned.
 
     Examples
     --------
@@ -41,14 +41,14 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """Return rows as an HTML table: the first column to the left, the others to the right.
+    """Return rows as an HTML table, the first column left-aligned, the others right-aligned.
 
     Parameters
     ----------
     headers : sequence of str
-        Titles of the columns; all empty for a table without them.
+        Column headers; if all are empty, the table has none.
     rows : sequence of sequence of str
-        Cells as text, row by row.
+        Cells as strings, row by row.
     caption : str
         Text above the table.
     """

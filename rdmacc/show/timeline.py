@@ -1,4 +1,4 @@
-"""A time axis that runs downwards and cuts out long idle times."""
+"""A time axis that runs downwards and cuts out long idle periods."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 __all__ = ["Timeline"]
 
 _CUT_SHARE = 0.4
-"""A quiet time is cut short if it is longer than this share of all the time in which something happens."""
+"""An idle period is cut if it is longer than this share of the total busy time."""
 _CUT_LENGTH = 0.05
-"""Length of a cut, as a share of the same."""
+"""Length of a cut, as a share of the total busy time."""
 _MARGIN = 0.02
 
 
 class Timeline:
-    """Places on a time axis, in picoseconds from its top, with cuts.
+    """Positions on a time axis with cuts, in picoseconds from its top.
 
     Parameters
     ----------
     spans : sequence of (int, int)
-        Begin and end of everything that happens.
+        Start and end of every event.
     squeeze : bool
-        Make cuts.
+        Whether to cut.
     """
 
     def __init__(self, spans: Sequence[tuple[int, int]], *, squeeze: bool = True) -> None:
@@ -53,7 +53,7 @@ class Timeline:
         lengths = [end - begin for begin, end in self.segments]
         tops = np.concatenate([[0.0], np.cumsum([length + self.cut for length in lengths])])[:-1]
         self.pieces = [(float(top), float(top) + length) for top, length in zip(tops, lengths, strict=True)]
-        """Tops and bottoms of the segments, as places."""
+        """Tops and bottoms of the segments, as positions."""
 
     @property
     def length(self) -> float:
@@ -61,12 +61,12 @@ class Timeline:
         return self.pieces[-1][1]
 
     def place(self, time_ps: int) -> float:
-        """Return the place of a time: in a cut, the place of its near end.
+        """Return the position of a time; inside a cut, that of the nearer end.
 
         Parameters
         ----------
         time_ps : int
-            A time of the simulation.
+            A simulated time.
         """
         for (begin, end), (top, _) in zip(self.segments, self.pieces, strict=True):
             if time_ps <= end:
@@ -74,9 +74,9 @@ class Timeline:
         return self.length
 
     def label(self, ax: Axes) -> None:
-        """Make this the y axis of `ax`: ticks, the unit, and how long each cut is.
+        """Make this the y axis of `ax`, with ticks, the unit, and the length of each cut.
 
-        After a cut, the first tick has the whole time, those below it the time since.
+        After a cut, the first tick shows the full time, and those below it the time since then.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Sweeps over the points of experiments: workers that compute them, and the store that keeps them."""
+"""Sweeps over the points of experiments: the workers that compute them, and the store that keeps them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Clusters: the points of a sweep computed by the workers of a Dask scheduler.
+"""Clusters: compute the points of a sweep on the workers of a Dask scheduler.
 
-Needs ``pip install "rdmacc[dask]"``, here and on the workers.
+Needs ``pip install "rdmacc[dask]"`` here and on the workers.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _CONNECT_S = 30
 
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
-    """Give an executor whose work is done by the workers of a Dask scheduler.
+    """Provide an executor that runs on the workers of a Dask scheduler.
 
-    Each machine compiles the kernel once, before any point is sent. A worker that dies loses the point that it was
-    computing; Dask gives it to another.
+    Each machine compiles the kernel once, before any point is sent. If a worker dies, Dask gives the point that it was
+    computing to another.
 
     Parameters
     ----------
     address : str
-        The scheduler, such as ``"tcp://10.0.0.1:8786"``; or ``"local:4"``: four processes of this machine.
+        The scheduler, such as ``"tcp://10.0.0.1:8786"``; or ``"local:4"`` for four processes on this machine.
 
     Yields
     ------
@@ -42,8 +42,8 @@ def dask_executor(address: str) -> Iterator[Executor]:
     Raises
     ------
     ConfigError
-        If Dask is not installed, the scheduler cannot be reached or has no workers, or a worker has another version
-        of Python, of rdmacc or of a package that results depend on.
+        If Dask is not installed, the scheduler cannot be reached or has no workers, or a worker has a different version
+        of Python, rdmacc or a package that affects results.
     """
     try:
         import distributed
@@ -65,8 +65,8 @@ def dask_executor(address: str) -> Iterator[Executor]:
         except (OSError, ValueError, TypeError) as error:
             problem = f"the address of a Dask scheduler ({error})"
         if problem:
-            # What is left of the client closes itself when it is collected: in a thread that Dask is starting, that
-            # would wait for itself.
+            # The client closes itself when it is garbage-collected. In a thread that Dask is just starting, that would
+            # deadlock.
             gc.collect()
             raise ConfigError("--dask", address, problem)
     with opened as client:
@@ -92,14 +92,14 @@ def check_alike(workers: Mapping[str, Mapping[str, str]]) -> None:
     Raises
     ------
     ConfigError
-        If a version differs: results would not be the same.
+        If a version differs, because results would differ too.
     """
     own = _about()
     for worker, theirs in workers.items():
         for name, version in own.items():
             if theirs.get(name) != version:
                 found = f"{name} {theirs.get(name, 'missing')}"
-                raise ConfigError(f"worker {worker}", found, f"{name} {version}, as it is here")
+                raise ConfigError(f"worker {worker}", found, f"{name} {version}, the version installed here")
 
 
 def _about() -> dict[str, str]:
@@ -115,6 +115,6 @@ def _compile() -> None:
 
 
 def _one_for_each_host(client: Any) -> list[str]:
-    """Return one worker of each machine: the others find the kernel in its cache."""
+    """Return one worker per machine; the others find the kernel in its cache."""
     by_host = {str(one["host"]): name for name, one in client.scheduler_info(n_workers=-1)["workers"].items()}
     return list(by_host.values())

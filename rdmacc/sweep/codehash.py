@@ -1,9 +1,10 @@
-"""A hash of the code that a point's rows come from, so that what is stored is never older than its code.
+"""A hash of the code that computes a point's rows, so that stored rows are never older than their code.
 
-What counts is what can change a result, and nothing else: of `rdmacc` the modules that a simulation imports, those of
-the scheme's own components, and of the experiment's module what its class reaches by name without `plot`, `claims` and
-captions. Of a component all that its handlers reach counts as it is now (`rdmacc.handlers.content`), wherever it comes
-from. Comments and docstrings do not count, nor does a protocol that the point does not run.
+The hash covers everything that can change a result, and nothing else: the modules of `rdmacc` that a simulation
+imports, the modules of the scheme's components, and whatever the experiment's class uses from its own module, except
+`plot`, `claims` and captions. For a component it also covers the current content of everything that its handlers reach
+(`rdmacc.handlers.content`), wherever that is defined. Comments, docstrings and protocols that the point does not run
+have no effect.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _NO_RESULT = (
     "rdmacc.results.ladder", "rdmacc.results.plots", "rdmacc.results.pcapng", "rdmacc.topology.drawing",
     "rdmacc.presets",
 )  # fmt: skip
-"""Modules that show or judge results, or only name things: a scheme's parameters are data of the point."""
+"""Modules that only show or judge results, or only name things; a scheme's parameters are part of the point's data."""
 _NOT_MEASURED = ("plot", "claims", "title", "description", "name", "seeding", "seed_stride")
-"""Of an experiment's class."""
+"""Members of an experiment's class that do not affect its rows."""
 _NOT_SIMULATING = ("cli", "experiments", "explorer", "models", "notebooks", "show", "sweep")
-"""Packages that no simulation needs; what an experiment imports from them counts all the same."""
+"""Packages that no simulation needs; modules that an experiment imports from them still count."""
 
 
 def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) -> str:
@@ -47,22 +48,22 @@ def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) ->
     experiment : type
         The experiment's class.
     components : frozenset of types, or None
-        What the scheme is composed of. None if that is not known: all of `rdmacc` counts then.
+        The components of the scheme. None if unknown, in which case all of `rdmacc` counts.
 
     Raises
     ------
     ConfigError
-        If the experiment's class, or a component, has no source file, or if a component reaches something whose
-        content is not known.
+        If the experiment's class, or a component, has no source file, or if a component reaches something whose content
+        cannot be determined.
     """
     contents = sorted(content_hash(kind, kind.__name__) for kind in components or ())
-    key: Any = experiment  # a class is its own key in a cache
+    key: Any = experiment  # the class itself is the key in the cache
     return hashlib.sha256("\n".join([_sources_hash(key, components), *contents]).encode()).hexdigest()
 
 
 @cache
 def _sources_hash(experiment: type[Any], components: frozenset[type[Any]] | None) -> str:
-    """Return the hash of all sources that count: they are read once, as Python reads them."""
+    """Return the hash of all relevant sources, which are read once, as Python imports them."""
     roots = _package_modules() if components is None else {_module(part) for part in components}
     parts: dict[str, str] = {}
     for kind in experiment.__mro__:
@@ -77,7 +78,7 @@ def _sources_hash(experiment: type[Any], components: frozenset[type[Any]] | None
 
 
 def _module(kind: type[Any]) -> str:
-    """Return the module of a class; a script has another name in the processes that it starts."""
+    """Return the module of a class; in the processes that a script starts, its module has another name."""
     return "__main__" if kind.__module__ == "__mp_main__" else kind.__module__
 
 
@@ -88,10 +89,12 @@ def _package_modules() -> set[str]:
 
 
 def _reached(kind: type[Any]) -> tuple[str, set[str]]:
-    """Return the digest of what a class reaches in its module, and the modules that this imports."""
+    """Return the digest of the code that a class uses in its module, and the modules that this code imports."""
     module = _module(kind)
     if source_file(module) is None:
-        raise ConfigError("experiment", module, "a class of a module with a source file, so that its code can be known")
+        raise ConfigError(
+            "experiment", module, "a class of a module with a source file, because results are keyed by its code"
+        )
     tree = syntax_tree(module)
     defined: dict[str, list[ast.stmt]] = {}
     for node in tree.body:
@@ -108,7 +111,7 @@ def _reached(kind: type[Any]) -> tuple[str, set[str]]:
             measured = _measured(node)
             nodes.append(measured)
             waiting += [part.id for part in ast.walk(measured) if isinstance(part, ast.Name)]
-    # In the order of the source, each once: a statement may bind several names.
+    # In source order, without repeats, because a statement may bind several names.
     ordered = list(dict.fromkeys(sorted(nodes, key=lambda node: node.lineno)))
     statements = [node for node in ordered if not isinstance(node, ast.Import | ast.ImportFrom)]
     bound = {one: name for one, name in imports_of(ast.walk(tree), module) if one in used}
@@ -117,7 +120,7 @@ def _reached(kind: type[Any]) -> tuple[str, set[str]]:
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    """Return the names that a statement of a module binds."""
+    """Return the names that a module-level statement binds."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -126,7 +129,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 def _measured(node: ast.stmt) -> ast.stmt:
-    """Return a class without what only shows or judges its table; anything else as it is."""
+    """Return a class without the members that only show or judge its table; return other nodes unchanged."""
     if not isinstance(node, ast.ClassDef):
         return node
     kept = [item for item in node.body if not set(_bound(item)) & set(_NOT_MEASURED)]
@@ -138,14 +141,14 @@ def _measured(node: ast.stmt) -> ast.stmt:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions on which numbers may depend."""
+    """Return the versions that numbers may depend on."""
     packages = ("numba", "numpy", "pandas", "scipy")
     return {"python": ".".join(map(str, sys.version_info[:2]))} | {name: metadata.version(name) for name in packages}
 
 
 @cache
 def git_commit() -> str:
-    """Return the commit that the package's files are checked out from, with a plus if they differ; else ""."""
+    """Return the checked-out commit of the package, with a plus if files differ; "" outside a checkout."""
     root = PACKAGE.resolve().parent
 
     def git(*arguments: str) -> str:

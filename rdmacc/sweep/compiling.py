@@ -1,7 +1,7 @@
-"""Compiles what the points of a sweep need before they are computed, so that no two processes compile the same.
+"""Compile the code that a sweep needs in advance, so that no two processes compile the same code.
 
-Each unit of code is compiled by one process and kept in the cache, where the others find it; processes compile
-different units side by side.
+One process compiles each unit of code and stores it in the cache, where the others find it. Processes compile different
+units in parallel.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["compile_hooks", "compile_kernel", "units_of"]
 
 
 def units_of(points: Iterable[PointLike]) -> list[Callable[[], None]]:
-    """Return what compiles the units of code that points need, that which takes longest first.
+    """Return the functions that compile the code for some points, the slowest first.
 
     Parameters
     ----------
     points : iterable of Point
-        The points to compute. What a point without a scenario simulates is not known here.
+        The points to compute. Nothing is known in advance of a point without a scenario.
 
     Returns
     -------
     list of callable
-        They can be pickled.
+        Picklable functions.
     """
     needed: dict[object, Callable[[], None]] = {}
     for point in points:
@@ -41,7 +41,7 @@ def units_of(points: Iterable[PointLike]) -> list[Callable[[], None]]:
 
 
 def compile_kernel() -> None:
-    """Compile the kernel, if the cache does not have it and it can be compiled here."""
+    """Compile the kernel, unless the cache has it or it cannot be compiled here."""
     if not why_not_compiled():
         from rdmacc.engine.compiled.build import compiled_kernel
 
@@ -49,14 +49,14 @@ def compile_kernel() -> None:
 
 
 def compile_hooks(scheme: Scheme, *, checked: bool) -> None:
-    """Compile a scheme's hooks, if the cache does not have them and they can be compiled here.
+    """Compile a scheme's hooks, unless the cache has them or they cannot be compiled here.
 
     Parameters
     ----------
     scheme : Scheme
-        Whose.
+        The scheme.
     checked : bool
-        With the checks of handlers that are not rdmacc's own.
+        Whether to include the checks for handlers from outside rdmacc.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a point is, as plain data, and the key under which its rows are stored: a hash of that and of its code."""
+"""Describe a point as plain data, and compute the key of its stored rows: a hash of the description and of its code."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ __all__ = ["Fingerprints", "PointLike", "identify", "key_of"]
 
 
 class PointLike(Protocol):
-    """What identifies a point: see `rdmacc.experiments.Point`."""
+    """The interface of a point; see `rdmacc.experiments.Point`."""
 
     @property
     def name(self) -> str:
-        """Unique in its experiment."""
+        """Name, unique within the experiment."""
         ...
 
     @property
     def scenario(self) -> Scenario | None:
-        """What is simulated."""
+        """The scenario."""
         ...
 
     @property
     def labels(self) -> Mapping[str, Any]:
-        """What distinguishes it."""
+        """Labels that distinguish the point."""
         ...
 
     @property
     def cost(self) -> float:
-        """How long it takes, relative to the others."""
+        """Relative run time."""
         ...
 
 
 class Fingerprints:
-    """Describes points. Points often share a network or a workload: each is built and hashed once."""
+    """Describes points. Points often share a network or a workload, so each of these is built and hashed once."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, dict[str, Any]] = {}
         self._codes: dict[Any, str] = {}
 
     def describe(self, point: PointLike) -> dict[str, Any]:
-        """Return everything that a point's rows depend on but the code, as data that JSON can hold.
+        """Return everything except the code that a point's rows depend on, as JSON data.
 
-        Networks and workloads are described by their size and by a hash of what is in them.
+        Networks and workloads are described by their size and a hash of their content.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Fingerprints:
         return described | {"scenario": scenario}
 
     def code(self, experiment: Any, point: PointLike) -> dict[str, Any]:
-        """Return what computes the point: a hash of its code, and the versions that numbers depend on.
+        """Return the hash of the code that computes the point, and the versions that numbers depend on.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Fingerprints:
 
 
 def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict[str, Any]]:
-    """Return, by name, what a stored file says that it is: names, key, description and code.
+    """Return the identity of each point for its stored file, by name: names, key, description and code.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict
 
 
 def _owner(experiment: Any) -> Any:
-    """Return the class whose points an experiment has: its own, or that of all figures that share them."""
+    """Return the class that defines an experiment's points: its own, or the one that several figures share."""
     kind: Any = type(experiment)
     owner = kind.points_of
     if owner is None:
@@ -205,7 +205,7 @@ def _frame_digest(frame: pd.DataFrame) -> str:
 
 
 def _plain(value: Any, field: str) -> Any:
-    """Return a value as data that JSON can hold, the same for equal values."""
+    """Return a value as JSON data, the same for equal values."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):

@@ -1,4 +1,4 @@
-"""The plots of a study, as ``study.plot``: a colour for each scheme, bars for the seeds' confidence interval."""
+"""The plots of a study, as ``study.plot``: one colour per scheme, and bars for the confidence interval over seeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["StudyPlots"]
 
 _UNITS = {"_ps": (1e6, "µs"), "_bps": (1e9, "Gb/s"), "_bytes": (1e3, "kB")}
-"""By the end of a quantity's name."""
+"""Display units, by the suffix of a quantity's name."""
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osD^vPX*"
 
@@ -46,9 +46,9 @@ class StudyPlots:
     Parameters
     ----------
     runs, flows : DataFrame
-        As `rdmacc.sweep.study.Study` has them.
+        As in `rdmacc.sweep.study.Study`.
     parameters : tuple of str
-        What varies, besides the scheme and the seed.
+        The varied parameters, besides scheme and seed.
     """
 
     def __init__(self, runs: pd.DataFrame, flows: pd.DataFrame, parameters: tuple[str, ...]) -> None:
@@ -58,12 +58,12 @@ class StudyPlots:
 
     @typed
     def fct_cdf(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of delivered messages by FCT, all seeds together: a curve for each scheme and value.
+        """Draw the CDF of the delivered messages' FCT, all seeds together, with one curve per scheme and value.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
@@ -88,14 +88,14 @@ class StudyPlots:
 
     @typed
     def slowdown_by_size(self, percentile: float = 99.0, ax: Axes | None = None) -> Axes:
-        """Draw a percentile of the slowdown over message size, all seeds together.
+        """Draw a percentile of slowdown over message size, all seeds together.
 
         Parameters
         ----------
         percentile : {50, 99}
-            Which.
+            The percentile, 50 or 99.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
@@ -128,18 +128,18 @@ class StudyPlots:
     ) -> Axes:
         """Draw a quantity over a parameter: the mean over seeds, and its confidence interval as a bar.
 
-        A scheme that does not have the parameter is a dashed line across.
+        A scheme without the parameter is a horizontal dashed line.
 
         Parameters
         ----------
         parameter : str
-            One of what varies.
+            One of the varied parameters.
         quantity : str
             A column of `Study.runs`.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         confidence : float
-            Of the bar, by Student's t.
+            Confidence level of the bars, by Student's t.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class StudyPlots:
     def _groups(
         self, frame: pd.DataFrame, without: str | None = None
     ) -> Iterator[tuple[str, pd.DataFrame, dict[str, Any]]]:
-        """Yield (label, rows, look) by scheme and parameters: colours for schemes, dashes for their values."""
+        """Yield (label, rows, look) by scheme and parameters: colours for schemes, dash patterns for values."""
         others = [name for name in self._parameters if name != without]
         palette = list(COLOURS.values())
         colours: dict[Hashable, str] = {}

@@ -1,8 +1,8 @@
-"""Processes to compute in, which end with this one, and import its script only if they must.
+"""Worker processes that end with this one, and import its script only if necessary.
 
-What multiprocessing starts imports the script that Python was started with, since that may define what is to be
-computed. A script without `if __name__ == "__main__":` would then compute everything once more in each process, if
-Python did not stop it with a page of errors. Most sweeps and studies refer to nothing in the script.
+By default, multiprocessing imports the main script in each process, because the script may define the work. A script
+without `if __name__ == "__main__":` would then start all over in each process, if Python did not stop it with a long
+traceback. Most sweeps and studies use nothing from the script.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["process_pool", "refers_to_script", "why_not_elsewhere"]
 
 
 def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
-    """Say why other processes cannot compute something.
+    """Return the reason why other processes cannot compute some tasks.
 
     Parameters
     ----------
     payloads : iterable of bytes
-        What is to be computed, pickled.
+        The tasks, pickled.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
         return None
     script = getattr(sys.modules["__main__"], "__file__", None)
     if script is None or not Path(script).is_file():
-        return "what is computed is defined in this session and in no file, where other processes cannot import it"
+        return "the work is defined in this session, not in a file that other processes could import"
     if "__main__" not in Path(script).read_text(encoding="utf-8", errors="replace"):
         return (
             f"what is computed is defined in {Path(script).name}, and a process that imports that would start again:"
@@ -49,26 +49,26 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
 
 
 def refers_to_script(payloads: Iterable[bytes]) -> bool:
-    """Tell whether something refers to what the script defines that Python was started with.
+    """Tell whether tasks refer to definitions in the main script.
 
     Parameters
     ----------
     payloads : iterable of bytes
-        What is to be computed, pickled.
+        The tasks, pickled.
     """
     return any(b"__main__" in payload for payload in payloads)
 
 
 @contextmanager
 def process_pool(jobs: int, imports_script: bool) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool whose processes end with it, and with this process, however that ends.
+    """Yield a pool whose processes end with it and with this process, however this process ends.
 
     Parameters
     ----------
     jobs : int
         Number of processes.
     imports_script : bool
-        Whether they must import the script.
+        Whether the processes must import the script.
     """
     context = _context(imports_script)
     lifeline, held = context.Pipe(duplex=False)
@@ -77,13 +77,13 @@ def process_pool(jobs: int, imports_script: bool) -> Iterator[ProcessPoolExecuto
         yield pool
         pool.shutdown()
     finally:
-        held.close()  # ends processes that are at work still
+        held.close()  # ends processes that are still busy
         pool.shutdown(cancel_futures=True)
         lifeline.close()
 
 
 def _context(imports_script: bool) -> Any:
-    """Return how processes are started: from one that has imported what they need, where the system can do that."""
+    """Return the start method: from a server process with the imports done, if the system supports that."""
     if "forkserver" in multiprocessing.get_all_start_methods():
         context: Any = contexts.ForkServerContext()
         context.set_forkserver_preload(["rdmacc.sweep.workers", "rdmacc.experiments"])
@@ -97,7 +97,7 @@ def _context(imports_script: bool) -> Any:
 
 
 class _WithoutScript:
-    """Starts without importing the script: a process looks for it in `__main__` when it starts another one."""
+    """Start processes that do not import the script, by hiding it from `__main__` while they start."""
 
     def start(self) -> None:
         main = sys.modules["__main__"]
@@ -122,7 +122,7 @@ if sys.platform != "win32":
 
 
 def _live_by(lifeline: Any) -> None:
-    """Begin a process of the pool: end when the other side of the lifeline is closed, not by Ctrl-C."""
+    """Initialise a process of the pool: it ignores Ctrl-C, and ends when the other side of the lifeline is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

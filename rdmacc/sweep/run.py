@@ -1,6 +1,6 @@
 """Sweeps: compute each point of an experiment once, store it, and assemble the table.
 
-A sweep can be killed at any time: what was computed is in the store, and the same call continues from there.
+A sweep can be killed at any time: finished points are in the store, and the same call continues from there.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _log = logging.getLogger(__name__)
 
 
 class Sweepable(Protocol):
-    """What can be swept: an `rdmacc.experiments.Experiment`, or anything else with a name, points and rows."""
+    """What `sweep` accepts: an `rdmacc.experiments.Experiment`, or any object with a name, points and rows."""
 
     @property
     def name(self) -> str:
-        """What its points are stored under."""
+        """The name under which its points are stored."""
         ...
 
     def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[Any]:
@@ -53,9 +53,9 @@ class Sweepable(Protocol):
         Parameters
         ----------
         scale : str
-            Which.
+            "quick" or "paper".
         seed : int
-            Of all randomness.
+            Seed of all randomness.
         changes : mapping, optional
             Changed parameters of the schemes, by name.
         """
@@ -64,21 +64,21 @@ class Sweepable(Protocol):
 
 @runtime_checkable
 class Seeded(Sweepable, Protocol):
-    """What can be swept with several seeds."""
+    """A `Sweepable` that supports several seeds."""
 
     def seeded_points(
         self, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None = None
     ) -> Mapping[str, tuple[Any, Any]]:
-        """Return each point as it is computed and as it is shown, by a name of its own.
+        """Return each point in two forms, as computed and as shown, by a unique name.
 
         Parameters
         ----------
         scale : str
-            Which.
+            "quick" or "paper".
         seed : int
             The first seed.
         seeds : int, optional
-            How many there are.
+            Number of seeds.
         changes : mapping, optional
             Changed parameters of the schemes, by name.
         """
@@ -91,11 +91,11 @@ class SweepError(SimulationError):
     Parameters
     ----------
     experiment : str
-        Whose points.
+        Name of the experiment.
     failures : mapping
         `Failed` by point name.
     n_points : int
-        Points in all.
+        Total number of points.
     """
 
     def __init__(self, experiment: str, failures: Mapping[str, Failed], n_points: int) -> None:
@@ -118,23 +118,23 @@ class Sweep:
     experiment, scale : str
         What was computed.
     seed : int
-        Of all randomness; the first one, of several.
+        Seed of all randomness; with several seeds, the first.
     changes : dict
-        Parameters of the schemes that were changed.
+        Changed parameters of the schemes.
     points : list of Point
-        In their order, named and labelled as they are in the table.
+        In order, named and labelled as in the table.
     identities : dict of dict
-        By point name: its key, what it describes, the hash of its code.
+        By point name: its key, its description, and the hash of its code.
     seeds : int, optional
-        How many seeds were asked for; None for as many as the experiment has.
+        Number of seeds requested; None for the experiment's own.
     tables : dict of DataFrame
-        Rows by point name; those that failed are missing.
+        Rows by point name; failed points are missing.
     provenance : dict of dict
-        What is known of each point's making.
+        How each point was computed.
     failures : dict of Failed
-        Why the others have no rows.
+        Reasons for missing rows.
     reused : int
-        Points that came from the store.
+        Number of points that came from the store.
     """
 
     experiment: str
@@ -161,7 +161,7 @@ class Sweep:
         Raises
         ------
         SweepError
-            If a point has no rows: a part of a table is not a table.
+            If a point has no rows, because a partial table would be misleading.
         """
         if self.missing:
             unknown = Failed("not computed yet")
@@ -171,7 +171,7 @@ class Sweep:
         return assemble(tables, {point.name: point.labels for point in self.points})
 
     def summary(self) -> dict[str, Any]:
-        """Return how the table came about, without times of day: the same for the same command and code."""
+        """Return how the table was computed, without dates: the same for the same command and code."""
         made = [self.provenance[point.name] for point in self.points if point.name in self.provenance]
         return {
             "experiment": self.experiment,
@@ -190,7 +190,7 @@ class Sweep:
         }
 
     def effort(self) -> dict[str, Any]:
-        """Return what computing took: seconds of all processes, packet-hops per second, engines."""
+        """Return the cost of computing: seconds over all processes, packet-hops per second, engines."""
         made = list(self.provenance.values())
         wall_s = sum(one["wall_s"] for one in made)
         hops = sum(one["packet_hops"] for one in made)
@@ -211,51 +211,50 @@ def sweep(
     executor: Executor | None = None,
     progress: bool = False,
 ) -> Sweep:
-    """Compute the points of an experiment that the store does not have.
+    """Compute the points of an experiment, except those that the store has.
 
     Parameters
     ----------
     experiment : Experiment or other Sweepable
         Such as ``rdmacc.experiments.experiment("dart.fig2")``.
     scale : {"quick", "paper"}
-        Which points.
+        Set of points to compute.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     seeds : int, optional
-        How many seeds, from `seed` on; those that the store has are not run again. Default: as many as the
-        experiment has.
+        Number of seeds, starting at `seed`; stored ones are not rerun. Default: the experiment's own number.
     engine : str
-        As in `rdmacc.simulate`. It is no part of what a point is: both engines give the same rows.
+        As in `rdmacc.simulate`. It is not part of a point's key, because both engines give the same rows.
     changes : mapping, optional
         Parameters of the points' schemes to change, by name.
     store : Store or path, optional
-        Where points are kept; default: ``Store()``, the user's own.
+        Where to keep points; default: ``Store()``, the user's own.
     jobs : int, optional
-        Processes. Default: this one alone at quick scale, else one for each processor. This one alone, too, if what
-        is to be computed is defined in a notebook, or in a script that runs something when it is imported.
+        Number of processes. Default: 1 at quick scale, otherwise one per processor. Also 1 if the work is defined in a
+        notebook, or in a script that runs something on import.
     executor : concurrent.futures.Executor, optional
-        Computes instead, such as ``dask.distributed.Client.get_executor()``.
+        Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Sweep
-        What was found and what was computed; failed points are in its `failures`.
+        Stored and computed points; failed points are in `failures`.
 
     Raises
     ------
     ConfigError
-        If a parameter is wrong; nothing has run then.
+        If an argument is invalid, before anything runs.
     KeyboardInterrupt
-        On Ctrl-C, and on SIGTERM; what is computed is kept.
+        On Ctrl-C and SIGTERM; finished points are kept.
     """
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
     check_executor(executor)
     store = store if isinstance(store, Store) else Store(store)
     found, asked = _stored(experiment, scale, seed, seeds, changes, store)
-    # What no seed changes is one point of the store for all of them.
+    # A point that does not depend on the seed is stored once for all seeds.
     keys = {point.name: found.identities[point.name]["key"] for point in found.missing}
     once = {key: name for name, key in reversed(keys.items())}
     missing = sorted(
@@ -302,22 +301,22 @@ def stored(
     changes: Mapping[str, Any] | None = None,
     store: Store | Path | str | None = None,
 ) -> Sweep:
-    """Return what the store has of an experiment, and compute nothing. Parameters are those of `sweep`.
+    """Return the stored points of an experiment without computing any. Parameters are those of `sweep`.
 
     Parameters
     ----------
     experiment : Experiment
-        What to look for.
+        The experiment.
     scale : str
         "quick" or "paper".
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     seeds : int, optional
-        How many seeds, from `seed` on.
+        Number of seeds, starting at `seed`.
     changes : mapping, optional
         Changed parameters of the schemes, by name.
     store : Store or path, optional
-        Where to look; by default the store that `Store` finds.
+        Where to look; default: ``Store()``, the user's own.
     """
     return _stored(experiment, scale, seed, seeds, changes, store if isinstance(store, Store) else Store(store))[0]
 
@@ -325,16 +324,16 @@ def stored(
 def _stored(
     experiment: Sweepable, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None, store: Store
 ) -> tuple[Sweep, dict[str, PointLike]]:
-    """Return what the store has, and by name each point as its experiment knows it."""
+    """Return the stored points, and the experiment's own points by name."""
     if not isinstance(changes or {}, Mapping):
-        raise ConfigError("changes", changes, "values by parameter name")
+        raise ConfigError("changes", changes, "a mapping from parameter name to value")
     seed, seeds, changes = check_seed(seed), check_seeds(seeds), dict(changes or {})
     points: Mapping[str, tuple[PointLike, PointLike]]
     if seeds is None:
         points = {point.name: (point, point) for point in experiment.checked_points(scale, seed, changes)}
     else:
         if not isinstance(experiment, Seeded):
-            raise ConfigError("seeds", seeds, f"None: {experiment.name} does not say what its points are for several")
+            raise ConfigError("seeds", seeds, f"None: {experiment.name} does not define points for several seeds")
         points = experiment.seeded_points(scale, seed, seeds, changes)
     asked, shown = ({name: both[place] for name, both in points.items()} for place in (0, 1))
     identities = identify(experiment, asked)
@@ -349,7 +348,7 @@ def _stored(
 
 @dataclass
 class _Keeper:
-    """Stores what is computed, point by point, and moves the progress bar."""
+    """Stores points as they are computed, and advances the progress bar."""
 
     store: Store
     found: Sweep
@@ -387,8 +386,8 @@ class _Keeper:
             self.store.save(outcome.table, provenance)
         except ConfigError as error:
             return Failed(str(error))
-        except OSError as error:  # a full disk, a folder that may not be written: the other points go on
-            return Failed(f"computed, but it could not be stored in {self.store.folder}: {error}")
+        except OSError as error:  # a full disk or a read-only folder: continue with the other points
+            return Failed(f"computed, but could not be stored in {self.store.folder}: {error}")
         found.tables[name] = as_stored(outcome.table)
         found.provenance[name] = provenance
         return outcome
@@ -399,7 +398,7 @@ def _progress(found: Sweep) -> str:
 
 
 def _bar(found: Sweep, missing: Sequence[PointLike], progress: bool) -> tqdm[Any]:
-    """Return a progress bar in units of the points' cost."""
+    """Return a progress bar, in units of the points' cost."""
     return tqdm(
         total=sum(point.cost for point in missing),
         desc=_progress(found),
@@ -411,7 +410,7 @@ def _bar(found: Sweep, missing: Sequence[PointLike], progress: bool) -> tqdm[Any
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does."""
+    """Make SIGTERM act like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,7 @@
-"""Several seeds of one experiment: which points they need, what the claims say of each, and of all.
+"""Several seeds of one experiment: the points they need, and the tables that claims judge.
 
-Chance is in an experiment in one of three ways, see `Seeding`. In all of them the rows of the first N seeds are among
-those of the first N + 1, so more seeds later add to what is stored.
+An experiment uses randomness in one of three ways; see `Seeding`. In all of them, the rows for N seeds are among those
+for N + 1, so additional seeds only add to the stored points.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from rdmacc.errors import ConfigError
 __all__ = ["SEED", "Seeding", "check_seed", "check_seeds", "labelled", "points_of_seeds", "rows_of_seeds"]
 
 SEED = "seed"
-"""The label, and the column of a table, that tells seeds apart."""
+"""The label, and the table column, that distinguishes seeds."""
 
 
 class Seeding(StrEnum):
-    """How several seeds of an experiment make one table."""
+    """How several seeds of an experiment form one table."""
 
     SEPARATE = "separate"
-    """Each seed is a run of its own: the same points again. It is judged and drawn by itself."""
+    """Each seed is a separate run of the same points, judged and drawn separately."""
     POOLED = "pooled"
-    """Points have the label `seed`, and claims and figure are about all of them: means, spreads."""
+    """Points have the label `seed`; claims and figure use all seeds together: means, spreads."""
     NONE = "none"
-    """Nothing is left to chance: every seed gives the same table, which is computed once."""
+    """Nothing is random: every seed gives the same table, so it is computed once."""
 
 
 _Point = TypeVar("_Point", bound=Any)
@@ -39,12 +39,12 @@ _MOST_SEEDS = 100_000
 
 
 def check_seed(seed: int) -> int:
-    """Return a seed as an integer of Python's; raise `ConfigError` if it is none.
+    """Return a seed as a Python int; raise `ConfigError` if it is not a whole number.
 
     Parameters
     ----------
     seed : int
-        What was asked for.
+        The user's value.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def check_seeds(seeds: int | None) -> int | None:
     Parameters
     ----------
     seeds : int, optional
-        What was asked for.
+        The user's value.
 
     Raises
     ------
@@ -81,25 +81,25 @@ def check_seeds(seeds: int | None) -> int | None:
 def points_of_seeds(
     points: Callable[[int], Sequence[_Point]], seeding: Seeding, first: int, seeds: int, stride: int = 1
 ) -> dict[int, list[_Point]]:
-    """Return the points of so many seeds, by the seed of the run that they belong to.
+    """Return the points of several seeds, by the seed of the run that they belong to.
 
     Parameters
     ----------
     points : callable
-        Returns an experiment's points for a seed; pooled ones, of that seed and perhaps of those that follow.
+        Returns an experiment's points for a seed; if pooled, of that seed and possibly those after it.
     seeding : Seeding
-        How they make one table.
+        How they form one table.
     first : int
         The first seed.
     seeds : int
-        How many.
+        Number of seeds.
     stride : int
-        Seeds that a separate run takes, from its own on.
+        Number of seeds that a separate run uses, starting at its own.
 
     Returns
     -------
     dict
-        One entry, but for separate runs.
+        One entry, or one per separate run.
     """
     if seeding is Seeding.NONE:
         return {first: list(points(first))}
@@ -115,7 +115,7 @@ def points_of_seeds(
 
 
 def labelled(runs: Mapping[int, Sequence[_Point]]) -> dict[str, tuple[_Point, _Point]]:
-    """Return, under a name that no other has, each point and the point as it is named and labelled in the table.
+    """Return, by a unique name, each point, and the point with its name and labels in the table.
 
     Parameters
     ----------
@@ -133,23 +133,23 @@ def labelled(runs: Mapping[int, Sequence[_Point]]) -> dict[str, tuple[_Point, _P
 
 
 def rows_of_seeds(table: pd.DataFrame, seeding: Seeding, stride: int = 1) -> dict[int, pd.DataFrame]:
-    """Return the rows of each seed by itself, of those seeds that have all points.
+    """Return the rows of each seed that has all points, separately.
 
-    There is one entry if there is one seed, or if all seeds gave the same.
+    There is one entry if there is one seed, or if all seeds gave the same rows.
 
     Parameters
     ----------
     table : DataFrame
         An experiment's table.
     seeding : Seeding
-        How its seeds make one table.
+        How its seeds form one table.
     stride : int
-        Seeds that a separate run takes.
+        Number of seeds that a separate run uses.
     """
     if SEED not in table or not len(table) or seeding is Seeding.NONE:
         return {0: table}
     own = pd.to_numeric(table[SEED])
-    if own.isna().any() or own.nunique() == 1:  # of a run that has the label on some points only
+    if own.isna().any() or own.nunique() == 1:  # only some points of this run have the label
         return {int(own.min()): table}
     first = int(own.min())
     runs = own if seeding is Seeding.POOLED else first + (own - first) // stride * stride

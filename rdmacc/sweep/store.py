@@ -1,7 +1,7 @@
-"""The store: the rows of each point that was computed, a Parquet file under the hash of what they come from.
+"""The store: the rows of each computed point, as a Parquet file named by the hash of everything they depend on.
 
-A file is written whole or not at all, and says what it is. One that is cut short, damaged or somebody else's is
-reported and ignored. Nothing in it is ever executed or unpickled.
+A file is written atomically and identifies itself. A truncated, damaged or foreign file is reported and ignored.
+Nothing in a file is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ __all__ = ["Store", "as_stored", "default_folder", "read_table", "write_atomical
 _META = b"rdmacc"
 _FORMAT = 1
 _NAME = re.compile(r"[^\W.-][\w.+ -]*")
-"""Names that are files' names on every system, and stay in the store's folder."""
+"""Names that are valid file names on every system and stay inside the store's folder."""
 
 _STALE_S = 3600.0
-"""A temporary file so old is of a process that was killed."""
+"""Age at which a temporary file is assumed to come from a killed process."""
 
 _log = logging.getLogger(__name__)
 
 
 def default_folder() -> Path:
-    """Return where points are stored: ``RDMACC_STORE_DIR`` if that is set, else in the user's data folder."""
+    """Return where points are stored: ``RDMACC_STORE_DIR`` if set, otherwise a folder in the user's data folder."""
     chosen = os.environ.get("RDMACC_STORE_DIR")
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return Path(chosen) if chosen else data / "rdmacc" / "points"
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` make a temporary file, then rename it: a reader sees the whole file or none.
+    """Have `write` create a temporary file, then rename it, so that a reader sees the whole file or none.
 
     Parameters
     ----------
     path : Path
-        The file, whose folder is made if need be.
+        The file; its folder is created if necessary.
     write : callable
-        Writes a file at the path that it is given.
+        Function that writes a file at a given path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
@@ -66,7 +66,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # not every system lets a folder be synchronised
+    with contextlib.suppress(OSError):  # not every system can synchronise a folder to disk
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -75,7 +75,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
-    """Write a table with its provenance as Parquet, atomically; equal ones give equal files.
+    """Write a table with its provenance as Parquet, atomically; equal tables give equal files.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) 
     table : DataFrame
         Table in the columns of `TABLE_COLUMNS`.
     provenance : mapping
-        What JSON can hold.
+        JSON data.
 
     Raises
     ------
     ConfigError
-        If a column holds what Parquet cannot.
+        If Parquet cannot hold the values of a column.
     """
     arrow = _arrow(table)
     content = _text({"format": _FORMAT, **provenance})
@@ -98,7 +98,7 @@ def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) 
 
 
 def as_stored(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as it comes back from the store, so that it is the same whether it was stored or not.
+    """Return a table in the form in which the store returns it, so that stored and fresh tables are identical.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     Raises
     ------
     ConfigError
-        If the file is not a whole table of rdmacc's.
+        If the file is not a complete table written by rdmacc.
     """
     wanted = "a complete Parquet table written by rdmacc"
-    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+    if path.exists() and not path.is_file():  # reading a pipe could block forever
         raise ConfigError("file", path.name, f"{wanted}, not a folder, a pipe or a device")
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -157,25 +157,25 @@ class Store:
     Parameters
     ----------
     folder : path, optional
-        Default: see `default_folder`. It is made when the first point is stored.
+        Default: see `default_folder`. It is created when the first point is stored.
 
     Raises
     ------
     ConfigError
-        If it is no path, or that of something else than a folder.
+        If it is not a path, or the path of something other than a folder.
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:
         try:
             self.folder = Path(folder) if folder is not None else default_folder()
             is_folder = "\0" not in str(self.folder) and (self.folder.is_dir() or not self.folder.exists())
-        except (TypeError, ValueError, OSError):  # among them a name that is too long, a folder that is shut
+        except (TypeError, ValueError, OSError):  # such as a name that is too long, or a folder without permission
             is_folder = False
         if not is_folder:
             raise ConfigError("store", folder, "the path of a folder")
 
     def path(self, experiment: str, key: str) -> Path:
-        """Return where a point's rows are, or would be.
+        """Return the path of a point's rows, whether or not it exists.
 
         Parameters
         ----------
@@ -187,22 +187,22 @@ class Store:
         Raises
         ------
         ConfigError
-            If one of them is no name of a file, and might lead elsewhere.
+            If one of them is not a plain file name and might lead elsewhere.
         """
         for field, name in (("experiment", experiment), ("key", key)):
             if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > 200:
-                raise ConfigError(field, name, "letters, digits, '.', '_' and '-', the first no dot")
+                raise ConfigError(field, name, "letters, digits, '.', '_' and '-', not starting with a dot")
         return self.folder / experiment / f"{key}.parquet"
 
     def load(self, identity: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-        """Return a point's rows and their provenance; None if there are none that can be trusted.
+        """Return a point's rows and their provenance; None if there is no file, or not one that can be trusted.
 
-        A file that is there and cannot be trusted is reported by a warning in the log.
+        An existing file that cannot be trusted is reported by a warning in the log.
 
         Parameters
         ----------
         identity : mapping
-            What the file must say that it is: `experiment`, `point`, `key`, and whatever else (see
+            The identity that the file must have: `experiment`, `point`, `key` and more (see
             `rdmacc.sweep.fingerprint.identify`).
         """
         path = self.path(identity["experiment"], identity["key"])
@@ -215,23 +215,23 @@ class Store:
         except FileNotFoundError:
             return None
         except (RuntimeError, ValueError, TypeError, OSError) as error:
-            _log.warning("rdmacc: %s is computed again, %s is not used: %s", identity["point"], path, error)
+            _log.warning("rdmacc: recomputing %s, ignoring %s: %s", identity["point"], path, error)
             return None
 
     def save(self, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
-        """Keep a point's rows, with its identity and what is known of their making.
+        """Store a point's rows, with its identity and their provenance.
 
         Parameters
         ----------
         table : DataFrame
             The point's rows.
         provenance : mapping
-            Identity (`experiment`, `point`, `key`, ...) and what is known of the rows' making.
+            Identity (`experiment`, `point`, `key`, ...), and how the rows were computed.
         """
         write_table(self.path(provenance["experiment"], provenance["key"]), table, provenance)
 
     def clean(self, experiment: str) -> None:
-        """Remove what processes that were killed have left half-written.
+        """Remove partial files left by killed processes.
 
         Parameters
         ----------

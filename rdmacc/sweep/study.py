@@ -1,6 +1,7 @@
 """Studies: schemes, parameters and seeds compared in one call, computed in parallel, stored, with confidence intervals.
 
-A study is a sweep without a class: the network and the workload are given, as they are or as functions of what varies.
+A study is a sweep without an experiment class: pass the network and the workload, or functions of the varied
+parameters.
 """
 
 from __future__ import annotations
@@ -51,29 +52,28 @@ _log = logging.getLogger(__name__)
 _SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
 _SCALES = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "": (1.0, "")}
 _WORTH_A_POOL = 20e9
-"""Bytes of workload, over all runs, from which starting processes pays off: some ten seconds of simulation."""
+"""Bytes of workload, over all runs, above which starting processes pays off: about ten seconds of simulation."""
 
 
 @dataclass(eq=False)
 class Study:
-    """What a study measured. ``study.plot`` draws it; `print` it, or let a notebook show it.
+    """The results of a study. ``study.plot`` draws them; `print` it, or let a notebook display it.
 
     Attributes
     ----------
     runs : DataFrame
-        A row for each simulation: `scheme`, a column for each parameter that varies, `seed`, and a column for each
-        quantity, with its unit in the name as in `Summary`: `fct_mean_ps, fct_median_ps, fct_p99_ps, slowdown_mean,
+        One row per simulation: `scheme`, a column for each varied parameter, `seed`, and a column for each quantity,
+        with its unit in the name as in `Summary`: `fct_mean_ps, fct_median_ps, fct_p99_ps, slowdown_mean,
         slowdown_median, slowdown_p99, goodput_bps, offered_bps, carried_bps, peak_queue_bytes, marked_packets,
-        pfc_pauses, drops, retransmissions, timeouts, unfinished`.
-        A parameter that a scheme does not have is missing there.
+        pfc_pauses, drops, retransmissions, timeouts, unfinished`. If a scheme lacks a parameter, its value is missing.
     flows : DataFrame
-        A row for each message of each simulation: the same labels, `start_ps, size_bytes, fct_ps, slowdown`.
+        One row per message of each simulation: the same labels, `start_ps, size_bytes, fct_ps, slowdown`.
     parameters : tuple of str
-        What varies, besides the scheme and the seed.
+        The varied parameters, besides scheme and seed.
     failures : mapping
-        Why simulations have no rows, by name.
+        Reasons for missing rows, by simulation.
     reused : int
-        Simulations that came from the store.
+        Number of simulations that came from the store.
     """
 
     runs: pd.DataFrame
@@ -84,7 +84,7 @@ class Study:
 
     @property
     def table(self) -> pd.DataFrame:
-        """`runs` in long form: labels, `quantity`, `value`, `unit`; one row for each number."""
+        """`runs` in long form: labels, `quantity`, `value`, `unit`; one row per number."""
         labels = ["scheme", *self.parameters, "seed"]
         rows = self.runs.melt(id_vars=labels, var_name="quantity", value_name="value")
         return rows.assign(unit=rows["quantity"].map(QUANTITIES))
@@ -92,20 +92,21 @@ class Study:
     @property
     def plot(self) -> StudyPlots:
         """Plots of the study; each takes `ax` and returns the Axes."""
-        from rdmacc.sweep.plots import StudyPlots  # it draws studies, when asked to
+        from rdmacc.sweep.plots import StudyPlots  # imported on first use, because it draws
 
         return StudyPlots(self.runs, self.flows, self.parameters)
 
     @typed
     def summary(self, *quantities: str, confidence: float = 0.95) -> pd.DataFrame:
-        """Return mean and confidence interval over the seeds, one row for each scheme and parameter value.
+        """Return mean and confidence interval over the seeds, with one row per scheme and parameter value.
 
         Parameters
         ----------
         *quantities : str
             Columns of `runs`; default: all.
         confidence : float
-            Of the interval, by Student's t over the seeds: independent runs. Missing with one seed.
+            Confidence level of the interval, by Student's t over the seeds, which are independent runs. Missing with
+            one seed.
 
         Returns
         -------
@@ -138,9 +139,9 @@ class Study:
         Parameters
         ----------
         folder : path
-            Where to; made if it is not there.
+            Target folder; created if it does not exist.
         replace : bool
-            Whether a study that is there may be replaced.
+            Whether to replace an existing saved study.
 
         Returns
         -------
@@ -150,24 +151,24 @@ class Study:
         Raises
         ------
         ConfigError
-            If the folder is a symbolic link, or has files in it and is not a saved study that may be replaced.
+            If the folder is a symbolic link, or contains files other than a saved study that may be replaced.
         """
         about = {"parameters": list(self.parameters), "failures": dict(self.failures), "reused": self.reused}
         return write_folder(folder, "study", about, {"runs": self.runs, "flows": self.flows}, replace=replace)
 
     @classmethod
     def load(cls, folder: str | Path) -> Study:
-        """Return a study that `Study.save` wrote; values of parameters that are objects have become text.
+        """Load a study that `Study.save` wrote; parameter values that are objects have become strings.
 
         Parameters
         ----------
         folder : path
-            Where it is.
+            The folder.
 
         Raises
         ------
         ConfigError
-            If there is none, or it was changed.
+            If there is no saved study, or it was changed.
         """
         about, frames = read_folder(folder, "study", ("runs", "flows"))
         parameters, failures, reused = about.get("parameters"), about.get("failures"), about.get("reused")
@@ -207,12 +208,12 @@ class Study:
 
 
 def _shown(value: Any) -> str:
-    """Return a parameter's value; beside missing ones pandas has made whole numbers fractions."""
+    """Return a parameter's value as an int where possible; pandas turns integers into floats beside missing values."""
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _rounded(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, never in powers of ten."""
+    """Return a number with the given significant digits, without an exponent."""
     return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
@@ -239,45 +240,44 @@ def study(
     Parameters
     ----------
     network : networkx.Graph or callable
-        The network; or a function of any of the parameters in `vary` and of `seed`, by name, that returns it.
+        The network, or a function that returns it and takes any of the parameters in `vary`, and `seed`, by name.
     work : DataFrame or callable
-        The workload, or such a function.
+        The workload, or a function like that.
     schemes : str, Scheme, iterable or mapping
-        What to compare; a mapping gives each its name in tables and plots. Schemes of one name are told apart by the
-        parameters in which they differ.
+        Schemes to compare; a mapping sets their names in tables and plots. Schemes of the same name are distinguished
+        by the parameters in which they differ.
     vary : mapping, optional
-        Values by parameter: one that `network` or `work` takes, or else a parameter of the schemes that have it,
-        such as ``{"load": [0.3, 0.6], "g": [1 / 256, 1 / 16]}``.
+        Values by parameter: an argument of `network` or `work`, otherwise a parameter of the schemes that have it, such
+        as ``{"load": [0.3, 0.6], "g": [1 / 256, 1 / 16]}``.
     seeds : int or iterable of int
-        How many independent runs of each, or their seeds.
+        Number of independent runs of each combination, or a list of seeds.
     until, probes, faults, check, engine
         As in `rdmacc.simulate`.
     window : (start, end), optional
-        Count only messages that start at `start` or later and before `end`, as ``("1ms", "5ms")``: without a warm-up,
-        and without the end, when load falls. Queues, marks, drops and other totals are the whole run's. Another
-        window runs nothing again.
+        Times such as ``("1ms", "5ms")``: count only messages that start at or after the first and before the second, to
+        exclude the warm-up and the end, when the load falls. Queues, marks, drops and other totals cover the whole run.
+        Changing the window does not rerun anything.
     jobs : int, optional
-        Processes. Default: this one alone for little work, else one for each processor.
+        Number of processes. Default: 1 for short studies, otherwise one per processor.
     executor : concurrent.futures.Executor, optional
-        Computes instead, such as ``dask.distributed.Client.get_executor()``.
+        Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     store : Store or path, optional
-        Where runs are kept, so that the same call continues where it was stopped; default: the user's own store. A
-        scheme whose components have no source file, such as one typed in a notebook, is run in this process and not
-        kept.
+        Where to keep runs, so that the same call continues where it stopped; default: the user's own store. A scheme
+        whose components have no source file, such as one defined in a notebook, runs in this process and is not stored.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Study
-        A frame of all runs, one of all messages, a summary with confidence intervals, plots.
+        A frame of all runs, a frame of all messages, a summary with confidence intervals, and plots.
 
     Raises
     ------
     ConfigError
-        If an argument is wrong; nothing has run then.
+        If an argument is invalid, before anything runs.
     SweepError
-        If every run failed. If some do, the others are returned, and `Study.failures` says why.
+        If every run failed. If only some fail, the others are returned, and `Study.failures` has the reasons.
 
     Examples
     --------
@@ -302,7 +302,7 @@ def study(
     check_executor(executor)
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
-        raise ConfigError("seeds", seeds, "at least one seed, each once")
+        raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, work, named, values, chosen, until, probes, faults, check)
     parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
     if all(source_file(type(part).__module__) for part in parts):
@@ -318,7 +318,7 @@ def study(
 
 
 def _unstored(runs: Sequence[StudyRun], engine: str) -> Sweep:
-    """Compute runs here and keep nothing."""
+    """Compute runs in this process and store nothing."""
     experiment = StudyRuns(runs)
     found = Sweep(experiment.name, "quick", 0, {}, list(runs), {})
     for one in runs:
@@ -334,13 +334,13 @@ def _study(found: Sweep, parameters: tuple[str, ...], window: Any) -> Study:
     finished = [point for point in found.points if point.name in found.tables]
     if not finished:
         raise SweepError(found.experiment, found.failures, len(found.points))
-    runs, flows = [], []
+    rows, flows = [], []
     for point in finished:
-        table = found.tables[point.name]
-        values, messages = measured(table, window)
-        runs.append({**point.labels, **values})
-        flows.append(
-            pd.DataFrame(dict.fromkeys(point.labels), index=messages.index).assign(**point.labels).join(messages)
-        )
+        values, messages = measured(found.tables[point.name], window)
+        rows.append({**point.labels, **values})
+        flows.append(messages)
+    runs = pd.DataFrame(rows)
+    of_runs = runs[[*finished[0].labels]]
+    labels = of_runs.loc[of_runs.index.repeat([len(messages) for messages in flows])].reset_index(drop=True)
     failures = {name: failed.reason for name, failed in found.failures.items()}
-    return Study(pd.DataFrame(runs), pd.concat(flows, ignore_index=True), parameters, failures, found.reused)
+    return Study(runs, labels.join(pd.concat(flows, ignore_index=True)), parameters, failures, found.reused)

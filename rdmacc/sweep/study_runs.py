@@ -1,4 +1,4 @@
-"""What a study simulates: every combination of schemes, parameter values and seeds, and what is measured of each."""
+"""The simulations of a study, one for each combination of scheme, parameter values and seed, and their measurements."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ QUANTITIES = {
     "slowdown_p99": "", "goodput_bps": "bps", "offered_bps": "bps", "carried_bps": "bps", "peak_queue_bytes": "bytes",
     "marked_packets": "", "pfc_pauses": "", "drops": "", "retransmissions": "", "timeouts": "", "unfinished": "",
 }  # fmt: skip
-"""What is measured of each run, and its unit."""
+"""Quantities measured in each run, with units."""
 _TOTALS = ("peak_queue_bytes", "marked_packets", "pfc_pauses", "drops", "retransmissions", "timeouts")
-"""Those that no window restricts."""
+"""Quantities that ignore the window."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,17 +39,17 @@ class StudyRun:
     """One simulation of a study: see `rdmacc.sweep.fingerprint.PointLike`."""
 
     name: str
-    """Scheme, values and seed."""
+    """Name made of scheme, values and seed."""
     scenario: Scenario
-    """What is simulated."""
+    """The scenario."""
     labels: Mapping[str, Any]
     """Columns of its row: `scheme`, the parameters, `seed`."""
     cost: float
-    """Bytes of workload: how long it takes beside the others."""
+    """Bytes of workload, as a measure of the run time."""
 
 
 class StudyRuns:
-    """The simulations of a study, as what `sweep` computes.
+    """The simulations of a study, in the form that `sweep` computes.
 
     Parameters
     ----------
@@ -58,15 +58,15 @@ class StudyRuns:
     """
 
     points_of: type[Any] | None = None
-    """No experiment has the same points."""
+    """Its points are its own."""
     name = "study"
-    """Its folder in the store."""
+    """Folder in the store."""
 
     def __init__(self, runs: Sequence[StudyRun] = ()) -> None:
         self._runs = list(runs)
 
     def __reduce__(self) -> tuple[type[StudyRuns], tuple[()]]:
-        """Leave the other runs behind when one is sent to a process."""
+        """Pickle without the other runs, when one is sent to a process."""
         return StudyRuns, ()
 
     def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[StudyRun]:
@@ -75,12 +75,12 @@ class StudyRuns:
         Parameters
         ----------
         scale, seed, changes
-            Those of experiments; a study has its own.
+            Arguments of experiments, unused by a study.
         """
         return self._runs
 
     def execute(self, point: StudyRun, run: Callable[[Scenario], Result]) -> pd.DataFrame:
-        """Return the rows of a run: its numbers, and each message's FCT at its start.
+        """Return the rows of a run: its numbers, and each message's FCT at its start time.
 
         Parameters
         ----------
@@ -104,19 +104,19 @@ class StudyRuns:
 
 
 def measured(table: pd.DataFrame, window: Any) -> tuple[dict[str, float], pd.DataFrame]:
-    """Return a run's numbers, and its messages: `start_ps, size_bytes, fct_ps, slowdown`.
+    """Return the numbers of a run, and its messages: `start_ps, size_bytes, fct_ps, slowdown`.
 
     Parameters
     ----------
     table : DataFrame
-        What `StudyRuns.execute` returned.
+        The rows from `StudyRuns.execute`.
     window : (start, end) or None
         Count only messages that start in it, as in `rdmacc.Result.summary`.
 
     Raises
     ------
     ConfigError
-        If it is no pair of times, or no message starts in it.
+        If it is not a pair of times, or no message starts in it.
     """
     numbers = scalars(table).set_index("quantity")["value"]
     rows = table[table["quantity"] == "fct"]
@@ -145,7 +145,7 @@ def measured(table: pd.DataFrame, window: Any) -> tuple[dict[str, float], pd.Dat
 
 
 def named_schemes(schemes: Any) -> dict[str, Scheme]:
-    """Return the schemes by the names that tell them apart.
+    """Return the schemes by distinct names.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def named_schemes(schemes: Any) -> dict[str, Scheme]:
     Raises
     ------
     ConfigError
-        If there is none, one twice, or one that is no scheme.
+        If `schemes` is empty, repeats a scheme, or holds something else.
     """
     if isinstance(schemes, Mapping):
         if not schemes or not all(isinstance(name, str) for name in schemes):
@@ -172,7 +172,11 @@ def named_schemes(schemes: Any) -> dict[str, Scheme]:
         differs = [key for key in table if any(other.get(key) != table[key] for other in others)]
         name = f"{one.name} ({', '.join(f'{key[1]}={table[key]}' for key in differs)})" if differs else one.name
         if name in named:
-            raise ConfigError("schemes", name, "each scheme once; give schemes that differ in structure as a mapping")
+            raise ConfigError(
+                "schemes",
+                name,
+                "without repeats; pass schemes that differ in structure as a mapping from name to scheme",
+            )
         named[name] = one
     if not named:
         raise ConfigError("schemes", schemes, "at least one scheme")
@@ -180,35 +184,35 @@ def named_schemes(schemes: Any) -> dict[str, Scheme]:
 
 
 def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme]) -> dict[str, list[Any]]:
-    """Return the values of what varies, if something takes each.
+    """Return the values of the varied parameters, after checking that something takes each parameter.
 
     Parameters
     ----------
     vary : mapping or None
         Values by parameter.
     network, work : object
-        The network and the workload, or functions that make them.
+        The network and the workload, or functions that return them.
     schemes : mapping
         Schemes by name.
 
     Raises
     ------
     ConfigError
-        If a parameter has no values, or one twice, or if nothing takes it.
+        If a parameter has no values or duplicate values, or nothing takes it.
     """
     if vary is not None and not isinstance(vary, Mapping):
-        raise ConfigError("vary", vary, "values by parameter name")
+        raise ConfigError("vary", vary, "a mapping from parameter name to values")
     values = {}
     for name, given in (vary or {}).items():
         if name in ("seed", "scheme"):
             raise ConfigError("vary", name, f"must be given as {name}s=")
         if name in (*QUANTITIES, "start_ps", "size_bytes", "fct_ps", "slowdown"):
-            raise ConfigError("vary", name, "another name: the study's frames have a column of this one")
+            raise ConfigError("vary", name, "another name: the study's frames already have a column of this name")
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise ConfigError(f"vary, {name}", given, "several values, in a list")
+            raise ConfigError(f"vary, {name}", given, "a list of values")
         values[name] = list(given)
         if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
-            raise ConfigError(f"vary, {name}", given, "at least one value, each once")
+            raise ConfigError(f"vary, {name}", given, "at least one value, without repeats")
         if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
             known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
             known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
@@ -217,18 +221,18 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
 
 
 def is_list(value: Any) -> bool:
-    """Tell whether something can be taken for several things; a text cannot, nor an array of one number.
+    """Tell whether a value is a collection of values; strings and zero-dimensional arrays are not.
 
     Parameters
     ----------
     value : object
-        What a user gave.
+        The user's value.
     """
     return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
 
 
 def _takes(made: Any, name: str) -> bool:
-    """Tell whether a function takes an argument by that name."""
+    """Tell whether a function takes an argument of that name."""
     if not callable(made):
         return False
     try:
@@ -260,12 +264,12 @@ def runs_of(
     faults: Sequence[Fault],
     check: bool | None,
 ) -> list[StudyRun]:
-    """Return a run for each scheme, combination of values and seed; a scheme's runs that are the same once.
+    """Return a run for each scheme, combination of values and seed, without identical runs of a scheme.
 
     Parameters
     ----------
     network, work : object
-        The network and the workload, or functions that make them.
+        The network and the workload, or functions that return them.
     schemes : mapping
         Schemes by name.
     values : mapping
@@ -278,16 +282,19 @@ def runs_of(
     Raises
     ------
     ConfigError
-        If a function returns no network or no workload, or if a scheme cannot take a value.
+        If a function does not return a network or a workload, or a scheme does not accept a value.
     """
     made: dict[Hashable, Any] = {}
 
     def build(what: str, function: Any, given: Mapping[str, Any]) -> Any:
-        """Build each network and each workload once: here, since a function of a notebook cannot be sent away."""
+        """Build each network and workload once, in this process, because a notebook's function cannot be pickled."""
         if not callable(function):
             return function
         taken = {name: value for name, value in given.items() if _takes(function, name)}
-        key = (what, *((name, id(value)) for name, value in taken.items()))  # the values outlive this
+        key = (
+            what,
+            *((name, id(value)) for name, value in taken.items()),
+        )  # keyed by id: safe, because the values outlive this object
         if key not in made:
             made[key] = function(**taken)
         return made[key]

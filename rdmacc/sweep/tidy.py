@@ -1,4 +1,4 @@
-"""Tidy tables of experiments: one row for each number, and for each sample of a curve.
+"""Tidy tables of experiments: one row per number and per sample of a curve.
 
 The columns are `TABLE_COLUMNS`, then one for each label of the points, then whatever a measurement adds.
 """
@@ -16,7 +16,7 @@ from rdmacc.errors import ConfigError
 __all__ = ["TABLE_COLUMNS", "assemble", "check_table", "curve", "scalar", "scalars", "tidy", "typed", "wide"]
 
 TABLE_COLUMNS = ("point", "quantity", "time_ps", "value", "unit")
-"""Of a tidy table: `time_ps` is missing for a number, and given for each sample of a curve."""
+"""Columns of a tidy table; `time_ps` is missing for numbers and set for samples of curves."""
 
 _TYPES: dict[str, Any] = {"point": object, "quantity": object, "time_ps": "Int64", "value": np.float64, "unit": object}
 
@@ -47,19 +47,19 @@ def tidy(
 
 
 def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
-    """Return the rows of one point with the columns' own types.
+    """Return the rows of one point, with standard column types.
 
     Parameters
     ----------
     table : DataFrame
-        What the point's `execute` returned.
+        The rows from the point's `execute`.
     point : str
         Name of the point.
 
     Raises
     ------
     ConfigError
-        If a column is missing, or the rows are of another point.
+        If a column is missing, or the rows belong to another point.
     """
     if not isinstance(table, pd.DataFrame) or not set(TABLE_COLUMNS) <= set(table.columns):
         raise ConfigError(
@@ -71,7 +71,7 @@ def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
 
 
 def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns' own types and order, numbered from 0.
+    """Return a table with standard column types and order, with rows numbered from 0.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def typed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return one table of the tables of points, by point name, with a column for each label.
+    """Combine the tables of points into one, with a column for each label.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[st
     Raises
     ------
     ConfigError
-        If a label has the name of another column.
+        If a label has the same name as another column.
     """
     names = list(dict.fromkeys(label for point in tables for label in labels.get(point, {})))
     own = list(dict.fromkeys(name for table in tables.values() for name in table))
@@ -110,7 +110,7 @@ def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[st
 
 
 def scalars(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of a table, without the curves: `point, quantity, value, unit`, and what comes after.
+    """Return the numbers of a table, without the curves: `point, quantity, value, unit`, and the remaining columns.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def scalars(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of a table with one row for each point: its labels, and a column for each quantity.
+    """Return the numbers of a table with one row per point: its labels, and a column for each quantity.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
     ConfigError
         If the table does not have it.
     """
-    numbers = table[table["time_ps"].isna()]  # first, since names are slow to compare, and curves have most of the rows
+    numbers = table[table["time_ps"].isna()]  # first, because comparing names is slow, and most rows belong to curves
     rows = numbers[(numbers["point"] == point) & (numbers["quantity"] == quantity)]
     if len(rows) != 1:
         raise ConfigError("quantity", (point, quantity), "in the table exactly once, as a number")

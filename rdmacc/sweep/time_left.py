@@ -1,4 +1,4 @@
-"""How fast a sweep goes, and how long the rest of it takes: learned from the points that are finished."""
+"""Speed and remaining time of a sweep, estimated from the finished points."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ __all__ = ["TimeLeft"]
 
 
 class TimeLeft:
-    """The time that is left, from the seconds that a unit of cost has taken so far.
+    """Remaining time, estimated from the seconds per unit of cost so far.
 
-    Points start in their order, as many at once as there are processes, the next when one is finished. What remains of
-    those under way and all that wait are laid out on the processes in the same way; the last to end counts.
+    Points start in order, one per process, and the next starts when one finishes. The estimate schedules the rest of
+    the running points and all waiting ones on the processes in the same way, and takes the end of the last.
 
     Parameters
     ----------
     costs : mapping
-        Cost by point name, in the order in which the points start.
+        Costs by point name, in starting order.
     processes : int, optional
-        How many points are computed at once. Default: what the finished points have needed together, over the time
-        that has passed.
+        Number of points computed in parallel. Default: total run time of the finished points divided by the elapsed
+        time.
     known : iterable of tuple
-        (seconds, cost) of points computed before; they count until the first one is finished here.
+        (seconds, cost) of points computed earlier, used until the first one finishes here.
     clock : callable
-        Returns seconds.
+        Function that returns the time in seconds.
     """
 
     def __init__(
@@ -45,16 +45,16 @@ class TimeLeft:
         self._start(self._begin)
 
     def finish(self, name: str, wall_s: float | None, packet_hops: int = 0) -> None:
-        """Note that a point is finished.
+        """Record that a point has finished.
 
         Parameters
         ----------
         name : str
             The point.
         wall_s : float or None
-            Seconds that it took; None if it failed, which teaches nothing.
+            Seconds that it took; None if it failed, which says nothing about speed.
         packet_hops : int
-            What was simulated.
+            Packet-hops simulated.
         """
         if name in self._started:
             del self._started[name]
@@ -78,13 +78,13 @@ class TimeLeft:
 
     @property
     def hops_per_s(self) -> float:
-        """Packet-hops per second of all processes together, in the points that are finished."""
+        """Packet-hops per second over all processes, for the finished points."""
         passed = self._clock() - self._begin
         return self._packet_hops / passed if passed > 0.0 else 0.0
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the last point is finished; None while nothing is known."""
+        """Seconds until the last point finishes; None while unknown."""
         busy_s, cost = (self._busy_s, self._done_cost) if self._done_cost else self._known
         if not cost:
             return None
@@ -100,7 +100,7 @@ class TimeLeft:
         """Return both, as in ``12:05 left, 8.2 M packet-hops/s``."""
         left_s = self.left_s
         if left_s is None:
-            return "time left not known yet"
+            return "time left unknown"
         minutes, seconds = divmod(round(left_s), 60)
         hours, minutes = divmod(minutes, 60)
         left = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes:02}:{seconds:02}"

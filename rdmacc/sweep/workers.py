@@ -1,4 +1,4 @@
-"""Computes points, here or in other processes, so that one that fails or dies takes no other with it."""
+"""Compute points here or in other processes, isolated so that a failing or dying one does not affect others."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Task:
     payload : bytes
         Experiment, point and engine, pickled.
     code : mapping
-        Hash of the code that is to compute it, and versions: see `Fingerprints.code`.
+        Hash of the code that must compute it, and versions; see `Fingerprints.code`.
     """
 
     payload: bytes
@@ -62,18 +62,18 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A point's rows, and what they took.
+    """A point's rows, and the cost of computing them.
 
     Attributes
     ----------
     table : DataFrame
         The rows.
     engines : tuple of str
-        Engines that simulated.
+        Engines used.
     packet_hops, simulated_ps : int
-        Sums over the point's simulations.
+        Totals over the point's simulations.
     wall_s : float
-        Time that it took.
+        Wall time.
     """
 
     table: pd.DataFrame
@@ -85,12 +85,12 @@ class Computed:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a point has no rows.
+    """The reason why a point has no rows.
 
     Attributes
     ----------
     reason : str
-        What went wrong, in one line.
+        The error, in one line.
     details : str
         The traceback.
     """
@@ -104,7 +104,7 @@ Keep = Callable[[str, Computed | Failed], None]
 
 
 def compute(task: Task) -> Computed | Failed:
-    """Compute a point; whatever goes wrong is returned, so that it can be sent to another process.
+    """Compute a point; return any error instead of raising it, so that it can cross process boundaries.
 
     Parameters
     ----------
@@ -114,14 +114,12 @@ def compute(task: Task) -> Computed | Failed:
     Returns
     -------
     Computed or Failed
-        The point's rows, or why there are none.
+        The point's rows, or the reason why there are none.
     """
     try:
         experiment, point, engine = pickle.loads(task.payload)
         if Fingerprints().code(experiment, point) != task.code:
-            reason = (
-                "the code, what it reads, or the versions differ from those that the sweep began with; run it again"
-            )
+            reason = "the code, its inputs or the versions have changed since the sweep began; run it again"
             return Failed(reason)
     except Exception as error:
         return Failed(_reason(error), traceback.format_exc())
@@ -129,12 +127,12 @@ def compute(task: Task) -> Computed | Failed:
 
 
 def compute_here(experiment: Any, point: Any, engine: str) -> Computed | Failed:
-    """Compute a point in this process; whatever goes wrong is returned.
+    """Compute a point in this process; return any error instead of raising it.
 
     Parameters
     ----------
     experiment : object
-        Whose point it is.
+        The point's experiment.
     point : Point
         The point.
     engine : str
@@ -143,7 +141,7 @@ def compute_here(experiment: Any, point: Any, engine: str) -> Computed | Failed:
     Returns
     -------
     Computed or Failed
-        The point's rows, or why there are none.
+        The point's rows, or the reason why there are none.
     """
     try:
         return _compute(experiment, point, engine)
@@ -152,7 +150,7 @@ def compute_here(experiment: Any, point: Any, engine: str) -> Computed | Failed:
 
 
 def _reason(error: Exception) -> str:
-    """Return what went wrong, and where, unless it says so itself."""
+    """Return the error message, with its location unless the message has it."""
     if isinstance(error, RdmaccError):
         return str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -182,23 +180,23 @@ def compute_all(
     first: Sequence[Callable[[], None]] = (),
     tell: Callable[[int, int], None] = lambda number, count: None,
 ) -> None:
-    """Compute tasks by name, and hand over what each comes to as soon as it is known.
+    """Compute tasks by name, and pass on each outcome as soon as it is known.
 
     Parameters
     ----------
     tasks : mapping
-        By name, those that take longest first.
+        Tasks by name, slowest first.
     keep : callable
-        Takes name and outcome, in this process.
+        Callback with name and outcome, called in this process.
     jobs : int
-        Processes; 1 computes in this one.
+        Number of processes; 1 means this one.
     executor : Executor, optional
         Computes instead, such as ``dask.distributed.Client.get_executor()``.
     first : sequence of callable
-        What processes of ours do before, side by side, so that no two have to do the same for their tasks. What fails
-        here is left to the tasks, which need it and say so.
+        Preparations that local processes run first, in parallel, so that they are not repeated by each task. If one
+        fails, the tasks that need it will fail with the error.
     tell : callable
-        Takes how many of `first` are done, and how many there are.
+        Callback with the number of preparations done, and their total.
     """
     if executor is not None:
         futures: dict[Future[Computed | Failed], str] = {}
@@ -206,7 +204,7 @@ def compute_all(
             for name, task in tasks.items():
                 try:
                     futures[executor.submit(compute, task)] = name
-                except Exception as error:  # whatever an executor raises that has gone away
+                except Exception as error:  # a lost executor may raise anything
                     keep(name, Failed(f"{type(error).__name__}: {error}", traceback.format_exc()))
             for future in as_completed(futures):
                 keep(futures[future], _outcome(future))
@@ -231,7 +229,7 @@ def _in_processes(
     first: Sequence[Callable[[], None]],
     tell: Callable[[int, int], None],
 ) -> None:
-    """Compute in processes of our own. If one dies, all under way are computed again, each in a process alone."""
+    """Compute in local processes. If one dies, rerun all running points, each alone in a process."""
     waiting, suspects, todo = deque(tasks), deque[str](), deque(first)
     imports_script = refers_to_script(task.payload for task in tasks.values())
     while waiting or suspects:
@@ -248,7 +246,7 @@ def _in_processes(
 
 
 def _do_all(pool: Executor, todo: deque[Callable[[], None]], tell: Callable[[int, int], None]) -> None:
-    """Do everything once, whatever comes of it."""
+    """Run every preparation once, ignoring errors."""
     under_way = []
     with suppress(BrokenExecutor):
         while todo:
@@ -258,7 +256,7 @@ def _do_all(pool: Executor, todo: deque[Callable[[], None]], tell: Callable[[int
 
 
 def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: Keep, width: int) -> list[str]:
-    """Compute the queue, a few points at a time; if a process dies, stop and return the points that were under way."""
+    """Compute the queue, a few points at a time; if a process dies, stop and return the points that were running."""
     running: dict[Future[Computed | Failed], str] = {}
     dead: list[str] = []
     try:
@@ -280,7 +278,7 @@ def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: K
 def _hand_over(
     running: dict[Future[Computed | Failed], str], done: Iterable[Future[Computed | Failed]], keep: Keep
 ) -> list[str]:
-    """Hand over what is done; return the names of those whose process died."""
+    """Pass on finished outcomes; return the names of points whose process died."""
     dead = []
     for future in list(done):
         name = running[future]
@@ -296,35 +294,35 @@ def _outcome(future: Future[Computed | Failed]) -> Computed | Failed:
     try:
         error = future.exception()
     except CancelledError:
-        return Failed("the executor has gone away; run it again, to go on from what is stored")
+        return Failed("the executor is gone; run the same command to continue from the stored points")
     return future.result() if error is None else Failed(f"{type(error).__name__}: {error}")
 
 
 def default_jobs() -> int:
-    """Return how many processes the machine has room for."""
+    """Return the number of processes that suits this machine."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def check_executor(executor: object) -> None:
-    """Raise `ConfigError` for what cannot compute, such as ``dask_executor(...)`` without `with`.
+    """Raise `ConfigError` for anything but an executor, such as ``dask_executor(...)`` without `with`.
 
     Parameters
     ----------
     executor : Executor or None
-        What a user gave.
+        The user's value.
 
     Raises
     ------
     ConfigError
-        If it is no Executor.
+        If it is not an Executor.
     """
     if executor is not None and not hasattr(executor, "submit"):
-        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
+        raise ConfigError("executor", executor, "an Executor; use `with dask_executor(...) as executor:`")
 
 
 def check_jobs(jobs: int) -> int:
-    """Return a number of processes, if it is one; raise `ConfigError` if not.
+    """Return a number of processes; raise `ConfigError` if it is invalid.
 
     Parameters
     ----------

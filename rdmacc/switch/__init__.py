@@ -1,4 +1,4 @@
-"""Switch features: what a port does to the packets that pass it, and how a switch shares its buffer.
+"""Switch features: processing of packets at ports, and sharing of a switch's buffer.
 
 What follows from their parameters is decided in `rdmacc.rules`.
 

@@ -1,7 +1,7 @@
-"""Anti-ECN: a mark that stays only if every link on the way had room for one more packet.
+"""Anti-ECN: a mark that survives only if every link on the path had room for one more packet.
 
 Source: Hu et al., "AMRT: Anti-ECN marking to improve utilization of receiver-driven transmission in data center", ICPP
-2020, by description: there is no public code, and what REN (IEEE TCC 2021, section 7) says of it was all at hand.
+2020, from the description in REN (IEEE TCC 2021, section 7), the only source available; there is no public code.
 
 The sender sets the bit. A port clears it unless the link was idle for at least the time of a full packet since the last
 data packet left. The receiver copies it into its grant.
@@ -21,19 +21,21 @@ __all__ = ["AntiEcn"]
 
 @dataclass(frozen=True, kw_only=True)
 class AntiEcn(Component):
-    """Clear the bit of packets that follow the last one closely."""
+    """Clear the bit of packets that closely follow the previous one."""
 
-    mss_bytes: Size = param("1500B", "the gap that counts is its time on the link", unit="bytes", source="AMRT", low=1)
+    mss_bytes: Size = param(
+        "1500B", "packet whose transmission time is the minimum gap", unit="bytes", source="AMRT", low=1
+    )
 
     class Egress(Record):
-        """Of one port."""
+        """State of one port."""
 
         end_ps = Int(doc="end of the last data packet's transmission")
 
     class Header(Record):
         """The bit."""
 
-        has_room = Byte(1, doc="1 while no port on the way has cleared it")
+        has_room = Byte(1, doc="1 until a port on the path clears it")
 
     @staticmethod
     def on_dequeue(params, port, egress, packet, now):

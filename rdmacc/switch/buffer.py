@@ -1,8 +1,8 @@
-"""How a switch shares its buffer: lossless by priority flow control, or lossy with tail drop.
+"""Buffer policies of a switch: lossless with priority flow control, or lossy with tail drop.
 
-Both are policies that the engines carry out for every packet; here are their parameters. Threshold of both kinds:
-Choudhury and Hahne's dynamic threshold, alpha times the free part of the shared pool (IEEE/ACM ToN 1998).
-PFC: IEEE 802.1Qbb, with the accounting per ingress port and priority of the HPCC simulator.
+These classes hold the parameters; the engines apply the policies to every packet. Both use Choudhury and Hahne's
+dynamic threshold, alpha times the free part of the shared pool (IEEE/ACM ToN 1998). PFC: IEEE 802.1Qbb, with the
+accounting per ingress port and priority of the HPCC simulator.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Pfc(Parameters):
     )
     xoff_bytes: OptionalSize = param(
         None,
-        "static threshold: pause at so many bytes above the reserve; 0: alpha times the free pool",
+        "static threshold: pause at this many bytes above the reserve; 0: alpha times the free pool",
         unit="bytes",
         source="15 packets in csg-htsim, main_roce.cpp",
     )
@@ -43,10 +43,10 @@ class Pfc(Parameters):
         "4096B", "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator"
     )
     xon_offset_bytes: Size = param(
-        "3072B", "resume this far below the threshold", unit="bytes", source="HPCC simulator"
+        "3072B", "resume when this far below the threshold", unit="bytes", source="HPCC simulator"
     )
     headroom_bytes: OptionalSize = param(
-        None, "room for packets under way when a pause is sent; 0: computed for each link", unit="bytes"
+        None, "headroom for packets in flight when a pause is sent; 0: computed for each link", unit="bytes"
     )
     frame_bytes: Size = param(
         PFC_FRAME_BYTES, "a PAUSE or RESUME frame on the wire", unit="bytes", source="802.1Qbb", low=1
@@ -64,15 +64,15 @@ class DropTail(Parameters):
         source="ConWeave's simulator",
         low=0.0,
     )
-    limit_bytes: OptionalSize = param(None, "largest egress queue of a port; 0: no limit of its own", unit="bytes")
+    limit_bytes: OptionalSize = param(None, "limit of a port's egress queue; 0: none", unit="bytes")
 
 
 def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:
-    """Return the bytes that a link which is paused must find room for: none of them is lost then.
+    """Return the headroom that a link needs so that a pause loses no packet.
 
-    The packet that crosses the threshold, one round trip of the link, a full packet that blocks the PAUSE, the frame
-    itself and a full packet that the upstream port had begun (802.1Q annex N without host delays); at least the HPCC
-    simulator's three one-way delays.
+    It covers the packet that crosses the threshold, one round trip of the link, a full packet that blocks the PAUSE
+    frame, the frame itself, and a full packet that the upstream port has already begun (802.1Q annex N without host
+    delays); it is at least the HPCC simulator's three one-way delays.
 
     Parameters
     ----------

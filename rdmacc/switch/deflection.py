@@ -1,29 +1,29 @@
-"""Dart's in-order flow deflection (IOFD): short messages go around a crowded port, all their packets the same way.
+"""Dart's in-order flow deflection (IOFD): short messages avoid a crowded port, all packets on the same detour.
 
 Source: Xue et al., "Dart: Divide and specialize for fast response to congestion in RDMA-based datacenter networks",
-IEEE/ACM ToN 2020, section IV. The first packet of a message with deflection tokens that finds more than 15 KB queued
-is sent to another port of the switch, drawn at random, if the switch's deflection table has an entry free. The table
-sends the message's other packets after it; the last one frees the entry. Each deflection costs a token.
+IEEE/ACM ToN 2020, section IV. If the first packet of a message with deflection tokens finds more than 15 KB queued, it
+goes to another, randomly drawn port of the switch, provided that the switch's deflection table has a free entry. The
+table routes the message's other packets the same way; the last one frees the entry. Each deflection costs a token.
 
 Assumptions where the paper is silent or ambiguous:
 
-- An entry's key is (message, tokens left): one for each visit. A deflected message that comes back to a switch would
-  otherwise be thrown out of the same port again, and the first pass of its last packet would free the entry too early.
-- Neither the congested port nor the one that the packet came by is drawn, nor a port to a host (IV-A).
-- Ports to the destination host do not deflect: what collides at the receiver is DASR's (section I). `deflect_last_hop`
-  lets them.
+- An entry's key is (message, tokens left), one per visit. Otherwise a deflected message that returns to a switch would
+  leave through the same port again, and the first pass of its last packet would free the entry too early.
+- The congested port, the packet's ingress port and ports to hosts are never drawn (IV-A).
+- Ports to the destination host do not deflect, because congestion at the receiver is left to DASR (section I).
+  `deflect_last_hop` changes that.
 - The queue position is the bytes queued at the port in all data classes, strictly above the threshold.
-- A message of one packet needs a free entry too, and gives it back at once.
-- Entries of messages whose packets were lost stay until the last packet is sent again (entries are never overwritten).
+- A message of one packet also needs a free entry, and releases it at once.
+- Entries of messages with lost packets stay until the last packet is resent (entries are never overwritten).
 
-Deadlocks (IV-B). The paper uses virtual lanes that packets change one way only, the last of which is an escape. Its
-argument is Duato's: a blocked packet can always move to the escape lane. Packets that wait in a FIFO that PFC stops
-cannot, so two lanes, the second for packets without tokens, do deadlock when buffers are small. Here a packet
-moves to the next lane wherever it goes up after it has gone down (a valley, see `Fabric.port_climbs`). Within a lane
-every path goes up and then down, so there is no cyclic wait within a lane, and no lane waits for an earlier one: there
-is no deadlock. PFC counts a packet in the lane in which it came, whose pause is what keeps more from coming. In a Clos
-every shortest path goes up and then down, from whatever switch it starts, so a deflection costs one lane at most:
-`tokens` + 1 lanes are enough, up to the eight data classes that there are. With more tokens, or where failed links make
+Deadlocks (IV-B). The paper uses virtual lanes that packets change in one direction only, with the last lane as an
+escape. Its argument is Duato's: a blocked packet can always move to the escape lane. But packets that wait in a FIFO
+paused by PFC cannot move, so two lanes, the second for packets without tokens, do deadlock with small buffers. Here a
+packet moves to the next lane wherever it goes up after having gone down (a valley, see `Fabric.port_climbs`). Within a
+lane every path goes up and then down, so there is no cyclic wait within a lane, and no lane waits for an earlier one,
+so there is no deadlock. PFC counts a packet in the lane in which it arrived, because only a pause of that lane stops
+more from arriving. In a Clos every shortest path, from any switch, goes up and then down, so a deflection costs at most
+one lane: `tokens` + 1 lanes are enough, up to the eight data classes. With more tokens, or if failed links cause
 shortest paths with valleys, the last lane takes the rest, and a deadlock is possible and reported. All packets of a
 message take the same path, so they change lanes at the same switch and stay in order. ``Queueing(lanes=tokens + 1)``
 serves the lanes in turn; otherwise they have strict priority.
@@ -52,25 +52,25 @@ _KEY_TOKENS = 128
 class FlowDeflection(Component):
     """Deflect short messages around crowded ports, in order."""
 
-    threshold_bytes: Size = param("15kB", "deflect above this queue", unit="bytes", source="Dart, VI-A", low=0)
-    tokens: int = param(4, "deflections of a short message", source="Dart, IV-B", low=0, high=127)
+    threshold_bytes: Size = param("15kB", "deflect above this queue length", unit="bytes", source="Dart, VI-A", low=0)
+    tokens: int = param(4, "deflections per short message", source="Dart, IV-B", low=0, high=127)
     short_bytes: Size = param(
         "100kB", "longer messages get no tokens", unit="bytes", source="assumed: Dart names short flows only", low=0
     )
-    deflect_last_hop: bool = param(False, "also where the congested port leads to the destination")
-    escape_lanes: bool = param(True, "a packet that goes up after it went down changes lanes", source="Dart, IV-B")
+    deflect_last_hop: bool = param(False, "also deflect if the congested port leads to the destination")
+    escape_lanes: bool = param(True, "a packet that goes up after having gone down changes lanes", source="Dart, IV-B")
 
     class Chip(Record):
         """A switch's deflection table."""
 
         keys = Ints(ENTRIES, _FREE, doc="message and tokens left")
-        ports = Ints(ENTRIES, _FREE, doc="port that it goes to")
+        ports = Ints(ENTRIES, _FREE, doc="output port")
 
     class Header(Record):
-        """What a packet carries."""
+        """Header fields."""
 
         tokens = Byte(doc="deflections left")
-        descends = Byte(doc="1 once it has gone down in its lane")
+        descends = Byte(doc="1 once the packet has gone down in its lane")
 
     @property
     def classes(self) -> frozenset[int]:
@@ -79,7 +79,7 @@ class FlowDeflection(Component):
         return frozenset(range(DATA_CLASS, last + 1)) if self.escape_lanes else frozenset()
 
     def handlers(self) -> dict[str, Callable[..., None]]:
-        """Return the handlers; without lanes nothing happens when a packet joins a queue."""
+        """Return the handlers; without lanes there is no `on_enqueue`."""
         found = super().handlers()
         if not self.escape_lanes:
             del found["on_enqueue"]

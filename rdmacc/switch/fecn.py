@@ -1,16 +1,16 @@
-"""InfiniBand's forward explicit congestion notification (FECN): marks at the root of congestion only.
+"""InfiniBand's forward explicit congestion notification (FECN): marks only at the root of congestion.
 
-Source: InfiniBand Architecture Specification, volume 1, annex A10 (congestion control), with the names of its switch
-attributes; Gran et al., "First experiences with congestion control in InfiniBand hardware", IPDPS 2010. The mark is
-`packet.ce`; the receiver answers it with a BECN.
+Source: InfiniBand Architecture Specification, volume 1, annex A10 (congestion control), from which the names of the
+switch attributes come; Gran et al., "First experiences with congestion control in InfiniBand hardware", IPDPS 2010. The
+mark is `packet.ce`; the receiver answers it with a BECN.
 
-A port is congested if its queue is above the threshold, and the root of congestion if it has credits to send. Without
-credits it is a victim of what is further down, and marks only if the victim mask says so.
+A port is congested if its queue is above the threshold, and it is the root of congestion if it has credits to send.
+Without credits it is a victim of congestion further downstream, and marks only if the victim mask allows it.
 
-Assumptions: PFC stands for credits, "has credits" is "the packet's class is not paused". A packet that leaves always
-has credits, so the test is made when it joins the queue (`at_dequeue` for the literal reading, which marks at victims
-too). The specification leaves the meaning of the threshold's weight to vendors; as usual it is buffer * (16 - weight) /
-16. The victim mask has the ports towards hosts, the vendor's default.
+Assumptions: PFC replaces credits, so "has credits" means "the packet's class is not paused". A departing packet always
+has credits, so the test is made when it joins the queue (`at_dequeue` selects the literal reading, which also marks at
+victims). The specification leaves the meaning of the threshold's weight to vendors; here it is the usual buffer * (16 -
+weight) / 16. The victim mask contains the ports towards hosts, the vendor's default.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Fecn(Component):
         15, "weight, 15 the lowest queue, 0 for no marks", symbol="Threshold", source="Gran et al.", low=0, high=15
     )
     buffer_bytes: Size = param(
-        "128kB", "buffer of a lane, which the weight divides", unit="bytes", source="assumed", low=16
+        "128kB", "buffer of a lane, from which the weight derives the threshold", unit="bytes", source="assumed", low=16
     )
     marking_rate: int = param(
         10,
@@ -45,20 +45,20 @@ class Fecn(Component):
         high=2**16 - 1,
     )
     packet_size: int = param(
-        8, "smaller packets are not marked, in credits of 64 B", symbol="Packet_Size", source="Gran et al.", low=0
+        8, "smallest packet to mark, in credits of 64 B", symbol="Packet_Size", source="Gran et al.", low=0
     )
     marks_victims_at_hosts: bool = param(
         True, "ports towards hosts mark even without credits", symbol="Victim_Mask", source="Mellanox's manual"
     )
-    at_dequeue: bool = param(False, "mark when a packet leaves, by the queue behind it; else when it joins")
+    at_dequeue: bool = param(False, "mark a packet when it leaves, by the queue behind it; otherwise when it joins")
 
     class Egress(Record):
-        """Of one port."""
+        """State of one port."""
 
         passed = Int32(doc="eligible packets to let pass before the next mark")
 
     def handlers(self) -> dict[str, Callable[..., None]]:
-        """Return the handlers, with only one of the two marking places."""
+        """Return the handlers, with only one of the two marking points."""
         handlers = super().handlers()
         del handlers["on_enqueue" if self.at_dequeue else "on_dequeue"]
         return handlers
@@ -73,7 +73,7 @@ class Fecn(Component):
 
 
 def mark(params, port, egress, packet):
-    """Set CE if the port is congested, its root, and it is the packet's turn."""
+    """Set CE if the port is congested, is the root of congestion, and the packet's turn has come."""
     if packet.kind != DATA or port.link_class == HOST_NIC or params.threshold == 0:
         return
     if packet.wire_bytes < params.packet_size * 64:

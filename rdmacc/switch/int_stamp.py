@@ -1,16 +1,16 @@
-"""In-band network telemetry: every switch on the way writes what its port is doing into the data packets.
+"""In-band network telemetry: every switch on the path writes the state of its port into data packets.
 
 Source: Li et al., "HPCC: High precision congestion control", SIGCOMM 2019, sections 4 and 5, and the authors'
 simulator (`int-header.h`, `switch-node.cc`).
 
-A record is written when a packet leaves the queue: the link's rate, the time, the bytes that the port had sent before
-this packet, and the queue behind it. Hosts' ports write none. The receiver copies the records into its reply. A path
-of more than five hops overwrites the oldest records, as in the simulator.
+A record is written when a packet leaves the queue: the link's rate, the time, the bytes sent by the port before this
+packet, and the queue behind it. Hosts' ports write none. The receiver copies the records into its reply. A path of more
+than five hops overwrites the oldest records, as in the simulator.
 
-The records are 42 bytes of every data packet (2 of hop count and 8 for each of five hops), which `on_send` adds. Where
-base RTTs and PFC headrooms should know of them, set `overhead_bytes` to 0 and add 42 to the scheme's `header_bytes`.
+The records are 42 bytes of every data packet (2 of hop count and 8 for each of five hops), which `on_send` adds. To
+include them in base RTTs and PFC headrooms, set `overhead_bytes` to 0 and add 42 to the scheme's `header_bytes`.
 
-Assumption: rates are exact even where units are quantised; the wire format knows 25, 50, 100, 200 and 400 Gb/s only.
+Assumption: rates are exact even if units are quantised; the wire format only has 25, 50, 100, 200 and 400 Gb/s.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class IntStamp(Component):
     overhead_bytes: Size = param("42B", "bytes of the records in a data packet", unit="bytes", source="HPCC, section 5")
     unit_multiple: int = param(
         0,
-        "0: exact numbers; else as on the wire, in units of 1 ns, 128 B and 80 B times this (1 at 25 Gb/s, 4 at 100)",
+        "0: exact; otherwise as on the wire, in units of 1 ns, 128 B and 80 B times this (1 at 25 Gb/s, 4 at 100)",
         symbol="INT_MULTI",
         source="HPCC simulator",
         low=0,
@@ -48,10 +48,10 @@ class IntStamp(Component):
     class Header(Record):
         """The records, first hop first."""
 
-        int_hops = Byte(doc="switches passed; hop n is in place n modulo 5")
+        int_hops = Byte(doc="switches passed; hop n is at index n modulo 5")
         int_rate_bps = Floats(HOPS, doc="rate of the link")
         int_time_ps = Ints(HOPS, doc="when the packet left the queue")
-        int_tx_bytes = Ints(HOPS, doc="bytes that the port had sent before this packet")
+        int_tx_bytes = Ints(HOPS, doc="bytes sent by the port before this packet")
         int_queue_bytes = Ints(HOPS, doc="queue behind this packet")
 
     def extra_bytes(self, group_size: int) -> int:

@@ -1,8 +1,8 @@
-"""How a port chooses among its classes, and what it does to control packets: strict priority by default.
+"""How a port schedules its classes and handles control packets; strict priority by default.
 
-Two classes may share the link by weighted round robin above the strict order (NDP's headers and data), data classes
-may take turns as virtual lanes (Dart), the class of credits may be rate-limited with a small buffer (ExpressPass), and
-packets may be trimmed to their header (NDP).
+Options: two classes share the link by weighted round robin above the strict order (NDP's headers and data); data
+classes are round-robin virtual lanes (Dart); the credit class is rate-limited with a small buffer (ExpressPass);
+packets are trimmed to their header (NDP).
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ __all__ = ["ROUTINGS", "NicOrder", "Queueing", "Routing"]
 
 Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
 ROUTINGS = get_args(Routing)
-"""Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says;
-"entropy": by a hash of `packet.path`; "adaptive": by the port with the shortest queue.
+"""Each message keeps one path, optionally the same in both directions, or each packet takes its own; "source": chosen
+by the sender; "entropy": by a hash of `packet.path`; "adaptive": the port with the shortest queue.
 
-A switch with n ports towards a host takes the one of number `packet.path` modulo n and leaves the quotient to the next
-switch. So the numbers below `qp.paths` are the paths, where the switches of a tier have equally many ports up.
+Under source routing, a switch with n ports towards a host takes port number `packet.path` modulo n and leaves the
+quotient to the next switch. So the numbers below `qp.paths` are the paths, if all switches of a tier have the same
+number of uplinks.
 """
 
 NicOrder = Literal["round-robin", "srpt"]
-"""A NIC serves its ready queue pairs in turn, or the one whose message has the fewest packets left."""
+"""Order in which a NIC serves its ready queue pairs: in turn, or fewest packets left first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queueing(Parameters):
-    """Strict priorities, and what departs from them."""
+    """Strict priorities, and deviations from them."""
 
-    wrr_ratio: int = param(0, "packets of the first class for each of the second while both wait; 0: strict", low=0)
-    wrr_first: int = param(CONTROL, "the class served more", low=CREDITS, high=NUM_CLASSES - 1)
-    wrr_second: int = param(DATA_CLASS, "the class served less", low=CREDITS, high=NUM_CLASSES - 1)
+    wrr_ratio: int = param(0, "packets of the first class per packet of the second while both wait; 0: strict", low=0)
+    wrr_first: int = param(CONTROL, "the preferred class", low=CREDITS, high=NUM_CLASSES - 1)
+    wrr_second: int = param(DATA_CLASS, "the other class", low=CREDITS, high=NUM_CLASSES - 1)
     lanes: int = param(
         0,
-        "virtual lanes: so many data classes take turns, packet by packet; 0: strict",
+        "number of data classes that are virtual lanes and take turns, packet by packet; 0: strict",
         low=0,
         high=NUM_CLASSES - DATA_CLASS,
     )
@@ -47,11 +48,11 @@ class Queueing(Parameters):
         None, "largest queue of class CONTROL at a port; 0: no limit", unit="bytes"
     )
     returns_headers: bool = param(
-        False, "a trimmed packet whose queue is full goes back to its sender, once", source="NDP: return-to-sender"
+        False, "return a trimmed packet to its sender, once, if its queue is full", source="NDP: return-to-sender"
     )
     credit_fraction: float = param(
         0.0,
-        "share of a link that credits may take, 0: no limit",
+        "share of a link for credits; 0: no limit",
         source="ExpressPass: 84 / (84 + 1538)",
         low=0.0,
         high=1.0,

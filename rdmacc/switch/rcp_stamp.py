@@ -1,16 +1,16 @@
-"""RCP's link: one fair rate for all flows, stamped into their packets and updated once a slot.
+"""RCP at a link: one fair rate for all flows, stamped into their packets and updated once per slot.
 
 Source: Dukkipati et al., "Processor sharing flows in the Internet", IWQoS 2005; N. Dukkipati, "Rate Control Protocol
 (RCP)", thesis, Stanford 2007; the authors' ns-2 code. Hosts write their RTT into `packet.rcp_rtt_ps` (0: unknown);
-the lowest rate on the way comes back in `reply.rcp_bps`.
+the lowest rate on the path returns in `reply.rcp_bps`.
 
 At the end of a slot of length T, with the mean RTT d, input y, queue Q and capacity C::
 
     R = R (1 + T/d (alpha (gamma C - y/T) - beta Q/d) / (gamma C)),  clipped to [min_packets * 1000 B / d, gamma C]
 
-Assumptions: a packet counts in the slot in which it arrives, whole; ACKs and other control packets count when they are
-sent (they hardly wait); a port's first slot begins with its first data packet, so ports are out of step as by the
-code's random first length; a port with nothing to do and the highest rate makes no slots, which would change nothing.
+Assumptions: a packet counts entirely in the slot in which it arrives; ACKs and other control packets count when they
+are sent (they hardly wait); a port's first slot begins with its first data packet, so ports are out of phase, as with
+the code's random first slot; an idle port at the highest rate skips slots, which would change nothing.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class RcpStamp(Component):
     beta: float = param(0.4, "gain of the queue", symbol="beta", source="RCP ns-2 code; Dart", low=0.0)
     target: float = param(1.0, "share of the link to fill", symbol="gamma", source="RCP ns-2 code", low=0.0, high=1.0)
     initial_fraction: float = param(
-        0.05, "rate at the start, of the link's", symbol="init_rate_fact", source="RCP ns-2 code", low=0.0, high=1.0
+        0.05, "initial rate, as a share of the link", symbol="init_rate_fact", source="RCP ns-2 code", low=0.0, high=1.0
     )
     min_packets: float = param(
-        0.01, "least rate, in packets of 1000 B for each RTT", symbol="min_pprtt", source="RCP ns-2 code", low=0.0
+        0.01, "minimum rate, in packets of 1000 B per RTT", symbol="min_pprtt", source="RCP ns-2 code", low=0.0
     )
     base_rtt_ps: OptionalTime = param(
         None,
-        "mean RTT at the start; 0: the first that a packet carries (the code's 0.2 s never adapts)",
+        "initial mean RTT; 0: the first one in a packet (the code's 0.2 s never adapts)",
         unit="ps",
         symbol="d_0",
         low=0,
     )
     max_slot_ps: Time = param(
         "10ms",
-        "longest slot; else the mean RTT",
+        "longest slot; otherwise the mean RTT",
         unit="ps",
         symbol="upd_timeslot",
         source="RCP ns-2 code",
@@ -55,22 +55,22 @@ class RcpStamp(Component):
     )
 
     class Egress(Record):
-        """The rate of one link, and what its slot has seen."""
+        """The rate of one link, and the statistics of its slot."""
 
         fair_bps = Float(doc="R")
         rtt_ps = Float(doc="d, moving average; 0 before the first sample")
         slot_timer_ps = Deadline("end of the slot")
         slot_start_ps = Int()
-        input_bytes = Int(doc="data that arrived in the slot")
+        input_bytes = Int(doc="data bytes that arrived in the slot")
         rtt_sum = Float(doc="RTTs of the slot, weighted by bytes")
         rtt_bytes = Int()
-        data_bytes = Int(doc="data sent since the start")
+        data_bytes = Int(doc="data bytes sent since the start")
         control_bytes = Int(doc="other bytes sent since the start, up to the slot's start")
 
     class Header(Record):
         """RCP's header."""
 
-        rcp_bps = Float(-1.0, doc="lowest rate on the way, -1 for no limit yet")
+        rcp_bps = Float(-1.0, doc="lowest rate on the path so far, -1 for no limit yet")
         rcp_rtt_ps = Int(doc="the sender's RTT, 0 if unknown (w by the sender)")
 
     @staticmethod
@@ -117,7 +117,7 @@ class RcpStamp(Component):
 
 
 def begin_slot(params, port, egress, now):
-    """Start a slot of one mean RTT, `max_slot_ps` at most."""
+    """Start a slot of one mean RTT, at most `max_slot_ps`."""
     egress.slot_start_ps = now
     egress.slot_timer_ps = now + max(1, int(min(egress.rtt_ps, float(params.max_slot_ps))))
     egress.control_bytes = port.tx_bytes - egress.data_bytes

@@ -27,13 +27,15 @@ class Red(Component):
     at_reference: ClassVar[tuple[str, ...]] = ("kmin_bytes", "kmax_bytes")
 
     kmin_bytes: Size = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", source="DCQCN, fig. 5")
-    kmax_bytes: Size = param("200kB", "always mark above it", unit="bytes", symbol="K_max", source="DCQCN, fig. 5")
+    kmax_bytes: Size = param(
+        "200kB", "always mark above this queue", unit="bytes", symbol="K_max", source="DCQCN, fig. 5"
+    )
     pmax: float = param(0.01, "marking probability at kmax", symbol="P_max", source="DCQCN, fig. 5", low=0.0, high=1.0)
     reference_bps: OptionalRate = param(
-        None, "thresholds hold at this speed and scale with it; 0: the same at all", unit="bps"
+        None, "link rate at which the thresholds hold; they scale with the rate; 0: no scaling", unit="bps"
     )
-    at_dequeue: bool = param(False, "mark when a packet leaves, by the queue behind it; else when it joins")
-    at_nic: bool = param(False, "mark at the sending host's port too (Dart, III-C: source congestion)")
+    at_dequeue: bool = param(False, "mark a packet when it leaves, by the queue behind it; otherwise when it joins")
+    at_nic: bool = param(False, "also mark at the sending host's port (Dart, III-C: source congestion)")
 
     class Egress(Record):
         """Thresholds of one port."""
@@ -48,11 +50,11 @@ class Red(Component):
 
     @property
     def marks_at_nic(self) -> bool:
-        """Whether it marks at the sending host's port too."""
+        """Whether it also marks at the sending host's port."""
         return self.at_nic
 
     def handlers(self) -> dict[str, Callable[..., None]]:
-        """Return the handlers, with only one of the two marking places."""
+        """Return the handlers, with only one of the two marking points."""
         handlers = super().handlers()
         del handlers["on_enqueue" if self.at_dequeue else "on_dequeue"]
         return handlers
@@ -74,7 +76,7 @@ class Red(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class EcnStep(Red):
-    """Mark every data packet that finds more than `kmin_bytes` queued (one threshold, as DCTCP and Dart)."""
+    """Mark every data packet that finds more than `kmin_bytes` queued (one threshold, as in DCTCP and Dart)."""
 
     at_reference: ClassVar[tuple[str, ...]] = ("kmin_bytes",)
 
@@ -88,7 +90,7 @@ class EcnStep(Red):
 
 
 def mark(params, port, egress, packet):
-    """Set CE by the queue of the port, the packet itself not counted."""
+    """Set CE by the queue of the port, excluding the packet itself."""
     if port.queue_bytes > egress.kmin_bytes and (params.at_nic or port.link_class != HOST_NIC):
         if port.queue_bytes > egress.kmax_bytes:
             packet.ce = 1

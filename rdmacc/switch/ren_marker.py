@@ -1,25 +1,25 @@
-"""REN's marks: a port tells by how many packets it was over- or under-used, two bits in each data packet.
+"""REN's marks: two bits per data packet signal by how many packets a port was over- or under-used.
 
 Source: Li et al., "REN: Receiver-driven congestion control using explicit notification for data center", IEEE TCC
 2021, sections 3.1 to 3.2.3, figures 5 to 7. Packets start as UNDER (00); a port may only raise the code: FULL (01),
 OVER (10). The receiver copies it into its grant, and the sender answers with 2, 1 or 0 packets.
 
-At the end of each sampling period, of one base RTT, a port compares its queue `ql` with the time `ti` that it was idle,
-both in packets (3.2.3). If `ql` is larger, it marks `ql - ti` of the next packets OVER; if not, `ti - ql` may keep
-UNDER; all others become FULL (figure 7).
+At the end of each sampling period, of one base RTT, a port compares its queue `ql` with its idle time `ti`, both in
+packets (3.2.3). If `ql` is larger, it marks the next `ql - ti` packets OVER; if not, `ti - ql` packets may keep UNDER;
+all others become FULL (figure 7).
 
-The paper describes this three times, differently, and does not say what becomes of marks that have had no effect yet.
+The paper describes this in three different ways, and does not say how to treat marks that have not taken effect yet.
 Readings (`reading`):
 
-- ``"literal"``: section 3.2.3 as it stands. Marks show a round trip later, so the same queue is marked twice, all
-  grants are suppressed, and flows die. `Ren.keeps_one` alone saves them, at a loss of throughput.
-- ``"outstanding"`` (default): less the marks of that kind issued during the last base RTT.
-- ``"packet"``: the same, computed anew for each packet, by the idle time of the last RTT (figure 7 marks that way).
+- ``"literal"``: section 3.2.3 as written. Marks take effect a round trip later, so the same queue is marked twice, all
+  grants are suppressed, and flows die. Only `Ren.keeps_one` saves them, at a loss of throughput.
+- ``"outstanding"`` (default): subtract the marks of that kind issued during the last base RTT.
+- ``"packet"``: the same, recomputed for each packet from the idle time of the last RTT (as figure 7 marks).
 
-Assumptions: a packet is the largest that the port has seen; idle time is the part of the period in which nothing, not
-even control packets, was put on the link, in whole packets; marks issued are remembered in 16 slices of the RTT; a
-packet that comes marked FULL does not use up the budget of UNDER. A period without a packet is no sample and carries
-nothing over: only the packet that ends it has a gap in front, and keeps UNDER. A port's first packet ever has none.
+Assumptions: a packet means the largest that the port has seen; idle time is the part of the period in which nothing,
+not even control packets, was sent, in whole packets; issued marks are kept in 16 slices of the RTT; a packet that
+arrives marked FULL does not use up the UNDER budget. A period without packets is not a sample and carries nothing over:
+only the packet that ends it follows a gap, and keeps UNDER. A port's very first packet follows none.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from rdmacc.state import DATA, HOST_NIC
 __all__ = ["FULL", "OVER", "UNDER", "Reading", "RenMarker"]
 
 UNDER, FULL, OVER = range(3)
-"""The codes 00, 01 and 10: two packets for a grant, one, none."""
+"""The codes 00, 01 and 10: two, one or no packets per grant."""
 
 Reading = Literal["literal", "outstanding", "packet"]
 
 _SLICES = 16
-_RING = _SLICES + 1  # one RTT of whole slices, and the one of now
+_RING = _SLICES + 1  # one RTT of whole slices, and the current one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class RenMarker(Component):
     reading: Reading = param("outstanding", "literal, outstanding or packet", choices=get_args(Reading))
 
     class Egress(Record):
-        """Of one port."""
+        """State of one port."""
 
         period_timer_ps = Deadline("end of the period")
         full_bytes = Int(doc="largest data packet seen")
@@ -63,12 +63,12 @@ class RenMarker(Component):
         start_tx_bytes = Int(doc="sent before it")
         over = Int(doc="packets still to mark OVER")
         under = Int(doc="packets that may still keep UNDER")
-        active_ps = Int(doc="when the first packet came after the last period without any")
+        active_ps = Int(doc="when the first packet after the last empty period arrived")
         over_marks = Ints(_RING, doc="marks issued, by slice of the RTT")
         under_marks = Ints(_RING)
         sent_in_slice = Ints(_RING, doc="bytes put on the link, by slice")
-        slice_now = Int(doc="number of the last slice that was written to")
-        seen_tx_bytes = Int(doc="sent, as last written to the slices")
+        slice_now = Int(doc="number of the last slice written")
+        seen_tx_bytes = Int(doc="bytes sent, as last recorded in the slices")
 
     class Header(Record):
         """The two bits."""
@@ -131,7 +131,7 @@ def begin_period(params, port, egress, now):
 
 
 def turn(params, port, egress, now):
-    """Move on to the slice of now, forgetting those that are a base RTT old."""
+    """Advance to the current slice, clearing those that are a base RTT old."""
     current = now * _SLICES // params.base_rtt_ps
     for number in range(max(egress.slice_now + 1, current - _SLICES), current + 1):
         place = number % _RING
@@ -144,7 +144,7 @@ def turn(params, port, egress, now):
 
 
 def budget(params, port, egress, span_ps, sent_bytes):
-    """Set the budgets by the queue now and what was sent in a span of time, less the marks that are outstanding."""
+    """Set the budgets from the current queue and the bytes sent in a time span, minus outstanding marks."""
     queued = port.queue_bytes // egress.full_bytes
     idle_ps = span_ps - sent_bytes * 8e12 / port.rate_bps
     idle = max(0, int(idle_ps * port.rate_bps / (8e12 * egress.full_bytes)))
@@ -156,7 +156,7 @@ def budget(params, port, egress, span_ps, sent_bytes):
 
 
 def sum_of(slices):
-    """Add up what was counted in all slices."""
+    """Return the sum over all slices."""
     total = 0
     for i in range(_RING):
         total += slices[i]

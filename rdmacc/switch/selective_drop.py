@@ -1,13 +1,13 @@
-"""Aeolus' selective dropping: unscheduled packets may use what is left of a short queue, scheduled ones all of it.
+"""Aeolus' selective dropping: unscheduled packets may only join a short queue, scheduled ones any queue.
 
 Source: Hu et al., "Aeolus: A building block for proactive transport in datacenters", SIGCOMM 2020, section 3.
 
-The threshold is on the whole queue of the port, not on the unscheduled bytes in it: that is what protects scheduled
-packets. On commodity switches it is RED with both thresholds at K, which drops Non-ECT packets and marks others;
-the marks mean nothing there, so none are set here. The sender's protocol flags the packets that it sends without
+The threshold applies to the whole queue of the port, not only to its unscheduled bytes; that protects scheduled
+packets. Commodity switches implement it as RED with both thresholds at K, which drops Non-ECT packets and marks others;
+the marks have no meaning there, so none are set here. The sender's protocol flags the packets that it sends without
 credit, by `packet.unscheduled = 1` in `on_send`; probes, ACKs and retransmissions are never flagged.
 
-Assumption: with several priority classes the threshold is on all data classes of the port together.
+Assumption: with several priority classes, the threshold applies to all data classes of the port together.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SelectiveDrop(Component):
 
     threshold_bytes: Size = param(
         "6kB",
-        "longest queue that an unscheduled packet may make",
+        "longest queue that an unscheduled packet may cause",
         unit="bytes",
         symbol="K",
         source="Aeolus: 4 packets of 1.5 kB",
@@ -36,7 +36,7 @@ class SelectiveDrop(Component):
     )
 
     class Header(Record):
-        """What the sender says of a packet."""
+        """Header field set by the sender."""
 
         unscheduled = Byte(doc="1 if it was sent without credit (w by the sender)")
 

@@ -1,16 +1,16 @@
-"""NDP's switch port: a short data queue, and payloads cut off what does not fit.
+"""NDP's switch port: a short data queue, and payload trimming of packets that do not fit.
 
 Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance",
 SIGCOMM 2017, section 3.1; the authors' simulator (`compositequeue.cpp`).
 
-The port's other half is in `Queueing`: trimmed packets wait in class CONTROL with the ACKs, NAKs and pulls
-(`control_limit_bytes`, 8 packets of 9 KB in the paper) and go ahead of data, at most `wrr_ratio` (10) headers for each
-data packet. A header that finds its queue full goes back to its sender with `returns_headers`, else it is lost, and
+The rest of the port is in `Queueing`: trimmed packets wait in class CONTROL with the ACKs, NAKs and pulls
+(`control_limit_bytes`, 8 packets of 9 KB in the paper) and go before data, with at most `wrr_ratio` (10) headers per
+data packet. If its queue is full, a header returns to its sender (with `returns_headers`); otherwise it is lost, and
 the sender's timer recovers it.
 
-Assumptions: the limit is in bytes, `limit_packets` times the largest packet that the port has seen, so that a short
-packet takes its own bytes only; the data queue is that of all data classes together. The packet on the link is not in
-the queue; in csg-htsim it is, and the limit is given in bytes.
+Assumptions: the limit is in bytes, `limit_packets` times the largest packet that the port has seen, so a short packet
+only counts its own bytes; the data queue covers all data classes together. The packet on the link does not count as
+queued; in csg-htsim it does, and the limit is in bytes.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ __all__ = ["PayloadTrimming"]
 
 @dataclass(frozen=True, kw_only=True)
 class PayloadTrimming(Component):
-    """When the data queue is full, trim the packet that arrives or the last one in the queue, by a fair coin."""
+    """When the data queue is full, trim the arriving packet or the last one in the queue, by a coin flip."""
 
-    limit_packets: int = param(8, "full packets that the data queue holds", symbol="Q_d", source="NDP, 3.1", low=1)
+    limit_packets: int = param(8, "capacity of the data queue, in full packets", symbol="Q_d", source="NDP, 3.1", low=1)
     tail_probability: float = param(
         0.5,
-        "chance that the tail of the queue is trimmed, not the packet that arrives; against phase effects",
+        "probability of trimming the tail of the queue instead of the arriving packet, against phase effects",
         source="NDP, 3.1",
         low=0.0,
         high=1.0,
     )
     limit_bytes: OptionalSize = param(
         None,
-        "bytes that the data queue holds; 0: limit_packets",
+        "capacity of the data queue, in bytes; 0: limit_packets",
         unit="bytes",
         source="csg-htsim, sim/compositequeue.cpp",
     )
@@ -50,14 +50,14 @@ class PayloadTrimming(Component):
     )
 
     class Egress(Record):
-        """Of one port."""
+        """State of one port."""
 
         full_bytes = Int(doc="largest data packet seen")
-        sending_bytes = Int(doc="data packet sent last")
+        sending_bytes = Int(doc="last data packet sent")
         sending_until_ps = Int(doc="end of its transmission")
 
     def handlers(self) -> dict[str, Callable[..., None]]:
-        """Return the handlers by name: no `on_dequeue` unless the packet on the link counts."""
+        """Return the handlers by name, without `on_dequeue` unless the packet on the link counts."""
         found = super().handlers()
         if not self.counts_sending:
             del found["on_dequeue"]

@@ -1,7 +1,7 @@
-"""A switch port as Ultra Ethernet's simulator has it: a queue of one BDP, trimmed beyond it, marked by RED at its end.
+"""A switch port as in Ultra Ethernet's simulator: a queue of one BDP with trimming beyond, and RED marking on dequeue.
 
 Source: uet-htsim (`compositequeue.cpp`, `fat_tree_topology.cpp`). Bounds follow the port's rate and the network's base
-RTT T: of a link that is slow from the start, they are as much lower.
+RTT T, so they are proportionally lower for a link that is slow from the start.
 """
 
 from __future__ import annotations
@@ -20,26 +20,32 @@ __all__ = ["UetQueue"]
 
 @dataclass(frozen=True, kw_only=True)
 class UetQueue(Component):
-    """Trim what does not fit, mark what leaves a long queue behind."""
+    """Trim packets that do not fit; mark packets that leave a long queue behind."""
 
-    packet_bytes: Size = param("4150B", "bounds are whole packets of it", unit="bytes", source="uet-htsim", low=1)
-    limit: float = param(1.0, "data queue, in T times the rate", source="uet-htsim: 1 BDP", low=0.01)
-    limit_bytes: OptionalSize = param(None, "data queue; 0: by `limit`", unit="bytes", source="uet-htsim: -q")
-    low: float = param(0.2, "marking begins, in T times the rate", source="uet-htsim", low=0.0)
-    high: float = param(0.8, "every packet is marked, in T times the rate", source="uet-htsim", low=0.0)
-    marks_last_hop: bool = param(True, "ports to hosts mark too", source="uet-htsim: unless receivers give credit")
+    packet_bytes: Size = param(
+        "4150B", "packet size to which bounds are rounded", unit="bytes", source="uet-htsim", low=1
+    )
+    limit: float = param(1.0, "capacity of the data queue, in T times the rate", source="uet-htsim: 1 BDP", low=0.01)
+    limit_bytes: OptionalSize = param(
+        None, "capacity of the data queue; 0: from `limit`", unit="bytes", source="uet-htsim: -q"
+    )
+    low: float = param(0.2, "queue at which marking begins, in T times the rate", source="uet-htsim", low=0.0)
+    high: float = param(
+        0.8, "queue above which every packet is marked, in T times the rate", source="uet-htsim", low=0.0
+    )
+    marks_last_hop: bool = param(True, "whether ports to hosts mark", source="uet-htsim: unless receivers give credit")
     tail_probability: float = param(
-        0.5, "chance that the tail of the queue is trimmed, not the packet that arrives", source="uet-htsim",
+        0.5, "probability of trimming the tail of the queue instead of the arriving packet", source="uet-htsim",
         low=0.0, high=1.0,
     )  # fmt: skip
 
     class Egress(Record):
-        """Of one port."""
+        """State of one port."""
 
         limit_bytes = Int()
         low_bytes = Int()
         high_bytes = Int()
-        sending_bytes = Int(doc="data packet sent last: it counts as queued until it has left")
+        sending_bytes = Int(doc="last data packet sent: it counts as queued until it has left")
         sending_until_ps = Int(doc="end of its transmission")
 
     @staticmethod

@@ -1,11 +1,10 @@
 """Networks as :class:`networkx.Graph` objects: builders, the papers' own networks, measures and a drawing.
 
-A node has a ``kind``, "host" or "switch"; a switch has ``buffer_bytes`` (int, shared by its ports), a host may have
-``rate_bps`` (float, the most that it sends on a link). An edge is a full-duplex link with ``rate_bps`` (float, each
-direction) and ``delay_ps`` (int, propagation).
-``graph.graph`` holds the ``name``, the ``tiers``: lists of node names, from the hosts upwards, which only
-:func:`draw` reads, and a dumbbell's two ``sides``, which only :func:`bisection_bps` does. Any graph that
-:func:`validate` accepts works; the builders are conveniences.
+A node has a ``kind``, "host" or "switch"; a switch has ``buffer_bytes`` (int, shared by its ports), and a host may have
+``rate_bps`` (float, its highest sending rate on a link). An edge is a full-duplex link with ``rate_bps`` (float, each
+direction) and ``delay_ps`` (int, propagation). ``graph.graph`` holds the ``name``, the ``tiers`` (lists of node names,
+from the hosts upwards, used only by :func:`draw`) and a dumbbell's two ``sides`` (used only by :func:`bisection_bps`).
+Any graph that :func:`validate` accepts works; the builders are conveniences.
 
 >>> network = rcc_fat_tree()
 >>> info = describe(network)
@@ -41,6 +40,7 @@ from rdmacc.topology.papers import (
     ren_leaf_spine,
     ren_testbed,
 )
+from rdmacc.topology.planes import multi_plane, rail_optimised
 
 __all__ = [
     "Graph",
@@ -65,6 +65,8 @@ __all__ = [
     "hosts",
     "igbn_pair",
     "leaf_spine",
+    "multi_plane",
+    "rail_optimised",
     "rcc_dumbbell",
     "rcc_fat_tree",
     "rcc_multi_bottleneck",

@@ -1,4 +1,4 @@
-"""What a network is made of: nodes, links, and the check that rdmacc can simulate it."""
+"""Nodes and links of a network, and the check that rdmacc can simulate it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ __all__ = [
 Graph: TypeAlias = "nx.Graph[Any]"
 
 SLOWEST_BPS = 1e6
-"""Slowest link. What is slower is most likely a number without its unit."""
+"""Slowest link. Anything slower is most likely a number without its unit."""
 SHORTEST_PS = 1000
-"""Shortest link, of those given by text: light goes 20 cm in a ns."""
+"""Shortest delay of a link: light travels 20 cm of fibre in 1 ns."""
 FASTEST_BPS = 8e12
 """Fastest link: a byte takes 1 ps, the unit of time."""
 _TOO_SLOW = "at least 1 Mb/s; a bare number is bit/s, so write '100Gbps'"
@@ -72,7 +72,7 @@ def add_host(graph: Graph, name: Hashable, rate: Quantity | None = None) -> None
     name : hashable
         Name of the host.
     rate : number or str, optional
-        The most that it sends on a link, such as ``"43Gbps"``; default what the link carries.
+        Highest sending rate on a link, such as ``"43Gbps"``; default: the link's rate.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
     graph : networkx.Graph
         The network.
     one, other : hashable
-        Nodes that are there already.
+        Existing nodes.
     rate : number or str
         Rate of each direction; a number is bit/s.
     delay : number or str
@@ -151,11 +151,11 @@ def switches(graph: Graph) -> list[Any]:
 
 
 def completed(graph: Graph) -> Graph:
-    """Return a network from any networkx graph: `graph` itself if nothing is missing, else a completed copy.
+    """Return a network from any networkx graph: `graph` itself if it is complete, otherwise a completed copy.
 
     A link's ``rate`` and ``delay`` with units become `rate_bps` and `delay_ps`. A node without a ``kind`` is a host if
-    it has one link, else a switch. A switch's ``buffer`` becomes `buffer_bytes`; by default it is that of its fastest
-    port (see :func:`default_buffer_bytes`).
+    it has one link, otherwise a switch. A switch's ``buffer`` becomes `buffer_bytes`; the default follows from its
+    fastest port (see :func:`default_buffer_bytes`).
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def completed(graph: Graph) -> Graph:
     ({'kind': 'host'}, {'kind': 'switch', 'buffer_bytes': 33554432})
     """
     if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
-        return graph  # `validate` says what is wrong
+        return graph  # `validate` reports the error
     _check_attributes(graph)
     nodes, edges = graph.nodes(data=True), graph.edges(data=True)
     if all(
@@ -207,9 +207,9 @@ def completed(graph: Graph) -> Graph:
 
 
 def _check_attributes(graph: Graph) -> None:
-    """Raise a ConfigError for what would be ignored: a misspelt attribute, or one of two that contradict each other."""
+    """Raise a ConfigError for attributes that would be ignored: misspelt ones, and pairs that contradict each other."""
     for one, other, link in graph.edges(data=True):
-        if link.keys() != _BASE_UNITS:  # most have these alone: a large network has many links
+        if link.keys() != _BASE_UNITS:  # the common case, kept fast: a large network has many links
             _check_written(f"edge {one}-{other}", link, _LINK_ATTRIBUTES)
     for name, node in graph.nodes(data=True):
         if node.keys() - _NODE_BASE_UNITS:
@@ -234,7 +234,7 @@ _WRITTEN: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("delay", "delay_ps", lambda value: checked_delay(value)),
     ("buffer", "buffer_bytes", lambda value: size_bytes(value, field="buffer")),
 )
-"""How a person writes what the base unit's attribute has."""
+"""Attributes that users write with a unit, by their counterpart in base units."""
 
 
 def _kind(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:
@@ -247,7 +247,7 @@ def _kind(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:
 def _given(link: Mapping[str, Any], name: str, example: str, place: str) -> Any:
     if name not in link:
         has = f"; it has {', '.join(map(str, link))}" if link else ""
-        raise ConfigError(name, None, f"given for every link, such as {name}='{example}'{has}", where=place)
+        raise ConfigError(name, None, f"set on every link, such as {name}='{example}'{has}", where=place)
     return link[name]
 
 
@@ -288,7 +288,7 @@ def validate(graph: Graph) -> None:
 
 
 def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
-    """Return at what rate a node sends to a neighbour: the link's, or the host's own if that is less.
+    """Return the rate at which a node sends to a neighbour: the lower of the link's rate and the host's own.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
 
 
 def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
-    """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding.
+    """Return the number of hops from each node to the nearest of `sources`; hosts do not forward.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
 
 
 _MOST_NODES = 1_000_000
-"""More nodes of a kind, or links, than any network has; a graph of so many hosts takes 0.9 GB."""
+"""Upper bound on nodes of a kind and on links; a graph of that many hosts takes 0.9 GB."""
 
 
 def checked_count(field: str, value: int) -> int:
@@ -334,14 +334,14 @@ def checked_count(field: str, value: int) -> int:
     Parameters
     ----------
     field : str
-        What is counted, as the error names it.
+        Name of the quantity, for the error.
     value : int
-        How many.
+        The number.
 
     Raises
     ------
     ConfigError
-        If the number is not whole, below 1, or more than any network has.
+        If the number is not whole, is below 1, or exceeds the upper bound.
     """
     if not _is_int(value) or value < 1:
         raise ConfigError(field, value, "a whole number, at least 1")
@@ -356,7 +356,7 @@ def checked_rate(field: str, value: Quantity) -> float:
     Parameters
     ----------
     field : str
-        Which rate, as the error names it.
+        Name of the rate, for the error.
     value : number or str
         Rate, such as ``"100Gbps"``; a bare number is bit/s.
 
@@ -374,7 +374,7 @@ def checked_rate(field: str, value: Quantity) -> float:
 
 
 def checked_delay(value: Quantity) -> int:
-    """Return a link delay in ps; raise a ConfigError unless it is at least 1 ns; `units.ps(1)` is meant.
+    """Return a link delay in ps; raise a ConfigError unless it is at least 1 ns. `units.ps(1)` is accepted as intended.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def checked_delay(value: Quantity) -> int:
 
 
 def checked_buffer(value: Quantity | None, rate: float) -> int:
-    """Return a buffer in bytes, the default for None; raise a ConfigError if it is below 1.
+    """Return a buffer in bytes, or the default for None; raise a ConfigError if it is below 1.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
             _check_rate(node["rate_bps"], place)
         for written in ("buffer", "buffer_bytes"):
             if written in node:
-                raise ConfigError(written, node[written], "given to switches alone: a host has no buffer", where=place)
+                raise ConfigError(written, node[written], "set only on switches: a host has no buffer", where=place)
         return
     buffer = node.get("buffer_bytes")
     if not _is_int(buffer) or not 1 <= int(buffer or 0) < 2**63:
@@ -439,7 +439,7 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
 
 
 def _check_rate(rate: Any, place: str) -> None:
-    number: Any = rate  # comparisons, unlike float(), bear any integer
+    number: Any = rate  # unlike float(), comparisons accept any integer
     if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < number < math.inf:
         raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
     if not SLOWEST_BPS <= number <= FASTEST_BPS:

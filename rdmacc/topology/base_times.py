@@ -1,4 +1,4 @@
-"""How long a message takes that is alone in the network: the time that every slowdown divides by.
+"""Ideal completion times: the FCT of a message alone in the network, the denominator of every slowdown.
 
 At line rate, store-and-forward, along the first shortest path.
 """
@@ -22,30 +22,34 @@ def base_fct_ps(
     payload_bytes: int,
     header_bytes: int,
 ) -> Int64s:
-    """Return the completion time of each message, from the first bit sent to the last byte at the receiver.
+    """Return each message's ideal completion time, from its first bit sent to its last byte received.
 
-    A message is packets of `payload_bytes` and a header; the last may be shorter. With the transmission time t_j
-    of a full packet and the delay d_j of hop j, the m-th full packet is through hop i at
+    A message consists of packets with `payload_bytes` of payload and a header; the last may be shorter. With the
+    transmission time t_j of a full packet and the delay d_j of hop j, the m-th full packet completes hop i at
 
         F_i(m) = sum_{j<=i} (t_j + d_j) + (m - 1) max_{j<=i} t_j
 
     and a shorter last packet starts on hop i at max(F_i(m) - d_i, its arrival from hop i - 1).
+
+    Of a host that sends by w links at once (:func:`rdmacc.topology.nics.joined`), every w-th packet takes the same
+    link: from there to the receiver's NIC t_j counts as t_j / w under the maximum, and the last packet follows the one
+    w before it. A short one may get ahead of full ones there; then the message ends with the last full one.
 
     Parameters
     ----------
     fabric : Fabric
         The network.
     src, dst : array_like of int
-        Node numbers of the hosts; of any shapes that broadcast.
+        Node numbers of the hosts; shapes must broadcast.
     size_bytes : array_like of int
         Message sizes without headers, at least 1.
     payload_bytes, header_bytes : int
-        Per packet: payload at least 1, header at least 0.
+        Payload (at least 1) and header (at least 0) of a packet.
 
     Returns
     -------
     ndarray of int64
-        Picoseconds; of the shape that `src`, `dst` and `size_bytes` broadcast to.
+        Picoseconds, in the broadcast shape of `src`, `dst` and `size_bytes`.
 
     Raises
     ------
@@ -68,27 +72,43 @@ def base_fct_ps(
     nodes = sources.copy()
     through = np.zeros(len(sizes), dtype=np.int64)
     slowest, arrival = np.zeros_like(through), np.zeros_like(through)
+    width = np.ones_like(through)
     active = np.arange(len(sizes))
     while len(active):
         ports = fabric.first_ports(nodes[active], targets[active])
         byte_ps, delay = fabric.port_byte_ps[ports], fabric.port_delay_ps[ports]
         time = (full_wire * byte_ps + 0.5).astype(np.int64)
+        width[active] = _width(fabric, nodes[active], targets[active], width[active])
+        beside = width[active]
         through[active] += time + delay
-        slowest[active] = np.maximum(slowest[active], time)
-        ended = through[active] + (full[active] - 1) * slowest[active] - delay
-        start = np.where(has_full[active], np.maximum(ended, arrival[active]), arrival[active])
+        slowest[active] = np.maximum(slowest[active], time // beside)
+        ended = through[active] + (full[active] - beside) * slowest[active] - delay
+        follows = (full[active] >= beside) & (~fabric.is_nic[nodes[active]] | (arrival[active] >= ended - time))
+        start = np.where(follows, np.maximum(ended, arrival[active]), arrival[active])
         arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
         nodes[active] = fabric.port_peer[ports]
         active = active[nodes[active] != targets[active]]
-    return np.where(has_rest, arrival, through + (full - 1) * slowest).reshape(given[0].shape)
+    whole = through + (full - 1) * slowest
+    return np.where(has_rest, np.where(has_full, np.maximum(arrival, whole), arrival), whole).reshape(given[0].shape)
+
+
+def _width(fabric: Fabric, nodes: Int64s, dst: Int64s, width: Int64s) -> Int64s:
+    """Return by how many links at once messages go on from nodes, by how many they came there."""
+    columns = fabric.attach[dst]
+    end = fabric.attachments[columns]
+    links = fabric.node_first_port[end + 1] - fabric.node_first_port[end] - 1
+    most = np.where(fabric.is_nic[end], links, 1)
+    sent_by = fabric.route_count[fabric.route_row[nodes], columns]
+    width = np.where(fabric.is_nic[nodes], np.minimum(sent_by, most), width)
+    return np.where(nodes == end, 1, width)
 
 
 def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ack_bytes: int = 0) -> int:
-    """Return the largest round trip between two hosts that a path joins.
+    """Return the largest base round trip between any two connected hosts.
 
     Of a packet there, store-and-forward, and an ACK back; as they are by default, a packet's payload alone and the
-    links' delays alone, what the HPCC simulator gives all queue pairs as base RTT (third.cc, GLOBAL_T). Hosts that hang
-    on a switch by equal links count as one.
+    links' delays alone, what the HPCC simulator gives all queue pairs as base RTT (third.cc, GLOBAL_T). Of hosts whose
+    links are alike two count.
 
     Parameters
     ----------
@@ -97,12 +117,12 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
     payload_bytes : int
         Payload of the packet.
     header_bytes, ack_bytes : int
-        Its header; the ACK on the wire, 0 for delays alone.
+        Header of the packet; the ACK on the wire, 0 for propagation delays only.
 
     Returns
     -------
     int
-        Picoseconds; 0 if no path joins any two hosts.
+        Picoseconds; 0 if no two hosts are connected.
     """
     hosts = np.array([host for group in fabric.alike_hosts() for host in group[:2]], np.int64)
     most = 0
@@ -119,7 +139,7 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
 
 
 def _delays_ps(fabric: Fabric, src: Int64s, dst: Int64s) -> Int64s:
-    """Return the links' delays from hosts to hosts, along the first shortest path."""
+    """Return the sums of link delays between hosts, along the first shortest path."""
     nodes, total = src.copy(), np.zeros(len(src), dtype=np.int64)
     active = np.arange(len(src))
     while len(active):

@@ -8,7 +8,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.units import Quantity
 
-__all__ = ["clos", "dumbbell", "fat_tree", "leaf_spine", "star"]
+__all__ = ["add_links", "add_switches", "clos", "dumbbell", "fat_tree", "leaf_spine", "star", "start"]
 
 
 def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
@@ -25,7 +25,7 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     hosts : int
         Number of hosts, at least 1.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of the switch; default :func:`default_buffer_bytes` of `rate`.
 
@@ -35,9 +35,9 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     """
     count = checked_count("hosts", hosts)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    graph, names = _start(f"star({count})", count)
-    _switches(graph, "s", 1, checked_buffer(buffer, speed))
-    _links(graph, [(host, "s0") for host in names], speed, lag)
+    graph, names = start(f"star({count})", count)
+    add_switches(graph, ["s0"], checked_buffer(buffer, speed))
+    add_links(graph, [(host, "s0") for host in names], speed, lag)
     return graph
 
 
@@ -49,7 +49,7 @@ def dumbbell(
     delay: Quantity = "1us",
     buffer: Quantity | None = None,
 ) -> Graph:
-    r"""Return two switches with hosts on either side; the link between them is the bottleneck.
+    r"""Return two switches with hosts on each; the link between the switches is the bottleneck.
 
     ::
 
@@ -60,7 +60,7 @@ def dumbbell(
     Parameters
     ----------
     left, right : int
-        Number of hosts on either side; the left ones come first.
+        Number of hosts on each side; the left ones come first.
     rate : number or str
         Rate of the hosts' links.
     bottleneck_rate : number or str, optional
@@ -77,10 +77,10 @@ def dumbbell(
     lefts, rights = checked_count("left", left), checked_count("right", right)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     middle = speed if bottleneck_rate is None else checked_rate("bottleneck_rate", bottleneck_rate)
-    graph, names = _start(f"dumbbell({lefts}, {rights})", lefts + rights)
-    _switches(graph, "s", 2, checked_buffer(buffer, max(speed, middle)))
-    _links(graph, [(host, "s0" if i < lefts else "s1") for i, host in enumerate(names)], speed, lag)
-    _links(graph, [("s0", "s1")], middle, lag)
+    graph, names = start(f"dumbbell({lefts}, {rights})", lefts + rights)
+    add_switches(graph, ["s0", "s1"], checked_buffer(buffer, max(speed, middle)))
+    add_links(graph, [(host, "s0" if i < lefts else "s1") for i, host in enumerate(names)], speed, lag)
+    add_links(graph, [("s0", "s1")], middle, lag)
     graph.graph["sides"] = (names[:lefts], names[lefts:])
     return graph
 
@@ -128,12 +128,12 @@ def leaf_spine(
     checked_count("links between switches", low * high)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
-    graph, names = _start(f"leaf_spine({low}, {high}, {per})", low * per)
+    graph, names = start(f"leaf_spine({low}, {high}, {per})", low * per)
     memory = checked_buffer(buffer, max(speed, upper))
-    leaf = _switches(graph, "leaf", low, memory)
-    spine = _switches(graph, "spine", high, memory)
-    _links(graph, [(host, leaf[i // per]) for i, host in enumerate(names)], speed, lag)
-    _links(graph, [(down, up) for down in leaf for up in spine], upper, lag)
+    leaf = add_switches(graph, [f"leaf{i}" for i in range(low)], memory)
+    spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)
+    add_links(graph, [(host, leaf[i // per]) for i, host in enumerate(names)], speed, lag)
+    add_links(graph, [(down, up) for down in leaf for up in spine], upper, lag)
     return graph
 
 
@@ -155,7 +155,7 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     k : int
         Ports of a switch: even, at least 2.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of `rate`.
 
@@ -240,21 +240,29 @@ def clos(
     upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)
     memory = checked_buffer(buffer, max(speed, upper))
     shape = f"clos({n_pods}, {n_tors}, {n_hosts}, {n_aggs}, {n_cores})"
-    graph, names = _start(shape, n_pods * n_tors * n_hosts)
-    tor = _switches(graph, "tor", n_pods * n_tors, memory)
-    agg = _switches(graph, "agg", n_pods * n_aggs, memory)
-    core = _switches(graph, "core", n_cores, memory)
-    _links(graph, [(host, tor[i // n_hosts]) for i, host in enumerate(names)], speed, lag)
+    graph, names = start(shape, n_pods * n_tors * n_hosts)
+    tor = add_switches(graph, [f"tor{i}" for i in range(n_pods * n_tors)], memory)
+    agg = add_switches(graph, [f"agg{i}" for i in range(n_pods * n_aggs)], memory)
+    core = add_switches(graph, [f"core{i}" for i in range(n_cores)], memory)
+    add_links(graph, [(host, tor[i // n_hosts]) for i, host in enumerate(names)], speed, lag)
     for pod in range(n_pods):
         own_tors, own_aggs = tor[pod * n_tors : (pod + 1) * n_tors], agg[pod * n_aggs : (pod + 1) * n_aggs]
-        _links(graph, [(down, up) for down in own_tors for up in own_aggs], upper, lag)
+        add_links(graph, [(down, up) for down in own_tors for up in own_aggs], upper, lag)
         for a, down in enumerate(own_aggs):
-            _links(graph, [(down, up) for up in core[a * group : (a + 1) * group]], upper, lag)
+            add_links(graph, [(down, up) for up in core[a * group : (a + 1) * group]], upper, lag)
     return graph
 
 
-def _start(name: str, count: int) -> tuple[Graph, list[str]]:
-    """Return a graph of `count` hosts, and their names; raise a ConfigError if memory may not hold them."""
+def start(name: str, count: int) -> tuple[Graph, list[str]]:
+    """Return a graph of `count` hosts, and their names; raise a ConfigError if there are too many for memory.
+
+    Parameters
+    ----------
+    name : str
+        Of the network.
+    count : int
+        Number of hosts.
+    """
     checked_count("hosts", count)
     graph: Graph = nx.Graph(name=name)
     names = [f"h{i}" for i in range(count)]
@@ -263,13 +271,40 @@ def _start(name: str, count: int) -> tuple[Graph, list[str]]:
     return graph, names
 
 
-def _switches(graph: Graph, prefix: str, count: int, buffer: int) -> list[str]:
-    """Add `count` switches as the next tier of `graph`; return their names."""
-    names = [f"{prefix}{i}" for i in range(count)]
+def add_switches(graph: Graph, names: list[str], buffer: int) -> list[str]:
+    """Add switches as the next tier of `graph`; return their names.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    names : list of str
+        Of the switches.
+    buffer : int
+        Shared buffer of each, bytes.
+
+    Returns
+    -------
+    list of str
+        `names`.
+    """
     graph.add_nodes_from(names, kind="switch", buffer_bytes=buffer)
     graph.graph["tiers"].append(names)
     return names
 
 
-def _links(graph: Graph, pairs: list[tuple[str, str]], rate: float, delay: int) -> None:
+def add_links(graph: Graph, pairs: list[tuple[str, str]], rate: float, delay: int) -> None:
+    """Add links between pairs of nodes.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    pairs : list of tuple
+        Names of the two nodes of each.
+    rate : float
+        Of each direction, bit/s.
+    delay : int
+        Propagation, ps.
+    """
     graph.add_edges_from(pairs, rate_bps=rate, delay_ps=delay)

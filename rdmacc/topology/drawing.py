@@ -1,4 +1,4 @@
-"""A picture of a network, tier by tier."""
+"""Draw a network, tier by tier."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["draw"]
 Places = dict[Any, tuple[float, int]]
 
 _LABELLED = 24
-"""Nodes of a larger tier have no names of their own."""
+"""In a tier with more nodes than this, nodes are drawn without names."""
 _UPRIGHT = 16
-"""Names of a larger tier stand on end."""
+"""In a tier with more nodes than this, names are vertical."""
 _THICKEST = 3.0
 
 
@@ -29,16 +29,16 @@ _THICKEST = 3.0
 def draw(graph: Graph, ax: Axes | None = None) -> Axes:
     """Draw `graph` tier by tier, the hosts at the bottom.
 
-    On the left stands what a tier is made of, on the right the rate and delay of the links between two tiers
-    where all are alike; a thicker line is a faster link. Names are written while a tier has at most 24 nodes;
-    the hosts of a larger tier are a wedge below each switch, with the first and the last name.
+    The left margin describes each tier; the right margin shows the rate and delay of the links between two tiers, if
+    all are alike. A thicker line is a faster link. A tier of at most 24 nodes shows their names; the hosts of a larger
+    tier are drawn as a wedge below each switch, with the first and the last name.
 
     Parameters
     ----------
     graph : networkx.Graph
         A valid network, from a builder or not.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Axes to draw on; default: a new figure.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def draw(graph: Graph, ax: Axes | None = None) -> Axes:
 
 
 def _title(graph: Graph) -> str:
-    """Return the network's name, and below it what `describe` says."""
+    """Return the title: the network's name, and below it the numbers of `describe`."""
     name = str(graph.graph.get("name", ""))
     try:
         info = describe(graph)
@@ -86,7 +86,7 @@ def _tier_text(graph: Graph, tier: list[Any]) -> str:
 
 
 def _places(graph: Graph, tiers: list[list[Any]]) -> Places:
-    """Return each node's place: evenly spread, or over its own nodes of the tier below if it shares none."""
+    """Return each node's position: evenly spread, or centred above the nodes below it if it shares none."""
     place: Places = {}
     for level, tier in enumerate(tiers):
         spread = {name: (i + 0.5) / len(tier) for i, name in enumerate(tier)}
@@ -103,7 +103,7 @@ def _places(graph: Graph, tiers: list[list[Any]]) -> Places:
 
 
 def _fans(graph: Graph, tiers: list[list[Any]], place: Places) -> dict[Any, list[Any]]:
-    """Return the hosts below each switch if the hosts are many, hang by one link and stand side by side."""
+    """Return the hosts below each switch if there are many hosts, each with one link and next to each other."""
     lowest = tiers[0]
     if len(lowest) <= _LABELLED or len(tiers) < 2:
         return {}
@@ -147,7 +147,7 @@ def _draw_links(ax: Axes, graph: Graph, place: Places, fans: dict[Any, list[Any]
 
 
 def _draw_fans(ax: Axes, fans: dict[Any, list[Any]]) -> None:
-    """Draw wedges; each is as wide as its hosts' part of the tier."""
+    """Draw wedges, each as wide as its hosts' part of the tier."""
     total = sum(map(len, fans.values()))
     labelled = len(fans) <= _LABELLED
     first = 0

@@ -1,11 +1,11 @@
-"""The network as arrays: what both engines read.
+"""The network as arrays, as both engines read it.
 
 Nodes are numbered in the order of ``graph.nodes``. A *port* is one direction of a link: the output of one
 node towards one neighbour. The ports of a node are contiguous and ordered by the neighbour's number.
 
-Routing uses every path of fewest hops; a host forwards nothing. Hosts that hang by one link on the same
-switch share that switch's routes: the switch is their *attachment*, and the tables have a column for an
-attachment, not for a host, and no row for the hosts that hang on one: they have one port.
+Routing uses every shortest path by hop count; hosts do not forward. Hosts with a single link to the same switch share
+that switch's routes: the switch is their *attachment*. The tables have one column per attachment instead of one per
+host, and no rows for such hosts, which have only one port.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of, rows_of
 
-__all__ = ["Fabric"]
+__all__ = ["Fabric", "routed"]
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -46,12 +46,14 @@ class Fabric:
     """Node numbers, by node name."""
     is_host: Bools
     """Shape N."""
+    is_nic: Bools
+    """Whether a node is the part of a host's NIC that has its links (:func:`rdmacc.topology.nics.joined`); shape N."""
     hosts: Int32s
     """Node numbers of the hosts, ascending; shape H."""
     buffer_bytes: Int64s
     """Shared buffer of each switch, 0 for a host; shape N."""
     node_first_port: Int32s
-    """Ports of node v: ``node_first_port[v]`` up to, without, ``node_first_port[v + 1]``; shape N + 1."""
+    """Ports of node v: ``node_first_port[v]`` up to, but excluding, ``node_first_port[v + 1]``; shape N + 1."""
     port_node: Int32s
     """Node that a port belongs to; shape P."""
     port_peer: Int32s
@@ -67,7 +69,7 @@ class Fabric:
     port_class: Int8s
     """HOST_NIC (leaves a host), LAST_HOP (switch to host) or IN_NETWORK (switch to switch); shape P."""
     port_climbs: Int8s
-    """1 if the link leads up, to a node farther from hosts (of two as far: to the higher number), else 0; shape P."""
+    """1 if the link leads up, to a node farther from the hosts (or, if equally far, with a higher number); shape P."""
     attachments: Int32s
     """Node number of each attachment; shape A."""
     attach: Int32s
@@ -75,15 +77,15 @@ class Fabric:
     last_port: Int32s
     """Port from a host's attachment switch to the host; -1 for a switch or a host without one; shape N."""
     route_row: Int32s
-    """Row of the routing tables: a switch's own, its attachment's for a host; shape N."""
+    """Row of the routing tables: a switch's own row; for a host, its attachment's; shape N."""
     route_first: Int32s
     """First candidate towards an attachment, as an index into `route_ports`; shape R x A, R rows."""
     route_count: Int32s
     """Number of candidates; shape R x A."""
     route_ports: Int32s
-    """Lists of candidate ports, each ascending; a node's equal lists are stored once."""
+    """Lists of candidate ports, each ascending; equal lists of a node are stored once."""
     down_ports: frozenset[int] = frozenset()
-    """Ports that have failed; no route uses them."""
+    """Failed ports, which no route uses."""
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Fabric:
@@ -92,7 +94,7 @@ class Fabric:
         Parameters
         ----------
         graph : Graph
-            The network; what :func:`rdmacc.topology.completed` can complete may be missing.
+            The network; it may lack anything that :func:`rdmacc.topology.completed` can complete.
 
         Raises
         ------
@@ -106,35 +108,11 @@ class Fabric:
         nodes = [node for _, node in graph.nodes(data=True)]
         is_host = np.array([node["kind"] == "host" for node in nodes], dtype=np.bool_)
         buffers = [0 if node["kind"] == "host" else int(node["buffer_bytes"]) for node in nodes]
-        ports = ports_of(graph, index)
-        node, peer = ports["port_node"], ports["port_peer"]
-        first = np.zeros(len(names) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])
-        port_class = np.where(is_host[node], HOST_NIC, np.where(is_host[peer], LAST_HOP, IN_NETWORK))
-        attachments, attach, last_port = attach_of(is_host, first, peer, ports["port_reverse"])
-        route_first, route_count, route_ports = routes_of(is_host, first, peer, attachments)
-        return cls(
-            name=str(graph.graph.get("name", "")),
-            names=names,
-            index=index,
-            is_host=is_host,
-            hosts=np.flatnonzero(is_host).astype(np.int32),
-            buffer_bytes=np.array(buffers, dtype=np.int64),
-            node_first_port=first,
-            port_class=port_class.astype(np.int8),
-            port_climbs=climbs_of(is_host, first, node, peer),
-            attachments=attachments,
-            attach=attach,
-            last_port=last_port,
-            route_row=rows_of(is_host, attachments, attach),
-            route_first=route_first,
-            route_count=route_count,
-            route_ports=route_ports,
-            **ports,
-        )
+        is_nic = np.zeros(len(names), np.bool_)
+        return routed(str(graph.graph.get("name", "")), names, is_host, is_nic, buffers, ports_of(graph, index))
 
     def without(self, ports: Sequence[int]) -> Fabric:
-        """Return the fabric with the routes that are left when ports have failed; the numbering stays.
+        """Return the fabric with the routes that remain after ports have failed; the numbering stays the same.
 
         Parameters
         ----------
@@ -144,7 +122,7 @@ class Fabric:
         down = self.down_ports | set(ports)
         gone = np.array(sorted(down), dtype=np.int64)
         peer = self.port_peer.copy()
-        peer[gone] = self.port_node[gone]  # leads nowhere
+        peer[gone] = self.port_node[gone]  # no other end
         first, count, routes = routes_of(self.is_host, self.node_first_port, peer, self.attachments)
         last_port = np.where(np.isin(self.last_port, gone), -1, self.last_port).astype(np.int32)
         return replace(
@@ -192,14 +170,27 @@ class Fabric:
         """
         try:
             here, there = self.index.get(node), self.index.get(peer)
-        except TypeError:  # a tuple, say, that holds a list
+        except TypeError:  # unhashable, such as a tuple with a list in it
             here = there = None
         if here is not None and there is not None:
-            low, high = self.node_first_port[here : here + 2]
-            found = low + int(np.searchsorted(self.port_peer[low:high], there))
-            if found < high and self.port_peer[found] == there:
-                return int(found)
+            for one, other in ((here, there), (self.outer(here), self.outer(there))):
+                low, high = self.node_first_port[one : one + 2]
+                found = low + int(np.searchsorted(self.port_peer[low:high], other))
+                if found < high and self.port_peer[found] == other:
+                    return int(found)
         raise ConfigError("port", f"{node}->{peer}", "a link of the network")
+
+    def outer(self, node: int) -> int:
+        """Return the node that has a host's links: the host itself unless they are :func:`rdmacc.topology.nics.joined`.
+
+        Parameters
+        ----------
+        node : int
+            Number of a node.
+        """
+        first, last = self.node_first_port[node : node + 2]
+        beyond = int(self.port_peer[first]) if self.is_host[node] and last > first else node
+        return beyond if self.is_nic[beyond] else node
 
     def link_class(self, port: int) -> str:
         """Return "host_nic", "last_hop" or "in_network".
@@ -236,17 +227,26 @@ class Fabric:
         return tuple(self.route_ports[first : first + self.route_count[row, column]].tolist())
 
     def alike_hosts(self) -> list[list[int]]:
-        """Return the hosts in groups: those that hang on one switch by links of the same rates and delay are alike."""
+        """Return the hosts in groups: those whose links lead to the same switches at the same rates and delays."""
         nic = self.node_first_port[self.hosts]
         back = self.port_reverse[nic]
         columns = (self.attach[self.hosts], self.port_rate_bps[nic], self.port_rate_bps[back], self.port_delay_ps[nic])
-        groups: dict[tuple[float, ...], list[int]] = {}
+        groups: dict[tuple[Any, ...], list[int]] = {}
         for host, *kind in zip(self.hosts.tolist(), *(column.tolist() for column in columns), strict=True):
+            outer = self.outer(host)
+            if outer != host:
+                ports = range(*self.node_first_port[outer : outer + 2].tolist())
+                kind = [self._kind(port) for port in ports if self.port_peer[port] != host]
             groups.setdefault(tuple(kind), []).append(host)
         return list(groups.values())
 
+    def _kind(self, port: int) -> tuple[float, ...]:
+        """Return what a link is like: where it leads, rates and delay."""
+        rates = self.port_rate_bps[[port, self.port_reverse[port]]].tolist()
+        return (int(self.port_peer[port]), *rates, int(self.port_delay_ps[port]))
+
     def reachable(self, src: int, dst: int) -> bool:
-        """Tell whether a packet gets from node `src` to host `dst`.
+        """Tell whether node `src` has a path to host `dst`.
 
         Parameters
         ----------
@@ -258,12 +258,12 @@ class Fabric:
         return bool(self.reachable_many(np.array([src]), np.array([dst]))[0])
 
     def reachable_many(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Bools:
-        """Return, elementwise, whether a packet gets from node `src` to host `dst`.
+        """Return, elementwise, whether node `src` has a path to host `dst`.
 
         Parameters
         ----------
         src : array_like
-            Numbers of nodes; shapes that broadcast.
+            Numbers of nodes; shapes must broadcast.
         dst : array_like
             Numbers of hosts.
         """
@@ -277,7 +277,7 @@ class Fabric:
         return np.asarray(found | (sources == targets))
 
     def first_ports(self, nodes: npt.ArrayLike, dst: npt.ArrayLike) -> Int32s:
-        """Return, elementwise, the first of the :meth:`candidates`; there must be one.
+        """Return, elementwise, the first of the :meth:`candidates`, which must not be empty.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class Fabric:
         return np.where(here == self.attachments[columns], self.last_port[targets], ports)
 
     def hops(self) -> Int64s:
-        """Return the hops from each row of the tables to each attachment, 0 where no path leads there; shape R x A."""
+        """Return the hops from each row of the tables to each attachment, 0 if there is no path; shape R x A."""
         columns, ends = np.arange(len(self.attachments)), self.route_row[self.attachments]
         onward = self.route_row[self.port_peer[self.route_ports[self.route_first]]]
         hops = np.zeros(onward.shape, dtype=np.int64)
@@ -311,11 +311,11 @@ class Fabric:
         return hops
 
     def _hangs(self, nodes: Any) -> Any:
-        """Tell whether nodes are hosts that hang by one link on a switch."""
+        """Tell which nodes are hosts with a single link, to a switch."""
         return self.is_host[nodes] & (self.attachments[self.attach[nodes]] != nodes)
 
     def check_path(self, src: int, dst: int) -> None:
-        """Raise a ConfigError unless `src` and `dst` are two different hosts that a path joins.
+        """Raise a ConfigError unless `src` and `dst` are two different, connected hosts.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class Fabric:
         Raises
         ------
         ConfigError
-            If one is not a host, they are the same, or no path joins them.
+            If one is not a host, they are the same, or there is no path between them.
         """
         for field, node in (("src", src), ("dst", dst)):
             if not 0 <= node < self.n_nodes:
@@ -340,7 +340,7 @@ class Fabric:
             raise ConfigError("dst", self.names[dst], f"reachable from src = {self.names[src]!r}")
 
     def check_paths(self, src: Int64s, dst: Int64s) -> None:
-        """Raise the ConfigError of :meth:`check_path` for the first pair that has one.
+        """Raise the ConfigError of :meth:`check_path` for the first invalid pair.
 
         Parameters
         ----------
@@ -362,7 +362,7 @@ class Fabric:
             self.check_path(int(src[worst]), int(dst[worst]))
 
     def path(self, src: int, dst: int, choose: Choice = lambda node, cands: cands[0]) -> list[int]:
-        """Return the ports from host `src` to host `dst`.
+        """Return the ports on a path from host `src` to host `dst`.
 
         Parameters
         ----------
@@ -391,3 +391,50 @@ class Fabric:
             ports.append(int(port))
             node = int(self.port_peer[port])
         return ports
+
+
+def routed(
+    name: str, names: list[Any], is_host: Bools, is_nic: Bools, buffers: list[int], ports: dict[str, Any]
+) -> Fabric:
+    """Return the fabric of some nodes and ports.
+
+    Parameters
+    ----------
+    name : str
+        Of the network.
+    names : list
+        Of the nodes.
+    is_host, is_nic : ndarray of bool
+        What the nodes are; shape N.
+    buffers : list of int
+        Shared buffer of each node, bytes.
+    ports : dict
+        The arrays of the ports, by their names in `Fabric`.
+    """
+    node, peer = ports["port_node"], ports["port_peer"]
+    first = np.zeros(len(names) + 1, dtype=np.int32)
+    np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])
+    attachments, attach, last_port = attach_of(is_host, first, peer, ports["port_reverse"])
+    route_first, route_count, route_ports = routes_of(is_host, first, peer, attachments)
+    leaves, enters = is_host[node] | is_nic[node] & ~is_host[peer], is_host[peer] | is_nic[peer]
+    port_class = np.where(leaves, HOST_NIC, np.where(enters, LAST_HOP, IN_NETWORK))
+    return Fabric(
+        name=name,
+        names=names,
+        index={name: i for i, name in enumerate(names)},
+        is_host=is_host,
+        is_nic=is_nic,
+        hosts=np.flatnonzero(is_host).astype(np.int32),
+        buffer_bytes=np.array(buffers, dtype=np.int64),
+        node_first_port=first,
+        port_class=port_class.astype(np.int8),
+        port_climbs=climbs_of(is_host, first, node, peer),
+        attachments=attachments,
+        attach=attach,
+        last_port=last_port,
+        route_row=rows_of(is_host, attachments, attach),
+        route_first=route_first,
+        route_count=route_count,
+        route_ports=route_ports,
+        **ports,
+    )

@@ -1,8 +1,8 @@
-"""Networks from files that networkx and others write: GraphML and node-link JSON.
+"""Networks from files: GraphML and node-link JSON, as written by networkx and other tools.
 
-No names of attributes are standard. Those of :func:`~rdmacc.topology.completed` are read as they are: a link's
+There is no standard for attribute names. The names of :func:`~rdmacc.topology.completed` work directly: a link's
 ``rate`` and ``delay`` with units, or ``rate_bps`` and ``delay_ps``; a node's ``kind`` and ``buffer``, or
-``buffer_bytes``. Others are named by arguments, with the unit of their numbers.
+``buffer_bytes``. For other names, pass arguments that give the name and the unit.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def from_graphml(
     path : path
         The file.
     rate, delay : str or (str, str), optional
-        The links' attribute that holds it, and the unit of its numbers: ``("LinkSpeedRaw", "bps")``.
+        Name of the link attribute, and the unit of its numbers: ``("LinkSpeedRaw", "bps")``.
     node_type : type
-        What becomes of the nodes' names, which are text in GraphML: ``int`` for numbers.
+        Conversion of the nodes' names, which are strings in GraphML: ``int`` for numbers.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def from_graphml(
     Raises
     ------
     ConfigError
-        If the file is no GraphML, has parallel or directed links, or lacks a rate or a delay with its unit.
+        If the file is not GraphML, has parallel or directed links, or lacks a rate or a delay with its unit.
     """
     try:
         graph = nx.read_graphml(Path(path), node_type=node_type)
@@ -74,22 +74,22 @@ def from_node_link(
     path : path
         The file.
     rate, delay : str or (str, str), optional
-        The links' attribute that holds it, and the unit of its numbers: ``("capacity", "Gbps")``.
+        Name of the link attribute, and the unit of its numbers: ``("capacity", "Gbps")``.
 
     Returns
     -------
     networkx.Graph
-        Complete and checked. Names that are lists in the file are tuples again.
+        Complete and checked. Names stored as lists become tuples.
 
     Raises
     ------
     ConfigError
-        If the file is no node-link JSON, has parallel or directed links, or lacks a rate or a delay with its unit.
+        If the file is not node-link JSON, has parallel or directed links, or lacks a rate or a delay with its unit.
     """
     try:
         content = json.loads(Path(path).read_text(), parse_constant=_no_constant)
         if not isinstance(content, Mapping):
-            raise TypeError("no object")
+            raise TypeError("not a JSON object")
         key = next(name for name in ("edges", "links") if name in content)
         graph = nx.node_link_graph(dict(content), edges=key)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, nx.NetworkXException) as error:
@@ -99,13 +99,13 @@ def from_node_link(
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _network(
     graph: nx.Graph[Any], path: str | PathLike[str], names: Mapping[str, str | tuple[str, str] | None]
 ) -> Graph:
-    """Return a graph as a network."""
+    """Convert a graph to a network."""
     if graph.is_multigraph() or graph.is_directed():
         kind = "parallel links" if graph.is_multigraph() else "directed links"
         raise ConfigError("file", str(path), f"a file without {kind}")
@@ -126,7 +126,7 @@ def _network(
 def _link(
     place: str, attributes: Mapping[str, Any], names: Mapping[str, str | tuple[str, str] | None]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield a link's rate and delay, by the names that `completed` knows."""
+    """Yield a link's rate and delay under the names that `completed` knows."""
     for name, given in names.items():
         if given is None:
             for known in (name, _KNOWN[name]):
@@ -135,8 +135,8 @@ def _link(
             continue
         key, unit = (given, "") if isinstance(given, str) else given
         if key not in attributes:
-            raise ConfigError(name, None, f"given as {key!r}; there are {sorted(attributes)}", place)
+            raise ConfigError(name, None, f"stored as {key!r}, but the file has {sorted(attributes)}", place)
         value = attributes[key]
         if not isinstance(value, str) and not unit:
-            raise ConfigError(key, value, f"a text with its unit, or pass {name}=({key!r}, its unit)", place)
+            raise ConfigError(key, value, f"a string with a unit, or pass {name}=({key!r}, its unit)", place)
         yield name, f"{value}{unit}"

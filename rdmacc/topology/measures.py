@@ -1,4 +1,4 @@
-"""What can be said of a network before anything runs: round-trip times, BDP, bisection, oversubscription."""
+"""Static measures of a network: round-trip times, BDP, bisection bandwidth, oversubscription."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MOST_BYTES = 2**40
 
 @dataclass(frozen=True)
 class TopologyInfo:
-    """A network in numbers; made by :func:`describe`.
+    """The measures of a network, as returned by :func:`describe`.
 
-    RTT and BDP are those of the farthest pair of hosts: the one with the longest base RTT.
+    RTT and BDP are for the farthest pair of hosts, the one with the longest base RTT.
     """
 
     name: str
@@ -43,22 +43,22 @@ class TopologyInfo:
     farthest: tuple[Any, Any]
     """The first pair of hosts (source, destination) with the longest base RTT."""
     hops: int
-    """Links on the farthest pair's shortest path."""
+    """Number of links on the farthest pair's shortest path."""
     mean_hops: float
-    """Links on the shortest path, mean over all pairs of different hosts."""
+    """Number of links on the shortest path, averaged over all pairs of different hosts."""
     propagation_rtt_ps: int
-    """Round-trip time of the farthest pair, of propagation alone."""
+    """Round-trip propagation time of the farthest pair."""
     base_rtt_ps: int
-    """Round-trip time of the farthest pair, with the transmission of one packet and its ACK on every link."""
+    """Round-trip time of the farthest pair, including the transmission of one packet and its ACK on every link."""
     bdp_bytes: int
-    """Rate of the slowest link between the farthest pair times `base_rtt_ps`."""
+    """Rate of the slowest link between the farthest pair, times `base_rtt_ps`."""
     bisection_bps: float
-    """What one half of the hosts can send to the other half; see :func:`bisection_bps`."""
+    """Rate at which one half of the hosts can send to the other half; see :func:`bisection_bps`."""
     oversubscription: float
-    """What the links of the hosts of one half add up to (of the smaller sum), over `bisection_bps`."""
+    """Total rate of the host links of one half (the smaller of both halves), over `bisection_bps`."""
 
     def rows(self) -> list[list[str]]:
-        """Return a name and a text with units for each number."""
+        """Return a name and a string with units for each number."""
         return [
             ["hosts", str(self.hosts)],
             ["switches", str(self.switches)],
@@ -85,15 +85,15 @@ class TopologyInfo:
 
 @typed
 def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> TopologyInfo:
-    """Return a network in numbers.
+    """Return the measures of a network.
 
     Parameters
     ----------
     graph : networkx.Graph
-        A valid network with at least two hosts that a path joins.
+        A valid network with at least two connected hosts.
     data_bytes, ack_bytes : int
-        Sizes on the wire of the packet and the ACK of the base RTT. With 0 and 0 it is propagation alone,
-        which is what papers usually call base RTT.
+        Wire sizes of the packet and the ACK in the base RTT. With 0 and 0 it is propagation only, which papers usually
+        call base RTT.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     Raises
     ------
     ConfigError
-        If the graph is not valid, a size is negative, or no path joins two hosts.
+        If the graph is not valid, a size is negative, or no two hosts are connected.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
 def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
     """Return the round-trip time of one packet and its ACK alone in the network.
 
-    Store-and-forward: the packet goes along the first shortest path, the ACK comes back along the same links.
+    Store-and-forward: the packet takes the first shortest path, and the ACK returns along the same links.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     Raises
     ------
     ConfigError
-        If `src` or `dst` is not a host, or no path joins them.
+        If `src` or `dst` is not a host, or there is no path between them.
     """
     graph, total = completed(graph), 0
     for one, other in pairwise(_first_path(graph, src, dst)):
@@ -202,26 +202,26 @@ def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048
 def bisection_bps(
     graph: Graph, one: Sequence[Hashable] | None = None, other: Sequence[Hashable] | None = None
 ) -> float:
-    """Return what one half of the hosts can send to the other half at most: a maximum flow.
+    """Return the highest rate at which one half of the hosts can send to the other half: a maximum flow.
 
     Parameters
     ----------
     graph : networkx.Graph
-        A valid network. Hosts forward nothing; every path counts, not only the shortest.
+        A valid network. Hosts do not forward; all paths count, not only the shortest.
     one, other : sequence of hosts, optional
-        The halves; default the sides of a :func:`~rdmacc.topology.dumbbell`, else the first and the second
-        half of the hosts in the order of ``graph.nodes``. For the networks that the builders make, this is a
-        halving between which least can flow; for other graphs it need not be.
+        The halves. Default: the sides of a :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half
+        of the hosts in the order of ``graph.nodes``. For networks from the builders this split minimises the flow; for
+        other graphs it may not.
 
     Returns
     -------
     float
-        Bit/s in one direction; the other direction has as much.
+        Bit/s in one direction; the other direction has the same.
 
     Raises
     ------
     ConfigError
-        If a half is empty, names a node that is no host, or shares one with the other half.
+        If a half is empty, names a node that is not a host, or shares a host with the other half.
     """
     graph = completed(graph)
     known = hosts(graph)
@@ -253,7 +253,7 @@ def bisection_bps(
 
 
 def _halves(graph: Graph) -> tuple[list[Any], list[Any]]:
-    """Return the sides of a dumbbell, as built, or the first and the second half of the hosts."""
+    """Return the sides of a dumbbell, or the first and the second half of the hosts."""
     names = hosts(graph)
     sides = graph.graph.get("sides")
     if sides is not None and all(sides) and sorted(map(str, chain(*sides))) == sorted(map(str, names)):
@@ -263,16 +263,16 @@ def _halves(graph: Graph) -> tuple[list[Any], list[Any]]:
 
 
 def _uplinks_bps(graph: Graph, names: list[Any]) -> float:
-    """Return what the links of some hosts add up to."""
+    """Return the total rate of some hosts' links."""
     return sum(port_rate_bps(graph, name, peer) for name in names for peer in graph[name])
 
 
 def _host_pairs(
     fabric: Fabric,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return pairs of hosts that stand for all of them, and how many ordered pairs each stands for.
+    """Return representative pairs of hosts, and the number of ordered pairs that each represents.
 
-    The first of the hosts that are alike stands for all of them, and for the pairs among them the first two do.
+    The first of several equivalent hosts represents all of them, and the first two represent the pairs among them.
     """
     members = fabric.alike_hosts()
     count = np.array([len(names) for names in members], dtype=np.float64)
@@ -310,7 +310,7 @@ def _walk(
 
 
 def _first_path(graph: Graph, src: Hashable, dst: Hashable) -> list[Any]:
-    """Return the nodes of the shortest path whose every next node comes first in ``graph.nodes``."""
+    """Return the nodes of a shortest path, choosing at each hop the node that comes first in ``graph.nodes``."""
     for field, name in (("src", src), ("dst", dst)):
         if name not in graph or graph.nodes[name]["kind"] != "host":
             raise unknown(field, name, hosts(graph), "a host of the network")

@@ -1,7 +1,7 @@
-"""The networks of the four papers: simulated ones and testbeds.
+"""The networks of the four papers, simulated and testbeds.
 
 Dart: Xue et al., IEEE/ACM ToN 2020. REN: Li et al., IEEE TCC 2021. RCC: Zhang et al., ICNP 2021. Improved
-Go-Back-N: Wang et al., 2019. What a paper does not say is marked as assumed.
+Go-Back-N: Wang et al., 2019. Anything that a paper does not state is marked as assumed.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
                |  x 16
           1,024 hosts
 
-    The paper gives hosts, oversubscription, links, the longest path (6 hops, 30 us one way) and the mean path
-    (5.8 hops, VI-B), all of which this network has; its shape is assumed, and so is that the 225 KB "switch
-    buffer" is for each port: a switch's shared buffer is `buffer_per_port` times the number of its ports, 4.5
-    MB at a ToR, 1.8 MB at an agg, 3.6 MB at a core.
+    The paper gives hosts, oversubscription, links, the longest path (6 hops, 30 us one way) and the mean path (5.8
+    hops, VI-B), and this network matches all of them. Its shape is assumed. We also assume that the 225 KB "switch
+    buffer" is per port: a switch's shared buffer is `buffer_per_port` times the number of its ports, 4.5 MB at a ToR,
+    1.8 MB at an agg, 3.6 MB at a core.
 
     Parameters
     ----------
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer_per_port : number or str
-        Buffer that each port adds to its switch.
+        Buffer per port of a switch.
 
     Returns
     -------
@@ -79,20 +79,20 @@ def dart_testbed(
            /  |  \
          h0   h1 ... h19
 
-    The switch's ports do 56 Gb/s, but no host got more than 43 Gb/s through them (V-A): hosts send at `host_rate`.
-    The default `delay` makes 12 us of round-trip propagation, the paper's "hardware RTT" (V-A); that all of
-    it is on the links is assumed. The paper has 20 nodes in V and 16 in its introduction.
+    The switch's ports run at 56 Gb/s, but no host got more than 43 Gb/s through them (V-A), so hosts send at
+    `host_rate`. The default `delay` gives 12 us of round-trip propagation, the paper's "hardware RTT" (V-A); we assume
+    that all of it is on the links. The paper has 20 nodes in V and 16 in its introduction.
 
     Parameters
     ----------
     hosts : int
         Number of nodes, 1 to 36.
     rate, delay : number or str
-        Of every link, to hosts and from them; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link in both directions; a bare rate is in bit/s, a delay needs its unit.
     host_rate : number or str
-        The most that a host sends.
+        Highest sending rate of a host.
     buffer : number or str, optional
-        Shared buffer of the switch, which the paper does not give; default
+        Shared buffer of the switch, not given by the paper; default
         :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
 
     Returns
@@ -132,18 +132,18 @@ def ren_leaf_spine(
            /  \           /  \
           h0 .. h47   h336 .. h383     384 hosts
 
-    Four links each way make the paper's round-trip propagation of 10 us. With ``hosts_per_leaf=8`` this is
+    Four links each way give the paper's round-trip propagation of 10 us. With ``hosts_per_leaf=8`` this is
     the network of 6.1, figure 19, oversubscription 1; 6.2 has ``leaves=2, hosts_per_leaf=40``, 6.3
-    ``leaves=3``. That the 128 KB "switch buffer" is for each port is assumed, as in NS2's queues.
+    ``leaves=3``. We assume that the 128 KB "switch buffer" is per port, as in NS2's queues.
 
     Parameters
     ----------
     hosts_per_leaf, leaves, spines : int
         At least 1 each.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer_per_port : number or str
-        Buffer that each port adds to its switch.
+        Buffer per port of a switch.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def ren_testbed(
          h1 --- s0 ========== s1
          h2 --/                  \-- h4
 
-    10 Gb/s and 8 us on every link, so 48 us of round-trip propagation, the paper's base RTT. Flow f0 goes
+    Every link has 10 Gb/s and 8 us, which gives 48 us of round-trip propagation, the paper's base RTT. Flow f0 goes
     from h0 to h4, the bursts from h1 and h2 to h3; figure 11 has up to 4 bursts, ``senders=5``. The buffer of
     64 KB is less than PFC needs: give the scheme a lossy :class:`~rdmacc.switch.buffer.DropTail`.
 
@@ -179,7 +179,7 @@ def ren_testbed(
     senders, receivers : int
         Number of hosts on the left and on the right.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -210,15 +210,15 @@ def rcc_fat_tree(
                |  x 16, 100 Gb/s
           320 hosts
 
-    Six links of 1 us each way make the paper's base RTT of 12 us, and 150 KB the BDP at 100 Gb/s. The paper
-    counts the switches; that they form 5 pods, and so no tier is oversubscribed, is assumed.
+    Six links of 1 us each way give the paper's base RTT of 12 us, and a BDP of 150 KB at 100 Gb/s. The paper gives the
+    number of switches; we assume that they form 5 pods, so that no tier is oversubscribed.
 
     Parameters
     ----------
     rate, fabric_rate : number or str
-        Of the hosts' links, and of those between switches.
+        Rates of the hosts' links and of the links between switches.
     delay : number or str
-        Of every link.
+        Delay of every link.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -243,14 +243,14 @@ def rcc_dumbbell(
          h2 --/
          h3 -/
 
-    The paper gives the rate; that 12 us is the round-trip propagation here too is assumed.
+    The paper gives the rate; we assume 12 us of round-trip propagation here too.
 
     Parameters
     ----------
     senders : int
         Number of senders; the receiver is the last host.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -274,13 +274,13 @@ def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", bu
          h1 --/                    / \-- h4     flow 3: h2 -> h3, shares s1-h3 with flow 1
                                   h2
 
-    ``graph.graph["flows"]`` has the three (source, destination) pairs. The paper gives the rate and which
-    flows share what; the drawing and 12 us of round-trip propagation between h0 and h3 are assumed.
+    ``graph.graph["flows"]`` has the three (source, destination) pairs. The paper gives the rate and which flows share
+    which link; the layout and the 12 us of round-trip propagation between h0 and h3 are assumed.
 
     Parameters
     ----------
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -305,14 +305,14 @@ def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Qu
           /  \       /  \
          h0  h1     h2  h3
 
-    A port of a server is a host here: h0 and h1 send, h2 and h3 receive. Both to h2 is the last-hop
-    congestion of figure 8a, one to each the in-network congestion of 8b. Four links each way make 12 us of
-    round-trip propagation, the paper's RTT; the buffer is assumed as in the paper's simulations.
+    Each server port is a host here: h0 and h1 send, h2 and h3 receive. If both send to h2, this is the last-hop
+    congestion of figure 8a; if each has its own receiver, the in-network congestion of 8b. Four links each way give 12
+    us of round-trip propagation, the paper's RTT. We assume the buffer of the paper's simulations.
 
     Parameters
     ----------
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -335,7 +335,7 @@ def igbn_pair(rate: Quantity = "40Gbps", delay: Quantity = "1us", buffer: Quanti
     Parameters
     ----------
     rate, delay : number or str
-        Of both links; numbers are bit/s; a delay carries its unit.
+        Rate and delay of both links; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of the switch; default :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
 

@@ -1,4 +1,4 @@
-"""From a graph to arrays: ports, attachments, the shortest paths, and which links lead up."""
+"""Compute arrays from a graph: ports, attachments, shortest paths, and the direction (up or down) of links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rdmacc.topology.base import Graph, port_rate_bps
 
-__all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of", "rows_of"]
+__all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of", "rows_of", "sorted_ports"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Int8s: TypeAlias = npt.NDArray[np.int8]
@@ -26,22 +26,36 @@ def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
     index : dict
         Number of each node, by name.
     """
-    links = [(index[one], index[other], int(link["delay_ps"])) for one, other, link in graph.edges(data=True)]
+    ends = [(index[one], index[other]) for one, other in graph.edges]
     there = [port_rate_bps(graph, one, other) for one, other in graph.edges]
     back = [port_rate_bps(graph, other, one) for one, other in graph.edges]
-    ends = np.array([link[:2] for link in links], dtype=np.int32).reshape(-1, 2)
-    node, peer = np.concatenate([ends, ends[:, ::-1]]).T
+    delay = [int(link["delay_ps"]) for *_, link in graph.edges(data=True)]
+    return sorted_ports(np.array(ends, dtype=np.int32).reshape(-1, 2), there, back, delay)
+
+
+def sorted_ports(ends: npt.NDArray[Any], there: Any, back: Any, delay: Any) -> dict[str, Any]:
+    """Return the arrays of the ports of links, sorted by node and peer.
+
+    Parameters
+    ----------
+    ends : ndarray of int
+        Numbers of the two nodes of each link; shape L x 2.
+    there, back : array_like of float
+        Rates from the first to the second, and back; shape L, bit/s.
+    delay : array_like of int
+        Propagation; shape L, ps.
+    """
+    node, peer = np.concatenate([ends, ends[:, ::-1]]).astype(np.int32).T
     order = np.lexsort((peer, node))
-    place = np.empty(len(order), dtype=np.int32)
+    place = np.empty_like(order, dtype=np.int32)
     place[order] = np.arange(len(order))
-    rate = np.array([*there, *back], dtype=np.float64)[order]
-    delay = np.tile(np.array([link[2] for link in links], dtype=np.int64), 2)[order]
+    rate = np.concatenate([np.asarray(there, np.float64), np.asarray(back, np.float64)])[order]
     return {
         "port_node": np.ascontiguousarray(node[order]),
         "port_peer": np.ascontiguousarray(peer[order]),
-        "port_reverse": np.roll(place, len(links))[order],
+        "port_reverse": np.roll(place, len(ends))[order],
         "port_rate_bps": rate,
-        "port_delay_ps": delay,
+        "port_delay_ps": np.tile(np.asarray(delay, dtype=np.int64), 2)[order],
         "port_byte_ps": 8e12 / rate,
     }
 
@@ -73,7 +87,7 @@ def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> t
 
 
 def rows_of(is_host: Bools, attachments: Int32s, attach: Int32s) -> Int32s:
-    """Return `route_row`: switches and attachments have rows, by number; other hosts have their attachment's.
+    """Return `route_row`: switches and attachments have their own rows; other hosts share their attachment's.
 
     Parameters
     ----------
@@ -103,8 +117,9 @@ def _with_rows(is_host: Bools, attachments: Int32s) -> npt.NDArray[np.int64]:
 def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> tuple[Int32s, Int32s, Int32s]:
     """Return `route_first`, `route_count` and `route_ports`.
 
-    The shortest paths to all attachments at once: a set of attachments is a row of bits, and a node joins the sets of
-    its neighbours. A port of node v leads to an attachment if v has found it at the level after the port's peer.
+    This computes the shortest paths to all attachments at once: a set of attachments is a row of bits, and each node
+    takes the union of its neighbours' sets. A port of node v leads to an attachment if v reached it one level after the
+    port's peer did.
 
     Parameters
     ----------
@@ -127,7 +142,7 @@ def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) 
     row[nodes] = np.arange(len(nodes))
     degree = first[nodes + 1] - first[nodes]
     ports = np.repeat(first[nodes] - np.cumsum(degree) + degree, degree) + np.arange(degree.sum())
-    inner = row[peer[ports]] >= 0  # a host that hangs on a switch is on no way to another one
+    inner = row[peer[ports]] >= 0  # a host with one link is not on the path to any other host
     ports = ports[inner]
     here, there = np.repeat(row[nodes], degree)[inner], row[peer[ports]]
     ends = np.searchsorted(here, np.arange(len(nodes) + 1))
@@ -150,7 +165,7 @@ def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) 
 
 
 def _levels(here: Any, there: Any, ends: Any, is_host: Bools) -> npt.NDArray[np.uint64]:
-    """Return for each port, from row `here` to row `there`, the attachments that it leads to, as a row of bits."""
+    """Return for each port, from row `here` to row `there`, the attachments that it leads to as a row of bits."""
     width = -(-len(ends) // 64)
     bits = np.zeros((len(is_host), width * 64), dtype=np.uint8)
     bits[ends, np.arange(len(ends))] = 1
@@ -179,10 +194,10 @@ def _distinct_columns(leads: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint
 
 
 def climbs_of(is_host: Bools, first: Int32s, node: Int32s, peer: Int32s) -> Int8s:
-    """Return, for each port, 1 if its link leads up: to a node with more hops to the nearest host.
+    """Return for each port 1 if its link leads up, to a node with more hops to the nearest host, otherwise 0.
 
-    Of two nodes with equal hops the one with the higher number is above. So links up never form a cycle, and neither
-    do links down: paths that go up and then down cannot wait on each other in a cycle.
+    Of two nodes with equal hops, the one with the higher number is above. So neither the upward links nor the downward
+    links form a cycle, and paths that go up and then down cannot wait on each other in a cycle.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def exact_decimal(number: object, field: str, allowed: str) -> Decimal:
     Parameters
     ----------
     number : number
-        What a user gave.
+        The user's value.
     field : str
         The field's name, for the error.
     allowed : str
@@ -107,7 +107,7 @@ def _parse(quantity: object, units: Mapping[str, int], field: str, allowed: str)
         if unit is None and value == 0:
             return value
         if unit not in units:
-            trouble = "there is no unit" if unit is None else f"{unit!r} is not a unit of it"
+            trouble = "the unit is missing" if unit is None else f"{unit!r} is not a known unit"
             raise ConfigError(field, quantity, f"{allowed}; {trouble}")
         value = EXACT.multiply(value, Decimal(units[unit]))
     except DecimalException:

@@ -2,27 +2,27 @@
 
 ==============  =======  ===============================================================================
 ``src, dst``    object   names of two different hosts
-``size_bytes``  int64    at least 1; input may be called ``size`` and have units ("64KiB")
-``start_ps``    int64    not before this time; input may be called ``start`` and have units ("1us")
-``group``       Int64    names an incast or a coflow; missing for none
+``size_bytes``  int64    at least 1; input may be named ``size`` and have units ("64KiB")
+``start_ps``    int64    not before this time; input may be named ``start`` and have units ("1us")
+``group``       Int64    number of an incast or a coflow; missing for none
 ``after``       object   tuple of the messages (index labels) that must be complete first; () for none
-``weight``      float64  share relative to others, for schemes that know weights; default 1
+``weight``      float64  relative share, for schemes that support weights; default 1
 ==============  =======  ===============================================================================
 
-The index is named ``message`` and is unique. A message starts at ``start_ps`` or when the last message of
-``after`` is complete, whichever is later. Other columns are kept as they are; five have a meaning where they are
-there, and may be missing in any row:
+The index is named ``message`` and is unique. A message starts at ``start_ps`` or when the last message of ``after`` is
+complete, whichever is later. Other columns are kept unchanged. Five of them have a meaning if present, and may be
+missing in any row:
 
 ===================  ==================================================================================
-``duration_ps``      the row is no message: host ``src`` computes for so long, and sends nothing
-``delay_ps``         a tuple of times, one for each row in ``after``: how long it waits beyond that row
+``duration_ps``      the row is not a message: host ``src`` computes for this long and sends nothing
+``delay_ps``         a tuple of times, one for each row in ``after``: further delay after that row
 ``priority``         the class of its data packets
 ``path, ack_path``   the nodes that data and replies pass, both ends included, in place of the routing's
                      choice: a text such as ``"h0 s0 h1"``, or a sequence of names
 ===================  ==================================================================================
 
-Rows wait for computation, and computation for rows, as messages do. Two computations of one host run side by side
-unless one waits for the other.
+Messages and computations may wait for each other, like messages for messages. Two computations on one host run in
+parallel unless one waits for the other.
 
 ==================  ====================================================================================
 your own            :func:`messages`, :func:`from_csv`, :func:`from_parquet`
@@ -37,7 +37,7 @@ sizes               :class:`SizeDistribution`, the published ones in ``SIZES``
 load                :class:`LoadDefinition`, :func:`offered_load`, :func:`port_loads`
 ==================  ====================================================================================
 
-All chance comes from ``stream(seed, PURPOSE)``, one stream for each purpose.
+All randomness comes from ``stream(seed, PURPOSE)``, with one stream for each purpose.
 """
 
 from __future__ import annotations

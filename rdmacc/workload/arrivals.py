@@ -1,4 +1,4 @@
-"""Traffic that arrives at random: Poisson messages at a load, incasts at a rate or a load."""
+"""Random arrivals: Poisson messages at a load, incasts at a rate or a load."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def poisson(
     start: Quantity = "0us",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return messages between random pairs of hosts, whose arrivals are a Poisson process at a load.
+    """Return messages between random pairs of hosts, arriving as a Poisson process at a given load.
 
-    The load is a fraction of the capacity of *defining links*, see :class:`~rdmacc.workload.LoadDefinition`:
+    The load is a fraction of the capacity of the *defining links*; see :class:`~rdmacc.workload.LoadDefinition`:
     with the mean size on the wire E[B] (of the distribution, not of the sample) and the expected number h of
     defining links on a message's path, messages arrive at the rate
 
@@ -74,26 +74,26 @@ def poisson(
     sizes : SizeDistribution, str or number
         Sizes of the messages: a distribution, the name of a published one ("web_search"), or one size.
     load : float
-        Above 0; 1 is all that the defining links can carry.
+        Above 0; 1 is the full capacity of the defining links.
     of : str, sequence of (from, to), or LoadDefinition
-        The defining links: "host", "receiver", "uplink", "core" or a list, counted with headers; a
-        LoadDefinition for payload alone or other packet sizes.
+        The defining links: "host", "receiver", "uplink", "core" or a list, counted with headers; pass a LoadDefinition
+        to count payload only or to use other packet sizes.
     count, duration : int; number or str
-        How many messages, or for how long they arrive: one of the two.
+        Number of messages, or the period in which they arrive; give one of the two.
     senders, receivers : sequence of host, optional
-        Who sends and who receives; default all hosts. Every pair of different hosts is equally likely.
+        Possible senders and receivers; default: all hosts. Every pair of different hosts is equally likely.
     is_exact : bool
-        Choose the time in which `count` messages arrive so that their own sizes and pairs, not the expected
-        ones, make up the load: for few messages of a heavy-tailed distribution. Needs `count`.
+        Choose the period in which `count` messages arrive so that the actual sizes and pairs, not their expected
+        values, give the load. Useful for few messages of a heavy-tailed distribution. Needs `count`.
     start : number or str
-        When the process begins.
+        Start of the process.
     seed : int
-        Of pairs, sizes and arrivals.
+        Seed of pairs, sizes and arrivals.
 
     Returns
     -------
     DataFrame
-        In the order of the starts.
+        Sorted by start time.
 
     Raises
     ------
@@ -145,45 +145,45 @@ def incasts(
     group: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return incasts whose arrivals are a Poisson process: random senders send to a random receiver.
+    """Return incasts, from random senders to a random receiver, arriving as a Poisson process.
 
     Parameters
     ----------
     network : networkx.Graph or Fabric
         The network.
     degree : int
-        Number of senders of an incast: different hosts, drawn for each incast.
+        Number of senders per incast: different hosts, drawn separately for each incast.
     size : SizeDistribution, str or number
         Size of each message; drawn for each message.
     rate : float, optional
         Incasts per second.
     load : float, optional
-        Instead of `rate`: the load that the incasts make up, as in :func:`poisson`.
+        Load of the incasts, in place of `rate`; as in :func:`poisson`.
     of : str, sequence of (from, to), or LoadDefinition
         What `load` is a fraction of.
     count, duration : int; number or str
-        How many incasts, or for how long they arrive: one of the two.
+        Number of incasts, or the period in which they arrive; give one of the two.
     senders, receivers : sequence of host, optional
-        Who sends and who receives; default all hosts. The receiver is drawn first.
+        Possible senders and receivers; default: all hosts. The receiver is drawn first.
     jitter : number or str
-        Each message starts up to this much later than its incast, uniformly.
+        Each message starts with a uniform random delay, up to this, after its incast.
     start : number or str
-        When the process begins.
+        Start of the process.
     group : int
         Group of the first incast; incast i is group ``group + i``.
     seed : int
-        Of senders, receivers, sizes and arrivals.
+        Seed of senders, receivers, sizes and arrivals.
 
     Returns
     -------
     DataFrame
-        `degree` rows for each incast, in the order of the incasts' starts.
+        `degree` rows per incast, sorted by the start of the incast.
 
     Raises
     ------
     ConfigError
-        Unless one of `rate` and `load` is given, and one of `count` and `duration`; if there are fewer than
-        `degree` senders besides a receiver.
+        Unless one of `rate` and `load` is given, and one of `count` and `duration`; or if there are fewer than `degree`
+        senders other than the receiver.
     """
     distribution, width = size_distribution(size), checked_whole("degree", degree, 1)
     traffic = Traffic(network, senders, receivers, is_incast=True)
@@ -191,7 +191,7 @@ def incasts(
     if width > least:
         raise ConfigError("degree", degree, f"at most {least}, the senders besides the receiver")
     if (rate is None) == (load is None):
-        raise ConfigError("rate", rate, f"given if load is not, and only then; load = {load!r}")
+        raise ConfigError("rate", rate, f"given exactly when load is not; load = {load!r}")
     definition = as_definition(of)
     if load is not None:
         per_incast = width * definition.mean_bytes(distribution)
@@ -218,7 +218,7 @@ def random_pairs(
     start: Quantity = "0us",
     window: Quantity = "0us",
 ) -> pd.DataFrame:
-    """Return messages between random pairs of different hosts, in the order of their starts.
+    """Return messages between random pairs of different hosts, sorted by start time.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def random_pairs(
     size : number or str
         Size of each.
     seed : int
-        Of the pairs and the starts.
+        Seed of pairs and starts.
     start, window : number or str
         The starts are uniform from `start` to ``start + window``.
 
@@ -251,19 +251,19 @@ def random_pairs(
 def _arrivals(
     rng: np.random.Generator, rate: float, count: int | None, duration: Quantity | None
 ) -> tuple[int, Floats]:
-    """Return how many events a Poisson process of `rate` per second has, and when, in ps, ascending."""
+    """Return the number of events of a Poisson process with `rate` per second, and their times in ps, ascending."""
     if (count is None) == (duration is None):
-        raise ConfigError("count", count, f"given if duration is not, and only then; duration = {duration!r}")
+        raise ConfigError("count", count, f"given exactly when duration is not; duration = {duration!r}")
     if count is not None:
         number = checked_whole("count", count, 1)
         return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
     assert duration is not None
     span_ps = time_ps(duration, field="duration")
     if rate * span_ps / 1e12 > MOST_OF_ANYTHING:
-        raise ConfigError("duration", duration, f"shorter: at most {MOST_OF_ANYTHING} messages arrive in it")
+        raise ConfigError("duration", duration, f"shorter: a workload has at most {MOST_OF_ANYTHING} messages")
     number = int(rng.poisson(rate * span_ps / 1e12))
     if not number:
-        allowed = f"longer: at {rate:.3g} messages per second, none arrives in it"
+        allowed = f"longer: at {rate:.3g} messages per second, none arrived"
         raise ConfigError("duration", duration, allowed)
     return number, np.sort(rng.random(number)) * span_ps
 
@@ -277,8 +277,8 @@ def _starts(begin: int, offsets: Floats) -> Int64s:
 def _incast_ends(rng: np.random.Generator, traffic: Traffic, count: int, degree: int) -> tuple[Int64s, Int64s]:
     """Return node numbers of senders and receivers, `degree` of them for each of `count` incasts.
 
-    Floyd's algorithm (Bentley and Floyd, CACM 1987) draws each set of different senders, for all incasts at
-    once, from the senders without the receiver: those behind its place move up by one.
+    Floyd's algorithm (Bentley and Floyd, CACM 1987) draws each set of different senders, for all incasts at once, from
+    the senders other than the receiver: those after its position move up by one.
     """
     senders, receivers = traffic.senders, traffic.receivers
     place = {int(node): i for i, node in enumerate(senders)}

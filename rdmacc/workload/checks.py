@@ -1,4 +1,4 @@
-"""Checks of a workload: against a network, and for messages that wait on each other."""
+"""Checks of a workload against a network, and for messages that wait on each other in a cycle."""
 
 from __future__ import annotations
 
@@ -23,29 +23,27 @@ __all__ = ["check_acyclic", "positions", "split_after", "split_ids", "unique_ind
 
 
 def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
-    """Check a workload against a network; return what the engines read.
+    """Check a workload against a network, and return it in the form that engines read.
 
     Parameters
     ----------
     workload : DataFrame
-        As this module describes, or what :func:`messages` accepts.
+        A frame as :mod:`rdmacc.workload` describes it, or anything that :func:`messages` accepts.
     fabric : Fabric
         The network.
 
     Returns
     -------
     DataFrame
-        A normalised copy whose index is 0 to M - 1. If the messages were 0 to M - 1 already, in any order,
-        row i is message i; any other labels are renumbered in the order of the rows, in `after` too, and kept
-        in a column ``id``.
+        A normalised copy whose index is 0 to M - 1. If the labels were already 0 to M - 1, in any order, row i is
+        message i. Any other labels are replaced by row numbers, also in `after`, and kept in a column ``id``.
 
     Raises
     ------
     ConfigError
-        For an empty workload; a missing column; a duplicate id; an unknown node; an end that is no host; a
-        message to its own source; hosts that no path joins; a size below 1 or a start below 0, or not whole;
-        a weight that is not positive; an unknown id in `after`, or messages that wait on each other in a
-        circle.
+        For an empty workload; a missing column; a duplicate id; an unknown node; an end that is not a host; a message
+        to its own source; hosts without a path between them; a size below 1 or a start below 0, or not whole; a weight
+        that is not positive; an unknown id in `after`, or messages that wait on each other in a cycle.
     """
     if not isinstance(workload, pd.DataFrame):
         raise ConfigError("workload", type(workload).__name__, "a pandas DataFrame")
@@ -80,7 +78,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
 
 
 def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
-    """Return the labels of the messages; raise a ConfigError if one occurs twice.
+    """Return the labels of the messages; raise a ConfigError for a duplicate.
 
     Parameters
     ----------
@@ -99,12 +97,12 @@ def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
 
 
 def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int64s, Int64s]:
-    """Return the rows that wait, the rows that they wait for (flat), and how many each waits for.
+    """Return the waiting rows, the rows that they wait for (flattened), and the number that each waits for.
 
     Parameters
     ----------
     after : Series
-        Tuple of labels that each message waits for.
+        Labels that each message waits for, as tuples.
     labels : Index
         Labels of the messages.
 
@@ -137,11 +135,11 @@ def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.
     Parameters
     ----------
     flat : ndarray of int
-        Ids, one row after another.
+        Ids of all rows, concatenated.
     rows : ndarray of int
         Rows that have ids.
     counts : ndarray of int
-        How many ids each of these has.
+        Number of ids of each of these rows.
     length : int
         Number of tuples.
     """
@@ -154,11 +152,11 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
     Parameters
     ----------
     ids : list
-        Ids, one row after another.
+        Ids of all rows, concatenated.
     rows : ndarray of int
         Rows that have ids.
     counts : ndarray of int
-        How many ids each of these has.
+        Number of ids of each of these rows.
     length : int
         Number of tuples.
     """
@@ -171,13 +169,10 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
 
 
 def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
-    """Take a text such as "3" for the node 3, and the number for the node "3": a CSV file cannot tell the two."""
+    """Match "3" to a node named 3, and 3 to a node named "3", because CSV files do not distinguish the two."""
     others = {str(name): name for name in fabric.names if isinstance(name, Integral)}
-    others |= {
-        int(name): name
-        for name in fabric.names
-        if isinstance(name, str) and name.isdecimal() and str(int(name)) == name
-    }
+    texts = [name for name in fabric.names if isinstance(name, str) and name.isdecimal()]
+    others |= {int(name): name for name in texts if str(int(name)) == name}
     if not others:
         return
 
@@ -193,7 +188,7 @@ def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
 
 
 def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
-    """Raise a ConfigError for the first row whose ends are not two different hosts that a path joins."""
+    """Raise a ConfigError for the first row whose ends are not two different, connected hosts."""
     ends: list[Int64s] = []
     for field in ("src", "dst"):
         for row, name in enumerate(frame[field]):
@@ -216,7 +211,7 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     wrong = (src == dst) != computes
     if wrong.any():
         row = int(np.argmax(wrong))
-        allowed = "missing or the same as src: the row computes" if computes[row] else "must differ from src"
+        allowed = "missing or equal to src: the row is a computation" if computes[row] else "must differ from src"
         raise row_error(frame, row, "dst", frame["dst"].iloc[row], allowed)
     sends = np.flatnonzero(~computes)
     reachable = fabric.reachable_many(src[sends], dst[sends])
@@ -232,16 +227,16 @@ def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> Non
     Parameters
     ----------
     waiting : ndarray of int
-        Rows that wait; shape E.
+        The waiting rows; shape E.
     wanted : ndarray of int
-        The row that each of them waits for; shape E.
+        The row that each of these waits for; shape E.
     labels : Index
-        Labels of the rows, as the error names them.
+        Labels of the rows, for the error.
 
     Raises
     ------
     ConfigError
-        If messages wait on each other in a cycle, which it shows.
+        If messages wait on each other in a cycle; the error shows the cycle.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -266,4 +261,4 @@ def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> Non
         circle = walk[walk.index(row) :]
     names = [str(labels[row]) for row in (*circle, circle[0])]
     shown = " -> ".join(names if len(names) <= 12 else [*names[:6], "...", *names[-5:]])
-    raise ConfigError("after", shown, "must not make messages wait on each other in a circle")
+    raise ConfigError("after", shown, "must not make messages wait on each other in a cycle")

@@ -1,7 +1,7 @@
-"""The collectives of a training step: ring and tree all-reduce, all-to-all; every step waits by `after`.
+"""The collectives of a training step: ring and tree all-reduce, all-to-all. Steps depend on each other through `after`.
 
-A group is the messages of one step, which start together when nothing holds any of them up. Steps of several
-collectives follow each other by :func:`~rdmacc.workload.sequence`.
+The messages of one step form a group; without other delays they start together. Use :func:`~rdmacc.workload.sequence`
+to run several collectives one after the other.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ def ring_all_reduce(hosts: Sequence[Host], size: Quantity, start: Quantity = "0u
 
          h0 -> h1 -> h2 -> ... -> h{n-1} -> h0      in each of 2 (n - 1) steps, all at once
 
-    The data are n chunks, which differ by 1 byte at most. In step t host i sends chunk ``(i - t) mod n`` to
-    host i + 1: n - 1 steps of reduce-scatter, then n - 1 of all-gather. It waits for what it got in step
-    t - 1, from host i - 1. So a host sends ``2 (n - 1) / n * size`` bytes, exactly if n divides `size`; all
-    hosts together always send ``2 (n - 1) size``.
+    The data are split into n chunks that differ by at most 1 byte. In step t host i sends chunk ``(i - t) mod n`` to
+    host i + 1: n - 1 steps of reduce-scatter, then n - 1 of all-gather. It first waits for the chunk that host i - 1
+    sends it in step t - 1. So a host sends ``2 (n - 1) / n * size`` bytes (exactly, if n divides `size`), and all hosts
+    together always send ``2 (n - 1) size``.
 
     Parameters
     ----------
     hosts : sequence
         The ring: n different hosts, at least two.
     size : number or str
-        Data of each host, at least n bytes.
+        Data per host, at least n bytes.
     start : number or str
         Start of the first step.
     group : int
@@ -46,12 +46,12 @@ def ring_all_reduce(hosts: Sequence[Host], size: Quantity, start: Quantity = "0u
     Returns
     -------
     DataFrame
-        Step by step: what host i sends in step t is message ``n t + i``.
+        Ordered by step: message ``n t + i`` is the one that host i sends in step t.
 
     Raises
     ------
     ConfigError
-        For hosts that occur twice, or fewer bytes than hosts.
+        For duplicate hosts, or fewer bytes than hosts.
 
     References
     ----------
@@ -77,7 +77,7 @@ def tree_all_reduce(
     start: Quantity = "0us",
     group: int = 0,
 ) -> pd.DataFrame:
-    r"""Return a tree all-reduce: sums go up to the root, the result comes down, chunk after chunk.
+    r"""Return a tree all-reduce: sums move up to the root and the result moves down, chunk by chunk.
 
     ::
 
@@ -87,35 +87,34 @@ def tree_all_reduce(
          /  \    /  \
         h3  h4  h5  h6
 
-    Host i's parent is host ``(i - 1) // fan_out``. A chunk also waits for the one before it on the same link.
-    Every host but the root sends `size` bytes up, and every host but the root receives as much: ``2 (n - 1)
-    size`` in all.
+    Host i's parent is host ``(i - 1) // fan_out``. A chunk also waits for the previous one on the same link. Every host
+    except the root sends `size` bytes up and receives `size` bytes: ``2 (n - 1) size`` in total.
 
     Parameters
     ----------
     hosts : sequence
         n different hosts, at least two; the first is the root.
     size : number or str
-        Data of each host, at least `chunks` bytes.
+        Data per host, at least `chunks` bytes.
     chunks : int
-        Parts in which the data go, one behind the other; they differ by 1 byte at most.
+        Number of parts that the data are split into, sent one after the other; they differ by at most 1 byte.
     fan_out : int
         Children of a host.
     start : number or str
         Start of the leaves' first chunks.
     group : int
-        Group of the first chunk on its way up; chunk c is ``group + 2 c`` up and ``group + 2 c + 1`` down.
+        Group of the first chunk's way up; chunk c has group ``group + 2 c`` up and ``group + 2 c + 1`` down.
 
     Returns
     -------
     DataFrame
-        Chunk by chunk, up and then down: with m = n - 1, chunk c from host i + 1 up is message
-        ``2 m c + i``, and down to it ``2 m c + m + i``.
+        Ordered by chunk, up and then down: with m = n - 1, chunk c is message ``2 m c + i`` on its way up from host i +
+        1, and message ``2 m c + m + i`` on its way down to it.
 
     Raises
     ------
     ConfigError
-        For hosts that occur twice, an impossible number of chunks or children, or fewer bytes than chunks.
+        For duplicate hosts, an invalid number of chunks or children, or fewer bytes than chunks.
     """
     names = as_objects(checked_hosts(hosts))
     parts = _parts(size, checked_whole("chunks", chunks, 1), "chunks")
@@ -145,7 +144,7 @@ def all_to_all(
     start: Quantity = "0us",
     group: int = 0,
 ) -> pd.DataFrame:
-    """Return an all-to-all: every host sends `size` bytes to every other, as experts exchange tokens.
+    """Return an all-to-all: every host sends `size` bytes to every other, as in the exchange of tokens between experts.
 
     Parameters
     ----------
@@ -154,22 +153,22 @@ def all_to_all(
     size : number or str
         Of each message.
     is_shifted : bool
-        False: all ``n (n - 1)`` messages start at once. True: n - 1 steps, in step t host i sends to host
-        i + t + 1 only, when its own message of step t - 1 is complete and the one that it gets has come.
+        False: all ``n (n - 1)`` messages start at once. True: n - 1 steps. In step t host i sends only to host i + t +
+        1, once its own message of step t - 1 is complete and the one sent to it has arrived.
     start : number or str
         Start of the first messages.
     group : int
-        Group of the messages; of step t, if there are steps, it is ``group + t``.
+        Group of the messages; with steps, step t has group ``group + t``.
 
     Returns
     -------
     DataFrame
-        Sender by sender, or step by step: what host i sends in step t is message ``n t + i``.
+        Ordered by sender or, with steps, by step: message ``n t + i`` is the one that host i sends in step t.
 
     Raises
     ------
     ConfigError
-        For hosts that occur twice, or a size below 1 byte.
+        For duplicate hosts, or a size below 1 byte.
     """
     listed = checked_hosts(hosts)
     if not checked_flag("is_shifted", is_shifted):
@@ -184,7 +183,7 @@ def all_to_all(
 
 
 def _parts(size: Quantity, count: int, of: str = "hosts") -> Int64s:
-    """Return `count` sizes that add up to `size` and differ by 1 byte at most, the larger ones first."""
+    """Return `count` sizes that add up to `size` and differ by at most 1 byte, larger ones first."""
     total = size_bytes(size, field="size")
     if total < count:
         raise ConfigError("size", size, f"at least 1 byte for each of the {count} {of}")
@@ -193,6 +192,6 @@ def _parts(size: Quantity, count: int, of: str = "hosts") -> Int64s:
 
 
 def _after(rows: Int64s, free: int) -> Iterator[tuple[int, ...]]:
-    """Yield the empty tuple `free` times, then the rows that each further message waits for."""
+    """Yield `free` empty tuples, then the rows that each further message waits for."""
     yield from [()] * free
     yield from map(tuple, np.atleast_2d(rows.T).T.tolist())

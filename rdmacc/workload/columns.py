@@ -1,4 +1,4 @@
-"""Columns of a workload's frame: what people type, as the numbers that the frame holds."""
+"""Columns of a workload's frame: convert user input to the numbers that the frame holds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def row_error(frame: pd.DataFrame, row: int, field: str, value: object, allowed: str) -> ConfigError:
-    """Return the error of the row at a position, named by its label.
+    """Return the error for the row at a position, named by its label.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def row_error(frame: pd.DataFrame, row: int, field: str, value: object, allowed:
     field : str
         The wrong column.
     value : object
-        What stands there.
+        The value there.
     allowed : str
-        What is allowed, as in `ConfigError`.
+        The allowed values, as in `ConfigError`.
     """
     return ConfigError(field, value, allowed, where=f"row {frame.index[row]}")
 
@@ -74,22 +74,22 @@ def is_missing(value: object) -> bool:
 
 
 def is_name(name: object) -> bool:
-    """Tell whether something can be the name of a node.
+    """Tell whether a value can be the name of a node.
 
     Parameters
     ----------
     name : object
-        A tuple, say, may hold a list.
+        A tuple may hold a list, for example.
     """
     try:
         hash(name)
     except TypeError:
         return False
-    return name is not pd.NA  # of which nothing can be said, not even that it equals another
+    return name is not pd.NA  # missing values support no comparison, not even equality
 
 
 def quantities(frame: pd.DataFrame, field: str, has_units: bool = False) -> Int64s:
-    """Return a column of sizes or times as whole numbers of the base unit; refuse bare ones if it has units.
+    """Return a column of sizes or times in base units; reject bare numbers in columns that need units.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def quantities(frame: pd.DataFrame, field: str, has_units: bool = False) -> Int6
 
 
 def _parsed(frame: pd.DataFrame, field: str, parse: Callable[..., int], least: int, allowed: str) -> Int64s:
-    """Return a column of numbers and texts with units, each different one parsed once."""
+    """Return a column of numbers and strings with units; each distinct value is parsed once."""
     known: dict[tuple[type, Hashable], int] = {}
     values = np.empty(len(frame), dtype=np.int64)
     for row, value in enumerate(frame[field]):
@@ -161,7 +161,7 @@ def groups(frame: pd.DataFrame) -> Any:
 
 
 def weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """Return the column of weights: None is 1, NaN stays for the check.
+    """Return the column of weights: None becomes 1, NaN is left for the check.
 
     Parameters
     ----------
@@ -249,13 +249,13 @@ def no_delays(after: pd.Series[Any]) -> npt.NDArray[np.object_]:
     Parameters
     ----------
     after : Series
-        Tuples of what each row waits for.
+        The rows that each row waits for, as tuples.
     """
     return np.fromiter(((0,) * len(rows) for rows in after), dtype=object, count=len(after))
 
 
 def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
-    """Return which of the queue pairs between its two hosts each message names: -1 for none; empty without any.
+    """Return the queue pair between its hosts that each message names, -1 for none; empty if no message does.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Workloads out of workloads: side by side, or one after the other."""
+"""Combine workloads, in parallel or in sequence."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST_PAIRS = 50_000_000
 
 
 def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
-    """Return the workloads one after the other as one.
+    """Return the workloads combined into one, running in parallel.
 
-    Messages are numbered 0 to M - 1 in that order and `after` follows; groups are numbered from 0, and
-    collectives on, so that no two workloads share one.
+    Messages are renumbered 0 to M - 1 in the given order, and `after` is adjusted. Groups and collectives are
+    renumbered so that no two workloads share one.
 
     Parameters
     ----------
@@ -61,20 +61,20 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
 
 
 def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
-    """Return the workloads as one, each of which begins when the one before is complete.
+    """Return the workloads combined into one, each starting when the previous one is complete.
 
-    The messages of a workload that wait for none wait for the last ones of the workload before: those that
-    none of its own messages waits for. A start after time 0 still holds, whichever is later.
+    Messages that wait for no other then wait for the final messages of the previous workload, those that no other
+    message waits for. Start times still apply: a message starts at the later of the two.
 
     Parameters
     ----------
     *workloads : DataFrame
-        Frames as :func:`messages` returns them, in their order.
+        Frames as :func:`messages` returns them, in order.
 
     Raises
     ------
     ConfigError
-        As :func:`combine`, or if more than 50 million pairs of messages would wait for each other.
+        As :func:`combine`, or if there would be more than 50 million pairs of waiting messages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Workloads in files: CSV, which a person can write, and Parquet, which is small and fast."""
+"""Workloads in files: CSV, easy to write by hand, and Parquet, small and fast."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["from_csv", "from_parquet", "to_csv", "to_parquet"]
 
 
 def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the workload in a CSV file.
+    """Read a workload from a CSV file.
 
-    The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``,
-    ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``,
-    ``delay_ps`` (or ``delay``; a time for each id in ``after``), ``duration_ps`` (or ``duration``), ``path`` and
-    ``ack_path`` (nodes, separated by spaces). Sizes and times may have units. Your own columns are kept if you name
-    them; any other is an error, since a misspelt one would be ignored.
+    The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``, ``start_ps``
+    (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``, ``delay_ps`` (or
+    ``delay``; a time for each id in ``after``), ``duration_ps`` (or ``duration``), ``path`` and ``ack_path`` (nodes,
+    separated by spaces). Sizes and times may have units. Your own columns are kept if you name them in `others`; any
+    other column is an error, because a misspelt one would otherwise be ignored.
 
     Parameters
     ----------
@@ -45,23 +45,23 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     Raises
     ------
     ConfigError
-        As :func:`messages`; for a column that is not known, and a file that is not there or no CSV.
+        As :func:`messages`; for an unknown column; and for a file that does not exist or is not CSV.
     """
     texts: Any = dict.fromkeys(("src", "dst", "after", "delay", "delay_ps", *PATH_COLUMNS), str)
     try:
         frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
     except OSError as error:
         raise ConfigError("file", str(path), f"a CSV file that can be read ({error})") from None
-    except (ValueError, TypeError, OverflowError) as error:  # the parser's errors among them
+    except (ValueError, TypeError, OverflowError) as error:  # includes the parser's errors
         raise ConfigError("file", str(path), f"a CSV file with a header ({error})") from None
     known = ("message", *_NAMES, *others)
     for column in frame:
         if column not in known:
             if str(column).rpartition("_")[0] in ("start", "size", "delay", "duration"):
-                break  # `messages` says more of these
+                break  # `messages` reports these in more detail
             raise unknown("column", column, known, "a column of a workload, or one of others=")
-    if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what a row has beyond the header for its name
-        raise ConfigError("file", str(path), "a CSV file whose rows have no more cells than its header")
+    if not isinstance(frame.index, pd.RangeIndex):  # pandas takes extra cells of a row as its index
+        raise ConfigError("file", str(path), "a CSV file without rows longer than its header")
     if "message" in frame:
         frame = frame.set_index("message")
     if "after" in frame:
@@ -96,7 +96,7 @@ def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
 
 
 def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
-    """Return the workload in a Parquet file.
+    """Read a workload from a Parquet file.
 
     The columns are those that :func:`messages` describes; ``after`` is a list of ids, and may be missing.
 
@@ -108,7 +108,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     ConfigError
-        If a column is missing or has values that it does not allow, or the file is not there or no Parquet.
+        If a column is missing or has invalid values, or the file does not exist or is not Parquet.
     """
     try:
         table = pq.read_table(path)
@@ -152,7 +152,7 @@ def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     Raises
     ------
     ConfigError
-        If a column, hosts and ids included, has values of several kinds, or of a kind that Parquet lacks.
+        If a column (hosts and ids included) has values of several types, or of a type that Parquet lacks.
     """
     frame = messages(workload)
     arrays: dict[str, Any] = {"message": _arrow("message", list(frame.index))}
@@ -172,7 +172,7 @@ def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
 
 @contextmanager
 def _written(path: object) -> Iterator[None]:
-    """Say which file could not be written."""
+    """Turn an OSError into a ConfigError that names the file."""
     try:
         yield
     except OSError as error:
@@ -189,7 +189,7 @@ def _arrow(name: str, values: Any) -> Any:
 
 
 def _times(text: object) -> tuple[int | str, ...]:
-    """Return the delays in a CSV cell: whole numbers as such."""
+    """Return the delays in a CSV cell, whole numbers as int."""
     parts = re.split(r"[;\s]+", text) if isinstance(text, str) else ()
     return tuple(int(part) if part.isdigit() else part for part in parts if part)
 

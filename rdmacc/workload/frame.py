@@ -1,4 +1,4 @@
-"""The frame that a workload is: columns, defaults, and what generators build it with."""
+"""The DataFrame of a workload: columns, defaults, and helpers for generators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
 COMPUTATION_COLUMNS = ("delay_ps", "duration_ps")
-"""There only where a row computes or a dependency has a delay."""
+"""Columns that exist only if a row computes or a dependency has a delay."""
 
 Host: TypeAlias = Any
 Objects: TypeAlias = npt.NDArray[np.object_]
@@ -52,14 +52,14 @@ _ALIASES = {"size": "size_bytes", "start": "start_ps", "delay": "delay_ps", "dur
 
 
 def stream(seed: int, purpose: int) -> np.random.Generator:
-    """Return the random stream of a seed for one purpose.
+    """Return the random stream for one purpose under a seed.
 
     Parameters
     ----------
     seed : int
         At least 0.
     purpose : int
-        A constant that no other purpose has.
+        A constant, unique to the purpose.
 
     Returns
     -------
@@ -79,21 +79,20 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     Parameters
     ----------
     rows : DataFrame, or iterable of dict or tuple
-        A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes may
-        have units; a `start` other than 0 must. A DataFrame's index names the messages; other rows are numbered
-        from 0. A dict with a `duration` is computation on host `src`; `delay` is a time for each row in `after`,
-        or one for all.
+        A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes may have units; a
+        `start` other than 0 must. A DataFrame's index names the messages; other rows are numbered from 0. A dict with a
+        `duration` is a computation on host `src`; `delay` is one time for each row in `after`, or one for all.
 
     Returns
     -------
     DataFrame
-        A new one, with the columns that this module describes.
+        A new frame, with the columns that :mod:`rdmacc.workload` describes.
 
     Raises
     ------
     ConfigError
-        For a missing column, or a value that its column does not allow. What needs the network, and the
-        messages in `after`, :func:`validate` checks.
+        For a missing column or an invalid value. :func:`validate` checks what depends on the network, and the messages
+        in `after`.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     >>> rows["size_bytes"].tolist(), rows["start_ps"].tolist(), rows["after"].tolist()
     ([65536, 1000], [0, 1000000], [(), (0,)])
 
-    A host computes for 4 us on what it has received, and sends 1 us after that.
+    A host computes for 4 us on the data it received, and sends 1 us later.
 
     >>> step = messages(
     ...     [
@@ -129,7 +128,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         if stem in _ALIASES and column not in (
             *COLUMNS,
             *COMPUTATION_COLUMNS,
-        ):  # such as start_us: it would be ignored, and all start at 0
+        ):  # such as start_us, which would be ignored, so that everything starts at 0
             raise ConfigError("column", column, f"named {_ALIASES[stem]}, or {stem}, whose values have units")
     computes = None
     if "duration_ps" in frame:
@@ -156,7 +155,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
 
 
 def computation(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Tell which rows of a workload are computation on a host, not messages.
+    """Tell which rows of a workload are computations, not messages.
 
     Parameters
     ----------
@@ -188,7 +187,7 @@ def from_columns(
     src, dst : sequence of host
         Length M.
     size : number or str, or ndarray of int64
-        Of all messages, or of each; shape M.
+        One for all messages, or one for each; shape M.
     starts : ndarray of int64 or int
         Picoseconds; shape M, or one for all.
     groups : ndarray of int64 or int, optional
@@ -226,7 +225,7 @@ def from_columns(
 
 
 def as_objects(names: Iterable[Host]) -> Objects:
-    """Return names of any kind, tuples too, as an array of objects; shape N.
+    """Return names of any type, including tuples, as an array of objects; shape N.
 
     Parameters
     ----------
@@ -250,20 +249,20 @@ def nothing_after(count: int) -> npt.NDArray[np.object_]:
 
 MOST_OF_ANYTHING = 10_000_000
 _MOST = {"seed": 2**4096, "group": 2**62}
-"""By field; rounds, counts and degrees beyond would not fit into memory."""
+"""Upper bounds by field: more rounds, counts or degrees would not fit into memory."""
 
 
 def checked_whole(field: str, value: int, least: int | None = None) -> int:
-    """Return a whole number; raise a ConfigError if it is none, or below `least`.
+    """Return a whole number; raise a ConfigError if it is not whole, or below `least`.
 
     Parameters
     ----------
     field : str
-        What it is, as the error names it.
+        Name for the error.
     value : int
         The number.
     least : int, optional
-        Lowest value that is allowed; any by default.
+        Lowest allowed value; any by default.
 
     Raises
     ------
@@ -285,14 +284,14 @@ def checked_flag(field: str, value: bool) -> bool:
     Parameters
     ----------
     field : str
-        What it is, as the error names it.
+        Name for the error.
     value : bool
         The flag.
 
     Raises
     ------
     ConfigError
-        For anything but a truth value.
+        For anything but a bool.
     """
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(field, value, "True or False")
@@ -300,19 +299,19 @@ def checked_flag(field: str, value: bool) -> bool:
 
 
 def host_names(field: str, names: Iterable[Host]) -> list[Host]:
-    """Return names of hosts as a list; raise a ConfigError unless they can be names.
+    """Return names of hosts as a list; raise a ConfigError if one cannot be a name.
 
     Parameters
     ----------
     field : str
-        What they are, as the error names it.
+        Name for the error.
     names : iterable of hashable
         The names.
 
     Raises
     ------
     ConfigError
-        If it is no list, or holds what cannot be a name.
+        If it is not a list, or an element cannot be a name.
     """
     try:
         listed = None if isinstance(names, str) else list(names)
@@ -327,7 +326,7 @@ def host_names(field: str, names: Iterable[Host]) -> list[Host]:
 
 
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
-    """Return hosts as a list; raise a ConfigError unless they are different and at least two.
+    """Return hosts as a list; raise a ConfigError unless there are at least two, all different.
 
     Parameters
     ----------
@@ -337,7 +336,7 @@ def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
     Raises
     ------
     ConfigError
-        If there are fewer than two, or one occurs twice.
+        If there are fewer than two, or a duplicate.
     """
     names = host_names("hosts", hosts)
     if len(names) < 2 or len(set(names)) < len(names):
@@ -346,17 +345,17 @@ def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
 
 
 def _fill_computation(frame: pd.DataFrame) -> npt.NDArray[np.bool_] | None:
-    """Give rows of computation a destination, and a size for now; return which they are, if any."""
+    """Give computation rows a destination and a temporary size; return which rows these are, if any."""
     computes = computation(frame)
     if not computes.any():
         del frame["duration_ps"]
         return None
     if "src" not in frame:
-        return computes  # the next check names it
+        return computes  # the next check reports it
     sizes = frame["size_bytes"] if "size_bytes" in frame else pd.Series([None] * len(frame), frame.index, dtype=object)
     for row in np.flatnonzero(computes & sizes.notna().to_numpy() & ~sizes.isin([0, "0", "0B"]).to_numpy()).tolist():
         raise row_error(frame, row, "size", sizes.iloc[row], "0 or missing: a row with a duration sends nothing")
-    frame["size_bytes"] = sizes.mask(computes, 1)  # until it is checked
+    frame["size_bytes"] = sizes.mask(computes, 1)  # temporary, until the check
     ends = frame["dst"] if "dst" in frame else pd.Series([None] * len(frame), frame.index, dtype=object)
     frame["dst"] = ends.astype(object).mask(computes & ends.isna().to_numpy(), frame["src"])
     return computes

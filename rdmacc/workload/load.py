@@ -1,13 +1,13 @@
-"""What "load" means here, exactly, and how much of it a workload offers.
+"""The definition of load, and the load that a workload offers.
 
 The load of traffic is measured on *defining links*, a set L of directed links of the network. It is
 
     load = sum_{l in L} (bytes offered to l per second) * 8 / sum_{l in L} (rate of l in bit/s)
 
-where the traffic of a pair of hosts divides equally at each hop over all the links of its shortest paths, as
-ECMP and spraying do on average. Two things must be said with every load, and a :class:`LoadDefinition` says
-them: which links, and whether a message counts with its payload alone or with its packets' headers. ACKs and
-other replies are never counted.
+where the traffic of a pair of hosts divides equally at each hop over all links on its shortest paths, as with ECMP and
+spraying on average. A load is only defined together with two choices, which a :class:`LoadDefinition` holds: which
+links, and whether a message counts with its payload only or with the headers of its packets. ACKs and other replies
+never count.
 """
 
 from __future__ import annotations
@@ -47,26 +47,25 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 LOAD_LINKS = ("host", "receiver", "uplink", "core")
 MOST_LOAD = 10
-"""More than this is a percentage by mistake."""
+"""A higher value is most likely a percentage."""
 """Names of the sets of defining links; see :class:`LoadDefinition`."""
 
 
 @dataclass(frozen=True)
 class LoadDefinition:
-    """What a load is a fraction of.
+    """The links that a load refers to, and how messages count.
 
-    Of a named set only those links count that the traffic can use: in a dumbbell with all senders on the
-    left, "core" is the bottleneck from left to right.
+    Only those links of a named set count that the traffic can use: in a dumbbell with all senders on the left, "core"
+    is the bottleneck from left to right.
     """
 
     links: str | Sequence[tuple[Any, Any]] = "host"
-    """"host": the senders' own links, towards the network. "receiver": the links to the receivers. "uplink":
-    the links from switches that have hosts to other switches. "core": the links to the switches farthest from
-    the hosts, from below or from their like; in leaf-spine networks the same as "uplink". Or (from, to) pairs
-    of node names."""
+    """"host": the senders' own links, towards the network. "receiver": the links to the receivers. "uplink": the links
+    from switches with hosts to other switches. "core": the links to the switches farthest from the hosts, from below or
+    from each other; in leaf-spine networks the same as "uplink". Or (from, to) pairs of node names."""
     counting: str = "wire"
-    """"wire": a message counts with the headers of its packets, so that the load is the links' utilisation by
-    data. "payload": without."""
+    """"wire": a message counts with the headers of its packets, so the load is the links' utilisation by data.
+    "payload": without headers."""
     payload_bytes: int = 1000
     """Payload of a full packet; as in a Scheme."""
     header_bytes: int = 48
@@ -84,7 +83,7 @@ class LoadDefinition:
             checked_whole(name, getattr(self, name), least)
 
     def mean_bytes(self, sizes: SizeDistribution) -> float:
-        """Return what a message counts on average.
+        """Return the mean number of bytes that count for a message.
 
         Parameters
         ----------
@@ -96,7 +95,7 @@ class LoadDefinition:
         return sizes.mean_wire_bytes(self.payload_bytes, self.header_bytes)
 
     def counted_bytes(self, size_bytes: Int64s) -> Int64s:
-        """Return what each message counts; shape M.
+        """Return the bytes that count for each message; shape M.
 
         Parameters
         ----------
@@ -131,22 +130,22 @@ class LoadDefinition:
 
 
 Load: TypeAlias = str | Sequence[tuple[Any, Any]] | LoadDefinition
-"""What generators take for `of`: a definition, or its `links` with everything else by default."""
+"""Type of the generators' `of`: a definition, or only its `links`, with defaults for the rest."""
 
 
 def exact_span_ps(
     load: float, traffic: Traffic, definition: LoadDefinition, src: Int64s, dst: Int64s, size_bytes: Int64s
 ) -> float:
-    """Return the time in ps in which these messages, by node numbers and size, make up exactly the load.
+    """Return the period in ps over which these messages, by node numbers and size, give exactly the load.
 
     Parameters
     ----------
     load : float
         Fraction of the defining links' rate.
     traffic : Traffic
-        Who sends to whom.
+        The pairs of senders and receivers.
     definition : LoadDefinition
-        What the load is a fraction of.
+        Definition of the load.
     src : ndarray of int
         Node numbers of the senders; shape M.
     dst : ndarray of int
@@ -161,16 +160,16 @@ def exact_span_ps(
 
 
 def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) -> float:
-    """Return how many bytes of messages, counted as defined, make up the load.
+    """Return the rate of messages, in bytes as defined, that gives the load.
 
     Parameters
     ----------
     load : float
         Fraction of the defining links' rate.
     traffic : Traffic
-        Who sends to whom.
+        The pairs of senders and receivers.
     definition : LoadDefinition
-        What the load is a fraction of.
+        Definition of the load.
 
     Raises
     ------
@@ -192,26 +191,25 @@ def offered_load(
     senders: Sequence[Host] | None = None,
     receivers: Sequence[Host] | None = None,
 ) -> float:
-    """Return the load that a workload offers, whatever generated it.
+    """Return the load that a workload offers, however it was generated.
 
     Parameters
     ----------
     workload : DataFrame
-        Messages; those that wait for others count like any.
+        Messages; those that wait for others count like any other.
     network : Graph or Fabric
         The network.
     of : str, sequence or LoadDefinition
-        What the load is a fraction of.
+        Definition of the load.
     duration : number or str, optional
-        Over what time; default from the first start to the last, which suits Poisson arrivals.
+        Period to average over; default: from the first start to the last, which suits Poisson arrivals.
     senders, receivers : sequence of host, optional
-        Who could have sent and received; a link that their traffic cannot use does not count. Default: all
-        hosts.
+        Possible senders and receivers; a link that their traffic cannot use does not count. Default: all hosts.
 
     Returns
     -------
     float
-        A fraction: 1 is all that the defining links can carry.
+        A fraction: 1 is the full capacity of the defining links.
 
     Raises
     ------
@@ -230,16 +228,16 @@ def offered_load(
 def port_loads(
     workload: pd.DataFrame, network: Network, of: Load = "host", duration: Quantity | None = None
 ) -> pd.DataFrame:
-    """Return what a workload offers to each port, split equally over the shortest paths.
+    """Return the load that a workload offers to each port, split equally over the shortest paths.
 
-    Parameters are those of :func:`offered_load`; of the definition only the counting matters.
+    Parameters are those of :func:`offered_load`; only the counting of the definition matters.
 
     Parameters
     ----------
     workload : DataFrame
         The messages.
     network : Graph or Fabric
-        What they are sent over.
+        The network that carries them.
     of : LoadDefinition or str
         Definition of the load; only its counting matters.
     duration : number or str, optional
@@ -248,7 +246,7 @@ def port_loads(
     Returns
     -------
     DataFrame
-        ``port, link_class, rate_bps, offered_bps, load``; a row for each port, in the order of the ports.
+        ``port, link_class, rate_bps, offered_bps, load``; one row per port, in the order of the ports.
     """
     definition, fabric = as_definition(of), as_fabric(network)
     frame = validate(workload, fabric)
@@ -269,7 +267,7 @@ def port_loads(
 
 
 def as_definition(of: Load) -> LoadDefinition:
-    """Return a definition of load for its links' name, or the definition itself.
+    """Return the definition of load for a name of links, or the definition itself.
 
     Parameters
     ----------
@@ -280,7 +278,7 @@ def as_definition(of: Load) -> LoadDefinition:
 
 
 def _used(traffic: Traffic, definition: LoadDefinition) -> tuple[Int64s, Floats]:
-    """Return the defining links' ports that the traffic uses, and the expected part of all bytes on each."""
+    """Return the ports of the defining links that the traffic uses, and the expected fraction of all bytes on each."""
     shares = traffic.port_shares()
     ports = definition.ports(traffic.fabric)
     used = ports[shares[ports] > 0]
@@ -302,7 +300,7 @@ def _span_ps(starts: pd.Series[int], duration: Quantity | None) -> int:
 
 
 def _levels(fabric: Fabric) -> Int64s:
-    """Return each node's hops from the nearest host; shape N."""
+    """Return each node's distance in hops to the nearest host; shape N."""
     level = np.where(fabric.is_host, 0, -1).astype(np.int64)
     step = 0
     while True:
@@ -315,7 +313,7 @@ def _levels(fabric: Fabric) -> Int64s:
 
 
 def _are_pairs(links: Any) -> bool:
-    """Tell whether something is a list of pairs, at least one."""
+    """Tell whether a value is a non-empty list of pairs."""
     if not isinstance(links, Sequence) or isinstance(links, bytes):
         return False
     return bool(links) and all(

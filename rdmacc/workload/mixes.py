@@ -1,4 +1,4 @@
-"""Dart's mixes of short flows in incasts and long flows in the background."""
+"""Dart's mixes: short flows in incasts, with long flows in the background."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["DART_MIXES", "dart_mix"]
 DART_LONG, DART_GROUPS = 113, 120
 
 DART_MIXES: Mapping[str, float] = MappingProxyType({"light": 0.1, "typical": 0.4, "heavy": 0.7})
-"""Share of the load that short flows make up in Dart's mixes. The paper states 0.4; the others follow from
-its table II, in which IOFD's increase of the load is the share of short flows times their path's dilation."""
+"""Short flows' share of the load in Dart's mixes. The paper states 0.4; the others follow from its table II, in which
+IOFD's increase in load is the share of short flows times their path dilation."""
 
 
 def dart_mix(
@@ -45,49 +45,49 @@ def dart_mix(
 ) -> pd.DataFrame:
     """Return Dart's mix of short flows in incasts and long flows in the background (VI-A).
 
-    A share s of the load is short flows, in Poisson incasts of `degree` random senders to a random receiver;
-    the rest is long flows between random pairs. The paper does not say what load is a fraction of, nor how
-    long flows of 1 GB make up a part of it. Assumed: of the ToRs' uplinks, which are oversubscribed; and long
-    flows that arrive as a Poisson process, of 1 MB so that a run of milliseconds has many of them.
+    A share s of the load is short flows, in Poisson incasts from `degree` random senders to a random receiver. The rest
+    is long flows between random pairs. The paper does not say which links define the load, nor how long flows of 1 GB
+    contribute to it. We assume that the load refers to the ToRs' uplinks, which are oversubscribed, and that long flows
+    arrive as a Poisson process, with 1 MB each, so that a run of milliseconds has many of them.
 
     Parameters
     ----------
     network : networkx.Graph or Fabric
         The network.
     load : float
-        Of short and long flows together.
+        Load of short and long flows together.
     mix : str or float
         "light", "typical" or "heavy" (s = 0.1, 0.4, 0.7), or s itself, above 0 and below 1.
     duration : number or str
-        For how long flows arrive.
+        Period in which flows arrive.
     degree : int
-        Senders of an incast.
+        Number of senders per incast.
     short, long : SizeDistribution, str or number
         Sizes of the flows; default 2, 4 or 8 KB with equal probability, and 1 MB.
     groups : int, optional
-        So many groups of a receiver and `degree` senders are drawn once, and every incast is one of theirs, drawn
-        uniformly: applications are static (III-D), so that a sender meets the same receiver again. Each group has a
-        receiver of its own, as long as there are hosts: else some links would have to carry twice what others do. No
-        sender of a group has a long flow to its receiver. Default: senders and a receiver are drawn for each incast.
+        Number of groups, each with a receiver and `degree` senders, that are drawn once; every incast uses one of them,
+        drawn uniformly. Applications are static (III-D), so a sender meets the same receiver again. Each group has its
+        own receiver as long as there are enough hosts; otherwise some links would carry twice the load of others. No
+        sender of a group has a long flow to its receiver. Default: senders and receiver are drawn for each incast.
     is_persistent : bool
-        The paper's words: every host starts one long flow to a random receiver at `start`, and `load` sets
-        the short flows alone, to ``s * load``. Give ``long="1GB"`` then.
+        Follow the paper literally: every host starts one long flow to a random receiver at `start`, and `load` only
+        sets the load of short flows, to ``s * load``. Use with ``long="1GB"``.
     of : str, sequence of (from, to), or LoadDefinition
         What the load is a fraction of.
     start : number or str
-        When flows begin to arrive.
+        When the first flows may arrive.
     seed : int
-        Of everything.
+        Seed of everything.
 
     Returns
     -------
     DataFrame
-        The long flows, then the short ones; the latter have a group, their incast.
+        The long flows, then the short ones; each incast is a group.
 
     Raises
     ------
     ConfigError
-        For an unknown mix; for fewer groups than one; and as :func:`poisson` and :func:`incasts`.
+        For an unknown mix, for fewer than one group, and as :func:`poisson` and :func:`incasts`.
     """
     share = DART_MIXES.get(mix) if isinstance(mix, str) else mix
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share < 1:
@@ -106,7 +106,7 @@ def dart_mix(
 
 
 def _one_each(network: Network, sizes: Sizes, start: Quantity, seed: int) -> pd.DataFrame:
-    """Return one flow of every host to a random other one."""
+    """Return one flow from every host to a random other host."""
     traffic = Traffic(network)
     hosts = traffic.senders
     rng = stream(seed, DART_LONG)
@@ -119,7 +119,7 @@ def _one_each(network: Network, sizes: Sizes, start: Quantity, seed: int) -> pd.
 def _in_groups(
     network: Network, incast: pd.DataFrame, long_flows: pd.DataFrame, degree: int, groups: int, seed: int
 ) -> pd.DataFrame:
-    """Return the incasts with the ends of groups that are drawn once, clear of the long flows' pairs."""
+    """Return the incasts with senders and receivers from groups that are drawn once, avoiding the long flows' pairs."""
     rng = stream(seed, DART_GROUPS)
     hosts = Traffic(network).names(Traffic(network).senders)
     feeding: dict[Host, set[Host]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Collectives as NCCL does them: rings and double binary trees over channels, cut in chunks and slices.
+"""Collectives with NCCL's algorithms: rings and double binary trees over channels, split into chunks and slices.
 
 ===================  =============================================================================================
 all-reduce           ring, or a pair of binary trees, each with half of the data
@@ -8,10 +8,10 @@ all-to-all           pairwise, in NCCL's order of peers
 broadcast            a chain of the ranks
 ===================  =============================================================================================
 
-The hosts are the ranks, in their order. With `node` > 1 consecutive hosts are the GPUs of a node, each with its own
-NIC, and an inner network of constant rate joins them: what goes between two of them is computation on the one that
-sends, for as long as its port is busy. Not modelled: the buffer's eight steps, protocols LL and LL128, the receiver's
-"clear to send", overheads of the device.
+The hosts are the ranks, in order. With `node` > 1, consecutive hosts are the GPUs of a node, each with its own NIC and
+connected by an inner network of constant rate. A transfer between two of them is modelled as a computation on the
+sending GPU, for as long as its port is busy. Not modelled: the eight steps of the buffer (except in trees, where they
+matter), the protocols LL and LL128, the receiver's "clear to send", and device overheads.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 OPERATIONS = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast")
 
 Ready: TypeAlias = list[list[int]]
-"""For each rank, the rows that it waits for; or those that complete a collective there."""
+"""For each rank, the rows that it waits for, or those that complete a collective there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,30 +60,34 @@ class Nccl(Parameters):
     """
 
     algorithm: Literal["ring", "tree", "hierarchical"] = param(
-        "ring", "of an all-reduce: tree is the double binary tree, hierarchical goes in nodes, among them, in nodes",
+        "ring", "of all-reduce; tree: the double binary tree; hierarchical: within nodes, among them, within nodes",
         choices=("ring", "tree", "hierarchical"),
     )  # fmt: skip
-    channels: int = param(1, "rings, or pairs of trees, that share the data", low=1)
+    channels: int = param(1, "number of rings, or of pairs of trees, that share the data", low=1)
     chunk_bytes: OptionalSize = param(
-        None, "most that a rank sends in a step of a channel; NCCL's Simple: 2MiB in rings, 512KiB in trees",
+        None, "most data that a rank sends per step and channel; NCCL's Simple: 2MiB in rings, 512KiB in trees",
         unit="bytes", low=0, source="NVIDIA/nccl 5067397c, src/device",
     )  # fmt: skip
-    slices: int = param(1, "parts of a chunk, one behind the other; 2 in NCCL's rings", low=1)
+    slices: int = param(1, "parts of a chunk, sent in sequence; 2 in NCCL's rings", low=1)
+    buffer_steps: int = param(
+        8, "chunks by which a rank of a tree may be ahead of what the next one has passed on; 0: any number", low=0,
+        source="NCCL_STEPS",
+    )  # fmt: skip
     queue_pairs: int = param(
-        1, "of a connection, each with a path of its own", low=1, source="NCCL_IB_QPS_PER_CONNECTION"
+        1, "queue pairs per connection, each with its own path", low=1, source="NCCL_IB_QPS_PER_CONNECTION"
     )
     splits: bool = param(
-        False, "each message goes over all of them, not over the next", source="NCCL_IB_SPLIT_DATA_ON_QPS"
+        False, "split each message over all of them, instead of taking turns", source="NCCL_IB_SPLIT_DATA_ON_QPS"
     )
-    node: int = param(1, "GPUs of a node: so many hosts in a row", low=1)
+    node: int = param(1, "GPUs per node, which are consecutive hosts", low=1)
     inner_rate_bps: Rate = param(
-        "3200Gbps", "of a GPU's port of the inner network", unit="bps", low=1.0,
+        "3200Gbps", "rate of a GPU's port to the inner network", unit="bps", low=1.0,
         source="astra-sim 518bd51, its validated file of an HGX-H100: 400 GB/s",
     )  # fmt: skip
-    inner_delay_ps: Time = param("936.25ns", "of the inner network", unit="ps", low=0, source="the same file")
+    inner_delay_ps: Time = param("936.25ns", "delay of the inner network", unit="ps", low=0, source="the same file")
 
     def inner_ps(self, size: Int64s | int) -> Int64s:
-        """Return how long data occupy a GPU's port of the inner network.
+        """Return how long data occupy a GPU's port to the inner network.
 
         Parameters
         ----------
@@ -106,9 +110,9 @@ def all_reduce(
     size : number or str
         Data of each host.
     nccl : Nccl, optional
-        How; default: one ring.
+        Algorithm and its parameters; default: one ring.
     start : number or str
-        When it begins.
+        Start of the collective.
 
     Examples
     --------
@@ -123,7 +127,7 @@ def all_reduce(
 def reduce_scatter(
     hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
-    """Return a reduce-scatter: of n hosts' `size` bytes, every host ends with the sum of an n-th.
+    """Return a reduce-scatter: every host ends with the sum of one n-th of all n hosts' `size` bytes.
 
     Parameters
     ----------
@@ -132,9 +136,9 @@ def reduce_scatter(
     size : number or str
         Data of each host before.
     nccl : Nccl, optional
-        How; default: one ring.
+        Algorithm and its parameters; default: one ring.
     start : number or str
-        When it begins.
+        Start of the collective.
     """
     return _alone("reduce-scatter", hosts, size, nccl, start)
 
@@ -143,7 +147,7 @@ def reduce_scatter(
 def all_gather(
     hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
-    """Return an all-gather: every host has an n-th of `size` bytes, and ends with all.
+    """Return an all-gather: every host starts with one n-th of `size` bytes and ends with all of them.
 
     Parameters
     ----------
@@ -152,9 +156,9 @@ def all_gather(
     size : number or str
         Data of each host afterwards.
     nccl : Nccl, optional
-        How; default: one ring.
+        Algorithm and its parameters; default: one ring.
     start : number or str
-        When it begins.
+        Start of the collective.
     """
     return _alone("all-gather", hosts, size, nccl, start)
 
@@ -163,7 +167,7 @@ def all_gather(
 def all_to_all(
     hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
-    """Return an all-to-all: every host sends another n-th of its `size` bytes to every host, its own part to itself.
+    """Return an all-to-all: every host sends a different n-th of its `size` bytes to each host and keeps its own part.
 
     Parameters
     ----------
@@ -172,17 +176,17 @@ def all_to_all(
     size : number or str
         Data of each host.
     nccl : Nccl, optional
-        How; each rank has messages to `channels` peers under way at a time, and begins with the next peer when one of
-        them is done. Default: one.
+        Algorithm and its parameters. Each rank sends to `channels` peers at a time, and turns to the next peer when one
+        of them is done. Default: one.
     start : number or str
-        When it begins.
+        Start of the collective.
     """
     return _alone("all-to-all", hosts, size, nccl, start)
 
 
 @typed
 def broadcast(hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
-    """Return a broadcast: the first host's `size` bytes go along the others, chunk after chunk.
+    """Return a broadcast: the first host's `size` bytes travel along the chain of the others, chunk by chunk.
 
     Parameters
     ----------
@@ -191,9 +195,9 @@ def broadcast(hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, s
     size : number or str
         Data of the first host.
     nccl : Nccl, optional
-        How; default: one chain, and the data in one chunk.
+        Algorithm and its parameters; default: one chain, with the data in one chunk.
     start : number or str
-        When it begins.
+        Start of the collective.
     """
     return _alone("broadcast", hosts, size, nccl, start)
 
@@ -202,18 +206,18 @@ def broadcast(hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, s
 def send_receive(
     pairs: Sequence[tuple[Host, Host]], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
-    """Return messages between pairs of hosts in chunks, one behind the other on each connection.
+    """Return messages between pairs of hosts, split into chunks that each connection sends in sequence.
 
     Parameters
     ----------
     pairs : sequence of (host, host)
-        Who sends to whom.
+        Senders and receivers.
     size : number or str
-        To each.
+        Data for each pair.
     nccl : Nccl, optional
-        How; default: one chunk.
+        Algorithm and its parameters; default: one chunk.
     start : number or str
-        When it begins.
+        Start of the collective.
 
     Raises
     ------
@@ -266,7 +270,7 @@ def expand(
     Parameters
     ----------
     schedule : Schedule
-        What it is added to.
+        The schedule to extend.
     operation : str
         One of `OPERATIONS`.
     hosts : sequence
@@ -278,7 +282,7 @@ def expand(
     nccl : Nccl
         How it runs.
     joins : bool
-        Whether something will wait for it: a row without duration then stands for what completes it at a rank.
+        Whether other rows will wait for it; if so, a row of zero duration marks its completion at each rank.
 
     Returns
     -------
@@ -288,7 +292,7 @@ def expand(
     Raises
     ------
     ConfigError
-        For an operation that there is not, or hosts that do not make whole nodes.
+        For an unknown operation, or hosts that do not form whole nodes.
     """
     if operation not in OPERATIONS:
         raise ConfigError("operation", operation, f"one of {', '.join(OPERATIONS)}")

@@ -1,7 +1,7 @@
-"""The rounds of NCCL's collectives: who sends what to whom, and after what. Facts from NCCL's source, 2026-06.
+"""The schedules of NCCL's collectives: transfers and their dependencies. Facts from NCCL's source, 2026-06.
 
 Rings: src/device/all_reduce.h, reduce_scatter.h, all_gather.h. Trees: src/graph/trees.cc. Peers of an all-to-all:
-src/init.cc. A connection's messages are sent in their order (`queue_pair`).
+src/init.cc. A connection sends its messages in order (`queue_pair`).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["chain", "exchange", "hierarchy", "peer_order", "pieces_of", "rings",
 
 
 class Transfers(NamedTuple):
-    """Transfers between ranks: what completes each, and how long that takes to be known."""
+    """Transfers between ranks: the rows that complete each, and the delay until the receiver knows."""
 
     rows: Int64s
-    """Of each transfer, one row or one for each queue pair; shape M x Q."""
+    """Rows of each transfer, one in all or one per queue pair; shape M x Q."""
     delay_ps: Int64s
     """Shape M."""
 
 
 def shares(total: int, count: int) -> Int64s:
-    """Return `count` sizes that add up to `total` and differ by 1 byte at most, none below 1.
+    """Return `count` sizes that add up to `total` and differ by at most 1 byte, none below 1.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def shares(total: int, count: int) -> Int64s:
 
 
 def pieces_of(total: int, nccl: Nccl) -> Int64s:
-    """Return the sizes of the chunks of data that go one behind the other, each cut in slices.
+    """Return the sizes of the chunks that are sent in sequence, each split into slices.
 
     Parameters
     ----------
@@ -72,26 +72,26 @@ def transfers(
     nccl: Nccl,
     number: int,
 ) -> Transfers:
-    """Add transfers: messages on a connection's queue pairs, or, inside a node, computation.
+    """Add transfers: messages on a connection's queue pairs or, inside a node, computations.
 
     Parameters
     ----------
     schedule : Schedule
-        What they are added to.
+        The schedule to extend.
     names : ndarray
         The hosts of the ranks.
     src, dst : ndarray of int
-        Ranks; shape M. What a GPU sends inside its node is in the order in which it sends it.
+        Ranks; shape M. Transfers of a GPU inside its node are in sending order.
     sizes : ndarray of int
         Bytes; shape M.
     order : ndarray of int
-        Place among those of the connection; shape M.
+        Position among the connection's transfers; shape M.
     channel : int
-        Each has connections of its own, and its share of the inner network.
+        Number of channels; each has its own connections, and its share of the inner network.
     nccl : Nccl
         How.
     number : int
-        The collective's.
+        Number of the collective.
 
     Returns
     -------
@@ -119,36 +119,36 @@ def transfers(
 
 
 def after(schedule: Schedule, made: Transfers, waiting: Int64s, wanted: Int64s) -> None:
-    """Let transfers wait for others, by their places.
+    """Make transfers wait for others, given by position.
 
     Parameters
     ----------
     schedule : Schedule
-        What they are in.
+        The schedule that contains them.
     made : Transfers
-        All of them.
+        All transfers.
     waiting, wanted : ndarray of int
-        Places: each of `waiting` waits for that of `wanted`.
+        Positions: each of `waiting` waits for the corresponding one of `wanted`.
     """
     rows, needs = made.rows[waiting], made.rows[wanted]
     schedule.wait(rows[:, :, np.newaxis], needs[:, np.newaxis, :], made.delay_ps[wanted][:, np.newaxis, np.newaxis])
 
 
 def arrivals(schedule: Schedule, host: Host, made: Transfers, places: Int64s, number: int) -> list[int]:
-    """Return what tells a host that transfers have come: their rows, or, inside a node, one behind the delay there.
+    """Return the rows that signal the arrival of transfers: their own or, inside a node, one after the inner delay.
 
     Parameters
     ----------
     schedule : Schedule
-        What they are in.
+        The schedule that contains them.
     host : host
-        Where they go.
+        The receiving hosts.
     made : Transfers
-        All of them.
+        All transfers.
     places : ndarray of int
-        Which of them.
+        Positions of the transfers.
     number : int
-        The collective's.
+        Number of the collective.
     """
     is_inner = made.delay_ps[places] > 0
     rows: list[int] = made.rows[places[~is_inner]].ravel().tolist()
@@ -160,18 +160,18 @@ def arrivals(schedule: Schedule, host: Host, made: Transfers, places: Int64s, nu
 
 
 def begin(schedule: Schedule, rows: Int64s, ready: Ready, ranks: Sequence[int]) -> None:
-    """Let rows wait until ranks are ready.
+    """Make rows wait until ranks are ready.
 
     Parameters
     ----------
     schedule : Schedule
-        What they are in.
+        The schedule that contains them.
     rows : ndarray of int
-        Who waits.
+        The waiting rows.
     ready : list of list of int
-        What each rank waits for.
+        The rows that each rank waits for.
     ranks : sequence of int
-        Both ends of what begins.
+        Both ends of the waiting transfers.
     """
     for rank in ranks:
         if ready[rank]:
@@ -179,7 +179,7 @@ def begin(schedule: Schedule, rows: Int64s, ready: Ready, ranks: Sequence[int]) 
 
 
 def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
-    """Return each channel's ring of ranks: it enters node k at GPU (channel - k), and leaves it at the one before.
+    """Return each channel's ring of ranks: it enters node k at GPU (channel - k) and leaves at the previous GPU.
 
     Parameters
     ----------
@@ -196,12 +196,12 @@ def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
 def rings(
     schedule: Schedule, operation: str, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int
 ) -> Ready:
-    """Add an all-reduce, a reduce-scatter or an all-gather by rings.
+    """Add an all-reduce, a reduce-scatter or an all-gather on rings.
 
     Parameters
     ----------
     schedule : Schedule
-        What it is added to.
+        The schedule to extend.
     operation : str
         Which.
     names : ndarray
@@ -209,11 +209,11 @@ def rings(
     size : int
         A rank's larger buffer, in bytes.
     ready : list of list of int
-        What each rank waits for.
+        The rows that each rank waits for.
     nccl : Nccl
         How.
     number : int
-        The collective's.
+        Number of the collective.
 
     Returns
     -------
@@ -274,17 +274,17 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
     Parameters
     ----------
     schedule : Schedule
-        What it is added to.
+        The schedule to extend.
     names : ndarray
         The hosts of the ranks.
     size : int
         A rank's larger buffer, in bytes.
     ready : list of list of int
-        What each rank waits for.
+        The rows that each rank waits for.
     nccl : Nccl
         How.
     number : int
-        The collective's.
+        Number of the collective.
 
     Returns
     -------
@@ -297,7 +297,9 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
         If nodes have several GPUs.
     """
     if nccl.node > 1:
-        raise ConfigError("node", nccl.node, "1 with trees; nodes of several GPUs have rings or a hierarchy")
+        raise ConfigError(
+            "node", nccl.node, "1 with trees; for several GPUs per node, use rings or the hierarchical algorithm"
+        )
     n = len(names)
     last: Ready = [[] for _ in range(n)]
     for half, total in enumerate(shares(size, 2 * nccl.channels)):
@@ -312,10 +314,15 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
         sizes = np.tile(pieces, 2 * (n - 1))
         made = transfers(schedule, names, src, dst, sizes, order, half, nccl, number)
         up, down = np.arange(len(sizes)).reshape(2, n - 1, k)
-        inner = child[parents[child] != root]  # goes up when its children's has come, down when its own has
+        inner = child[parents[child] != root]  # moves up once the children's has arrived, and down once its own has
         after(schedule, made, up[edge[parents[inner]]].ravel(), up[edge[inner]].ravel())
         after(schedule, made, down[edge[inner]].ravel(), down[edge[parents[inner]]].ravel())
         top = child[parents[child] == root]
+        ahead = nccl.buffer_steps
+        if 0 < ahead < k:  # a chunk waits until one so many before it has left the receiver again
+            after(schedule, made, up[edge[inner], ahead:].ravel(), up[edge[parents[inner]], :-ahead].ravel())
+            after(schedule, made, down[edge[parents[inner]], ahead:].ravel(), down[edge[inner], :-ahead].ravel())
+            after(schedule, made, up[edge[top], ahead:].ravel(), down[edge[top], :-ahead].ravel())
         for one in top:
             for other in top:
                 after(schedule, made, down[edge[one]], up[edge[other]])
@@ -332,17 +339,17 @@ def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
     Parameters
     ----------
     schedule : Schedule
-        What it is added to.
+        The schedule to extend.
     names : ndarray
         The hosts of the ranks.
     size : int
         A rank's larger buffer, in bytes.
     ready : list of list of int
-        What each rank waits for.
+        The rows that each rank waits for.
     nccl : Nccl
         How.
     number : int
-        The collective's.
+        Number of the collective.
 
     Returns
     -------
@@ -366,14 +373,14 @@ def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
 
 
 def peer_order(n: int, node: int = 1) -> list[tuple[int, int]]:
-    """Return the order in which a rank turns to its peers in an all-to-all: steps of groups, and inside a group.
+    """Return the order of a rank's peers in an all-to-all: the steps between groups, and those inside a group.
 
     Parameters
     ----------
     n : int
         Ranks.
     node : int
-        GPUs of a node; a group is up to 8 of them.
+        GPUs per node; a group has up to 8 of them.
 
     Examples
     --------
@@ -397,17 +404,17 @@ def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: 
     Parameters
     ----------
     schedule : Schedule
-        What it is added to.
+        The schedule to extend.
     names : ndarray
         The hosts of the ranks.
     size : int
         A rank's larger buffer, in bytes.
     ready : list of list of int
-        What each rank waits for.
+        The rows that each rank waits for.
     nccl : Nccl
         How.
     number : int
-        The collective's.
+        Number of the collective.
 
     Returns
     -------
@@ -443,22 +450,23 @@ def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: 
 def hierarchy(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
     """Add an all-reduce by nodes: reduce-scatter inside, all-reduce among equal GPUs, all-gather inside.
 
-    Inside a node it is a ring of constant rate: each half takes (g - 1) times the delay and a g-th of the data.
+    Inside a node, this is a ring of constant rate: each half takes (g - 1) times the delay plus the time for a g-th of
+    the data.
 
     Parameters
     ----------
     schedule : Schedule
-        What it is added to.
+        The schedule to extend.
     names : ndarray
         The hosts of the ranks.
     size : int
         A rank's larger buffer, in bytes.
     ready : list of list of int
-        What each rank waits for.
+        The rows that each rank waits for.
     nccl : Nccl
         How.
     number : int
-        The collective's.
+        Number of the collective.
 
     Returns
     -------

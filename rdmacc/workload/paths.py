@@ -1,4 +1,4 @@
-"""Paths that a workload gives its messages, node by node, in place of the routing's choice."""
+"""Paths that a workload sets for its messages, node by node, in place of the routing's choice."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PATH_COLUMNS = ("path", "ack_path")
 
 
 class Paths(NamedTuple):
-    """The steps of every path, one after another; those of message m are the entries from 2 m on, there and back."""
+    """The steps of all paths, concatenated; entries 2 m and 2 m + 1 are the paths of message m, forth and back."""
 
     first: Int64s
     """First step of data (2 m) and replies (2 m + 1) of each message; shape 2 M + 1."""
     nodes: Int64s
     ports: Int64s
-    """The port by which each node is left."""
+    """The output port at each node."""
 
 
 def node_names(value: Any) -> list[Any]:
@@ -36,7 +36,7 @@ def node_names(value: Any) -> list[Any]:
     Parameters
     ----------
     value : str or iterable
-        A text, which is split at spaces, or the names themselves.
+        A string, which is split at spaces, or the names themselves.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
     Parameters
     ----------
     frame : DataFrame
-        The workload, one row for each message.
+        The workload, one row per message.
     fabric : Fabric
         The network.
 
@@ -63,8 +63,8 @@ def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
     Raises
     ------
     ConfigError
-        If one is no path of the network from the message's source to its destination (replies: back), or visits a
-        node twice, or a host in between.
+        If one is not a path in the network from the message's source to its destination (for replies: back), visits a
+        node twice, or passes through a host.
     """
     count = len(frame)
     lengths = np.zeros(2 * count, np.int64)

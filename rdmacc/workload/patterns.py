@@ -1,4 +1,4 @@
-"""Who sends to whom: incast, long flows, permutation, many-to-many."""
+"""Traffic patterns: incast, long flows, permutation, many-to-many."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def incast(
     group: int = 0,
     hosts: Sequence[Host] | None = None,
 ) -> pd.DataFrame:
-    """Return many-to-one traffic: in each round every sender sends one message to the receiver.
+    """Return many-to-one traffic: every sender sends one message to the receiver in each round.
 
     Parameters
     ----------
     senders : int or sequence
-        Hosts, or how many of `hosts` to draw at random (without the receiver; the same in every round).
+        Hosts, or how many of `hosts` to draw at random (excluding the receiver; the same in every round).
     receiver : host
-        Whom all send to.
+        The receiving host.
     size : number or str
         Size of each message.
     start : number or str
         Start of the first round.
     jitter : number or str
-        Each message starts up to this much later than its round, uniformly.
+        Each message starts with a uniform random delay, up to this, after its round.
     rounds : int
         Number of rounds; round r is group ``group + r``.
     period : number or str, optional
-        Time from the start of a round to that of the next. Without it a round starts when the one before is
-        complete (by `after`), which leaves no room for jitter.
+        Time from the start of a round to that of the next. Without it, a round starts when the previous one is complete
+        (by `after`), and jitter is not allowed.
     seed : int
-        Of the senders drawn and the jitter.
+        Seed of the drawn senders and the jitter.
     group : int
         Group of the first round.
     hosts : sequence, optional
@@ -67,11 +67,11 @@ def incast(
     Raises
     ------
     ConfigError
-        For an impossible number of senders or rounds, a sender that is the receiver or occurs twice, or
-        jitter over several rounds without a period.
+        For an invalid number of senders or rounds, a duplicate sender or one that is the receiver, or jitter over
+        several rounds without a period.
     """
     if isinstance(senders, str):
-        raise ConfigError("senders", senders, "several hosts, in a list, or how many of hosts= to draw")
+        raise ConfigError("senders", senders, "a list of hosts, or how many to draw from hosts=")
     host_names("receiver", [receiver])
     if isinstance(senders, (int, np.integer)):
         names = _drawn(int(senders), receiver, hosts, seed)
@@ -100,7 +100,7 @@ def long_flows(
     size: Quantity = "1GB",
     start: Quantity | Sequence[Quantity] = "0us",
 ) -> pd.DataFrame:
-    """Return one message for each (src, dst) of `pairs`, all of one size.
+    """Return one message for each (src, dst) in `pairs`, all of one size.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def long_flows(
     size : number or str
         Size of each.
     start : number or str, or a sequence of them
-        Start of all of them, or of each.
+        One start for all, or one for each.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def long_flows(
     Raises
     ------
     ConfigError
-        If there are no pairs, or as many starts as pairs are not given.
+        If there are no pairs, or the number of starts does not match.
     """
     ends = host_names("pairs", pairs)
     if not ends:
@@ -139,7 +139,7 @@ def long_flows(
 
 
 def permutation(hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Quantity = "0us") -> pd.DataFrame:
-    """Return one message from every host, to a random one: every host receives one, none its own.
+    """Return a random permutation: every host sends one message and receives one, never its own.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def permutation(hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Qua
     size, start : number or str
         Of each message.
     seed : int
-        Of the permutation, which is uniform among those without a fixed point.
+        Seed of the permutation, which is uniform among those without a fixed point.
 
     Returns
     -------
@@ -173,30 +173,30 @@ def many_to_many(
     seed: int = 0,
     group: int = 0,
 ) -> pd.DataFrame:
-    """Return one message from every sender to every receiver, without those to itself.
+    """Return one message from every sender to every receiver, except to itself.
 
     Parameters
     ----------
     senders, receivers : sequence
-        Different hosts each; a host may be both.
+        Different hosts within each list; a host may be in both.
     size : SizeDistribution, str or number
         Of each message.
     start, jitter : number or str
         The starts are uniform from `start` to ``start + jitter``.
     seed : int
-        Of sizes and starts.
+        Seed of sizes and starts.
     group : int
         Group of all the messages.
 
     Returns
     -------
     DataFrame
-        Sender by sender; of each, in the order of `receivers`.
+        Ordered by sender, then in the order of `receivers`.
 
     Raises
     ------
     ConfigError
-        If a host occurs twice among the senders or the receivers, or no message is left.
+        If there is a duplicate among the senders or the receivers, or no message is left.
     """
     ends = []
     for field, names in (
@@ -221,7 +221,7 @@ def many_to_many(
 def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) -> list[Host]:
     """Return `count` random hosts, in the order of `hosts`."""
     if hosts is None:
-        raise ConfigError("senders", count, "hosts in a list; to draw so many at random, pass hosts= too")
+        raise ConfigError("senders", count, "a list of hosts; to draw this many at random, also pass hosts=")
     pool = [host for host in hosts if host != receiver]
     degree = checked_whole("senders", count, 1)
     if degree > len(pool):

@@ -1,4 +1,4 @@
-"""Jobs: workloads with names, placed on the hosts of one network beside each other."""
+"""Jobs: named workloads, placed on different hosts of one network."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ __all__ = ["PLACEMENT", "PLACEMENTS", "job", "jobs"]
 
 PLACEMENTS = ("packed", "random", "round-robin")
 PLACEMENT = 37
-"""Purpose of the stream of chance that places jobs."""
+"""Purpose of the random stream that places jobs."""
 
 
 @typed
 def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None = None) -> pd.DataFrame:
-    """Return a workload as a job: its rows have a name, for `result.jobs`, and other hosts if they are placed.
+    """Return a workload as a job: its rows get a name, for `result.jobs`, and new hosts if `placement` is given.
 
     Parameters
     ----------
     workload : DataFrame
         Messages and computation.
     name : str
-        Of the job.
+        Name of the job.
     placement : sequence of host, optional
-        The host for each host of the workload, in the order in which they first come up.
+        The new host for each host of the workload, in order of first appearance.
 
     Raises
     ------
     ConfigError
-        If there are fewer places than hosts, or one occurs twice.
+        If there are fewer new hosts than hosts, or duplicates.
     """
     frame = messages(workload)
     if placement is not None:
         ranks = ranks_of(frame)
         places = host_names("placement", placement)[: len(ranks)]
         if len(places) < len(ranks) or len(set(places)) < len(places):
-            raise ConfigError("placement", placement, f"{len(ranks)} different hosts, one for each of the job's")
+            raise ConfigError("placement", placement, f"{len(ranks)} different hosts, one for each host of the job")
         to = dict(zip(ranks, places, strict=True))
         for end in ("src", "dst"):
             frame[end] = pd.Series([to[host] for host in frame[end]], frame.index, dtype=object)
@@ -53,26 +53,26 @@ def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None =
 def jobs(
     hosts: Sequence[Host], parts: Mapping[str, pd.DataFrame], placement: str = "packed", seed: int = 0, node: int = 1
 ) -> pd.DataFrame:
-    """Return several jobs on the hosts of one network, each with hosts of its own.
+    """Return several jobs on one network, each on its own hosts.
 
     ============  ========================================================================
-    packed        job after job, in the order of the hosts
-    round-robin   host after host goes to the jobs in turn; a job that has all drops out
+    packed        jobs one after the other, in the order of the hosts
+    round-robin   hosts are dealt to the jobs in turn; a job that has enough drops out
     random        the hosts are shuffled, then packed
     ============  ========================================================================
 
     Parameters
     ----------
     hosts : sequence
-        Of the network, such as ``topology.hosts(network)``.
+        Hosts of the network, such as ``topology.hosts(network)``.
     parts : mapping
         The workloads, by the names of the jobs.
     placement : str
         "packed", "random" or "round-robin".
     seed : int
-        Of the shuffle.
+        Seed of the shuffle.
     node : int
-        So many hosts in a row stay together: the GPUs of a node.
+        Number of consecutive hosts that stay together: the GPUs of a node.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def jobs(
 
 
 def ranks_of(frame: pd.DataFrame) -> list[Host]:
-    """Return the hosts of a workload: h0, h1, ... by their numbers, others in the order in which they come up.
+    """Return the hosts of a workload: h0, h1, ... by number, others in order of first appearance.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""The published distributions of message sizes that the papers use, as tables of our own.
+"""The published distributions of message sizes that the papers use, as our own tables.
 
-Knots of the published CDFs as the simulators of several groups circulate them, compared across at least two
-public sources each: `bytes, cumulative probability`. Linear in between; two knots of one size are a point
+Knots of the published CDFs as the simulators of several groups circulate them, compared across at least two public
+sources each: `bytes, cumulative probability`. The CDF is linear in between; two knots of the same size are a point
 mass. Dart needs none (1 GB, and 2, 4 or 8 KB), nor does Improved Go-Back-N (4 MB).
 
-REN says that in data mining more than 80% of the flows are below 100 KB and about 10% above 1 MB: here 82.2%
-and 8.8%. It does not say which Hadoop distribution it used; "hadoop" is the one that HPCC used,
-"hadoop_wide" all of the same cluster's traffic.
+REN states that in data mining more than 80% of the flows are below 100 KB and about 10% above 1 MB: here 82.2% and
+8.8%. It does not say which Hadoop distribution it used; "hadoop" is the one that HPCC used, and "hadoop_wide" covers
+all traffic of the same cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rdmacc.workload.sizes import SizeDistribution
 __all__ = ["DART_SHORT", "SIZES", "Sizes", "drawn_from", "size_distribution"]
 
 Sizes: TypeAlias = SizeDistribution | Quantity
-"""What generators take for a size: a distribution, the name of a published one, or one size for all."""
+"""Type of the generators' `size`: a distribution, the name of a published one, or one size for all."""
 
 _DCTCP = "Alizadeh et al., Data Center TCP, SIGCOMM 2010; used by REN and RCC"
 _VL2 = "Greenberg et al., VL2, SIGCOMM 2009; used by REN and RCC"
@@ -86,19 +86,19 @@ _CITED = frozenset({*SIZES, DART_SHORT.name})
 
 
 def drawn_from(work: pd.DataFrame, *sizes: Sizes) -> pd.DataFrame:
-    """Note in a workload from which distributions its sizes are, so that a result can cite them.
+    """Record in a workload which distributions its sizes come from, so that a result can cite them.
 
     Parameters
     ----------
     work : DataFrame
         The workload, changed in place.
     *sizes : distribution, name of one, or size
-        What its generator took.
+        The generator's argument.
 
     Returns
     -------
     DataFrame
-        The same.
+        The same workload.
     """
     known = map(size_distribution, sizes)
     work.attrs["sizes"] = work.attrs.get("sizes", {}) | {one.name: one.source for one in known if one.name in _CITED}
@@ -116,7 +116,7 @@ def size_distribution(sizes: Sizes) -> SizeDistribution:
     Raises
     ------
     ConfigError
-        For a text that is neither a name nor a size, or a size below 1 byte.
+        For a string that is neither a name nor a size, or a size below 1 byte.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Closed loops: rounds of requests and responses, each waiting for the one before by `after`.
+"""Closed loops: rounds of requests and responses, each waiting (by `after`) for the previous one.
 
-A message that waits starts the moment the last one that it waits for is complete: there is no think time.
+A waiting message starts as soon as the last message it waits for is complete: there is no think time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def partition_aggregate(
     seed: int = 0,
     group: int = 0,
 ) -> pd.DataFrame:
-    r"""Return rounds in which an aggregator asks all workers, who answer: an incast of responses.
+    r"""Return rounds in which an aggregator queries all workers and they respond: an incast of responses.
 
     ::
 
@@ -44,14 +44,14 @@ def partition_aggregate(
          a -> w1  ... w1 -> a   > ->  a -> w0 ...
          a -> w2  ... w2 -> a  /
 
-    A response waits for its request; all requests of a round wait for all responses of the round before.
+    A response waits for its request; all requests of a round wait for all responses of the previous round.
 
     Parameters
     ----------
     aggregator : host
-        Who asks.
+        The querying host.
     workers : sequence
-        Different hosts, without the aggregator.
+        Different hosts, excluding the aggregator.
     request, response : SizeDistribution, str or number
         Sizes of the messages.
     rounds : int
@@ -61,18 +61,18 @@ def partition_aggregate(
     seed : int
         Of the sizes.
     group : int
-        Group of the first round's responses; those of round r are group ``group + r``. Requests have none.
+        Group of the first round's responses; those of round r are group ``group + r``. Requests have no group.
 
     Returns
     -------
     DataFrame
-        Round by round, the requests first: with n workers, request i of round r is message ``2 n r + i``, its
+        Ordered by round, requests first: with n workers, request i of round r is message ``2 n r + i``, and its
         response ``2 n r + n + i``.
 
     Raises
     ------
     ConfigError
-        For workers that occur twice or are the aggregator, or an impossible number of rounds.
+        For duplicate workers, a worker that is the aggregator, or an invalid number of rounds.
     """
     names, turns = host_names("workers", workers), checked_whole("rounds", rounds, 1)
     if not is_name(aggregator):
@@ -107,14 +107,14 @@ def request_response(
     jitter: Quantity = "0us",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return closed loops: each client asks a random server, and the next one when it has the response.
+    """Return closed loops: each client queries a random server, and the next one after its response has arrived.
 
     Parameters
     ----------
     clients : sequence
         Different hosts.
     servers : sequence
-        Different hosts, of which each request goes to a random one; a client may be a server to others.
+        Different hosts; each request goes to a random one. A client may be a server for others.
     request, response : SizeDistribution, str or number
         Sizes of the messages.
     rounds : int
@@ -122,17 +122,17 @@ def request_response(
     start, jitter : number or str
         The clients' first requests start uniformly from `start` to ``start + jitter``.
     seed : int
-        Of servers, sizes and starts.
+        Seed of servers, sizes and starts.
 
     Returns
     -------
     DataFrame
-        Client by client: request r of client c is message ``2 (c rounds + r)``, its response the next one.
+        Ordered by client: request r of client c is message ``2 (c rounds + r)``, and its response the next one.
 
     Raises
     ------
     ConfigError
-        For a host that occurs twice, a client without a server, or an impossible number of rounds.
+        For a duplicate host, a client without a server, or an invalid number of rounds.
     """
     turns = checked_whole("rounds", rounds, 1)
     clients, servers = host_names("clients", clients), host_names("servers", servers)
@@ -158,7 +158,7 @@ def request_response(
 
 
 def _other(rng: np.random.Generator, own: Objects, pool: Objects) -> Int64s:
-    """Return, for each host of `own`, the place of a random one in `pool` that is not itself."""
+    """Return, for each host of `own`, the position of a random other host in `pool`."""
     drawn = rng.integers(len(pool), size=len(own))
     again = np.flatnonzero(pool[drawn] == own)
     while len(again):

@@ -1,4 +1,4 @@
-"""A schedule under construction: messages and computation, row by row or in blocks, and who waits for whom."""
+"""Build a schedule of messages and computations, row by row or in blocks, with dependencies."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rdmacc.workload.frame import Host, nothing_after
 __all__ = ["COLLECTIVE_COLUMNS", "Rows", "Schedule"]
 
 COLLECTIVE_COLUMNS = ("collective", "operation", "ranks", "buffer_bytes")
-"""Of rows that belong to a collective: its number, what it does, among how many, and the size S of its buffer."""
+"""Columns of rows in a collective: its number, its operation, its number of ranks, and the size S of its buffer."""
 
 Rows = Int64s
 """Numbers of rows."""
 
 
 class Schedule:
-    """Rows of a workload, numbered as they come; `frame` returns them.
+    """Rows of a workload, numbered in the order in which they are added; `frame` returns them.
 
     >>> step = Schedule()
     >>> sent = step.send("h0", "h1", 64_000)
@@ -49,11 +49,11 @@ class Schedule:
         Parameters
         ----------
         operation : str
-            What it does, such as "all-reduce".
+            Operation, such as "all-reduce".
         ranks : int
-            Among how many.
+            Number of ranks.
         buffer_bytes : int
-            The larger buffer of the call in bytes, from which busbw is computed.
+            The larger buffer of the call in bytes, used to compute busbw.
         """
         self._collectives.append((operation, ranks, buffer_bytes))
         return len(self._collectives) - 1
@@ -76,9 +76,9 @@ class Schedule:
         size : int or ndarray of int64
             In bytes.
         start_ps : int or ndarray of int64
-            Not before, in ps.
+            Earliest start, in ps.
         collective : int
-            Their collective; -1 for none.
+            Number of their collective; -1 for none.
         queue_pair : int or ndarray of int64
             Which of the connection's queue pairs carries them; -1 if each has its own.
         """
@@ -87,37 +87,37 @@ class Schedule:
     def compute(
         self, host: Host | Sequence[Host], duration_ps: int | Int64s, start_ps: int | Int64s = 0, collective: int = -1
     ) -> Rows:
-        """Return the rows of new computation.
+        """Return the rows of new computations.
 
         Parameters
         ----------
         host : host or ndarray of hosts
             Shape M, or one for all.
         duration_ps : int or ndarray of int64
-            How long it takes, in ps; 0 to join what it waits for.
+            Duration in ps; 0 for a row that only joins its dependencies.
         start_ps : int or ndarray of int64
-            Not before, in ps.
+            Earliest start, in ps.
         collective : int
-            Its collective; -1 for none.
+            Number of its collective; -1 for none.
         """
         return self._add(host, host, 0, duration_ps, start_ps, collective, -1)
 
     def wait(self, rows: Any, wanted: Any, delay_ps: int | Int64s = 0) -> None:
-        """Let rows wait for others.
+        """Make rows wait for others.
 
         Parameters
         ----------
         rows, wanted : int or ndarray of int
-            Who waits, and for whom: pairs, or all of one for each of the other if they broadcast.
+            The waiting rows and those they wait for; they broadcast against each other.
         delay_ps : int or ndarray of int64
-            How long beyond, in ps.
+            Further delay, in ps.
         """
         parts = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in (rows, wanted, delay_ps)))
         if parts[0].size:
             self._edges.append((parts[0].ravel(), parts[1].ravel(), parts[2].ravel()))
 
     def edges(self) -> tuple[Int64s, Int64s, Int64s]:
-        """Return who waits, for whom, and how long beyond."""
+        """Return the waiting rows, the rows that they wait for, and the delays."""
         if not self._edges:
             return tuple(np.zeros(0, np.int64) for _ in range(3))  # type: ignore[return-value]
         waiting, wanted, delay_ps = (np.concatenate(parts) for parts in zip(*self._edges, strict=True))
@@ -129,7 +129,7 @@ class Schedule:
         Raises
         ------
         ConfigError
-            If it has no row.
+            If it has no rows.
         """
         if not self.count:
             raise ConfigError("schedule", "empty", "at least one row")
@@ -137,7 +137,7 @@ class Schedule:
         waiting, wanted, delay_ps = self.edges()
         order = np.lexsort((delay_ps, wanted, waiting))
         waiting, wanted, delay_ps = waiting[order], wanted[order], delay_ps[order]
-        is_last = np.ones(len(waiting), np.bool_)  # of pairs that occur twice, the longest delay decides
+        is_last = np.ones(len(waiting), np.bool_)  # for duplicate pairs, the longest delay applies
         is_last[:-1] = (waiting[1:] != waiting[:-1]) | (wanted[1:] != wanted[:-1])
         waiting, wanted, delay_ps = waiting[is_last], wanted[is_last], delay_ps[is_last]
         frame = pd.DataFrame(

@@ -31,8 +31,8 @@ _TINY = 1e-9
 class SizeDistribution:
     """A distribution of sizes, by its CDF.
 
-    Made by :meth:`from_cdf`, :meth:`from_file`, :meth:`choice` or :meth:`uniform`. Between two knots the CDF
-    is linear; two knots of one size are a point mass, two of one probability a gap. A sampled size is rounded
+    Create one with :meth:`from_cdf`, :meth:`from_file`, :meth:`choice` or :meth:`uniform`. The CDF is linear between
+    knots; two knots of the same size are a point mass, and two of the same probability a gap. A sampled size is rounded
     to whole bytes, at least 1.
 
     Examples
@@ -49,17 +49,15 @@ class SizeDistribution:
     probabilities: tuple[float, ...]
     """Probability of at most that size, ascending from 0 to 1; as long as `sizes`."""
     source: str = ""
-    """Where it is from."""
+    """Source of the data."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise ConfigError("name", self.name, "a text")
+            raise ConfigError("name", self.name, "a string")
         try:
             sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
         except (TypeError, ValueError, OverflowError):
-            raise ConfigError(
-                "sizes", self.sizes, "numbers, and so must be the probabilities", where=self.name
-            ) from None
+            raise ConfigError("sizes", self.sizes, "numbers, like the probabilities", where=self.name) from None
         if sizes.ndim != 1 or chances.ndim != 1 or len(sizes) < 2 or len(sizes) != len(chances):
             allowed = "at least two knots, and as many probabilities"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)
@@ -73,15 +71,15 @@ class SizeDistribution:
     @classmethod
     @typed
     def from_cdf(cls, knots: Iterable[Sequence[Any]], name: str = "custom", source: str = "") -> SizeDistribution:
-        """Return the distribution with these knots.
+        """Create a distribution from its knots.
 
         Parameters
         ----------
         knots : iterable of (size, probability)
-            Ascending; an array of shape (K, 2) is one too. A size is bytes or has a unit. If the first
-            probability is above 0, the first size is a point mass. The last is 1, or 100 if it is in percent.
+            Pairs in ascending order, or an array of shape (K, 2). A size is in bytes or has a unit. If the first
+            probability is above 0, the first size is a point mass. The last probability is 1, or 100 for percent.
         name, source : str
-            Name for tables and plots, and where it is from.
+            Name for tables and plots, and the source of the data.
 
         Raises
         ------
@@ -104,22 +102,22 @@ class SizeDistribution:
     @classmethod
     @typed
     def from_file(cls, path: str | PathLike[str], name: str | None = None) -> SizeDistribution:
-        """Return the distribution in a text file: a knot on each line, as simulators circulate them.
+        """Read a distribution from a text file with one knot per line, as many simulators use them.
 
-        The first number of a line is the size in bytes, the last the probability (or percent); what stands
-        between is skipped. Empty lines and those that begin with # do not count.
+        The first number of a line is the size in bytes, the last the probability (or percent); anything in between is
+        skipped. Empty lines and lines that begin with # are ignored.
 
         Parameters
         ----------
         path : path
             Text file in UTF-8.
         name : str, optional
-            Name of the distribution; the file's by default.
+            Name of the distribution; default: the file's name.
 
         Raises
         ------
         ConfigError
-            If a line has no two numbers, and as :meth:`from_cdf`.
+            If a line has fewer than two numbers, and as :meth:`from_cdf`.
         """
         knots = []
         for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
@@ -138,7 +136,7 @@ class SizeDistribution:
     def choice(
         cls, sizes: Sequence[Quantity], weights: Sequence[float] | None = None, name: str = ""
     ) -> SizeDistribution:
-        """Return the distribution of one of `sizes`, with probabilities in proportion to `weights`.
+        """Create a distribution over `sizes`, with probabilities in proportion to `weights`.
 
         Parameters
         ----------
@@ -147,7 +145,7 @@ class SizeDistribution:
         weights : sequence of float, optional
             Above 0, one for each size; equal by default.
         name : str
-            Name of the distribution; the sizes by default.
+            Name of the distribution; default: the sizes.
 
         Raises
         ------
@@ -170,7 +168,7 @@ class SizeDistribution:
     @classmethod
     @typed
     def uniform(cls, low: Quantity, high: Quantity, name: str = "") -> SizeDistribution:
-        """Return the uniform distribution from `low` to `high`.
+        """Create the uniform distribution from `low` to `high`.
 
         Parameters
         ----------
@@ -179,7 +177,7 @@ class SizeDistribution:
         high : number or str
             Largest size, at least `low`.
         name : str
-            Name of the distribution; the range by default.
+            Name of the distribution; default: the range.
 
         Raises
         ------
@@ -205,7 +203,7 @@ class SizeDistribution:
 
     @typed
     def cdf(self, size: npt.ArrayLike) -> Floats:
-        """Return the probability of at most `size` bytes, elementwise.
+        """Return the probability of a size of at most `size` bytes, elementwise.
 
         Parameters
         ----------
@@ -223,7 +221,7 @@ class SizeDistribution:
 
     @typed
     def quantile(self, probability: npt.ArrayLike) -> Any:
-        """Return the size that a fraction `probability` of the messages does not exceed, elementwise.
+        """Return the quantile: the size that a fraction `probability` of the messages does not exceed, elementwise.
 
         Parameters
         ----------
@@ -235,7 +233,7 @@ class SizeDistribution:
 
     @typed
     def byte_share(self, size: npt.ArrayLike) -> Floats:
-        """Return the fraction of all bytes that is in messages of at most `size` bytes, elementwise.
+        """Return the fraction of all bytes in messages of at most `size` bytes, elementwise.
 
         Parameters
         ----------
@@ -251,7 +249,7 @@ class SizeDistribution:
 
     @typed
     def sample(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
-        """Return `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,).
+        """Draw `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,).
 
         Parameters
         ----------
@@ -270,7 +268,7 @@ class SizeDistribution:
         Parameters
         ----------
         limit : number or str
-            Largest size that is left, such as ``"3MB"``.
+            Largest remaining size, such as ``"3MB"``.
 
         Raises
         ------
@@ -291,7 +289,7 @@ class SizeDistribution:
 
     @typed
     def mean_packets(self, payload_bytes: int) -> float:
-        """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral.
+        """Return the mean number of packets of `payload_bytes` per message, by the exact integral.
 
         Parameters
         ----------
@@ -327,12 +325,12 @@ class SizeDistribution:
 
     @typed
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of messages, and of bytes, in messages of at most a size.
+        """Draw the fraction of messages, and of bytes, up to each message size.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
@@ -389,10 +387,10 @@ def _probability(chance: Any, name: str) -> float:
 
 
 def _packet_area(payload: int) -> Callable[[Floats], Floats]:
-    """Return the integral from 0 of the number of packets that a size, rounded to whole bytes, takes."""
+    """Return the integral from 0 of the number of packets for a size rounded to whole bytes."""
 
     def area(size: Floats) -> Floats:
-        above = np.maximum(size - 0.5, 0.0)  # rounding puts a size up to half a byte above k packets into k
+        above = np.maximum(size - 0.5, 0.0)  # rounding puts a size of up to half a byte above k packets into k
         full = np.floor(above / payload)
         return np.asarray(size + payload * full * (full - 1) / 2 + (above - full * payload) * full)
 

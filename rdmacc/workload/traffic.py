@@ -1,4 +1,4 @@
-"""Random pairs of hosts, and how their traffic divides over the links of a network."""
+"""Random pairs of hosts, and the division of their traffic over the links of a network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Traffic:
     network : Graph or Fabric
         The network.
     senders, receivers : sequence of host, optional
-        Default: all hosts. No host sends to itself.
+        Default: all hosts. A host never sends to itself.
     is_incast : bool
         False: uniform over all pairs. True: uniform over the receivers, then over the other senders.
     """
@@ -53,7 +53,7 @@ class Traffic:
         self._others = others
 
     def port_shares(self) -> Floats:
-        """Return, for each port, the expected part of all bytes that crosses it; shape P."""
+        """Return, for each port, the expected fraction of all bytes that crosses it; shape P."""
         fabric, rows = self.fabric, self.fabric.route_row
         columns = fabric.attach[self.receivers]
         towards = np.bincount(columns, weights=self._weight, minlength=len(fabric.attachments))
@@ -125,7 +125,7 @@ def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
 
 
 def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Floats:
-    """Return the bytes that cross each port, of messages by node numbers and bytes; shape P.
+    """Return the bytes that cross each port, for messages given by node numbers and bytes; shape P.
 
     Parameters
     ----------
@@ -145,21 +145,21 @@ def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Flo
 
 
 def _sums(place: Int64s, values: Int64s | Floats, count: int) -> Floats:
-    """Return the sum of the values at each place."""
+    """Return the sum of the values for each index."""
     return np.bincount(place, weights=values, minlength=count).astype(np.float64, copy=False)
 
 
 def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> Floats:
-    """Return what crosses each port, if all splits equally over the shortest paths.
+    """Return the traffic through each port, split equally over the shortest paths.
 
     Parameters
     ----------
     fabric : Fabric
         The network.
     mass : ndarray of float
-        What the hosts of each row of the routes send towards each attachment; shape R x A.
+        Traffic from the hosts of each row of the routes to each attachment; shape R x A.
     leaving, arriving : ndarray of float
-        What each node sends and receives; shape N.
+        Traffic that each node sends and receives; shape N.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> 
     Raises
     ------
     ConfigError
-        If a node must send on what no path takes further.
+        If a node has no path for traffic that it must forward.
     """
     columns = mass.shape[1]
     crossing = np.zeros(fabric.n_ports)

@@ -1,18 +1,18 @@
-"""A training step of a transformer: who computes and who sends what, by data, tensor, pipeline and expert parallelism.
+"""A transformer's training step under data, tensor, pipeline and expert parallelism: computations and messages.
 
 =================  ================================================================================================
-data               gradients are reduced in buckets, last layer first, each when its last gradient is ready if they
-                   overlap; collectives of a group run one at a time
-tensor             four all-reduces a layer and micro-batch, which block: two forward, two backward. Inside a node
-                   their time is added to the computation's
-pipeline           stages in the order 1F1B; activations and their gradients between neighbours
-experts            four all-to-alls a layer and micro-batch, which block; routing is even
+data               gradients are reduced in buckets, last layer first; with overlap, each as soon as its last gradient
+                   is ready. The collectives of a group run one at a time
+tensor             four blocking all-reduces per layer and micro-batch: two forward, two backward. Inside a node, their
+                   time is added to the computation's
+pipeline           stages in 1F1B order; activations and their gradients between neighbours
+experts            four blocking all-to-alls per layer and micro-batch; routing is balanced
 =================  ================================================================================================
 
-Ranks: tensor parallel ones come first, then data, then pipeline, so that a tensor group is a run of hosts.
+Ranks are ordered by tensor, then data, then pipeline, so that a tensor group consists of consecutive hosts.
 
-The optimizer takes no time. Parameters of a sharded optimizer are gathered at the end of the step, not under the next
-forward pass. Facts: Megatron-LM's rules of buckets and parallel groups; 2 FLOP for each parameter and token.
+The optimizer takes no time. Parameters of a sharded optimizer are gathered at the end of the step, not during the next
+forward pass. Facts: Megatron-LM's rules for buckets and parallel groups; 2 FLOP per parameter and token.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["LLAMA_7B", "MIXTRAL_8X7B", "TrainingStep", "Transformer"]
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Parameters):
-    """A model, by what its sizes follow from.
+    """A transformer model, by the dimensions that determine its sizes.
 
     >>> Transformer().parameters_in_all, Transformer().layer_parameters
     (6738415616, 202383360)
@@ -42,48 +42,48 @@ class Transformer(Parameters):
     hidden: int = param(4096, "width", symbol="h", low=1)
     layers: int = param(32, "layers", low=1)
     mlp: int = param(11_008, "inner width of the MLP, or of an expert", low=1)
-    mlp_matrices: int = param(3, "of hidden x mlp; 2 without gates", low=1)
+    mlp_matrices: int = param(3, "matrices of hidden x mlp; 2 without gates", low=1)
     vocabulary: int = param(32_000, "words", low=1)
-    key_values: float = param(1.0, "heads of keys and values for each head of queries", low=0.0, high=1.0)
-    tied: bool = param(False, "the head is the embedding")
-    experts: int = param(1, "in each layer; 1 for a dense model", low=1)
-    top: int = param(1, "experts that a token goes to", low=1)
+    key_values: float = param(1.0, "key-value heads per query head", low=0.0, high=1.0)
+    tied: bool = param(False, "whether the head shares the embedding's weights")
+    experts: int = param(1, "experts per layer; 1 for a dense model", low=1)
+    top: int = param(1, "experts per token", low=1)
 
     @property
     def attention_parameters(self) -> int:
-        """Of a layer: four matrices, and two norms."""
+        """Attention parameters of a layer: four matrices, and two norms."""
         return round((2 + 2 * self.key_values) * self.hidden**2) + 2 * self.hidden
 
     @property
     def expert_parameters(self) -> int:
-        """Of a layer's MLP, or of one of its experts."""
+        """Parameters of a layer's MLP, or of one of its experts."""
         return self.mlp_matrices * self.hidden * self.mlp
 
     @property
     def layer_parameters(self) -> int:
-        """Of a layer, all its experts included."""
+        """Parameters of a layer, including all its experts."""
         router = self.experts * self.hidden if self.experts > 1 else 0
         return self.attention_parameters + router + self.experts * self.expert_parameters
 
     @property
     def embedding_parameters(self) -> int:
-        """Of the embedding, and of the head if it is another one."""
+        """Parameters of the embedding, and of the head if it is separate."""
         return self.vocabulary * self.hidden
 
     @property
     def parameters_in_all(self) -> int:
-        """Layers, embedding, head, and the last norm."""
+        """All parameters: layers, embedding, head, and the last norm."""
         return self.layers * self.layer_parameters + (2 - self.tied) * self.embedding_parameters + self.hidden
 
     def forward_flop(self, sequence: int, sequences: int = 1) -> float:
-        """Return the work of a layer's forward pass: matrices, and attention without the half that causality saves.
+        """Return the work of a layer's forward pass: matrices, and attention without the half that is masked.
 
         Parameters
         ----------
         sequence : int
             Tokens.
         sequences : int
-            So many of them.
+            Number of sequences.
         """
         active = self.attention_parameters - 2 * self.hidden + self.top * self.expert_parameters
         return sequences * (2.0 * active * sequence + 4.0 * sequence**2 * self.hidden)
@@ -98,7 +98,7 @@ MIXTRAL_8X7B = Transformer(mlp=14_336, key_values=0.25, experts=8, top=2)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingStep(Parameters):
-    """A step of training: one forward and backward pass over all micro-batches, and the update.
+    """A training step: one forward and backward pass over all micro-batches, and the update.
 
     >>> step = TrainingStep(data=64)
     >>> step.ranks, step.volumes()["sent_bytes"].tolist()
@@ -106,29 +106,27 @@ class TrainingStep(Parameters):
     """
 
     model: Transformer = field(default_factory=Transformer)
-    """What is trained."""
-    data: int = param(1, "replicas, among which gradients are reduced", symbol="DP", low=1)
+    """The model."""
+    data: int = param(1, "replicas, which reduce gradients among each other", symbol="DP", low=1)
     tensor: int = param(1, "ranks that share a layer's matrices", symbol="TP", low=1)
-    pipeline: int = param(1, "stages of layers", symbol="PP", low=1)
+    pipeline: int = param(1, "pipeline stages", symbol="PP", low=1)
     experts: int = param(1, "ranks of a replica group that share the experts", symbol="EP", low=1)
     sequence: int = param(4096, "tokens", symbol="s", low=1)
-    micro_batch: int = param(1, "sequences at a time", low=1)
-    micro_batches: int = param(1, "in a step", symbol="m", low=1)
-    flops: float = param(400e12, "work of a GPU a second", low=1.0)
-    backward: float = param(2.0, "work of a backward pass for that of a forward pass", low=0.0)
+    micro_batch: int = param(1, "sequences per micro-batch", low=1)
+    micro_batches: int = param(1, "micro-batches per step", symbol="m", low=1)
+    flops: float = param(400e12, "FLOP/s of a GPU", low=1.0)
+    backward: float = param(2.0, "work of a backward pass relative to a forward pass", low=0.0)
     optimizer: Literal["all-reduce", "sharded", "fsdp"] = param(
-        "all-reduce", "how replicas agree: sharded reduces to shards and gathers parameters, fsdp shards those too",
+        "all-reduce", "how replicas synchronise; sharded: reduce to shards, gather parameters; fsdp: shard those too",
         choices=("all-reduce", "sharded", "fsdp"),
     )  # fmt: skip
-    gradient_bytes: int = param(2, "of a gradient that is sent; 2 is bf16, 4 is fp32", low=1)
-    parameter_bytes: int = param(2, "of a parameter or an activation that is sent", low=1)
-    bucket: int = param(
-        0, "parameters reduced together; 0 for max(40 M, 1 M for each replica)", low=0, source="Megatron-LM"
-    )
-    overlaps: bool = param(True, "a bucket is reduced as soon as it is ready; else all of them together at the end")
-    scale: float = param(1.0, "sizes and times are divided by it: a smaller stand-in", low=1.0)
+    gradient_bytes: int = param(2, "size of a gradient on the network; 2 is bf16, 4 is fp32", low=1)
+    parameter_bytes: int = param(2, "size of a parameter or an activation on the network", low=1)
+    bucket: int = param(0, "parameters per bucket; 0: max(40 M, 1 M per replica)", low=0, source="Megatron-LM")
+    overlaps: bool = param(True, "reduce each bucket as soon as it is ready; otherwise all of them at the end")
+    scale: float = param(1.0, "divide sizes and times by this, for a smaller stand-in", low=1.0)
     nccl: Nccl = field(default_factory=Nccl)
-    """How collectives run; `node` is the number of GPUs of a node, whose tensor parallelism takes the inner network."""
+    """How collectives run; `node` is the number of GPUs per node, whose tensor parallelism uses the inner network."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,7 +136,7 @@ class TrainingStep(Parameters):
             allowed = f"a divisor of {self.data} replicas and of the model's {self.model.experts} experts"
             raise ConfigError("experts", self.experts, allowed)
         if self.optimizer == "fsdp" and (self.pipeline > 1 or self.model.experts > 1 or self.micro_batches > 1):
-            raise ConfigError("optimizer", "fsdp", "without pipeline, experts and several micro-batches")
+            raise ConfigError("optimizer", "fsdp", "used without pipeline stages, experts or several micro-batches")
         if self.nccl.node % self.tensor and self.tensor % self.nccl.node:
             raise ConfigError("tensor", self.tensor, f"a divisor or a multiple of the {self.nccl.node} GPUs of a node")
 
@@ -154,26 +152,26 @@ class TrainingStep(Parameters):
 
     @property
     def activation_bytes(self) -> int:
-        """What a layer hands to the next one, of a micro-batch."""
+        """Bytes that a layer passes to the next one, per micro-batch."""
         return self.sequence * self.micro_batch * self.model.hidden * self.parameter_bytes
 
     @property
     def routed_bytes(self) -> int:
-        """What a rank's tokens are on their way to their experts."""
+        """Bytes of a rank's tokens on their way to their experts."""
         return self.activation_bytes * self.model.top if self.model.experts > 1 else 0
 
     def stage_parameters(self, stage: int) -> list[int]:
-        """Return a rank's parameters that all replicas have, in the order in which gradients become ready.
+        """Return a rank's parameters that all replicas hold, in the order in which their gradients become ready.
 
         Parameters
         ----------
         stage : int
-            Of the pipeline.
+            Pipeline stage.
 
         Returns
         -------
         list of int
-            The head (0 where there is none), the layers from the last to the first, the embedding.
+            The head (0 if there is none), the layers from last to first, the embedding.
         """
         model, last = self.model, self.pipeline - 1
         shared = model.layer_parameters - (model.experts * model.expert_parameters if model.experts > 1 else 0)
@@ -184,7 +182,7 @@ class TrainingStep(Parameters):
 
     @property
     def expert_share(self) -> int:
-        """Parameters of a rank's experts in a layer."""
+        """Parameters of a rank's experts per layer."""
         if self.model.experts == 1:
             return 0
         return self.model.experts // self.experts * self.model.expert_parameters // self.tensor
@@ -195,7 +193,7 @@ class TrainingStep(Parameters):
         Parameters
         ----------
         stage : int
-            Of the pipeline.
+            Pipeline stage.
         """
         total = sum(self.stage_parameters(stage))
         size = self.bucket or max(40_000_000, 1_000_000 * self.data)
@@ -204,9 +202,9 @@ class TrainingStep(Parameters):
         return [min(size, total - first) for first in range(0, total, size)]
 
     def volumes(self) -> pd.DataFrame:
-        """Return what a rank of the first stage sends in a step: `what, calls, buffer_bytes, sent_bytes`.
+        """Return the traffic of a rank of the first stage in a step: `what, calls, buffer_bytes, sent_bytes`.
 
-        Buffers are the sum over the calls. Sent is the least that any algorithm sends: 2 (n - 1) / n of an
+        Buffers are summed over the calls. Sent is the minimum for any algorithm: 2 (n - 1) / n of an
         all-reduce's buffer, (n - 1) / n of the others'.
         """
         times, replicas = self.micro_batches * self.stage_layers, self.data
@@ -237,7 +235,7 @@ class TrainingStep(Parameters):
         return frame.astype({"sent_bytes": "int64", "buffer_bytes": "int64"})
 
     def workload(self, hosts: Sequence[Host]) -> pd.DataFrame:
-        """Return the step's messages and computation.
+        """Return the step's messages and computations.
 
         Parameters
         ----------
@@ -249,7 +247,7 @@ class TrainingStep(Parameters):
         ConfigError
             If there are fewer hosts than ranks.
         """
-        from rdmacc.workload.training_rows import rows_of  # it reads steps
+        from rdmacc.workload.training_rows import rows_of  # imported late, because it reads steps
 
         names = checked_hosts(hosts)
         if len(names) < self.ranks:

@@ -1,4 +1,4 @@
-"""The rows of a training step: computation in the order of 1F1B, its collectives and its messages."""
+"""The rows of a training step: computations in 1F1B order, collectives and messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows_of(step: TrainingStep, hosts: Sequence[Host]) -> pd.DataFrame:
 
 
 class _Rows:
-    """A step's schedule under construction. Rows of a stage come as arrays, one for each of its ranks."""
+    """Builds the schedule of a step. The rows of a stage are arrays with one entry per rank."""
 
     def __init__(self, step: TrainingStep, hosts: Sequence[Host]) -> None:
         self.step, self.names = step, as_objects(hosts)
@@ -47,9 +47,9 @@ class _Rows:
         self.forward_ps = (1e12 * forward_s + 2 * inner_ps) / step.scale
         self.backward_ps = (1e12 * forward_s * step.backward + 2 * inner_ps) / step.scale
         self.last: list[Int64s | None] = [None] * step.pipeline
-        """The row of each rank that the next one of the same rank waits for."""
+        """The last row of each rank, which its next one waits for."""
         self.collectives: list[list[list[int]]] = [[[] for _ in range(self.width)] for _ in range(step.pipeline)]
-        """Of the replicas' collectives: what completes the last one at each rank."""
+        """The rows that complete the last collective of the replicas at each rank."""
 
     def frame(self) -> pd.DataFrame:
         """Return the workload."""
@@ -70,7 +70,7 @@ class _Rows:
         return self.schedule.frame()
 
     def _pass(self, stage: int, way: str, number: int, arrived: dict[tuple[str, int, int], Int64s]) -> None:
-        """Add a micro-batch's pass through a stage, and what it hands on."""
+        """Add a micro-batch's pass through a stage, and the message to the next stage."""
         step = self.step
         before, after = (stage - 1, stage + 1) if way == "forward" else (stage + 1, stage - 1)
         needs = arrived.get((way, number, before))
@@ -133,9 +133,9 @@ class _Rows:
                 self._reduce(stage, "all-gather", size * step.parameter_bytes, None)
 
     def _ready_gradients(self, stage: int) -> list[tuple[float, list[int], int]]:
-        """Return parts of layers to go back through, the buckets that are ready then, and experts' parameters.
+        """Return parts of layers for the backward pass, the buckets ready after each, and experts' parameters.
 
-        Where something blocks inside a layer, a layer is one part.
+        If something blocks inside a layer, each layer is one part.
         """
         step = self.step
         sizes = step.stage_parameters(stage)
@@ -166,7 +166,7 @@ class _Rows:
         return self.step.nccl.node % self.step.tensor == 0
 
     def _layer(self, stage: int, duration_ps: float, needs: Int64s | None) -> None:
-        """Add a layer one way: its computation in two halves, each with what its ranks exchange."""
+        """Add a layer in one direction: two halves of computation, each with its ranks' exchange."""
         step = self.step
         for _ in range(2):
             self._compute(stage, duration_ps / 2, needs)
@@ -178,7 +178,7 @@ class _Rows:
                 self._exchange(stage, "all-to-all", step.routed_bytes, self._replicas(step.experts))
 
     def _exchange(self, stage: int, operation: str, size: float, groups: Int64s) -> None:
-        """Add collectives that the ranks of a stage wait for."""
+        """Add blocking collectives among the ranks of a stage."""
         last = self.last[stage]
         rows = np.full(self.width, -1, np.int64)
         for group in groups:
@@ -188,7 +188,7 @@ class _Rows:
         self.last[stage] = rows
 
     def _reduce(self, stage: int, operation: str, size: float, after: Int64s | None, experts: int = 1) -> None:
-        """Add collectives among replicas, behind the one before; those with equal experts, if they are shared."""
+        """Add collectives among replicas, after the previous one; with `experts`, among ranks with the same experts."""
         step, state = self.step, self.collectives[stage]
         replicas = self._replicas(step.data)
         groups = [group[first::experts] for group in replicas for first in range(experts)]
@@ -199,7 +199,7 @@ class _Rows:
                 state[rank] = rows
 
     def _gather(self, stage: int, layer: int, back: bool) -> None:
-        """Add the all-gather of a layer's parameters, one layer ahead of its computation, which waits for it."""
+        """Add the all-gather of a layer's parameters one layer ahead of the computation that waits for it."""
         step, state, last = self.step, self.collectives[stage], self.last[stage]
         size = sum(step.stage_parameters(stage)) / step.stage_layers * step.parameter_bytes
         ahead = self.previous if layer or back else None
@@ -215,7 +215,7 @@ class _Rows:
     previous: Int64s | None = None
 
     def _replicas(self, size: int) -> Int64s:
-        """Return groups of ranks with equal tensor parts: `size` of the replicas in a row."""
+        """Return groups of ranks with equal tensor parts, from `size` consecutive replicas."""
         step = self.step
         grid = np.arange(self.width).reshape(step.data // size, size, step.tensor)
         return grid.transpose(0, 2, 1).reshape(-1, size)
@@ -235,7 +235,7 @@ class _Rows:
         ]
 
     def _compute(self, stage: int, duration_ps: float, needs: Int64s | None = None) -> None:
-        """Add computation of all ranks of a stage, behind what they did last."""
+        """Add a computation on all ranks of a stage, after their last row."""
         names = self.names[stage * self.width : (stage + 1) * self.width]
         rows = self.schedule.compute(names, np.full(self.width, round(duration_ps)))
         for before in (self.last[stage], needs):
@@ -248,7 +248,7 @@ class _Rows:
 
 
 def _one_f_one_b(stage: int, stages: int, count: int) -> list[tuple[str, int]]:
-    """Return the order in which a stage passes micro-batches forward and backward."""
+    """Return the order in which a stage processes micro-batches forward and backward."""
     ahead = min(stages - 1 - stage, count)
     order = [("forward", number) for number in range(ahead)]
     for number in range(count):

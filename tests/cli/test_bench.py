@@ -155,7 +155,7 @@ def test_a_failed_process_says_why():
 
 def test_run_scales_simpy_by_default(monkeypatch):
     asked = []
-    monkeypatch.setattr(bench, "measure", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(bench, "measure", lambda *arguments, order: asked.append(arguments))
     list(bench.run(["simpy", "compiled"], ["c"]))
     list(bench.run(["simpy"], ["c"], 0.5))
     assert asked == [("c", "simpy", CASES["c"].simpy_scale), ("c", "compiled", 1.0), ("c", "simpy", 0.5)]

@@ -63,7 +63,7 @@ def test_the_targets_for_defaults_at_100_gigabits():
 @pytest.mark.parametrize("name", sorted({row[0] for row in ROWS if any("**" in cell for cell in row)}))
 def test_what_is_not_green_is_explained_in_the_guide(name):
     (page,) = [page for page, schemes in GUIDE if f"`{name}`" in schemes]
-    assert "**On simple work** ([all schemes](../plausible.md))" in (DOCS / "schemes" / page).read_text()
+    assert "**On simple workloads** ([all schemes](../plausible.md))" in (DOCS / "schemes" / page).read_text()
 
 
 def test_the_command(tmp_path):

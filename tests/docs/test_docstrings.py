@@ -30,8 +30,6 @@ from itertools import pairwise
 from types import FunctionType
 from typing import Protocol
 
-import pytest
-
 import rdmacc
 import rdmacc.experiments
 import rdmacc.models
@@ -39,7 +37,6 @@ import rdmacc.models
 PRIVATE = re.compile(r"rdmacc\.(engine|cli|handlers|rules)(\.|$)|rdmacc\.experiments\.(?!base$)|rdmacc\.__main__")
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises)\n-+\n", re.MULTILINE)
 HEADING = re.compile(r"^\S.*\n-+$", re.MULTILINE)
-ENTRY = re.compile(r"^(\S.*?)(?: :.*)?$", re.MULTILINE)
 UNITS = re.compile(
     r"_(ps|ns|us|s|bps|gbps|bytes|packets|rtts|rad|hz|degrees|seconds)(_|$)|per_|bandwidth_share|fraction|share|count"
 )
@@ -67,6 +64,7 @@ def plain(value):
     return value if isinstance(value, FunctionType) else None
 
 
+@functools.cache
 def public():
     """Return functions and classes by their full names, and the class of each method."""
     found = {}
@@ -87,9 +85,12 @@ def public():
     return found
 
 
-PUBLIC = public()
-FUNCTIONS = {name: pair for name, pair in PUBLIC.items() if isinstance(pair[0], FunctionType)}
-CLASSES = {name: pair[0] for name, pair in PUBLIC.items() if inspect.isclass(pair[0])}
+def functions():
+    return {name: pair for name, pair in public().items() if isinstance(pair[0], FunctionType)}
+
+
+def classes():
+    return {name: kind for name, (kind, _) in public().items() if inspect.isclass(kind)}
 
 
 def arguments(function):
@@ -195,9 +196,8 @@ def _is_number(function, name):
     return bool(re.search(r"\b(int|float)\b", str(function.__annotations__.get(name, ""))))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_say_what_they_take_give_and_raise(name):
-    assert problems(*FUNCTIONS[name]) == []
+def test_functions_say_what_they_take_give_and_raise():
+    assert {name: found for name, pair in functions().items() if (found := problems(*pair))} == {}
 
 
 def field_docstrings(kind):
@@ -212,30 +212,31 @@ def field_docstrings(kind):
     return names
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_classes_say_what_they_hold(name):
-    kind = CLASSES[name]
-    assert vars(kind).get("__doc__"), "no docstring"
-    text = inspect.cleandoc(kind.__doc__)
+def test_classes_say_what_they_hold():
+    assert [name for name, kind in classes().items() if not vars(kind).get("__doc__")] == []
+    assert {name: missing for name, kind in classes().items() if (missing := undescribed(kind))} == {}
+
+
+def undescribed(kind):
+    """Return the fields of a class that no docstring describes."""
     described: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if vars(base).get("__doc__"):
             for heading in ("Attributes", "Parameters"):
                 described |= section(inspect.cleandoc(base.__doc__), heading) or {}
-    missing = []
     if dataclasses.is_dataclass(kind):
         described |= dict.fromkeys(field_docstrings(kind), "")
         fields = [field for field in dataclasses.fields(kind) if field.init and not field.name.startswith("_")]
-        missing = [f.name for f in fields if f.name not in described and not f.metadata.get("doc")]
-    elif "__init__" in vars(kind) and Protocol not in kind.__bases__:
-        missing = [name for name in arguments(kind.__init__) if name not in described]
-    assert missing == [], text
+        return [f.name for f in fields if f.name not in described and not f.metadata.get("doc")]
+    if "__init__" in vars(kind) and Protocol not in kind.__bases__:
+        return [name for name in arguments(kind.__init__) if name not in described]
+    return []
 
 
 def test_the_test_sees_what_it_should():
-    assert len(FUNCTIONS) > 300
-    assert len(CLASSES) > 80
-    assert {"rdmacc.simulation.simulate", "rdmacc.models.rcp.RcpFluid.integrate"} <= set(FUNCTIONS)
+    assert len(functions()) > 300
+    assert len(classes()) > 80
+    assert {"rdmacc.simulation.simulate", "rdmacc.models.rcp.RcpFluid.integrate"} <= set(functions())
 
     def bad(delay: float, size_bytes: int) -> int:
         """Do something.

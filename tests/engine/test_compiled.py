@@ -275,7 +275,7 @@ def test_large_tables_are_zeroed_and_begin_cache_lines():
         assert not raw.any()
         assert raw.ctypes.data % layout.CACHE_LINE == 0
         raw[:] = 1
-    with pytest.raises(MemoryError, match="bytes of memory for a table"):
+    with pytest.raises(MemoryError, match="bytes for a table"):
         memory.zeroed(2**55)
 
 

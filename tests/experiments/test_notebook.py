@@ -56,14 +56,14 @@ def test_claims_have_a_mark_the_band_and_the_reason():
         assert f"<td>{MARKS[Outcome(row['verdict'])]}</td><td><b>{row['id']}</b>" in html
     assert "holds if: " in html
     assert repr(claims).startswith(f"{len(claims.frame)} claims: ")
-    assert "every verdict is the recorded one" in repr(claims)
+    assert "all verdicts match the record" in repr(claims)
 
 
 def test_a_verdict_that_is_not_the_recorded_one_stands_out():
     frame = Paper("igbn").claims("fig2").frame
     frame.loc[0, ["verdict", "matches"]] = ["does not hold", False]
     claims = Claims(frame)
-    assert "1 NOT as recorded" in repr(claims)
+    assert "1 verdicts DIFFER from the record" in repr(claims)
     assert "(recorded: " in claims._repr_html_()
 
 

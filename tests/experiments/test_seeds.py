@@ -83,7 +83,7 @@ def test_runs_that_take_several_seeds_do_not_overlap(tmp_path):
 
 
 class Fixed(Apart):
-    """Nothing is left to chance."""
+    """Nothing is random."""
 
     name = "tests.fixed"
     seeding = Seeding.NONE
@@ -195,7 +195,7 @@ def test_commands_take_seeds(rdmacc, tmp_path):
     text = rdmacc("run", "tests.apart", "--seeds", 2, "--out", tmp_path / "out")
     assert "mean FCT (mean)" in text
     assert "4 points, 4 from the store" in text
-    assert "left to chance" in rdmacc("verify", "tests.fixed", "--seeds", 2)
+    assert "Nothing here is random" in rdmacc("verify", "tests.fixed", "--seeds", 2)
     assert "Every seed gave the same numbers" in rdmacc("verify", "tests.unmoved", "--seeds", 2)
 
 
@@ -206,7 +206,7 @@ def test_a_report_of_several_seeds(rdmacc, tmp_path):
     for name, words in (
         ("tests.apart", "holds in 3 of 3 seeds"), ("tests.apart", "each a run of its own"),
         ("tests.tiny", "judged together"), ("tests.tiny", "holds in 3 of 3 seeds"),
-        ("tests.fixed", "Nothing here is left to chance"), ("tests.unmoved", "Every seed gave the same"),
+        ("tests.fixed", "Nothing here is random"), ("tests.unmoved", "Every seed gave the same"),
     ):  # fmt: skip
         assert words in pages[name], (name, words)
     assert "holds in" not in pages["tests.fixed"] + pages["tests.unmoved"]

@@ -215,7 +215,7 @@ def test_the_header_must_count_right(write):
         ("Radix_Up 2", "Radix_Up 3", "Oversubscribed"),
         ("Downlink_Latency_ns 500", "Downlink_Latency_ns 0", "at least 1"),
         ("Radix_Down 3", "Bundle 2\nRadix_Down 3", "one link between two switches"),
-        ("Tiers 3", "Tiers 2", "the blocks there are"),
+        ("Tiers 3", "Tiers 2", "the number of tier blocks"),
         ("Radix_Down 4", "Radix_Sideways 4", "a key and a value"),
     ],
 )
@@ -302,7 +302,7 @@ GOAL_MISTAKES = {
     "which operation a wildcard": GOAL.replace("from 0 tag 3", "from 0 tag -1"),
     "chooses its link by hash": GOAL.replace("cpu 1", "cpu 1 nic 2"),
     "alone on its line": GOAL.replace("calc 4000", "calc 4000 // four"),
-    "as many sends as receives": GOAL.replace("recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
+    "equal numbers of sends and receives": GOAL.replace("recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
     "which one matches would depend on time": GOAL.replace("b requires w", "send 1b to 0 tag 4").replace(
         "r requires s", "recv 1b from 1 tag 4"
     ),
@@ -424,9 +424,9 @@ def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
     nx.write_graphml(graph, tmp_path / "a.graphml")
     net = topology.from_graphml(tmp_path / "a.graphml", rate=("LinkSpeedRaw", "bps"), delay="latency")
     assert net.edges["a", "s"] == {"rate_bps": 25e9, "delay_ps": 2 * US}
-    with pytest.raises(ConfigError, match="a text with its unit"):
+    with pytest.raises(ConfigError, match="a string with a unit"):
         topology.from_graphml(tmp_path / "a.graphml", rate="LinkSpeedRaw", delay="latency")
-    with pytest.raises(ConfigError, match="given as 'speed'"):
+    with pytest.raises(ConfigError, match="stored as 'speed'"):
         topology.from_graphml(tmp_path / "a.graphml", rate="speed", delay="latency")
     with pytest.raises(ConfigError, match=r"a\.graphml, edge"):
         topology.from_graphml(tmp_path / "a.graphml", delay="latency")

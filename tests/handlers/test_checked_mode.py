@@ -282,7 +282,7 @@ def test_every_scheme_passes_its_checks(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["dcqcn", "hpcc", "homa", "dart", "ren", "ndp", "expresspass-aeolus", "swift"])
+@pytest.mark.parametrize("name", ["dcqcn", "dart", "ren", "expresspass-aeolus"])
 def test_every_scheme_passes_its_checks_compiled(name: str) -> None:
     assert same(name, "compiled")
 
@@ -349,7 +349,11 @@ class Scales(Component):
 def test_handlers_are_read_again_when_their_module_holds_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     Scheme(control=Scales())
-    for value, allowed in ((3, ""), (0.5, "must be given an integer"), (2**64, "must be an integer within 63 bits")):
+    for value, allowed in (
+        (3, ""),
+        (0.5, "must be assigned an integer"),
+        (2**64, "must be an integer of at most 63 bits"),
+    ):
         monkeypatch.setattr(module, "FACTOR", value)
         if allowed:
             with pytest.raises(

@@ -12,10 +12,12 @@ import rdmacc
 from rdmacc import topology
 from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
+from rdmacc.experiments.micro import max_min as max_min_experiment
 from rdmacc.models.comparison import compare
 from rdmacc.models.filling import run
 from rdmacc.models.ideal import ProcessorSharing
 from rdmacc.models.max_min import MaxMin, message_paths
+from rdmacc.models.max_min_record import error_on_record, errors_on_record
 from rdmacc.models.water_filling import max_min_rates, transfer
 from rdmacc.schemes import scheme
 
@@ -164,3 +166,27 @@ def test_an_incast_is_near_the_packets():
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "500kB")
     found = compare(MaxMin(topology=rdmacc.star(9), workload=work, scheme="line-rate"))
     assert found.frame.loc[found.frame["quantity"] == "FCT", "relative"].abs().max() < 0.01
+
+
+def test_a_result_shows_the_error_on_record():
+    """By the next higher load and the size; of a scheme that was not measured, the worst of all."""
+    record = errors_on_record().set_index(["scheme", "load", "size_class"])["median_error"]
+    sizes = np.array([5_000, 100_000, 2_000_000])
+    assert error_on_record("dcqcn", 0.3, sizes).tolist() == [record["dcqcn", "0.4", one] for one in (0, 1, 3)]
+    assert error_on_record("dcqcn", 5.0, sizes[:1]).tolist() == [record["dcqcn", "0.8", 0]]
+    assert error_on_record("rocev9", 0.2, sizes[:1]).tolist() == [record.xs(("0.2", 0), level=(1, 2)).max()]
+    net = rdmacc.star(3)
+    alone = MaxMin(topology=net, workload=rdmacc.incast(["h1", "h2"], "h0", "5kB")).solve()
+    assert alone["error"].tolist() == [record["dcqcn", "0.8", 0]] * 2, "all at once is the highest load"
+    chain = rdmacc.messages([("h1", "h0", "5kB"), {"src": "h0", "dst": "h2", "size": "2MB", "after": 0}])
+    errors = MaxMin(topology=net, workload=chain).solve()["error"]
+    assert errors.tolist() == error_on_record("dcqcn", None, np.array([5_000, 2_000_000])).tolist()
+
+
+def test_the_record_is_what_is_measured():
+    """One load with few messages: the record's own code, on numbers that a frame of the comparison gives."""
+    rows = max_min_experiment.errors("dcqcn", 0.2, count=40)
+    assert list(rows) == list(errors_on_record())
+    assert rows["messages"].sum() == 40
+    assert (rows["median_error"] <= rows["p90_error"]).all()
+    assert rows["median_error"].max() < 0.5

@@ -57,6 +57,7 @@ CASES = {
     "rccc": Trial(lambda: scheme("rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
     "nscc-rccc": Trial(lambda: scheme("nscc-rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
     "eqds": Trial(lambda: scheme("eqds"), ("data", "ack", "credit"), sizes=("500kB", "500kB")),
+    "nscc-retire": Trial(lambda: scheme("nscc-retire"), ("data", "ack"), sizes=("200kB", "200kB")),
     "nscc, one packet": Trial(lambda: scheme("nscc"), ("data", "ack"), sizes=("100B",)),
     "phost": Trial(lambda: scheme("phost"), ("data", "credit", "request", "ack"), sizes=("200kB", "200kB")),
     "phost, simulator": Trial(

@@ -149,10 +149,10 @@ def test_a_packet_that_was_only_late_is_not_sent_again():
     transfer.new_psn, qp.inflight_bytes = 5, 5 * PAYLOAD
     nack, ack = packet_with(Uet.Header), packet_with(Uet.Header)
     nack.kind, nack.psn = NAK, 3
-    Uet.on_ack(params, qp, message, transfer, nack)
+    Uet.on_ack(params, qp, Uet.Sender(), message, transfer, nack)
     assert (message.next_psn, qp.inflight_bytes, nack.settled_bytes) == (3, 4 * PAYLOAD, MTU)
     ack.kind, ack.psn, ack.map_psn, ack.map_bits = ACK, 2, 3, 0b11
-    Uet.on_ack(params, qp, message, transfer, ack)
+    Uet.on_ack(params, qp, Uet.Sender(), message, transfer, ack)
     assert (message.next_psn, message.una_psn, qp.inflight_bytes) == (5, 2, PAYLOAD)
     assert ack.settled_bytes == 4 * MTU
 

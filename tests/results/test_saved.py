@@ -53,7 +53,7 @@ def test_numbers_and_plots_come_back(result, tmp_path):
         ours, theirs = getattr(back.plot, name)().get_lines(), getattr(result.plot, name)().get_lines()
         assert [line.get_xydata().tolist() for line in ours] == [line.get_xydata().tolist() for line in theirs]
     plt.close("all")
-    with pytest.raises(ConfigError, match="a trace is not saved"):
+    with pytest.raises(ConfigError, match="a saved result has no trace"):
         back.plot.ladder()
 
 
@@ -77,7 +77,7 @@ def test_a_result_is_not_replaced_by_mistake(result, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(ConfigError, match="files other than a saved result"):
         result.save(tmp_path, replace=True)
-    with pytest.raises(ConfigError, match="a folder, or a new one"):
+    with pytest.raises(ConfigError, match="a folder, or a path that does not exist yet"):
         result.save(tmp_path / "mine.txt")
 
 
@@ -135,7 +135,7 @@ def test_nothing_is_written_through_a_symbolic_link(result, tmp_path):
 
 
 def test_the_folder_in_which_it_runs_is_not_replaced(result, tmp_path):
-    with chdir(tmp_path), pytest.raises(ConfigError, match="another than the one in which this runs"):
+    with chdir(tmp_path), pytest.raises(ConfigError, match="a folder other than the working directory"):
         result.save(".")
     assert not any(tmp_path.iterdir())
 

@@ -94,7 +94,9 @@ def test_a_scheduler_that_goes_away_leaves_the_store_whole_and_the_command_goes_
 
 
 def test_a_worker_with_other_versions_is_refused():
-    with pytest.raises(ConfigError, match=r"worker tcp://a = 'rdmacc 9\.9': must be rdmacc .*, as it is here"):
+    with pytest.raises(
+        ConfigError, match=r"worker tcp://a = 'rdmacc 9\.9': must be rdmacc .*, the version installed here"
+    ):
         check_alike({"tcp://a": {"rdmacc": "9.9"}})
     with pytest.raises(ConfigError, match="rdmacc missing"):
         check_alike({"tcp://a": {}})

@@ -76,7 +76,7 @@ def test_a_script_computes_in_processes(text, is_piped, warning, tmp_path):
         (b"rdmacc.scenario", "run()", None),
         (b"__main__ Half", "run()", "x.py"),
         (b"__main__ Half", 'if __name__ == "__main__":\n    run()', None),
-        (b"__main__ Half", None, "in no file"),
+        (b"__main__ Half", None, "not in a file"),
     ],
 )
 def test_what_other_processes_cannot_compute(payload, source, reason, tmp_path, monkeypatch):

@@ -199,7 +199,7 @@ def test_a_run_that_fails_loses_no_other(run, caplog):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"schemes": []}, "schemes"), ({"schemes": ["dcqcn", "dcqcn"]}, "each scheme once"),
+        ({"schemes": []}, "schemes"), ({"schemes": ["dcqcn", "dcqcn"]}, "without repeats"),
         ({"schemes": ["dcqn"]}, "did you mean.*dcqcn"), ({"schemes": 3}, "schemes = 3"), ({"seeds": 0}, "seeds = 0"),
         ({"seeds": [1, 1]}, "seeds"), ({"seeds": "two"}, "seeds"), ({"vary": {"gg": [1]}}, "vary = 'gg'"),
         ({"vary": {"g": 1}}, "vary, g = 1"), ({"vary": {"g": []}}, "vary, g"), ({"vary": {"seed": [1]}}, "seeds="),

@@ -41,6 +41,7 @@ def test_marking_rate(rate, expected):
 def test_small_packets_acks_and_nics_are_not_marked():
     assert marks(Fecn(), wire=511) == 0
     assert marks(Fecn(), wire=512) == 1
+    assert marks(Fecn(packet_size=0), wire=1) == 1
     assert marks(Fecn(), kind=ACK) == 0
     assert marks(Fecn(), where=HOST_NIC) == 0
 

@@ -25,6 +25,18 @@ def set_up(fair=1e9, queue=0, **options):
     return part, port, egress
 
 
+@pytest.mark.parametrize(("rtt_ps", "slot_ps"), [(2 * 10**9, 2 * 10**9), (50 * 10**9, 10**10)])
+def test_a_slot_is_one_rtt_and_ten_milliseconds_at_most(rtt_ps, slot_ps):
+    """RCP's ns-2 code: upd_timeslot is 0.01 s."""
+    part, port, egress = RcpStamp(base_rtt_ps=rtt_ps), Port(), RcpStamp.Egress()
+    port.rate_bps, port.link_class = C, LAST_HOP
+    part.on_port(part, port, egress)
+    packet = packet_with(RcpStamp.Header)
+    packet.wire_bytes = 1000
+    part.on_enqueue(part, port, egress, packet, 7)
+    assert egress.slot_timer_ps == 7 + slot_ps
+
+
 def test_the_first_rate_is_a_twentieth_of_the_link():
     part, port, egress = set_up()
     part.on_port(part, port, egress)
@@ -61,10 +73,11 @@ def test_lowest_rate_wins_and_hosts_do_not_stamp():
     part, port, egress = set_up(fair=3e9)
     packet = packet_with(RcpStamp.Header)
     packet.kind, packet.wire_bytes = DATA, 1000
-    for fair, seen in ((3e9, 3e9), (4e9, 3e9), (2e9, 2e9)):
+    for fair, seen in ((3e9, 3e9), (4e9, 3e9), (2e9, 2e9), (0.0, 0.0), (2e9, 0.0)):
         egress.fair_bps = fair
         part.on_dequeue(port, egress, packet)
         assert packet.rcp_bps == seen
+    packet.rcp_bps = 2e9
     port.link_class, egress.fair_bps = HOST_NIC, 1.0
     part.on_dequeue(port, egress, packet)
     assert packet.rcp_bps == 2e9

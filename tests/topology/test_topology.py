@@ -375,12 +375,12 @@ def test_a_plain_graph_runs_and_is_described_and_drawn(engine):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda graph: graph.add_edge("d", "tor"), "rate = None (edge tor-d): must be given for every link"),
-        (lambda graph: graph.add_edge("d", "tor", rate="1Gbps"), "delay = None (edge tor-d): must be given"),
+        (lambda graph: graph.add_edge("d", "tor"), "rate = None (edge tor-d): must be set on every link"),
+        (lambda graph: graph.add_edge("d", "tor", rate="1Gbps"), "delay = None (edge tor-d): must be set"),
         (lambda graph: graph.add_edge("d", "tor", rate=100, delay="1us"), "rate = 100: must be at least 1 Mb/s; a"),
         (lambda graph: graph.add_edge("d", "tor", rate="1Gbps", delay=1), "delay = 1: must carry a unit"),
         (lambda graph: graph.add_edge("d", "tor", rate="1Gbps", delay="1ps"), "delay = '1ps': must be at least 1 ns"),
-        (lambda graph: graph.add_edge("d", "tor", bandwidth="1Gbps"), "rate = None (edge tor-d): must be given for ev"),
+        (lambda graph: graph.add_edge("d", "tor", bandwidth="1Gbps"), "rate = None (edge tor-d): must be set on ev"),
     ],
 )
 def test_what_a_plain_graph_lacks_is_named(change, text):

@@ -39,7 +39,9 @@ def test_refused_when_made(name: str) -> None:
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_a_handler_is_a_plain_function(name: str) -> None:
-    with pytest.raises(rdmacc.ConfigError, match=r"^Odd\.on_ack.*: must|^Odd\.on_ack.*what the hook offers"):
+    with pytest.raises(
+        rdmacc.ConfigError, match=r"^Odd\.on_ack.*: must|^Odd\.on_ack.*an argument that the hook offers"
+    ):
         scheme_of("on_ack", "", DEFINITIONS[name])
 
 

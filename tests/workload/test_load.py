@@ -258,10 +258,10 @@ def test_same_seed_same_traffic(seed):
             lambda: workload.poisson(NETWORK, 1, "0.5", count=1),
             "load = '0.5': must be a fraction of the links' rate, above 0 and at most 10",
         ),
-        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given if duration is not, and only then"),
+        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given exactly when duration is not"),
         (
             lambda: workload.poisson(NETWORK, 1, 0.5, count=1, duration="1us"),
-            "count = 1: must be given if dur",
+            "count = 1: must be given exactly when dur",
         ),
         (lambda: workload.poisson(NETWORK, 1, 0.5, count=0), "count = 0: must be a whole number, at least 1"),
         (lambda: workload.poisson(NETWORK, "1GB", 0.5, duration="1ns"), "duration = '1ns': must be longer"),
@@ -294,7 +294,7 @@ def test_same_seed_same_traffic(seed):
         (lambda: workload.incasts(NETWORK, 16, 1, rate=1, count=1), "degree = 16: must be at most 15"),
         (
             lambda: workload.incasts(NETWORK, 2, 1, count=1),
-            "rate = None: must be given if load is not, and only then",
+            "rate = None: must be given exactly when load is not",
         ),
         (
             lambda: workload.incasts(NETWORK, 2, 1, rate=-1, count=1),

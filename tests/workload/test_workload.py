@@ -229,7 +229,7 @@ GOOD = {"src": ["h0", "h1", "h2"], "dst": ["h1", "h2", "h3"], "size_bytes": [1, 
 SIZE = "must be a whole number of bytes, at least 1"
 START = "must be a whole number of picoseconds, at least 0"
 WEIGHT = "must be a finite number above 0"
-CIRCLE = "must not make messages wait on each other in a circle"
+CIRCLE = "must not make messages wait on each other in a cycle"
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_validate_finds_circles_as_networkx_does(fabric, edges):
         (lambda: workload.incast(["h0"], "h0", 1), "senders = ['h0']: must be different hosts"),
         (lambda: workload.incast(["h1", "h1"], "h0", 1), "senders = ['h1', 'h1']: must be different hosts"),
         (lambda: workload.incast(8, "h0", 1, hosts=HOSTS), "senders = 8: must be at most 7"),
-        (lambda: workload.incast(1, "h0", 1), "senders = 1: must be hosts in a list; to draw so many"),
+        (lambda: workload.incast(1, "h0", 1), "senders = 1: must be a list of hosts; to draw this many"),
         (lambda: workload.incast(0, "h0", 1, hosts=HOSTS), "senders = 0: must be a whole number, at least 1"),
         (
             lambda: workload.incast(["h1"], "h0", 1, rounds=0),

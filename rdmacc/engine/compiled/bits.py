@@ -10,10 +10,7 @@ from rdmacc import bits
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.engine.compiled.machine_code import OVERLOAD
 
-__all__ = ["FUNCTIONS", "clear_bit", "has_bit", "set_bit", "words_of"]
-
-FUNCTIONS = (bits.has_bit, bits.set_bit, bits.clear_bit, bits.find_set, bits.find_clear)
-"""What handlers call."""
+__all__ = ["clear_bit", "has_bit", "set_bit", "words_of"]
 
 
 def words_of(packets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.cache import cache_folder, is_kept, kept
 from rdmacc.engine.compiled.machine_code import MachineCode, object_code
-from rdmacc.engine.compiled.plain import PLAIN
+from rdmacc.engine.compiled.plain import IN_TIME, PLAIN
+from rdmacc.engine.compiled.window_kernel import run_windows
 
 __all__ = ["Kernel", "compiled_kernel"]
 
@@ -19,8 +20,9 @@ _log = logging.getLogger(__name__)
 
 
 _ENTRIES: dict[str, tuple[Any, str, str]] = {
-    "run": (kernel.run_kernel, "int64(int64, int64, int64)", ""),
-    "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN),
+    "run": (kernel.run_kernel, "int64(int64, int64, int64)", IN_TIME),
+    "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN + IN_TIME),
+    "run_windows": (run_windows, "int64(int64, int64, int64)", PLAIN),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
     "upset_port": (kernel.upset_port, "void(int64, int64, int64)", ""),
@@ -31,11 +33,12 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
 class Kernel(NamedTuple):
     """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel` describes it.
 
-    `run_plain` is `run` for simulations that use none of `rdmacc.engine.compiled.plain`.
+    `run_plain` and `run_windows` are for simulations that use none of `rdmacc.engine.compiled.plain`.
     """
 
     run: Callable[..., Any]
     run_plain: Callable[..., Any]
+    run_windows: Callable[..., Any]
     call_rows: Callable[..., Any]
     push_events: Callable[..., Any]
     upset_port: Callable[..., Any]
@@ -47,10 +50,10 @@ def compiled_kernel() -> Kernel:
     is_new = not is_kept("kernel")
     begin = time.perf_counter()
     if is_new:
-        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes about 10 s")
+        _log.warning("rdmacc: compiling the simulation kernel; this takes about 10 s, once per version")
     code = MachineCode(kept("kernel", _compile).values(), _ENTRIES)
     if is_new:
-        where = f"from now on it is loaded from {cache_folder()}" if cache_folder() else "it is not kept"
+        where = f"later runs load it from {cache_folder()}" if cache_folder() else "it is not cached"
         _log.warning("rdmacc: compiled in %.1f s; %s", time.perf_counter() - begin, where)
     return Kernel(**{name: code.function(name, signature) for name, (_, signature, _) in _ENTRIES.items()})
 

@@ -89,7 +89,7 @@ def cache_folder() -> Path | None:
         (folder / _MARKER).touch()
         os.utime(folder)
     except OSError as error:
-        _log.warning("rdmacc: compiled code is not kept, it takes about 10 s in each process: %s", error)
+        _log.warning("rdmacc: cannot cache compiled code, so each process compiles it again (about 10 s): %s", error)
         return None
     ours = [path for path in root.iterdir() if (path / _MARKER).is_file()]
     for old in sorted(ours, key=lambda path: path.stat().st_mtime)[:-_KEPT]:
@@ -112,9 +112,9 @@ def _check_private(folder: Path) -> None:
         return
     about = folder.stat()
     if about.st_uid != os.getuid():
-        raise ConfigError("cache folder", str(folder), "owned by you: code that lies in it is run")
+        raise ConfigError("cache folder", str(folder), "owned by you, because rdmacc runs code from it")
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        allowed = f"writable by you alone, since code that lies in it is run: chmod go-w {folder}"
+        allowed = f"writable only by you, because rdmacc runs code from it: chmod go-w {folder}"
         raise ConfigError("cache folder", str(folder), allowed)
 
 
@@ -123,7 +123,9 @@ def _check_parents(folder: Path) -> None:
     for parent in {*folder.parents, *folder.resolve().parents} if hasattr(os, "getuid") else ():
         mode = parent.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:  # in /tmp, which is sticky, each may rename only their own
-            allowed = f"in folders that not everyone may write, since code that lies in it is run: chmod o-w {parent}"
+            allowed = (
+                f"in folders that other users cannot write to, because rdmacc runs code from it: chmod o-w {parent}"
+            )
             raise ConfigError("cache folder", str(folder), allowed)
 
 
@@ -226,4 +228,4 @@ def _write(unit: str, objects: dict[str, bytes]) -> None:
         content = packed.getvalue()
         _replace(folder / f"{unit}.zip", content[:-_SIGNATURE_BYTES] + _signature(_key(folder), unit, content))
     except OSError as error:
-        _log.warning("rdmacc: compiled code is not kept, %s could not be written: %s", folder, error)
+        _log.warning("rdmacc: cannot cache compiled code: writing to %s failed: %s", folder, error)

@@ -17,6 +17,7 @@ from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
 from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
+from rdmacc.engine.compiled.windows import Windows
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
@@ -42,10 +43,13 @@ class CompiledEngine(Tables):
 
     name = "compiled"
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, order: str = "time") -> None:
         self._kernel = compiled_kernel()
         super().__init__(plan)
-        self._run = self._kernel.run if self._has_features() else self._kernel.run_plain
+        has_features = self._has_features()
+        self._run = self._kernel.run if has_features else self._kernel.run_plain
+        self._windows = Windows(self, order, has_features)
+        self._told: list[tuple[int, str, tuple[Any, ...]]] = []
         self._standstill = Standstill(plan)
         self._open()
 
@@ -97,6 +101,17 @@ class CompiledEngine(Tables):
                 return True
         return False
 
+    @property
+    def starts(self) -> npt.NDArray[np.int32]:
+        """The messages that wait for no other, in the order of their starts."""
+        numbers: npt.NDArray[np.int32] = self._memory["starts"][: int(self.globals["n_starts"])]
+        return numbers
+
+    def open_up_to(self, count: int) -> None:
+        """Open the queue pairs of the first so many messages that start."""
+        while int(self.globals["n_ready"]) < count:
+            self._open_more()
+
     def _open_more(self) -> None:
         """Give back what is done of queue pairs; open those of the messages that start next."""
         armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
@@ -108,24 +123,29 @@ class CompiledEngine(Tables):
 
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
         """Take both directions of a link down, or bring them back."""
+        self._told.append((self.now, "set_link", (ports, is_up)))
         for what in (kernel.UP, kernel.WORK) if is_up else (kernel.DOWN,):
             self._upset(ports, what)
 
     def set_routes(self, fabric: Fabric) -> None:
         """Route by another fabric, of the same numbering."""
+        self._told.append((self.now, "set_routes", (fabric,)))
         self._fill_routes(fabric)
 
     def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
         """Set the rate of ports' links for what they send from now on."""
+        self._told.append((self.now, "set_rate", (ports, rate_bps)))
         self.ports["rate_bps"][list(ports)] = rate_bps
         self.ports["byte_ps"][list(ports)] = 8e12 / rate_bps
 
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
         """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        self._told.append((self.now, "storm", (ports, is_over)))
         self._upset(ports, kernel.CALM if is_over else kernel.STORM)
 
     def _upset(self, ports: Sequence[int], what: int) -> None:
         """Let something happen to ports, between two events; it may need more memory than one event does."""
+        self._windows.leave()
         state, first = self.globals, self.plan.fabric.node_first_port
         for number in ports:
             node = int(self.plan.fabric.port_node[number])
@@ -174,30 +194,51 @@ class CompiledEngine(Tables):
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
-        return int(min(times.min(initial=NEVER) for times in self._event_times()))
+        return int(self._event_times().min(initial=NEVER))
 
     def last_event_ps(self) -> int:
         """Time of the last event so far that is not a probe's; now if none is pending."""
-        return int(max(times[times < NEVER].max(initial=self.now) for times in self._event_times()))
+        return int(self._event_times().max(initial=self.now))
 
-    def _event_times(self) -> list[npt.NDArray[np.int64]]:
-        """Return the times of all events but those of probes; NEVER where a row is free."""
+    def pending_events(self) -> npt.NDArray[np.int64]:
+        """Return time and rank of what is pending, in no order."""
         near = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
-        later = self._nodes[: int(self.globals["node_used"])]
-        return [events[events[:, 1] < self._ranks["probe"], 0] for events in (near, later)]
+        later = self._nodes[: int(self.globals["node_used"]), :2]
+        return np.concatenate([near, later[later[:, 0] < NEVER]])
+
+    def lay_events(self, events: npt.NDArray[np.int64], step: int, *window: int) -> None:
+        """Schedule these events, of this step and later, in place of all that are pending, in windows or by time."""
+        room = int(self.globals["event_capacity"]) - int(self.globals["reserve_events"])
+        self._heap[:] = NEVER
+        self.globals["heap_length"] = self.globals["wheel_count"] = self.globals["node_used"] = 0
+        self._set_wheels(*window)
+        if len(events) > room:
+            self._grow_events(2 * int(self.globals["event_capacity"]) + len(events))
+        self.globals["wheel_now"] = (step << int(self.globals["node_bits"])) - 1 if window else 0
+        self.globals["window"] = -1
+        events = np.ascontiguousarray(events)
+        self._kernel.push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
+
+    def _event_times(self) -> npt.NDArray[np.int64]:
+        """Return the times of all events but those of probes."""
+        events = self.pending_events()
+        return events[events[:, 1] < self._ranks["probe"], 0]
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
+        self._windows.leave()
         if not self.globals["heap_length"]:
             return None
         return int(self._heap[HEAP_PADDING, 0]), int(self._heap[HEAP_PADDING, 1])
 
     def step(self) -> None:
         """Process one event."""
+        self._windows.leave()
         self._run_kernel(NEVER, 1)
 
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
+        self._windows.choose(until_ps)
         chunk, begin = _CHUNK, time.perf_counter()
         while self._run_kernel(until_ps, chunk) != kernel.STOPPED:
             self._standstill.look(self)
@@ -210,7 +251,8 @@ class CompiledEngine(Tables):
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
             with Catcher(self) as caught:
-                reason = int(self._run(self._globals.ctypes.data, until_ps, max_events))
+                run = self._kernel.run_windows if self.globals["node_bits"] else self._run
+                reason = int(run(self._globals.ctypes.data, until_ps, max_events))
             caught.raise_again()
             if reason == kernel.MORE_PACKETS:
                 self._grow_packets(2 * int(self.globals["packet_capacity"]) + int(self.globals["reserve_packets"]))
@@ -222,10 +264,31 @@ class CompiledEngine(Tables):
                 self._open_more()
             elif reason == kernel.MORE_TRACE:
                 self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
+            elif reason == kernel.LEFT:
+                self._windows.leave()
+            elif reason == kernel.AGAIN:
+                self._begin_again()
             else:
                 return reason
 
+    def _begin_again(self) -> None:
+        """Run from the beginning in the order of time, as far as the last upset: windows have gone too far."""
+        told = self._told
+        CompiledEngine.__init__(self, self.plan)
+        for time_ps, name, arguments in told:
+            self.run(time_ps)
+            getattr(self, name)(*arguments)
+
+    def round_up(self, time_ps: int) -> int:
+        """Return a time not before `time_ps` up to which it is best to run: in windows the end of one."""
+        return self._windows.round_up(time_ps)
+
     # Reading back
+
+    @property
+    def order(self) -> str:
+        """The order in which events ran; where it was that of time, why."""
+        return self._windows.order
 
     def outcome(self) -> Outcome:
         """Return the counters so far."""

@@ -7,8 +7,11 @@ a chain. An event that is pushed goes to its bucket at the cost of a chained row
 when the heap is empty, the next bucket is poured into it. Each wheel has a bit for each bucket, so that empty ones are
 passed 64 at a time.
 
-Pending events are what is in the heap, and in the `wheel_count` rows of `nodes` whose time is not NEVER; the heap is
-empty only if no event is pending.
+In windows (`rdmacc.engine.compiled.windows`), a step has a bucket for each node, and the heap holds what one node does
+in one step. Buckets are numbered through, step by step, so that the wheels do not know the difference.
+
+Pending events are what is in the heap, and in the `wheel_count` rows of `nodes` whose time is not NEVER; but while a
+node's window ends, the heap is empty only if no event is pending.
 """
 
 from __future__ import annotations
@@ -17,10 +20,41 @@ import numpy as np
 
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, lowest_bit, prefetch, store_i4, store_i8
 from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
-from rdmacc.engine.compiled.rows import RANK_MASK, SENDER_TIMER, SHAPE, fetch_port, qp_row, rank_without_order
+from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.rows import (
+    DELIVER,
+    EGRESS_TIMER,
+    ENDPOINT_TIMER,
+    PACE,
+    RANK_MASK,
+    RECEIVER_TIMER,
+    SENDER_TIMER,
+    SHAPE,
+    TRANSFER_TIMER,
+    WAKE,
+    fetch_port,
+    message_at,
+    port_at,
+    qp_at,
+    qp_row,
+    rank_without_order,
+)
 from rdmacc.records import NEVER
 
-__all__ = ["FAR_BITS", "NODE_BYTES", "pop_event", "push_event", "replace_event"]
+__all__ = [
+    "FAR_BITS",
+    "GRAIN_BITS",
+    "NODE_BYTES",
+    "lay_event",
+    "pop_event",
+    "push_event",
+    "refill",
+    "replace_event",
+    "step_of",
+]
+
+GRAIN_BITS = 7
+"""Windows begin at multiples of so many ps, as a power of two."""
 
 FAR_BITS = 12
 """The far wheel has 2**12 buckets."""
@@ -34,24 +68,23 @@ _FAR_MASK = (1 << FAR_BITS) - 1
 @jit
 def push_event(g, time_ps, rank):
     """Add an event; the caller has seen to it that there is room."""
-    step = time_ps >> g.wheel_shift
-    if step <= g.wheel_now:
+    step = step_of(g, time_ps)
+    if step <= g.wheel_now >> g.node_bits:  # in windows: of this node, since nothing reaches another one so soon
         near_push(g, time_ps, rank)
-    elif g.heap_length == 0:  # nothing else is pending
+    elif g.heap_length == 0 and not g.node_bits:  # nothing else is pending
         g.wheel_now = step
         near_push(g, time_ps, rank)
     else:
-        wheel_push(g, time_ps, rank, step)
+        lay_event(g, time_ps, rank)
 
 
 @jit
 def replace_event(g, time_ps, rank):
     """Replace the first event by another one."""
-    step = time_ps >> g.wheel_shift
-    if step <= g.wheel_now:
+    if step_of(g, time_ps) <= g.wheel_now >> g.node_bits:
         near_replace(g, time_ps, rank)
     else:
-        wheel_push(g, time_ps, rank, step)
+        lay_event(g, time_ps, rank)
         pop_event(g)
 
 
@@ -59,13 +92,65 @@ def replace_event(g, time_ps, rank):
 def pop_event(g):
     """Remove the first event."""
     near_pop(g)
-    if g.heap_length == 0 and g.wheel_count > 0:
+    if g.heap_length == 0 and g.wheel_count > 0 and not g.node_bits:
         refill(g)
 
 
 @jit
+def lay_event(g, time_ps, rank):
+    """Add an event that is due later than what the heap is for."""
+    wheel_push(g, time_ps, rank, bucket_of(g, time_ps, rank))
+
+
+@jit
+def step_of(g, time_ps):
+    """Return the step that a time is in; in windows its length is no power of two (see `Windows`)."""
+    if g.node_bits:
+        return (time_ps >> GRAIN_BITS) * g.window_factor >> g.wheel_shift
+    return time_ps >> g.wheel_shift
+
+
+@jit
+def bucket_of(g, time_ps, rank):
+    """Return the number of an event's bucket: its step, in windows with the node at which it happens."""
+    step = step_of(g, time_ps)
+    return (step << g.node_bits) + node_of(g, rank) if g.node_bits else step
+
+
+@jit
+def node_of(g, rank):
+    """Return the node at which an event happens: all that it reads and writes is there."""
+    number = rank & RANK_MASK
+    if rank < DELIVER:
+        return message_at(g, number).src
+    if rank < WAKE:
+        return port_at(g, number).peer
+    if rank < SHAPE:
+        return port_at(g, number).node
+    return node_of_timer(g, rank, number)
+
+
+@rarely
+def node_of_timer(g, rank, number):
+    """As `node_of`, for what is seldom scheduled."""
+    if rank < PACE:
+        return port_at(g, number).node
+    if rank < SENDER_TIMER:
+        return qp_at(g, number).src
+    if rank < RECEIVER_TIMER:
+        return qp_at(g, number // g.n_sender_slots).src
+    if rank < TRANSFER_TIMER:
+        return qp_at(g, number // g.n_receiver_slots).dst
+    if rank < ENDPOINT_TIMER:
+        return message_at(g, number // g.n_transfer_slots).src
+    if rank < EGRESS_TIMER:
+        return number // g.n_endpoint_slots
+    return port_at(g, number // g.n_egress_slots).node
+
+
+@jit
 def wheel_push(g, time_ps, rank, step):
-    """Add an event of a later step to its bucket."""
+    """Add an event to a later bucket."""
     number = g.node_free
     if number >= 0:
         node = g.nodes + number * NODE_BYTES
@@ -131,7 +216,7 @@ def buckets_ahead(bits, mask, after):
 
 @jit
 def refill(g):
-    """Go on to the next step that has events, and move them to the empty heap."""
+    """Go on to the next bucket that has events, and move them to the empty heap."""
     while g.heap_length == 0 and g.wheel_count > 0:
         now = g.wheel_now
         ahead = buckets_ahead(g.near_bits, g.near_mask, now & g.near_mask)
@@ -139,6 +224,8 @@ def refill(g):
         if ahead:
             step = min(step, now + ahead)
         g.wheel_now = step
+        if g.node_bits:
+            g.visits += 1
         if step == g.beyond_first:
             number = g.beyond_head
             g.beyond_head = -1
@@ -167,7 +254,7 @@ def pour(g, number):
         store_i8(node + 16, g.node_free)
         g.node_free = number
         g.wheel_count -= 1
-        step = time_ps >> g.wheel_shift
+        step = bucket_of(g, time_ps, rank)
         if step > g.wheel_now:
             wheel_push(g, time_ps, rank, step)
         else:

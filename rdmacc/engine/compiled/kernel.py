@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, lowest_bit, prefetch, store_i8
-from rdmacc.engine.compiled.events import pop_event, push_event, replace_event
+from rdmacc.engine.compiled.events import lay_event, pop_event, push_event, refill, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
@@ -57,29 +57,17 @@ from rdmacc.engine.trace import ARRIVED
 from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
 __all__ = [
-    "CALM",
-    "DOWN",
-    "MORE_EVENTS",
-    "MORE_PACKETS",
-    "MORE_QUEUE_PAIRS",
-    "MORE_SAMPLES",
-    "MORE_TRACE",
-    "PAUSED",
-    "STOPPED",
-    "STORM",
-    "UP",
-    "WORK",
-    "call_rows",
-    "push_events",
-    "run_kernel",
-    "upset_port",
-]
+    "AGAIN", "CALM", "DOWN", "LEFT", "MORE_EVENTS", "MORE_PACKETS", "MORE_QUEUE_PAIRS", "MORE_SAMPLES", "MORE_TRACE",
+    "PAUSED", "STOPPED", "STORM", "UP", "WORK", "call_rows", "deliver", "events_with_room", "push_events", "run_kernel",
+    "serve", "spare_events", "upset_port", "what_is_short",
+]  # fmt: skip
 
 DOWN, UP, WORK, STORM, CALM = range(5)
 """What `upset_port` does."""
 
-STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS = range(7)
-"""Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""
+STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS, LEFT, AGAIN = range(9)
+"""Why the kernel returns: the time is up or nothing is left; it has run its number of events; memory is short; windows
+cannot go on from here, or should not have come so far."""
 
 _WATCH_BYTES = WATCH.itemsize
 _SAMPLE_BYTES = SAMPLE.itemsize
@@ -340,42 +328,54 @@ def run_kernel(address, until_ps, max_events):
                 else:
                     end_computation(g, number, now)
         else:
-            pop_event(g)
-            if g.reach:
-                look_ahead(g)
-            if rank < SHAPE:
-                port = port_at(g, number)
-                port.is_wake_pending = 0
-                if not port.is_down:
-                    send_next(g, port, now)
-            elif rank < PACE:
-                port = port_at(g, number)
-                port.is_shape_pending = 0
-                if not port.is_wake_pending:
-                    kick(g, port, now)
-            elif rank < SENDER_TIMER:
-                if g.tick_ps:
-                    expire_nic_timer(g, number, now)
-                else:
-                    pace(g, number, now)
-            elif rank < PROBE:
-                dispatch_timer(g, rank, now)
-            else:
-                watch = watch_at(g.watches + number * _WATCH_BYTES)
-                record_sample(g, number, value_of(watch), now)
-                push_event(g, now + watch.every_ps, rank_last(g, PROBE + number))
+            serve(g, rank, number, now)
         if g.n_changes:
             look_at_changes(g, now)
     g.events = events
     return reason
 
 
+@jit
+def serve(g, rank, number, now):
+    """Let an event happen that is neither a start nor an arrival."""
+    pop_event(g)
+    if g.reach:
+        look_ahead(g)
+    if rank < SHAPE:
+        port = port_at(g, number)
+        port.is_wake_pending = 0
+        if not port.is_down:
+            send_next(g, port, now)
+    elif rank < PACE:
+        port = port_at(g, number)
+        port.is_shape_pending = 0
+        if not port.is_wake_pending:
+            kick(g, port, now)
+    elif rank < SENDER_TIMER:
+        if g.tick_ps:
+            expire_nic_timer(g, number, now)
+        else:
+            pace(g, number, now)
+    elif rank < PROBE:
+        dispatch_timer(g, rank, now)
+    else:
+        watch = watch_at(g.watches + number * _WATCH_BYTES)
+        record_sample(g, number, value_of(watch), now)
+        push_event(g, now + watch.every_ps, rank_last(g, PROBE + number))
+
+
 def push_events(address, events, count):
     """Schedule events, from rows of time and rank."""
     g = globals_at(address)
     for _ in range(count):
-        push_event(g, load_i8(events), load_i8(events + 8))
+        time_ps, rank = load_i8(events), load_i8(events + 8)
+        if g.node_bits:
+            lay_event(g, time_ps, rank)
+        else:
+            push_event(g, time_ps, rank)
         events += 16
+    if g.heap_length == 0 and g.wheel_count > 0:
+        refill(g)
 
 
 def call_rows(address, hook, base, stride, rows, count, is_armed):

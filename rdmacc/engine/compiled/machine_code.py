@@ -30,7 +30,7 @@ try:
     from rdmacc.engine.compiled import numba_private as _numba
 except (ImportError, AttributeError) as error:
     _log.warning(
-        "rdmacc: Numba %s has not all that the quick way to compile needs (%s): compiling takes minutes",
+        "rdmacc: Numba %s lacks what fast compilation needs (%s); compiling takes minutes",
         numba.__version__, error,
     )  # fmt: skip
     _numba = numba_public

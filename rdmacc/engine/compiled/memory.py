@@ -40,7 +40,7 @@ def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
     try:
         memory = mmap.mmap(-1, count, **private)
     except OSError as error:  # as NumPy says it
-        raise MemoryError(f"no {count:,} bytes of memory for a table") from error
+        raise MemoryError(f"cannot allocate {count:,} bytes for a table") from error
     if hasattr(mmap, advice):
         memory.madvise(getattr(mmap, advice))
     return memory, np.frombuffer(memory, np.uint8)

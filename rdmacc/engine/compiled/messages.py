@@ -77,8 +77,10 @@ def finish(g, qp_number, number, now):
         message_at(g, before).next_pending = message.next_pending
         if qp.last_pending == number:
             qp.last_pending = before
-    if message.failed and g.has_dependents:
-        fail_dependents(g, number)
+    if message.failed:
+        g.undelivered = 0
+        if g.has_dependents:
+            fail_dependents(g, number)
     if g.has_dependents:
         count_down(g, number, now, True)
     cancel(g, 2, g.n_transfer_slots, message_row(g, number), NEVER)

@@ -1,9 +1,11 @@
-"""Two kernels of one source: with all features, and without those that few simulations use.
+"""Kernels of one source: with all features, and without those that few simulations use.
 
 What a simulation does not use costs it something all the same: at each packet the kernel looks whether there is a tick,
 a trace, a rate for credits, and what would follow takes room in the caches and in the registers. So the kernel is
 linked twice. In the plain one, the fields of the globals that turn these features on are constants, 0, and LLVM drops
 all that they lead to. It runs wherever they are 0.
+
+In the same way `node_bits` is 0 in the kernels that go by the order of time, and only that of windows reads it.
 """
 
 from __future__ import annotations
@@ -16,15 +18,16 @@ from numba.extending import lower_getattr_generic, models, register_model
 from rdmacc.engine.compiled.address import Row, record_at
 from rdmacc.engine.compiled.layout import GLOBALS, KernelGlobals
 
-__all__ = ["FEATURES", "PLAIN", "globals_at"]
+__all__ = ["FEATURES", "IN_TIME", "PLAIN", "globals_at"]
 
 FEATURES = tuple(field.name for field in KernelGlobals.fields if field.is_feature)
 """Fields of the globals that the plain kernel takes for 0."""
 
-_SWITCH = "rdmacc.features"
+_SWITCHES = dict.fromkeys(FEATURES, "rdmacc.features") | {"node_bits": "rdmacc.windows"}
+"""Which constant decides about a field."""
 
-PLAIN = f"@{_SWITCH} = constant i1 false"
-"""LLVM's code to link with a kernel to make it the plain one."""
+PLAIN, IN_TIME = "@rdmacc.features = constant i1 false\n", "@rdmacc.windows = constant i1 false\n"
+"""LLVM's code to link with a kernel to make it the plain one, and one that goes by the order of time."""
 
 
 class _Globals(Row):
@@ -36,17 +39,17 @@ register_model(_Globals)(models.RecordModel)
 
 @lower_getattr_generic(_Globals)
 def _read(context: Any, builder: Any, kind: Any, row: Any, name: str) -> Any:
-    """Read a field; one of a feature is 0 if the kernel is linked without them."""
+    """Read a field; it is 0 if the kernel is linked without what it is for."""
     index = ir.IntType(32)
     place = builder.gep(row, [index(0), index(kind.offset(name))], inbounds=True)
     value = builder.load(builder.bitcast(place, context.get_data_type(kind.typeof(name)).as_pointer()))
-    if name not in FEATURES:
+    if name not in _SWITCHES:
         return value
-    switches = builder.module.globals
-    if _SWITCH not in switches:
-        switch = ir.GlobalVariable(builder.module, ir.IntType(1), _SWITCH)
+    switches, which = builder.module.globals, _SWITCHES[name]
+    if which not in switches:
+        switch = ir.GlobalVariable(builder.module, ir.IntType(1), which)
         switch.linkage, switch.global_constant, switch.initializer = "linkonce_odr", True, ir.IntType(1)(1)
-    return builder.select(builder.load(switches[_SWITCH]), value, context.get_constant(kind.typeof(name), 0))
+    return builder.select(builder.load(switches[which]), value, context.get_constant(kind.typeof(name), 0))
 
 
 globals_at = record_at(GLOBALS, _Globals)

@@ -24,8 +24,9 @@ from rdmacc.engine.compiled.rows import (
     qp_at,
     queue_of,
     recycle,
+    switch_at,
 )
-from rdmacc.engine.compiled.rules import choose_class, end_pause, is_busy, obey
+from rdmacc.engine.compiled.rules import count_lane, end_pause, is_busy, obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
 from rdmacc.records import NEVER
@@ -56,7 +57,7 @@ def forward(g, port, number, cls, now):
         if packet.wire_bytes > port.peak_queue_bytes:
             port.peak_queue_bytes = packet.wire_bytes
         if g.lanes:
-            choose_class(g, port, 1 << cls)  # counts its turn
+            count_lane(g, port, cls)
         depart(g, port, number, now)
     transmit(g, port, number, now)
 
@@ -103,7 +104,7 @@ def send_next_switch(g, port, now):
 @jit
 def depart(g, port, number, now):
     """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
-    if g.on_dequeue:
+    if g.on_dequeue and not switch_at(g, port.node).is_nic:
         packet = packet_at(g, number)
         was_marked = packet.ce
         run_port_hook(g, g.on_dequeue, port, number, now)

@@ -164,7 +164,8 @@ def release(g, node, number, now):
     switch = switch_at(g, node)
     packet = packet_at(g, number)
     if not g.is_lossless:
-        release_lossy(switch, packet.wire_bytes)
+        if not switch.is_nic:
+            release_lossy(switch, packet.wire_bytes)
         return
     account = ingress_at(g, packet.ingress)
     release_lossless(g, switch, account, packet.wire_bytes)

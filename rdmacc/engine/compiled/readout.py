@@ -48,6 +48,8 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
         now_ps=engine.now,
         transfers=engine.transfers(),
         trace=trace.copy() if engine.plan.has_trace else None,
+        order=engine.order,
+        visits=int(engine.globals["visits"]),
     )
 
 

@@ -12,16 +12,16 @@ from rdmacc.units import cut_ps, whole_ps
 
 __all__ = [
     "address_reply", "address_request", "admit_lossless", "admit_lossy", "arm_pace", "choose_class", "close_message",
-    "close_pair", "credit_ready_ps", "cut_payload", "draw_deflection", "end_pause", "expire_pace", "fail_waiting",
-    "first_in_scan", "fits_queue", "flowlet_place", "has_ended", "has_unsent", "is_busy", "is_deflection_port",
-    "is_delivered", "is_due", "is_lost", "may_resume", "may_send", "modulo", "must_pause", "next_start_ps", "obey",
-    "open_message", "packets_left", "put_on_link", "queue_limit_bytes", "read_clock", "release_lossless",
-    "release_lossy", "reply_class", "request_class", "route_key", "sends_in_order", "spend_credit", "starts_later",
-    "wait_for_less", "wait_for_turn", "wait_ps", "way_by_distance", "way_by_packet", "way_in_turn", "write_data",
-    "write_frame",
+    "close_pair", "count_lane", "credit_ready_ps", "cut_payload", "draw_deflection", "end_pause", "expire_pace",
+    "fail_waiting", "first_in_scan", "fits_queue", "flowlet_place", "has_ended", "has_unsent", "is_busy",
+    "is_deflection_port", "is_delivered", "is_due", "is_lost", "may_resume", "may_send", "modulo", "must_pause",
+    "next_start_ps", "obey", "open_message", "packets_left", "put_on_link", "queue_limit_bytes", "read_clock",
+    "release_lossless", "release_lossy", "reply_class", "request_class", "route_key", "sends_in_order",
+    "spend_credit", "starts_later", "wait_for_less", "wait_for_turn", "wait_ps", "way_by_distance", "way_by_packet",
+    "way_in_turn", "write_data", "write_frame",
 ]  # fmt: skip
 
-for _rule in (classes.first_class, admission.xoff_bytes, routing.modulo, cut_ps, whole_ps):
+for _rule in (classes.first_class, classes.count_lane, admission.xoff_bytes, routing.modulo, cut_ps, whole_ps):
     overload(_rule, strict=False, jit_options=OVERLOAD)(lambda *_, rule=_rule: rule)  # rules call it
 
 starts_later, open_message, has_ended = jit(progress.starts_later), jit(progress.open_message), jit(progress.has_ended)
@@ -46,5 +46,5 @@ release_lossless, release_lossy = jit(admission.release_lossless), jit(admission
 queue_limit_bytes, fits_queue = jit(admission.queue_limit_bytes), jit(admission.fits_queue)
 must_pause, may_resume = jit(pfc.must_pause), jit(pfc.may_resume)
 obey, write_frame = jit(pfc.obey), jit(pfc.write_frame)
-choose_class = jit(classes.choose_class)
+choose_class, count_lane = jit(classes.choose_class), jit(classes.count_lane)
 credit_ready_ps, spend_credit = jit(credits.credit_ready_ps), jit(credits.spend_credit)

@@ -57,8 +57,8 @@ from rdmacc.state import (
 )
 
 __all__ = [
-    "adapt", "admit", "call_route", "next_hop", "own_hop", "reroute", "route_entry", "switch_receive", "trim",
-    "trim_tail", "turn_back",
+    "adapt", "admit", "call_route", "choice_of", "first_up", "next_hop", "own_hop", "reroute", "route_entry",
+    "switch_receive", "trim", "trim_tail", "turn_back",
 ]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def switch_receive(g, number, node, in_port_number, hop, now):
         port_at(g, before).lost_packets += 1
         discard(g, number, before, now)
         return
-    if g.on_route and kind == DATA:
+    if g.on_route and kind == DATA and not switch_at(g, node).is_nic:
         hop = reroute(g, number, node, in_port_number, hop, now)
     port = port_at(g, hop)
     if port.is_down:  # routes do not know yet
@@ -83,7 +83,7 @@ def switch_receive(g, number, node, in_port_number, hop, now):
         discard(g, number, hop, now)
         return
     if packet.priority >= DATA_CLASS:
-        if g.on_enqueue:
+        if g.on_enqueue and not switch_at(g, node).is_nic:
             was_marked = packet.ce
             run_port_hook(g, g.on_enqueue, port, number, now)
             if packet.ce and not was_marked:
@@ -150,13 +150,33 @@ def next_hop(g, node, packet, key):
         store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
     else:
         chosen = way_by_packet(g.routing, switch, packet, key, count)
+    if switch.is_nic:
+        chosen = first_up(g, entry, chosen)
+    return choice_of(g, entry, chosen)
+
+
+@jit
+def choice_of(g, entry, chosen):
+    """Return the port of a number among those of a route."""
+    first = entry >> ROUTE_SHIFT
     return first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen)
+
+
+@rarely
+def first_up(g, entry, chosen):
+    """Return the first of a route's choices, from one on, whose port is up; that one if none is."""
+    count = entry & ROUTE_COUNT
+    for turn in range(count):
+        other = modulo(chosen + turn, count)
+        if not port_at(g, choice_of(g, entry, other)).is_down:
+            return other
+    return chosen
 
 
 @rarely
 def adapt(g, switch, entry, key):
     """Return which choice has the shortest queue, or the last packet's of the message if that is not long ago."""
-    count, first = entry & ROUTE_COUNT, entry >> ROUTE_SHIFT
+    count = entry & ROUTE_COUNT
     place = g.flowlets + (switch.route_row * FLOWLETS + flowlet_place(key)) * 16
     if g.flowlet_gap_ps > 0 and g.now_ps - load_i8(place) < g.flowlet_gap_ps:
         store_i8(place, g.now_ps)
@@ -167,7 +187,7 @@ def adapt(g, switch, entry, key):
         chosen = first_way + turn
         if chosen >= count:
             chosen -= count
-        port = port_at(g, first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen))
+        port = port_at(g, choice_of(g, entry, chosen))
         wait = wait_ps(port)
         if wait < least:
             best, least = chosen, wait
@@ -276,7 +296,7 @@ def admit(g, packet, node, port, now):
     """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
     switch = switch_at(g, node)
     if not g.is_lossless:
-        if admit_lossy(g, switch, port.queue_bytes, packet.wire_bytes):
+        if switch.is_nic or admit_lossy(g, switch, port.queue_bytes, packet.wire_bytes):
             return True
         port.dropped_packets += 1
         return False

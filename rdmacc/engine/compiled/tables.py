@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.bits import words_of
-from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
+from rdmacc.engine.compiled.events import FAR_BITS, GRAIN_BITS, NODE_BYTES
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.hooks import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.layout import (
@@ -53,6 +53,9 @@ _EVENTS_A_STEP = 32
 
 _NEAR_BITS = 6, 16
 """The near wheel has at least 2**6 and at most 2**16 buckets."""
+
+_MOST_STEPS_BITS = 6
+"""In windows it is for 2**6 steps at most."""
 
 _REACH_BYTES = 2**18, 2**20
 """Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
@@ -189,7 +192,7 @@ class Tables:
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
-        self.switches["route_row"] = fabric.route_row
+        self.switches["route_row"], self.switches["is_nic"] = fabric.route_row, fabric.is_nic
         strides = self.layout.row_bytes["port"], QUEUE.itemsize
         self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
         self.backlogs = zeroed(count * NUM_CLASSES * BACKLOG.itemsize)
@@ -225,6 +228,7 @@ class Tables:
             qps=self._memory["qp"].ctypes.data, qp_bytes=self.layout.row_bytes["qp"],
             messages=self._memory["message"].ctypes.data, message_bytes=self.layout.row_bytes["message"],
             starts=self._table("starts", starts), n_starts=len(starts), unfinished=len(plan.waits_for),
+            undelivered=plan.n_messages,
             n_messages=plan.n_messages,
         )  # fmt: skip
         if plan.dependents is not None:
@@ -394,20 +398,29 @@ class Tables:
             events.append((ends_ps, self._ranks["start"] + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
 
-    def _set_wheels(self) -> None:
-        """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel."""
+    def _set_wheels(self, window_shift: int = 0, window_factor: int = 1) -> None:
+        """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel.
+
+        In windows a step is one of them, of `2**window_shift / window_factor` grains, and has a bucket for each node.
+        """
         fabric, wire_bytes = self.plan.fabric, self.plan.scheme.wire_bytes
         packets_per_ps = float(fabric.port_rate_bps.sum()) / (8e12 * wire_bytes)
-        shift = max(0, int(np.log2(_EVENTS_A_STEP / packets_per_ps)))
+        shift = window_shift or max(0, int(np.log2(_EVENTS_A_STEP / packets_per_ps)))
         longest_ps = int((wire_bytes * fabric.port_byte_ps + fabric.port_delay_ps).max())
         near_shift = min(max((longest_ps >> shift).bit_length(), _NEAR_BITS[0]), _NEAR_BITS[1])
+        node_bits = 0
+        if window_shift:
+            node_bits = max(1, (fabric.n_nodes - 1).bit_length())
+            steps = 1 + (longest_ps >> GRAIN_BITS) * window_factor // 2**shift
+            near_shift = max(_NEAR_BITS[0], node_bits + min((steps + 1).bit_length(), _MOST_STEPS_BITS))
         for name, bits in (("near", near_shift), ("far", FAR_BITS)):
             self._memory[f"{name}_wheel"] = np.full(1 << bits, -1, np.int32)
             self._memory[f"{name}_bits"] = np.zeros(1 << (bits - 6), np.int64)
             self._set(**{name: self._memory[name].ctypes.data for name in (f"{name}_wheel", f"{name}_bits")})
         self._set(
             wheel_shift=shift, near_shift=near_shift, near_mask=(1 << near_shift) - 1, far_first=NEVER,
-            beyond_first=NEVER, beyond_head=-1, node_free=-1,
+            beyond_first=NEVER, beyond_head=-1, node_free=-1, node_bits=node_bits,
+            window_factor=window_factor,
         )  # fmt: skip
 
     def _grow_packets(self, capacity: int) -> None:

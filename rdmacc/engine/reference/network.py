@@ -410,6 +410,10 @@ class Network:
         self.env.step()
 
     @uncollected()  # the engine makes no cycles, and the collector would look at every record of the network
+    def round_up(self, time_ps: int) -> int:
+        """Return the time: this engine can stop anywhere."""
+        return time_ps
+
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
         env = self.env

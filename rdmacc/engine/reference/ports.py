@@ -16,7 +16,7 @@ from rdmacc.rules.classes import ClassTurns, choose_class, first_class
 from rdmacc.rules.credits import TokenBucket, credit_ready_ps, spend_credit
 from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
 from rdmacc.rules.pfc import obey, write_frame
-from rdmacc.state import CREDITS, DATA_CLASS, HOST_NIC, NUM_CLASSES, PAUSE
+from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES, PAUSE
 
 __all__ = ["Ingress", "Port", "SwitchPort"]
 
@@ -45,6 +45,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         "_net",
         "_wake",
         "_wake_rank",
+        "at_host",
         "flight",
         "ingress",
         "node",
@@ -60,6 +61,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self._net = net
         self.number = number
         self.link_class = int(fabric.port_class[number])
+        self.at_host = bool(fabric.is_host[fabric.port_node[number]])
         self.climbs = int(fabric.port_climbs[number])
         self.rate_bps = float(fabric.port_rate_bps[number])
         self.byte_ps = float(fabric.port_byte_ps[number])
@@ -72,7 +74,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.queues: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
         self.flight: deque[Any] = deque()
-        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.link_class == HOST_NIC))
+        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.at_host))
         self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
         self._deliver, self._wake = self.deliver, self.wake  # bound once
         self._events = net.env._queue
@@ -210,7 +212,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         """Tell whether the link loses a packet: by chance, or because a script says so."""
         if is_lost(self, packet):
             return True
-        return bool(self._net.scripts) and self.link_class == HOST_NIC and self._net.is_scripted_loss(packet)
+        return bool(self._net.scripts) and self.at_host and self._net.is_scripted_loss(packet)
 
     def pause_or_resume(self, packet: Any, now: int) -> None:
         """Obey a PFC frame that came back over the link."""
@@ -225,7 +227,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         for cls, queue in enumerate(self.queues):
             while queue:
                 packet = self.take(cls)
-                if cls >= DATA_CLASS and self.link_class != HOST_NIC:
+                if cls >= DATA_CLASS and not self.at_host:
                     self.node.release(packet, now)
                 self._lose(packet, now)
         self.waiting = self.ready_classes()
@@ -289,7 +291,7 @@ class SwitchPort(Port):
     def depart(self, packet: Any, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self._net
-        if net.on_dequeue is not None:
+        if net.on_dequeue is not None and not self.node.is_nic:
             was_marked = packet.ce
             net.on_dequeue(self, packet, now)
             if packet.ce and not was_marked:

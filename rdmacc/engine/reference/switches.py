@@ -51,6 +51,7 @@ class Switch(Routing, SharedBuffer):
         self.is_lossless = isinstance(self.policy, Pfc)
         self.shared_bytes = int(net.plan.shared_bytes[number])
         self.salt = int(net.plan.ecmp_salt[number])
+        self.is_nic = int(net.plan.fabric.is_nic[number])
         self._next_hops: dict[int, Port] = {}
         self._spray_counts: dict[int, int] = {}
         self._flowlets: dict[int, tuple[int, int]] = {}
@@ -73,13 +74,13 @@ class Switch(Routing, SharedBuffer):
             if net.keeps_paths:
                 self._next_hops[key] = port
         in_class = packet.priority  # features may change it
-        if net.on_route is not None and kind == DATA:
+        if net.on_route is not None and kind == DATA and not self.is_nic:
             port = self.reroute(packet, in_port, port, now)
         if port.is_down:  # routes do not know yet
             port.lost_packets += 1
             net.discard(packet, port, now)
             return
-        if packet.priority >= DATA_CLASS and net.on_enqueue is not None:
+        if packet.priority >= DATA_CLASS and net.on_enqueue is not None and not self.is_nic:
             was_marked = packet.ce
             net.on_enqueue(port, packet, now)
             if packet.ce and not was_marked:
@@ -126,7 +127,11 @@ class Switch(Routing, SharedBuffer):
             self._spray_counts[column] = turn + 1
         else:
             chosen = way_by_packet(net.routing, self, packet, key, count)
-        return net.ports[choices[chosen]]
+        port = net.ports[choices[chosen]]
+        if port.is_down and self.is_nic:
+            turns = [net.ports[choices[(chosen + turn) % count]] for turn in range(count)]
+            return next((other for other in turns if not other.is_down), port)
+        return port
 
     def adapt(self, ports: list[Port], key: int) -> int:
         """Return which port has the shortest queue, or the last packet's of the message if that is not long ago."""
@@ -207,7 +212,7 @@ class Switch(Routing, SharedBuffer):
     def admit(self, packet: Any, port: Port, now: int) -> bool:
         """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
         if not self.is_lossless:
-            if admit_lossy(self.policy, self, port.queue_bytes, packet.wire_bytes):
+            if self.is_nic or admit_lossy(self.policy, self, port.queue_bytes, packet.wire_bytes):
                 return True
             port.dropped_packets += 1
             return False
@@ -223,7 +228,8 @@ class Switch(Routing, SharedBuffer):
     def release(self, packet: Any, now: int) -> None:
         """Give a departing packet's bytes back to the buffer; resume a neighbour if it is time."""
         if not self.is_lossless:
-            release_lossy(self, packet.wire_bytes)
+            if not self.is_nic:
+                release_lossy(self, packet.wire_bytes)
             return
         policy, account = self.policy, packet.ingress
         release_lossless(policy, self, account, packet.wire_bytes)

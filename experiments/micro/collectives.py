@@ -1,0 +1,181 @@
+"""Collectives alone: beside their closed forms, and beside what nccl-tests printed on machines.
+
+**Closed forms** (`rdmacc.models.AlphaBeta`): each on links of 100 Gb/s and 1 us around one switch. What packets add: a
+chunk's last packet is short and has a whole header, the first and the last chunk meet no ACKs. Without NCCL's buffer of
+eight steps a double tree takes 4 to 12% longer: chunks that nobody needs yet go before those that are needed.
+
+**nccl-tests**: busbw that people printed, with the repository and thread where they did, beside the same collective on
+links of the machine's rate around one switch, under NSCC with packets of 4096 B. Not modelled: copies inside a GPU,
+PCIe, protocols LL and LL128, the start of kernels (6.6 us and more), other traffic, ECMP. So simulated is what the
+links allow, at sizes where they decide; small messages take longer on machines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology
+from rdmacc.experiments.framework.bands import Between, Each
+from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.models.alpha_beta import AlphaBeta
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import scheme
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.workload import Nccl, nccl
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FORMS", "PRINTED", "Collectives", "Printed"]
+
+FORMS: dict[str, dict[str, Any]] = {
+    "ring": {},
+    "ring, slices that fill the link": {"settings": Nccl(slices=8)},
+    "reduce-scatter": {"operation": "reduce-scatter"},
+    "all-gather": {"operation": "all-gather"},
+    "all-to-all, one after the other": {"operation": "all-to-all"},
+    "broadcast": {"operation": "broadcast", "settings": Nccl(chunk_bytes="256kB")},
+    "hierarchical": {"settings": Nccl(algorithm="hierarchical", node=4)},
+    "double tree": {"settings": Nccl(algorithm="tree", chunk_bytes="32kB")},
+}
+"""Collectives by what `AlphaBeta` takes."""
+_SIZES = {8: "4MB", 16: "16MB", 64: "64MB"}
+"""Of a rank's buffer, by the number of ranks."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What nccl-tests printed: busbw in GB/s, of whom, and where it stands."""
+
+    machine: str
+    hosts: int
+    rate: str
+    operation: str
+    size: str
+    settings: Nccl
+    busbw_gbytes: float
+    source: str
+
+    @property
+    def limit_gbytes(self) -> float:
+        """NICs of a node together."""
+        return self.settings.node * float(self.rate.removesuffix("Gbps")) / 8
+
+
+_RINGS = Nccl(node=8, channels=8, chunk_bytes="2MiB", slices=2)
+_TREES = Nccl(algorithm="tree", chunk_bytes="512KiB")
+PRINTED = (
+    Printed("2 x 8 H100, 400G", 16, "400Gbps", "all-reduce", "1GiB", _RINGS, 216.5, "NVIDIA/nccl#2409"),
+    Printed("2 x 8 H100, 400G, as expected", 16, "400Gbps", "all-reduce", "1GiB", _RINGS, 470.0, "nccl-tests#309"),
+    Printed("3 x 8 A100, 4 x 200G", 24, "100Gbps", "all-reduce", "1GiB", _RINGS, 96.0, "nccl-tests#119"),
+    Printed("DGX A100, 8 x 200G", 16, "200Gbps", "all-reduce", "1GiB", _RINGS, 192.0, "NVIDIA/nccl#812"),
+    Printed("2 x 8 A100, 4 x 200G", 16, "100Gbps", "all-reduce", "1GiB", _RINGS, 86.0, "NVIDIA/nccl#1048"),
+    Printed("2 x 1 H100, tree", 2, "400Gbps", "all-reduce", "2MiB", _TREES, 18.53, "nccl-tests#232"),
+    Printed("2 x 1 H100, tree", 2, "400Gbps", "all-reduce", "8MiB", _TREES, 36.24, "nccl-tests#232"),
+    Printed("2 x 1 H100, tree", 2, "400Gbps", "all-reduce", "32MiB", _TREES, 41.31, "nccl-tests#232"),
+    Printed("400G, one NIC", 8, "400Gbps", "all-to-all", "256MiB", Nccl(channels=4), 48.5, "nccl-tests#267"),
+)
+"""Four NICs of 200 Gb/s for eight GPUs are eight of 100 here. Where a size is not given, 1 GiB; of nodes, two."""
+
+
+def _excess(table: pd.DataFrame) -> pd.Series[float]:
+    rows = wide(table)
+    return rows.loc[rows["kind"] == "closed form", "excess"]
+
+
+def _share(table: pd.DataFrame) -> pd.Series[float]:
+    rows = wide(table)
+    rows = rows[(rows["kind"] == "nccl-tests") & rows.index.str.contains("GiB|256MiB")]
+    if not len(rows):
+        raise NotJudged("machines are at paper scale")
+    return rows["busbw"] / rows["limit"]
+
+
+@register_experiment
+class Collectives(Experiment):
+    """Each collective alone."""
+
+    name = "micro.collectives"
+    title = "Collectives alone"
+    description = "Micro-benchmarks: collectives beside their closed forms, and beside busbw that nccl-tests printed"
+    claims = (
+        Claim(
+            "micro-collectives-1a", "all collectives", "time relative to the closed form, less 1", "alone", "0",
+            by=OURS, measure=_excess, band=Each(Between(-0.02, 0.02), of="collective"),
+        ),
+        Claim(
+            "micro-collectives-2a", "collectives that NICs limit", "busbw over that of the NICs", "alone",
+            "headers and ACKs less than 1", by=OURS, measure=_share, band=Each(Between(0.85, 1.0), of="machine"),
+            too_small="machines are at paper scale",
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        ranks = (8,) if check_scale(scale) == "quick" else tuple(_SIZES)
+        points = []
+        for n in ranks:
+            for name, settings in FORMS.items():
+                model = AlphaBeta(ranks=n, size_bytes=_SIZES[n], **settings)
+                labels = {
+                    "kind": "closed form", "collective": name, "ranks": n,
+                    "model_ps": float(model.evaluate([model.size_bytes])["time_ps"].iloc[0]),
+                }  # fmt: skip
+                points.append(Point(name=f"{name}, {n} ranks", scenario=model.scenario(), labels=labels, cost=n))
+        for one in PRINTED if scale == "paper" else ():
+            call = nccl.all_reduce if one.operation == "all-reduce" else nccl.all_to_all
+            names = [f"h{rank}" for rank in range(one.hosts)]
+            scenario = Scenario(
+                topology=partial(topology.star, one.hosts, rate=one.rate, delay="500ns"),
+                workload=partial(call, names, one.size, one.settings),
+                scheme=scheme("nscc", payload_bytes=4096), seed=seed,
+            )  # fmt: skip
+            labels = {
+                "kind": "nccl-tests", "collective": one.operation, "ranks": one.hosts,
+                "printed": one.busbw_gbytes, "limit": one.limit_gbytes, "source": one.source,
+            }  # fmt: skip
+            points.append(Point(name=f"{one.machine}, {one.size}, {one.source}", scenario=scenario, labels=labels))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        row = result.collectives.iloc[0]
+        numbers = {"time": (row["time_ps"], "ps"), "busbw": (row["busbw_gbytes"], "GB/s")}
+        if "model_ps" in point.labels:
+            numbers["excess"] = (row["time_ps"] / point.labels["model_ps"] - 1.0, "")
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        forms, printed = rows[rows["kind"] == "closed form"], rows[rows["kind"] == "nccl-tests"]
+        with style():
+            figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
+            for n, part in forms.groupby("ranks"):
+                left.plot(100 * part["excess"], part["collective"], "o", label=f"{n:.0f} ranks")
+            left.axvspan(-2, 2, color="0.93", zorder=0)
+            left.set(xlabel="time over the closed form, less 1 (%)", title="Alone on an idle network")
+            left.legend()
+            place = np.arange(len(printed))
+            if len(printed):
+                right.barh(
+                    place - 0.2, printed["printed"] / printed["limit"], 0.4, color=COLOURS["sky"], label="printed"
+                )
+                right.barh(
+                    place + 0.2, printed["busbw"] / printed["limit"], 0.4, color=COLOURS["blue"], label="simulated"
+                )
+                right.legend()
+            right.set_yticks(place, printed.index)
+            right.set(xlabel="busbw over that of a node's NICs", xlim=(0, 1.5), title="Beside nccl-tests")
+            right.invert_yaxis()
+        return figure

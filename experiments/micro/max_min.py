@@ -1,0 +1,75 @@
+"""How far max-min fair sharing is from packets, by load and size: what `rdmacc.models.MaxMin` has on record.
+
+Web search on a leaf-spine network of 64 hosts (8 leaves, 8 spines, 100 Gb/s, 1 us a link), 2,000 messages at each load;
+and, for messages that wait for others, a ring all-reduce of 64 MB among the 64 hosts in slices, and one of 1.6 MB.
+
+``python -m rdmacc.experiments.micro.max_min`` runs them all, some minutes, and writes the record.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.models.comparison import compare
+from rdmacc.models.max_min import MaxMin
+from rdmacc.models.max_min_record import CHAINS, RECORD, size_classes
+from rdmacc.workload import Nccl, nccl
+
+__all__ = ["LOADS", "SCHEMES", "errors"]
+
+SCHEMES = ("dcqcn", "hpcc", "nscc", "dasr")
+LOADS = (0.2, 0.4, 0.6, 0.8)
+_COUNT = 2000
+
+
+def _network() -> topology.Graph:
+    return topology.leaf_spine(8, 8, 8, rate="100Gbps", delay="1us")
+
+
+def _chains(network: topology.Graph) -> pd.DataFrame:
+    """Return two all-reduces, one after the other in time."""
+    hosts = topology.hosts(network)
+    large = nccl.all_reduce(hosts, "64MB", Nccl(slices=2))
+    return workload.combine(large, nccl.all_reduce(hosts, "1.6MB", start="50ms"))
+
+
+def errors(scheme: str, load: float | None, count: int = _COUNT) -> pd.DataFrame:
+    """Return the rows of the record for a scheme and a load.
+
+    Parameters
+    ----------
+    scheme : str
+        Registered name.
+    load : float or None
+        Of the hosts' links; None for messages that wait for others.
+    count : int
+        Messages at a load.
+    """
+    network = _network()
+    work = _chains(network) if load is None else workload.poisson(network, "web_search", load, count=count)
+    found = compare(MaxMin(topology=network, workload=work, scheme=scheme))
+    rows = found.frame[found.frame["quantity"] == "FCT"]
+    classes = size_classes(found.result.flows["size_bytes"].to_numpy()[: len(rows)])
+    parts = []
+    for number in np.unique(classes).tolist():
+        error = rows["relative"][classes == number]
+        parts.append(
+            {
+                "scheme": scheme, "load": CHAINS if load is None else f"{load:g}", "size_class": number,
+                "messages": len(error), "median_error": error.abs().median(),
+                "p90_error": error.abs().quantile(0.9), "bias": error.mean(),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(parts)
+
+
+def main() -> None:
+    """Write the record."""
+    tables = [errors(scheme, load) for scheme in SCHEMES for load in (*LOADS, None)]
+    pd.concat(tables, ignore_index=True).round(4).to_csv(RECORD, index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""How far `MaxMin` is from packets: errors measured before, which it shows beside its results.
+
+``python -m rdmacc.experiments.micro.max_min`` measures them again and writes ``max_min.csv`` here.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = ["CHAINS", "EDGES", "RECORD", "error_on_record", "errors_on_record", "size_classes"]
+
+RECORD = Path(__file__).with_name("max_min.csv")
+EDGES = (10_000, 100_000, 1_000_000)
+"""Message sizes in bytes that part the classes of the record."""
+CHAINS = "chains"
+"""In place of a load: messages that wait for others."""
+
+
+@cache
+def errors_on_record() -> pd.DataFrame:
+    """Return `scheme, load, size_class, messages, median_error, p90_error, bias`.
+
+    An error is a message's completion time by packets over that by `MaxMin`, less 1: its absolute median and 90th
+    percentile, and its mean with the sign. The class is the number of `EDGES` that a size exceeds.
+
+    Examples
+    --------
+    >>> sorted(errors_on_record()["load"].unique())
+    ['0.2', '0.4', '0.6', '0.8', 'chains']
+    """
+    return pd.read_csv(RECORD, dtype={"load": str})
+
+
+def size_classes(size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the class of each size.
+
+    Parameters
+    ----------
+    size_bytes : ndarray of int
+        Sizes of messages.
+    """
+    return np.searchsorted(EDGES, size_bytes)
+
+
+def error_on_record(scheme: str, load: float | None, size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the absolute median error on record for messages of these sizes.
+
+    Parameters
+    ----------
+    scheme : str
+        Its name; of one that was not measured, the largest error of all.
+    load : float or None
+        Of the hosts' links: errors are those of the next higher load on record, or of the highest; None for messages
+        that wait for others.
+    size_bytes : ndarray of int
+        Sizes; shape M.
+
+    Returns
+    -------
+    ndarray of float
+        Shape M.
+    """
+    record = errors_on_record()
+    if scheme in set(record["scheme"]):
+        record = record[record["scheme"] == scheme]
+    known = sorted(set(record["load"]) - {CHAINS}, key=float)
+    row = CHAINS if load is None else next((one for one in known if float(one) >= load), known[-1])
+    worst = record[record["load"] == row].groupby("size_class")["median_error"].max()
+    classes = size_classes(size_bytes)
+    return worst.reindex(range(len(EDGES) + 1)).fillna(worst.max()).to_numpy()[classes]

@@ -1,0 +1,167 @@
+"""Windows: the events of one node at a time, for as long as the shortest link's delay, in place of all by their time.
+
+What happens at a node is felt at another one only after a link's delay. So the order in which nodes do what they do
+within a window of that length changes nothing, and the kernel lets a node do all of it while its ports, queues and
+packets are in the nearest cache. All windows are as long, within 1.6% of the shortest delay: time, in grains of 128 ps,
+is multiplied by a number of seven bits and shifted. What they rely on:
+
+- An event belongs to one node (`node_of` in `events`), and reads and writes what is there: its ports, its buffer, its
+  side of queue pairs and messages (`rdmacc.handlers.sides`). What it sends arrives in a later window, where the packet
+  is appended to its link's chain, of which only the receiver takes the head.
+- Ranks of simultaneous events do not depend on when they are scheduled, chance is counted by place, totals are sums.
+- Between windows all nodes have come to the same time. There the kernel pauses, and there the order of time takes over
+  where a run must stop between (a time asked for, an upset), or may end: from the moment that every message is
+  delivered. Until then no last ACK can arrive in the same window.
+
+A run that ends all the same, as when its last messages fail, and time that stands still, are found when other nodes
+are ahead. Then the run begins again, in the order of time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.engine.compiled.events import GRAIN_BITS
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.ranks import RANK_SHIFT, RANKS
+from rdmacc.handlers.sides import shared_fields
+
+if TYPE_CHECKING:
+    from rdmacc.engine.compiled.engine import CompiledEngine
+
+__all__ = ["Windows", "why_by_time"]
+
+_LEAST_PS = 2**14
+"""A shorter window is not worth the change of nodes: 200 bytes at 100 Gb/s."""
+
+_FACTOR_BITS = 7
+"""Times have 62 bits, less those of a grain."""
+
+_EVENTS, _EVENTS_EACH = 10_000, 4
+"""To sort the pending events anew pays if a run has so many to come, and so many more for each that is pending."""
+
+
+def why_by_time(plan: Plan, has_features: bool) -> str:
+    """Return why a plan is run in the order of time; empty if windows give the same results.
+
+    Parameters
+    ----------
+    plan : Plan
+        What runs.
+    has_features : bool
+        Whether it uses what the plain kernel lacks (`rdmacc.engine.compiled.plain`).
+    """
+    shared = shared_fields(plan.scheme.components)
+    for reason, holds in (
+        ("the scheme has a tick", plan.scheme.tick_ps > 0),
+        ("a trace is kept", plan.has_trace),
+        ("something is probed", bool(plan.watches)),
+        ("handlers are checked", plan.is_checked),
+        ("something waits for messages", plan.dependents is not None or len(plan.computation) > 0),
+        ("it has a feature that the plain kernel lacks", has_features),
+        ("a link has almost no delay", int(plan.fabric.port_delay_ps.min()) < _LEAST_PS),
+        (f"sender and receiver share {', '.join(shared.always)}", bool(shared.always)),
+        (f"sender and receiver share {', '.join(shared.after_loss)} after a loss", shared.after_loss and _loses(plan)),
+    ):
+        if holds:
+            return reason
+    return ""
+
+
+def _loses(plan: Plan) -> bool:
+    """Tell whether faults lose packets."""
+    return bool(len(plan.upsets) or plan.loss_data.any() or plan.loss_control.any())
+
+
+class Windows:
+    """Takes an engine's kernel into windows and out of them.
+
+    Parameters
+    ----------
+    engine : CompiledEngine
+        The engine.
+    order : str
+        "time" or "windows".
+    has_features : bool
+        Whether the simulation uses what the plain kernel lacks.
+    """
+
+    def __init__(self, engine: CompiledEngine, order: str, has_features: bool) -> None:
+        self._engine = engine
+        self._why_not = why_by_time(engine.plan, has_features) if order == "windows" else "windows were not asked for"
+        self._shift = self._factor = 0
+        if not self._why_not:
+            grains = int(engine.plan.fabric.port_delay_ps.min()) >> GRAIN_BITS
+            self._shift = _FACTOR_BITS - 1 + (grains - 1).bit_length()
+            self._factor = -(-(1 << self._shift) // grains)  # so many grains later it is a later window
+            engine.globals["is_entwined"] = bool(shared_fields(engine.plan.scheme.components).after_loss)
+        self._before = 0, 0
+
+    @property
+    def order(self) -> str:
+        """The order in which events ran; where it was that of time, why."""
+        return "windows" if self._engine.globals["visits"] else f"time: {self._why_not or 'too little happens'}"
+
+    def round_up(self, time_ps: int) -> int:
+        """Return a time if a window begins there, else when the next one does."""
+        if self._why_not:
+            return time_ps
+        return -(-(self._step_of(time_ps - 1) + 1 << self._shift) // self._factor) << GRAIN_BITS
+
+    def _step_of(self, time_ps: Any) -> Any:
+        """Return the windows that times are in."""
+        return (time_ps >> GRAIN_BITS) * self._factor >> self._shift
+
+    def choose(self, until_ps: int) -> None:
+        """Go into windows if that pays until a time."""
+        state, (before_ps, events) = self._engine.globals, self._before
+        now, pending = int(state["now_ps"]), int(state["heap_length"]) + int(state["wheel_count"])
+        self._before = now, int(state["events"])
+        if self._why_not or state["node_bits"] or state["undelivered"] <= 0 or until_ps <= self.round_up(now + 1):
+            return
+        if state["is_entwined"] and state["dropped_bytes"] + state["discarded_bytes"]:
+            return
+        if now > before_ps:
+            expected = (int(state["events"]) - events) * (until_ps - now) / (now - before_ps)
+        else:
+            plan = self._engine.plan
+            expected = _EVENTS_EACH * float(plan.packets[plan.start_ps < until_ps].sum(dtype=np.int64))
+        if expected > _EVENTS + _EVENTS_EACH * pending:
+            self._sort(in_windows=True)
+
+    def leave(self) -> None:
+        """Go back to the order of time, if events are in windows: no window may be under way."""
+        if self._engine.globals["node_bits"]:
+            self._sort(in_windows=False)
+
+    def _sort(self, in_windows: bool) -> None:
+        """Sort the pending events anew: by window and node, or by time alone."""
+        engine = self._engine
+        state = engine.globals
+        events = engine.pending_events()
+        first = self._next_start(events)
+        messages = events[:, 1] & (1 << RANK_SHIFT) - 1
+        is_chained = events[:, 1] < RANKS["deliver"]
+        is_chained[is_chained] = engine.messages["is_delayed"][messages[is_chained]] == 0
+        starts = engine.starts[first:]
+        times = engine.plan.start_ps[starts if in_windows else starts[:1]]
+        state["next_start"] = first
+        if in_windows and len(times):
+            steps = self._step_of(times)
+            times = times[steps == steps[0]]
+            state["start_step"], state["next_start"] = steps[0], first + len(times)
+            engine.open_up_to(first + len(times))
+        chain = np.stack([times, RANKS["start"] + starts[: len(times)].astype(np.int64)], axis=1)
+        now, window = (self._step_of(engine.now), (self._shift, self._factor)) if in_windows else (0, ())
+        engine.lay_events(np.concatenate([events[~is_chained], chain]), now, *window)
+
+    def _next_start(self, events: npt.NDArray[np.int64]) -> int:
+        """Return the place of the next message that starts, in the order of starts."""
+        state: Any = self._engine.globals
+        if not state["node_bits"]:
+            return int(state["next_start"])
+        numbers = events[events[:, 1] < RANKS["deliver"], 1] - RANKS["start"]
+        return int(state["next_start"]) - int((self._engine.messages["is_delayed"][numbers] == 0).sum())

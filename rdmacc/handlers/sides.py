@@ -1,0 +1,98 @@
+"""At which end of a message a scheme's handlers use its fields: at the sender's host, the receiver's, or on the way.
+
+An engine that lets one host run ahead of another by up to a link's delay gives the same results as long as what one of
+them writes is not read or written at another. That holds for all records that belong to one place. A message's fields,
+its components' `Transfer` fields and a queue pair's are at hand at both ends, so the handlers are asked which they use.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from typing import NamedTuple
+
+from rdmacc.component import HOOKS, Component
+from rdmacc.handlers.hooks import Components
+from rdmacc.handlers.reading import accesses_of
+
+__all__ = ["Shared", "shared_fields"]
+
+_ENGINES: dict[tuple[str, bool], str] = {
+    ("sender", True): """message.next_psn message.highest_psn message.acked_ps message.retransmissions
+        qp.active_messages qp.last_wire_bytes qp.rate_bps qp.window_bytes qp.inflight_bytes qp.credits qp.last_start_ps
+        qp.pace_timer_ps qp.state qp.closed""",
+    ("sender", False): "message.una_psn message.granted_psn message.failed message.priority",
+    ("receiver", True): "message.delivered_ps message.key port.violations port.lost_packets",
+    ("receiver", False): "message.received_packets",
+}
+"""What engines themselves use, by the end and whether they write it; what they set at a start or before it is read
+only. A port's losses are counted where a packet is missed, at the end of its link."""
+
+_PLACES = {"Sender": "sender", "Receiver": "receiver", "Transfer": "sender", "Endpoint": "receiver", "Egress": "port"}
+
+
+class Shared(NamedTuple):
+    """Fields that are written at one place and used at another: from the start, or only after a loss or a timeout."""
+
+    always: tuple[str, ...]
+    after_loss: tuple[str, ...]
+
+
+def shared_fields(components: Components) -> Shared:
+    """Return the fields that handlers use at more than one place.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        A scheme's.
+
+    Returns
+    -------
+    Shared
+        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``. After a loss only: those that their
+        component declares in `shared_after_loss`.
+    """
+    places: dict[str, set[tuple[str, bool]]] = defaultdict(set)
+    for (place, is_write), names in _ENGINES.items():
+        for name in names.split():
+            places[name].add((place, is_write))
+    late: set[str] = set()
+    for number, part in enumerate(components):
+        owner = f"{type(part).__name__}.{number}" if _is_twice(part, components) else type(part).__name__
+        late |= {name if "." in name else f"{owner}.{name}" for name in part.shared_after_loss}
+        for kind, field in part.deadlines():
+            if kind == "Transfer":  # its event belongs to the sender's host
+                places[f"{owner}.{field.name}"].add(("sender", True))
+        for handler in part.handlers():
+            if handler in ("on_open", "on_port"):  # before the run
+                continue
+            for role, name, is_write in accesses_of(components, part, handler):
+                used = f"{owner}.{name}" if role == "transfer" else f"{role}.{name}"
+                if role in ("transfer", "message", "qp") or used in places:
+                    places[used] |= {(place, is_write) for place in _places_of(part, handler)}
+    found = [
+        name for name, uses in places.items() if len({place for place, _ in uses}) > 1 and any(way for _, way in uses)
+    ]
+    found += [f"the handler of {name}" for name in _two_sided(components)]
+    return Shared(tuple(name for name in found if name not in late), tuple(name for name in found if name in late))
+
+
+def _is_twice(part: Component, components: Components) -> bool:
+    return sum(type(other) is type(part) for other in components) > 1
+
+
+def _places_of(part: Component, handler: str) -> tuple[str, ...]:
+    """Return where a handler runs."""
+    if handler in HOOKS:
+        return (HOOKS[handler].place,)
+    return tuple(_PLACES[kind] for kind, field in part.deadlines() if field.handler_name == handler)
+
+
+def _two_sided(components: Components) -> list[str]:
+    """Return the deadlines of messages whose handlers reply, as the receiver: the kernel then serves the sender too."""
+    return [
+        f"{type(part).__name__}.{field.name}"
+        for part in components
+        for kind, field in part.deadlines()
+        if kind == "Transfer" and "reply" in inspect.signature(part.handlers()[field.handler_name]).parameters
+    ]

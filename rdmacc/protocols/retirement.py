@@ -1,0 +1,171 @@
+"""Paths that are retired when a packet is lost on them, and probed until they answer: for many planes without routing.
+
+Sources: the interface of OCP's Multipath Reliable Connection 1.0 (`mrc.h`: states of an entropy value, how many stay
+active, planes as ports), and summaries of Araujo et al., "Resilient AI Supercomputer Networking using MRC and SRv6",
+2026. The protocol itself is not public: **what follows is inferred, and is not MRC**. It runs on `Uet` with `reorder`,
+which tells losses by time. The scheme's routing must be "entropy".
+
+A queue pair takes its values in turn, from a random place on, so each link of its host and each value gets its share. A
+mark says congestion: the value is passed over once. A trimmed packet says congestion too, more of it unless it was
+the last hop. A loss says that the path is dead: the value whose packet was lost is retired, if enough stay active, and
+probed by a small packet every now and then; any answer brings it back. Replies take the path of what caused them.
+
+Assumptions, each a parameter: how many values, penalties, how often probes go and how much more seldom each round is
+that brings nothing. A loss by itself leaves the window as it is; the resend timer still cuts it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError
+from rdmacc.parameters import Time
+from rdmacc.protocols.path_choice import draw
+from rdmacc.protocols.uet import KEPT
+from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Ints, Record
+from rdmacc.state import ACK, DATA, LAST_HOP, NAK, NONE, REQUEST
+
+__all__ = ["Retirement"]
+
+_MOST = 256
+_WORST = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retirement(Component):
+    """The sender takes its values in turn, without those on whose paths packets were lost."""
+
+    spans_ports = True
+
+    values: int = param(256, "entropy values, a power of two", source="summaries: 128 to 256", low=1, high=_MOST)
+    least_active: float = param(
+        0.25, "share of the values that is never retired", source="mrc_ctl.h: ev_min_active, example", low=0.0, high=1.0
+    )
+    ecn_penalty: int = param(1, "turns that a value misses after a mark", source="assumed", low=0, high=_WORST)
+    trim_penalty: int = param(4, "after a trim, unless at the last hop", source="assumed", low=0, high=_WORST)
+    probe_ps: Time = param("100us", "from probe to probe of a value", unit="ps", source="assumed", low=1)
+    longest_probe_ps: Time = param("10ms", "the longest that this becomes", unit="ps", source="assumed", low=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.values & (self.values - 1):
+            raise ConfigError("values", self.values, "a power of two")
+
+    class Sender(Record):
+        """What is known of the values."""
+
+        turn = Int32(doc="values taken so far, modulo all")
+        mask = Int32(doc="where the turns begin")
+        draws = Int(doc="random numbers used")
+        penalties = Ints(_MOST)
+        retired = Ints(_MOST, doc="1 while retired")
+        retired_count = Int32()
+        value_of = Ints(KEPT, -1, doc="value of packet n in place n modulo 1024; -1 once it came trimmed")
+        probe_timer_ps = Deadline("the next probe")
+        probe_turn = Int32(doc="value to look at next")
+        wait_ps = Int(doc="from probe to probe of a value")
+        gap_ps = Int(doc="from probe to probe, in this round")
+
+    class Header(Record):
+        """In data packets, probes and replies."""
+
+        entropy = Int32(-1)
+        was_marked = Byte(doc="reply: mark of the packet that caused it")
+        at_last_hop = Byte(doc="1 once it has reached its last switch whole")
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        sender.mask = draw(params, qp, sender)
+
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        place = packet.psn % KEPT
+        if packet.is_again and sender.value_of[place] >= 0:
+            retire(params, sender, sender.value_of[place], now)
+        packet.entropy = next_active(params, sender)
+        packet.path = packet.entropy
+        sender.value_of[place] = packet.entropy
+
+    @staticmethod
+    def on_enqueue(port, packet):
+        if packet.kind == DATA and port.link_class == LAST_HOP:
+            packet.at_last_hop = 1
+
+    @staticmethod
+    def on_data(packet, reply):
+        if reply.kind != NONE:
+            reply.entropy = packet.entropy
+            reply.path = packet.entropy
+            reply.was_marked = packet.ce
+            reply.at_last_hop = packet.at_last_hop
+
+    @staticmethod
+    def on_request(packet, reply):
+        if reply.kind != NONE:
+            reply.entropy = packet.entropy
+            reply.path = packet.path
+
+    @staticmethod
+    def on_ack(params, sender, packet):
+        if packet.kind == NAK:
+            sender.value_of[packet.psn % KEPT] = -1
+        value = packet.entropy
+        if value < 0:
+            return
+        if sender.retired[value]:
+            sender.retired[value] = 0
+            sender.retired_count -= 1
+            sender.penalties[value] = 0
+        if packet.kind == NAK and not packet.at_last_hop:
+            sender.penalties[value] = min(sender.penalties[value] + params.trim_penalty, _WORST)
+        elif packet.kind == ACK and packet.was_marked:
+            sender.penalties[value] = min(sender.penalties[value] + params.ecn_penalty, _WORST)
+
+    @staticmethod
+    def on_probe_timer(params, sender, request, now):
+        if sender.retired_count == 0:
+            return
+        for _ in range(params.values):
+            value = sender.probe_turn
+            sender.probe_turn += 1
+            if sender.probe_turn == params.values:
+                sender.probe_turn = 0
+                sender.wait_ps = min(2 * sender.wait_ps, params.longest_probe_ps)
+                sender.gap_ps = sender.wait_ps // sender.retired_count
+            if sender.retired[value]:
+                request.kind = REQUEST
+                request.entropy = value
+                request.path = value
+                break
+        sender.probe_timer_ps = now + sender.gap_ps
+
+
+def next_active(params, sender):
+    """Return the next value in turn that is not retired and has no penalty; else the next that is not retired."""
+    other = -1
+    for _ in range(params.values):
+        value = sender.turn ^ sender.mask
+        sender.turn = (sender.turn + 1) % params.values
+        if not sender.retired[value]:
+            if sender.penalties[value] == 0:
+                return value
+            sender.penalties[value] -= 1
+            if other < 0:
+                other = value
+    return max(other, 0)
+
+
+def retire(params, sender, value, now):
+    """Use a value no more, if enough are left; else pass over it for a long time."""
+    if sender.retired[value]:
+        return
+    if params.values - sender.retired_count - 1 < max(1.0, params.least_active * params.values):
+        sender.penalties[value] = _WORST
+        return
+    sender.retired[value] = 1
+    sender.retired_count += 1
+    sender.wait_ps = params.probe_ps
+    sender.gap_ps = sender.wait_ps // sender.retired_count
+    if sender.probe_timer_ps == NEVER:
+        sender.probe_timer_ps = now + params.probe_ps

@@ -1,0 +1,137 @@
+"""Networks whose hosts have several links: planes that never meet, and rails under common spines."""
+
+from __future__ import annotations
+
+from rdmacc.topology.base import Graph, checked_buffer, checked_count, checked_delay, checked_rate
+from rdmacc.topology.builders import add_links, add_switches, start
+from rdmacc.units import Quantity
+
+__all__ = ["multi_plane", "rail_optimised"]
+
+
+def multi_plane(
+    planes: int,
+    leaves: int,
+    spines: int,
+    hosts_per_leaf: int,
+    rate: Quantity = "100Gbps",
+    spine_rate: Quantity | None = None,
+    delay: Quantity = "1us",
+    buffer: Quantity | None = None,
+) -> Graph:
+    r"""Return equal leaf-spine networks side by side, with a link of each host in every one.
+
+    A packet stays in its plane. Schemes whose senders pick paths (`Scheme.spans_ports`) send by all links of a host at
+    once; with the others, a queue pair keeps to one.
+
+    ::
+
+          p0spine0   p0spine1   |   p1spine0   p1spine1
+              |   \ /   |       |       |   \ /   |         spine_rate
+          p0leaf0    p0leaf1    |   p1leaf0    p1leaf1
+             \_____    \________|____/__    ____/
+                   \  __________|___/   \  /                rate
+                    h0          |       h1
+
+    Parameters
+    ----------
+    planes, leaves, spines, hosts_per_leaf : int
+        At least 1 each; leaves and spines of a plane. Host ``h{i}`` is on leaf ``i // hosts_per_leaf`` of each.
+    rate : number or str
+        Rate of each link of a host.
+    spine_rate : number or str, optional
+        Rate of the links between leaves and spines; default `rate`.
+    delay : number or str
+        Propagation delay of every link.
+    buffer : number or str, optional
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Examples
+    --------
+    >>> from rdmacc.topology import hosts, multi_plane
+    >>> network = multi_plane(4, leaves=2, spines=1, hosts_per_leaf=2)
+    >>> len(hosts(network)), list(network["h3"])
+    (4, ['p0leaf1', 'p1leaf1', 'p2leaf1', 'p3leaf1'])
+    """
+    sides, low = checked_count("planes", planes), checked_count("leaves", leaves)
+    high, per = checked_count("spines", spines), checked_count("hosts_per_leaf", hosts_per_leaf)
+    checked_count("links", sides * low * (high + per))
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
+    memory = checked_buffer(buffer, max(speed, upper))
+    graph, names = start(f"multi_plane({sides}, {low}, {high}, {per})", low * per)
+    leaf = add_switches(graph, [f"p{p}leaf{i}" for p in range(sides) for i in range(low)], memory)
+    spine = add_switches(graph, [f"p{p}spine{i}" for p in range(sides) for i in range(high)], memory)
+    for p in range(sides):
+        own = leaf[p * low : (p + 1) * low]
+        add_links(graph, [(host, own[i // per]) for i, host in enumerate(names)], speed, lag)
+        add_links(graph, [(down, up) for down in own for up in spine[p * high : (p + 1) * high]], upper, lag)
+    return graph
+
+
+def rail_optimised(
+    rails: int,
+    groups: int,
+    spines: int,
+    hosts_per_group: int,
+    rate: Quantity = "100Gbps",
+    spine_rate: Quantity | None = None,
+    delay: Quantity = "1us",
+    buffer: Quantity | None = None,
+) -> Graph:
+    r"""Return groups of hosts with a leaf for each rail, and spines that connect all leaves.
+
+    Link r of every host of a group leads to the group's leaf of rail r; with two rails this is dual ToR. Schemes whose
+    senders pick paths (`Scheme.spans_ports`) send by all links of a host at once; with the others, a queue pair keeps
+    to one.
+
+    ::
+
+              spine0          spine1
+             /   |  \____    /  |   \
+            /    |   ____\__/   |    \        spine_rate
+        g0rail0  g0rail1   g1rail0  g1rail1
+            \      /           \      /       rate
+            h0, h1, ...       h2, h3, ...
+
+    Parameters
+    ----------
+    rails, groups, spines, hosts_per_group : int
+        At least 1 each. Host ``h{i}`` is in group ``i // hosts_per_group``.
+    rate : number or str
+        Rate of each link of a host.
+    spine_rate : number or str, optional
+        Rate of the links between leaves and spines; default `rate`.
+    delay : number or str
+        Propagation delay of every link.
+    buffer : number or str, optional
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Examples
+    --------
+    >>> from rdmacc.topology import rail_optimised
+    >>> network = rail_optimised(2, groups=2, spines=1, hosts_per_group=4)
+    >>> list(network["h5"])
+    ['g1rail0', 'g1rail1']
+    """
+    width, count = checked_count("rails", rails), checked_count("groups", groups)
+    high, per = checked_count("spines", spines), checked_count("hosts_per_group", hosts_per_group)
+    checked_count("links", width * count * (high + per))
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
+    memory = checked_buffer(buffer, max(speed, upper))
+    graph, names = start(f"rail_optimised({width}, {count}, {high}, {per})", count * per)
+    rail = add_switches(graph, [f"g{g}rail{r}" for g in range(count) for r in range(width)], memory)
+    spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)
+    for r in range(width):
+        add_links(graph, [(host, rail[i // per * width + r]) for i, host in enumerate(names)], speed, lag)
+    add_links(graph, [(down, up) for down in rail for up in spine], upper, lag)
+    return graph
