@@ -185,11 +185,8 @@ def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> 
         if not counts.all():
             lost = int(np.argmin(counts))
             sender = int(np.flatnonzero((fabric.route_row == row[lost]) & (leaving > 0))[0])
-            raise ConfigError(
-                "receivers",
-                fabric.names[attached[column[lost]]],
-                f"reachable from {fabric.names[sender]!r}",
-            )
+            receiver = int(np.flatnonzero((fabric.attach == column[lost]) & (arriving > 0))[0])
+            raise ConfigError("receivers", fabric.names[receiver], f"reachable from {fabric.names[sender]!r}")
         origin = np.repeat(np.arange(len(row)), counts)
         nth = np.arange(len(origin)) - np.repeat(np.cumsum(counts) - counts, counts)
         ports = fabric.route_ports[fabric.route_first[row, column][origin] + nth]

@@ -56,6 +56,14 @@ def test_quantised_counter_reads_two_or_three_units():
     assert found == {1024, 1536}
 
 
+@pytest.mark.parametrize(("multiple", "tx", "queue"), [(1, 768, 960), (2, 768, 960), (5, 640, 800)])
+def test_units_are_so_many_times_as_large(multiple, tx, queue):
+    """Of 128 and 80 bytes: 1,023 sent and 1,039 queued are so many whole units."""
+    packet = data()
+    stamp(IntStamp(unit_multiple=multiple), packet, tx=895, queue=1039)
+    assert (packet.int_tx_bytes[0], packet.int_queue_bytes[0]) == (tx, queue)
+
+
 def test_wraps():
     """Facts 3 and 4."""
     assert elapsed_ps(1, 16_777_200_000, 100_000) == 116_000

@@ -94,6 +94,15 @@ def test_without_a_base_rtt_the_first_sample_starts_the_slots():
     assert (egress.rtt_ps, egress.slot_timer_ps) == (D, 7 + D)
 
 
+def test_a_packet_that_does_not_know_its_rtt_does_not_count_for_the_mean():
+    part, port, egress = set_up()
+    for rtt_ps in (0, 2 * D, 0):
+        packet = packet_with(RcpStamp.Header)
+        packet.wire_bytes, packet.rcp_rtt_ps = 1000, rtt_ps
+        part.on_enqueue(part, port, egress, packet, 7)
+    assert (egress.rtt_sum / egress.rtt_bytes, egress.input_bytes) == (2 * D, 3000)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Follow(Component):
     """Send at the stamped rate."""

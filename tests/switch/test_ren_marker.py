@@ -46,6 +46,13 @@ class Bench:
             self.part.on_period_timer(self.part, self.port, self.egress, now)
 
 
+def test_a_slice_is_a_picosecond_at_least():
+    """A round trip has 16."""
+    assert RenMarker(base_rtt_ps=16).base_rtt_ps == 16
+    with pytest.raises(ConfigError, match="base_rtt_ps = 15"):
+        RenMarker(base_rtt_ps=15)
+
+
 def period(bench, joins, leaves):
     """Run one period from 0; return the marks of what leaves in the next."""
     waiting = [bench.join(0) for _ in range(joins)]

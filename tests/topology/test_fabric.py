@@ -16,6 +16,7 @@ from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import ps, us
+from tests.support import chain
 
 
 @st.composite
@@ -200,6 +201,13 @@ def test_a_switch_without_links_is_harmless():
     fabric = Fabric.from_graph(graph)
     assert fabric.candidates(fabric.index["s1"], 0) == ()
     assert len(fabric.path(0, 1)) == 2
+
+
+def test_hops_along_a_chain():
+    fabric = Fabric.from_graph(chain(["1Gbps"] * 4, [1] * 4))
+    assert [fabric.names[node] for node in fabric.attachments] == ["s0", "s2"]
+    rows = [fabric.route_row[fabric.index[f"s{i}"]] for i in range(3)]
+    assert fabric.hops()[rows].tolist() == [[0, 2], [1, 1], [2, 0]]
 
 
 def test_leaf_spine_tables():

@@ -326,6 +326,16 @@ def test_unreachable_receivers_are_named():
         workload.poisson(graph, 1, 0.5, count=1)
 
 
+def test_of_senders_without_a_path_one_that_sends_is_named():
+    graph = topology.star(3)
+    topology.add_switch(graph, "s1", "1MB")
+    topology.add_host(graph, "far")
+    topology.add_link(graph, "far", "s1", "1Gbps", "1us")
+    work = rdmacc.messages([("h1", "far", "1MB")])
+    with pytest.raises(ConfigError, match="receivers = 'far': must be reachable from 'h1'"):
+        workload.offered_load(work, graph, duration="1ms", senders=["h1", "h2"], receivers=["far"])
+
+
 def test_messages_are_not_drawn_one_by_one():
     fabric = Fabric.from_graph(topology.dart_clos())
     makers = [

@@ -302,7 +302,7 @@ def test_validate_names_the_bad_row(fabric, column, value, text):
             "size = 'a column': must not be given beside size_bytes, which means the same",
         ),
         (
-            pd.DataFrame(GOOD, index=[0, 5, 5]),
+            pd.DataFrame(GOOD, index=[5, 5, 5]),
             "message = 5: must be unique; it labels several rows",
         ),
         (
