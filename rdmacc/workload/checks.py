@@ -170,7 +170,7 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
 
 def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
     """Match "3" to a node named 3, and 3 to a node named "3", because CSV files do not distinguish the two."""
-    others = {str(name): name for name in fabric.names if isinstance(name, Integral)}
+    others: dict[Any, Any] = {str(name): name for name in fabric.names if isinstance(name, Integral)}
     texts = [name for name in fabric.names if isinstance(name, str) and name.isdecimal()]
     others |= {int(name): name for name in texts if str(int(name)) == name}
     if not others:
