@@ -116,7 +116,7 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
     Parameters
     ----------
     model : Model
-        Where to start.
+        Initial parameters.
     *names : str
         Parameters to give sliders to; default all that have a range.
     draw : callable, optional

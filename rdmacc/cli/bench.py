@@ -1,9 +1,9 @@
-"""Benchmarks: how many packet-hops a second each engine simulates, and how much memory it takes.
+"""Benchmarks: packet-hops per second and memory of each engine.
 
-A packet-hop is one packet sent by one port: a data packet that crosses a star makes two, its ACK two more.
-Data and control packets are counted apart, since a control packet is cheaper to simulate. Each case runs in
-a process of its own, so that peaks of memory do not mix; in it, a small run comes first, so that nothing is
-compiled while the clock runs. ``python -m rdmacc.cli.bench a simpy 1.0`` is such a process.
+A packet-hop is one packet sent by one port: a data packet that crosses a star makes two, its ACK two more. Data and
+control packets are counted separately, because control packets are cheaper to simulate. Each case runs in its own
+process, to separate memory peaks, and starts with a small run, so that compilation is not timed. ``python -m
+rdmacc.cli.bench a simpy 1.0`` is such a process.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ __all__ = [
 ]
 
 SCHEMES_CASE, SCHEMES_SCALE = "a", 0.25
-"""What is measured for each scheme: an incast of 8."""
+"""The case measured for each scheme: an incast of 8."""
 
 TOGETHER_CASE = "dart"
-"""What is measured in two processes at once."""
+"""The case measured in two processes at once."""
 
 _LEAST_WALL_S, _MOST_RUNS = 1.0, 5
 _FIXED_CALLS = 200
@@ -54,9 +54,9 @@ class Measurement:
     Attributes
     ----------
     case, engine, scheme : str
-        What ran.
+        Case, scheme and engine.
     scale : float
-        Part of the case's messages that ran.
+        Fraction of the case's messages that ran.
     messages : int
         Their number.
     data_hops, control_hops, events : int
@@ -65,11 +65,11 @@ class Measurement:
         Time of the run itself, the shortest of `runs`; to build network, workload and engine; and of the
         small run before.
     runs : int
-        How often it ran: a case that takes less than a second runs up to five times.
+        Number of runs: a case of less than a second runs up to five times.
     peak_memory_bytes : int
-        Most memory that the process held (resident); 0 where the system does not tell.
+        Peak resident memory of the process; 0 if the system does not provide it.
     order : str
-        The order in which the events were to run, "time" or "windows".
+        The order in which the events were to run: "auto", "time" or "windows".
     visits : int
         In windows, how often a node had events in one.
     """
@@ -87,7 +87,7 @@ class Measurement:
     runs: int
     peak_memory_bytes: int
     scheme: str = SCHEME
-    order: str = "time"
+    order: str = "auto"
     visits: int = 0
 
     @property
@@ -112,7 +112,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class FixedCost:
-    """What a call of `simulate` costs beside its packets: the median time, and the memory that it keeps."""
+    """The fixed cost of a call of `simulate`: the median time, and the memory that it keeps."""
 
     engine: str
     calls: int
@@ -120,7 +120,7 @@ class FixedCost:
     kept_bytes: float
 
 
-def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "time") -> Measurement:
+def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto") -> Measurement:
     """Run one case in this process, with its own scheme or another.
 
     Raises
@@ -168,7 +168,7 @@ def _warm_up(engine: str, scheme: str) -> float:
 
 
 def _peak_memory_bytes() -> int:
-    """Return the most memory that this process held; 0 where the system does not tell (Windows)."""
+    """Return the peak memory of this process; 0 if the system does not provide it (Windows)."""
     try:
         import resource
     except ImportError:
@@ -177,8 +177,8 @@ def _peak_memory_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "time") -> Measurement:
-    """Run one case in a process of its own; with `root`, by the code of that checkout.
+def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "auto") -> Measurement:
+    """Run one case in its own process; with `root`, with the code of that checkout.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
     """
     case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
-    if order != "time":
+    if order != "auto":
         command.append(order)
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
@@ -198,7 +198,7 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
 
 
 def run(
-    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "time"
+    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "auto"
 ) -> Iterable[Measurement]:
     """Yield a measurement for each case and engine.
 
@@ -211,7 +211,7 @@ def run(
     scale : float, optional
         Part of each case's messages; default: all, and the case's `simpy_scale` for SimPy.
     order : str
-        In which events run: "time" or "windows".
+        In which events run: "auto", "time" or "windows".
     """
     chosen = list(engines)
     for name in names:
@@ -235,14 +235,14 @@ def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterable[M
 
 
 def fixed_cost(engine: str, calls: int = _FIXED_CALLS) -> FixedCost:
-    """Measure what a call of `simulate` costs beside its packets: an incast of 4 x 64 kB on a star, many times.
+    """Measure the fixed cost of a call of `simulate`, by repeating an incast of 4 x 64 kB on a star.
 
     Parameters
     ----------
     engine : str
         "simpy" or "compiled".
     calls : int
-        How often it runs, after ten runs that are not measured.
+        Number of measured runs, after ten warm-up runs.
     """
     graph, work = topology.star(5), workload.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
     for _ in range(10):

@@ -21,7 +21,7 @@ SCHEME = "dcqcn"
 
 @dataclass(frozen=True)
 class BenchCase:
-    """A network and a workload, of which a part may be run.
+    """A network and a workload, which may be run in part.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class BenchCase:
     work : callable
         Returns the whole workload on it.
     simpy_scale : float
-        Default part of the messages that SimPy runs, so that it takes about ten seconds at most.
+        Default fraction of the messages for SimPy, which then takes at most about ten seconds.
     scheme : str
         What runs.
     """
@@ -90,9 +90,17 @@ CASES = {
         BenchCase(
             "k32", "random flows of 100 kB, 8,192-host fat tree", lambda: topology.fat_tree(32), _short_pairs, 0.1
         ),
+        BenchCase(
+            "nscc",
+            "permutation, 8,192-host fat tree, NSCC",
+            lambda: topology.fat_tree(32),
+            _permutation,
+            0.01,
+            "nscc",
+        ),
     )
 }
-"""The cases by name. Messages of 1 MB if not said otherwise; links of 1 us, in the Clos of 5 us."""
+"""The cases by name. Messages of 1 MB unless stated otherwise; links of 1 us, or 5 us in the Clos."""
 
 
 def case_of(name: str) -> BenchCase:

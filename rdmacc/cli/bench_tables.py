@@ -1,4 +1,4 @@
-"""The benchmarks' tables, and a run beside a stored one."""
+"""The benchmarks' tables, and comparison with a stored run."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _ROUNDS = 3
 
 
 def root() -> Path:
-    """Return the folder that holds the code that runs here."""
+    """Return the folder of the running code."""
     return Path(rdmacc.__file__).resolve().parent.parent
 
 
 def append_to(path: Path, measured: Iterable[Measurement]) -> None:
-    """Append measurements to a file, each as a line of JSON: a history over commits, to be read by pandas.
+    """Append measurements to a file, each as a line of JSON: a history over commits, readable by pandas.
 
     Parameters
     ----------
     path : path
-        The file; made if it is not there.
+        The file; created if it does not exist.
     measured : iterable of Measurement
         What was measured.
 
@@ -74,7 +74,7 @@ def append_to(path: Path, measured: Iterable[Measurement]) -> None:
 
 @dataclass(frozen=True)
 class Stored:
-    """What ``rdmacc bench --json`` wrote: measurements, and the folder of the code that made them."""
+    """Output of ``rdmacc bench --json``: measurements, and the folder of the code that made them."""
 
     measurements: Sequence[Measurement]
     root: Path | None
@@ -86,7 +86,7 @@ class Stored:
         Raises
         ------
         ConfigError
-            If it is not what ``rdmacc bench --json`` writes.
+            If it is not output of ``rdmacc bench --json``.
         """
         try:
             content = json.loads(path.read_text())
@@ -98,14 +98,14 @@ class Stored:
 
     @property
     def rerun(self) -> Path | None:
-        """The checkout that made it, if it is still there and is not this one."""
+        """The checkout that made it, if it still exists and is not this one."""
         is_there = self.root is not None and (self.root / "rdmacc" / "cli" / "bench.py").exists()
         return self.root if is_there and self.root != root() else None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One case by two versions of the code: packet-hops per second of each, round by round."""
+    """One case with two versions of the code: packet-hops per second of each, round by round."""
 
     case: str
     engine: str
@@ -124,10 +124,10 @@ Measure = Callable[[str, str, float, Path | None], Measurement]
 def compare(
     stored: Stored, names: Iterable[str], rounds: int = _ROUNDS, measure: Measure = measure
 ) -> Iterable[Comparison]:
-    """Yield each stored case beside the same case by the code that runs here.
+    """Yield each stored case together with the same case run by this code.
 
-    Where the checkout that made the stored run is still there, both run, in turns, so that a machine that is busy
-    with something else slows down both. Where it is not, the stored numbers are what this code is compared with.
+    If the checkout that made the stored run still exists, both versions run alternately, so that other load on the
+    machine slows down both. Otherwise this code is compared with the stored numbers.
 
     Parameters
     ----------
@@ -166,12 +166,12 @@ def comparisons_text(stored: Stored, comparisons: Iterable[Comparison]) -> str:
         )
         for one in comparisons
     ]
-    how = f"in turns with {stored.rerun}" if stored.rerun else "beside the stored numbers: their code is not there"
+    how = f"alternating with {stored.rerun}" if stored.rerun else "against the stored numbers, whose code is gone"
     return text_table(headers, rows, "<<" + ">" * (len(headers) - 2)) + f"\n{how}"
 
 
 def fixed_text(costs: Iterable[FixedCost]) -> str:
-    """Return what a small simulation costs, one line for each engine."""
+    """Return the cost of a small simulation, one line per engine."""
     return "\n".join(
         f"a call of simulate, {one.engine}: {one.wall_s * 1e3:.1f} ms, keeps {one.kept_bytes / 1024:.1f} KiB"
         for one in costs
@@ -179,7 +179,7 @@ def fixed_text(costs: Iterable[FixedCost]) -> str:
 
 
 def together_text(alone: Measurement, both: Sequence[Measurement]) -> str:
-    """Return how fast two processes at once are, beside one alone."""
+    """Return the speed of two processes at once, relative to one alone."""
     rates = " and ".join(f"{one.hops_per_s / 1e6:.2f}" for one in both)
     times = sum(one.hops_per_s for one in both) / alone.hops_per_s
     return f"{alone.case} twice at once: {rates} M/s, {times:.2f} times one alone ({alone.hops_per_s / 1e6:.2f} M/s)"
@@ -202,7 +202,7 @@ def _speeds(one: Measurement) -> tuple[str, str, str]:
 
 
 def ratios(measurements: Sequence[Measurement]) -> dict[str, float]:
-    """Return compiled over SimPy in packet-hops per second, by case, where both were measured."""
+    """Return the ratio of compiled to SimPy in packet-hops per second, for cases measured on both."""
     speed = {(one.case, one.engine): one.hops_per_s for one in measurements}
     both = [name for name in CASES if {(name, "compiled"), (name, "simpy")} <= set(speed)]
     return {name: speed[name, "compiled"] / speed[name, "simpy"] for name in both}

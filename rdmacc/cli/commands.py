@@ -1,6 +1,6 @@
 """The commands about experiments, ``list``, ``run``, ``plot`` and ``verify``, and the options that commands share.
 
-Each command imports what it needs, so that ``rdmacc --help`` is quick.
+Each command imports only what it needs, which keeps ``rdmacc --help`` fast.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 _NameArgument = Annotated[str, typer.Argument(help="Experiment, such as dart.fig3, or group, such as dart.")]
 ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick takes seconds; paper uses the paper's own size.")]
 JobsOption = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Number of processes. Default: 1 at quick scale, else one per CPU.")
+    int | None,
+    typer.Option("--jobs", min=1, help="Number of processes. Default: 1 at quick scale, otherwise one per CPU."),
 ]
 _SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a scheme parameter; repeatable.")
@@ -88,7 +89,7 @@ DaskOption = Annotated[
 
 @contextmanager
 def executor_of(dask: str | None) -> Iterator[Executor | None]:
-    """Give the executor that ``--dask`` asks for; None without it."""
+    """Provide the executor for ``--dask``; None without it."""
     if dask is None:
         yield None
         return
@@ -100,7 +101,7 @@ def executor_of(dask: str | None) -> Iterator[Executor | None]:
 
 @dataclass(frozen=True)
 class _Request:
-    """The points that a command asks for."""
+    """The points that a command requests."""
 
     scale: str
     seed: int
@@ -118,7 +119,7 @@ class _Request:
 
 
 def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
-    """Return parameters by name: numbers and true or false are converted; the rest, such as 55us, stays text."""
+    """Return parameters by name: numbers and true or false are converted; other values, such as 55us, stay strings."""
     changes: dict[str, Any] = {}
     for pair in pairs or ():
         name, equals, value = pair.partition("=")
@@ -132,7 +133,7 @@ def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
 
 
 def list_experiments() -> None:
-    """List the experiments: one for each figure or table of a paper."""
+    """List the experiments, one per figure or table of a paper."""
     from rdmacc.experiments import EXPERIMENTS
     from rdmacc.show.tables import text_table
 
@@ -141,7 +142,7 @@ def list_experiments() -> None:
 
 
 def list_readings(name: _NameArgument) -> None:
-    """List what a paper leaves open, and how it can be read; the first answer of each question is the default."""
+    """List the questions that a paper leaves open and their readings; the first one of each is the default."""
     from rdmacc.experiments import select
     from rdmacc.experiments.framework.reading import questions_of
 
@@ -174,7 +175,7 @@ def run(
     engine: EngineOption = Engine.auto,
     dask: DaskOption = None,
 ) -> None:
-    """Run experiments; print what they measure and which claims hold. Stored points are not run again."""
+    """Run experiments; print their measurements and which claims hold. Stored points are not rerun."""
     request = _Request(scale.value, seed, _changes(changed), store, seeds)
     contents = []
     for one, found in _swept(name, request, jobs, engine.value, dask):
@@ -202,9 +203,9 @@ def verify(
     dask: DaskOption = None,
     reading: _ReadingOption = "default",
 ) -> None:
-    """Check the claims of the papers. The exit code is 0 if every verdict matches the recorded one.
+    """Check the claims of the papers. The exit code is 0 if all verdicts match the record.
 
-    Under another reading than the default there is no recorded verdict: the default reading's is shown beside.
+    Readings other than the default have no recorded verdicts; the default reading's are shown for comparison.
     """
     import pandas as pd
 
@@ -254,7 +255,7 @@ def plot(
     store: StoreOption = None,
     reading: _ReadingOption = "default",
 ) -> None:
-    """Plot stored points, or the tables that are bundled with rdmacc. Nothing is computed."""
+    """Plot stored points or bundled tables, without computing anything."""
     from rdmacc.experiments import load_summary, select
     from rdmacc.experiments.framework.reading import DEFAULT, check_reading
     from rdmacc.show.style import save
@@ -306,7 +307,7 @@ def _swept(
 
 
 def _say_standing(names: Sequence[str]) -> None:
-    """Name the bundled tables that do not stand: the code here behaves otherwise than the code that computed them."""
+    """Name stale bundled tables: those whose code behaved differently from the current code."""
     from rdmacc.experiments.ledger.score import standing
 
     found = standing().reindex(list(names)).dropna()
@@ -322,7 +323,7 @@ def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
 
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
     summary = found.summary()
-    if found.scale == "paper":  # by which a later version can tell whether the table still stands
+    if found.scale == "paper":  # lets a later version tell whether the table still stands
         from rdmacc.experiments.ledger.validity import behaviour
 
         summary["behaviour"] = behaviour(one)

@@ -1,8 +1,8 @@
-"""The demo: an incast meets a long flow at one receiver, under DCQCN, under DASR, and in an ideal world.
+"""The demo: an incast meets a long flow at one receiver, under DCQCN, under DASR, and in an ideal model.
 
-Sixteen senders send 64 KB each to a host that also takes one long flow, on a star of 100 Gb/s links of 1
-us. The incast fits into about one bandwidth-delay product per sender, so no scheme can make it end sooner
-than the receiver's link allows: what differs is the queue on the way, and what becomes of the long flow.
+Sixteen senders send 64 KB each to a host that also takes one long flow, on a star of 100 Gb/s links of 1 us. The incast
+fits into about one bandwidth-delay product per sender, so no scheme can finish it sooner than the receiver's link
+allows. The schemes differ in the queue and in the fate of the long flow.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _HELD = f"received_packets {_LONG_FLOW}"
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found: the model, and a result for each scheme."""
+    """Results of the demo: the model, and a result per scheme."""
 
     model: FairShare
     results: Mapping[str, Result]
@@ -60,9 +60,9 @@ def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
     Parameters
     ----------
     engine : str
-        As in `simulate`. SimPy takes less than a second for this, and has nothing to compile first.
+        As in `simulate`. SimPy takes less than a second for this, without compilation.
     seed : int
-        Seed of ECN's chance.
+        Seed of ECN's random marks.
     progress : bool
         Show a progress bar for each scheme.
     """
@@ -96,7 +96,7 @@ def _model(result: Result) -> FairShare:
         payload_bytes=chosen.payload_bytes,
         header_bytes=chosen.header_bytes,
     )
-    # The latency of the empty network: a lone message's FCT without the time that its bytes take on the link.
+    # The latency of the empty network: a lone message's FCT minus the transmission time of its bytes.
     delay_ps = round(float(result.plan.ideal_fct_ps[0]) - model.ideal_fct_ps)
     return FairShare(
         senders=SENDERS,
@@ -109,7 +109,7 @@ def _model(result: Result) -> FairShare:
 
 
 def measure(demo: Demo) -> pd.DataFrame:
-    """Return the demo's numbers in base units: a row for the model, and one for each scheme.
+    """Return the demo's numbers in base units: one row for the model, and one per scheme.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def measure(demo: Demo) -> pd.DataFrame:
 
 
 def _goodput_bps(result: Result, from_ps: float, to_ps: float) -> float:
-    """Return the long flow's goodput between two times, by samples of what the receiver holds."""
+    """Return the long flow's goodput between two times, from samples of the received packets."""
     held = result.samples(_HELD)
     held = held[(held.index >= from_ps) & (held.index <= to_ps)]
     received = (held.iloc[-1] - held.iloc[0]) * result.plan.scheme.payload_bytes
@@ -169,7 +169,7 @@ _ROWS = (
 
 
 def table_text(table: pd.DataFrame) -> str:
-    """Return the table of `measure` as text, with units."""
+    """Return the table of `measure` as a string, with units."""
     rows = [
         [label, *("-" if np.isnan(value) else show(value) for value in table[column])] for label, column, show in _ROWS
     ]
@@ -177,7 +177,7 @@ def table_text(table: pd.DataFrame) -> str:
 
 
 def figure(demo: Demo) -> Figure:
-    """Draw rates and queue over time, a column for each scheme."""
+    """Draw rates and queue over time, one column per scheme."""
     import matplotlib.pyplot as plt
 
     from rdmacc.show.style import style

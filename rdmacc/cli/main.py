@@ -1,6 +1,6 @@
 """The command line: ``rdmacc demo | list | readings | run | plot | verify | reproduce | explore | schemes | bench``.
 
-Each command imports what it needs, so that ``rdmacc --help`` is quick. Those about experiments are in
+Each command imports only what it needs, which keeps ``rdmacc --help`` fast. Commands about experiments are in
 `rdmacc.cli.commands`.
 """
 
@@ -89,7 +89,7 @@ def demo(
     seed: SeedOption = 0,
     engine: EngineOption = Engine.simpy,
 ) -> None:
-    """Run a 16-to-1 incast beside a long flow under DCQCN and DASR; print a table and save a figure. Takes seconds."""
+    """Run a 16-to-1 incast next to a long flow under DCQCN and DASR; print a table, save a figure. Takes seconds."""
     from rdmacc.cli import demo as example
 
     found = example.run(engine=engine.value, seed=seed)
@@ -172,7 +172,7 @@ def explore(
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to serve it on.")] = 8866,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
-    """Open the explorer in the browser: small scenarios, schemes side by side, parameters as sliders."""
+    """Open the explorer in the browser: small scenarios, schemes side by side, sliders for parameters."""
     from rdmacc.explorer import serve
 
     raise typer.Exit(serve(files or (), port, opens_browser=browser))
@@ -182,7 +182,7 @@ def explore(
 def notebooks(
     folder: Annotated[Path, typer.Argument(help="Folder to copy them to.", file_okay=False)] = Path("rdmacc-notebooks"),
 ) -> None:
-    """Copy the notebooks that come with rdmacc into a folder, to open them with jupyter lab."""
+    """Copy the bundled notebooks into a folder, to open them with jupyter lab."""
     from rdmacc.notebooks import copy_notebooks
 
     for path in copy_notebooks(folder):
@@ -197,12 +197,12 @@ def bench(
     as_json: JsonOption = False,
     engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16 or k32; repeatable.")
+        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16, k32 or nscc; repeatable.")
     ] = None,
     scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
     order: Annotated[
-        str, typer.Option("--order", help="Take events by their 'time' or in 'windows', node by node; then counted.")
-    ] = "time",
+        str, typer.Option("--order", help="Take events by their 'time' or in 'windows' of nodes; default: 'auto'.")
+    ] = "auto",
     compare: Annotated[
         Path | None,
         typer.Option(

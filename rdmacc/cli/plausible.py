@@ -1,8 +1,8 @@
-"""What each scheme does with simple work on its defaults: lone messages, incasts, long flows that join one by one.
+"""Simple workloads for every scheme with its defaults: lone messages, incasts, long flows that join one by one.
 
-A scheme that does badly here does so by its nature, which its page in the guide explains, or by our mistake. Three
-bounds are called green: a lone message within 5% of the ideal, an incast at 90% of what the link carries of payload,
-Jain's index of 0.9 after 100 round trips.
+If a scheme does badly here, the cause is its design, which its page in the guide explains, or a bug. Three bounds count
+as green: a lone message within 5% of the ideal, an incast at 90% of the link's payload capacity, and Jain's index of
+0.9 after 100 round trips.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ MOST_SLOWDOWN, LEAST_GOODPUT, LEAST_JAIN = 1.05, 0.9, 0.9
 _SIZES = {"10 kB": 10_000, "1 MB": 1_000_000}
 _LONG_FLOWS = 4
 _RTTS = 100
-"""Between two flows that join, from the last of them to the shares, and over which shares are taken."""
+"""Round trips between joining flows, from the last one to the measurement, and of the measurement."""
 _PATIENCE = 20
-"""A run ends after so many times the time that the work takes at line rate."""
+"""A run ends after this many times the duration of the workload at line rate."""
 
 
 @dataclass(frozen=True)
 class Plausibility:
-    """What a scheme does at one rate of links.
+    """The behaviour of a scheme at one link rate.
 
     Attributes
     ----------
     scheme : str
         Its name.
     rate_bps : float
-        Of all links.
+        Rate of all links.
     slowdown : dict
         Completion time over the ideal, by hops and size such as ``"2 hops, 10 kB"``.
     goodput : dict
-        Payload over time of the whole incast, over what the link carries of payload; by incast.
+        Payload rate of the whole incast over the link's payload capacity; by incast.
     dropped, resent : dict
-        Packets dropped, and sent again, by incast.
+        Packets dropped and resent, by incast.
     shares : tuple of float
-        Of the link's payload that each long flow gets.
+        Share of the link's payload capacity that each long flow gets.
     """
 
     scheme: str
@@ -74,7 +74,7 @@ class Plausibility:
 
     @property
     def red(self) -> tuple[str, ...]:
-        """Names of what is not green."""
+        """Names of the numbers that are not green."""
         return (
             *(name for name, value in self.slowdown.items() if not value <= MOST_SLOWDOWN),
             *(name for name, value in self.goodput.items() if not value >= LEAST_GOODPUT),
@@ -94,7 +94,7 @@ def plausible(
     Parameters
     ----------
     schemes : sequence of str or Scheme
-        Which; by default all that are registered.
+        Names of schemes; default: all registered.
     rates : iterable of quantity
         Rates of all links.
     engine : str
@@ -145,7 +145,7 @@ def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausib
 
 
 def _payload_bps(line_bps: float, scheme: Scheme) -> float:
-    """Return what a link carries of payload."""
+    """Return the payload capacity of a link."""
     return line_bps * scheme.payload_bytes / scheme.wire_bytes
 
 
@@ -157,17 +157,17 @@ def _finished(graph: nx.Graph[Any], rows: list[tuple[str, str, int]], scheme: Sc
 
 
 def _incast_share(result: Result, line_bps: float, scheme: Scheme) -> float:
-    """Return the incast's payload over its time, over the link's; 0 if it has not ended."""
+    """Return the incast's payload rate over the link's payload capacity; 0 if it has not finished."""
     flows = result.flows
     if flows["fct_ps"].isna().any():
         return 0.0
     ideal_ps = float(flows["size_bytes"].sum()) * 8e12 / _payload_bps(line_bps, scheme)
-    first_ps = float(result.plan.qp_base_delay_ps.max())  # until the first packet is there the link has nothing
+    first_ps = float(result.plan.qp_base_delay_ps.max())  # until the first packet arrives, the link is idle
     return ideal_ps / (float(flows["fct_ps"].max()) - first_ps)
 
 
 def _shares(graph: nx.Graph[Any], line_bps: float, scheme: Scheme, engine: str) -> tuple[float, ...]:
-    """Return the long flows' shares of the link's payload, 100 to 200 round trips after the last has joined."""
+    """Return the long flows' shares of the payload capacity, 100 to 200 round trips after the last has joined."""
     rtt_ps = 4 * us(1) + int(2 * scheme.wire_bytes * 8e12 / line_bps)
     step_ps = _RTTS * rtt_ps
     size = int(2 * line_bps * (_LONG_FLOWS + 2) * step_ps / 8e12)
@@ -199,12 +199,12 @@ def _row(one: Plausibility, mark: str) -> tuple[str, ...]:
 
 
 def text(found: Sequence[Plausibility]) -> str:
-    """Return a table for the terminal; what is not green has a star on either side.
+    """Return a table for the terminal; numbers that are not green are between stars.
 
     Parameters
     ----------
     found : sequence of Plausibility
-        What `plausible` yields.
+        Results of `plausible`.
     """
     return text_table(list(_HEADERS), [_row(one, "*") for one in found], "<" + ">" * (len(_HEADERS) - 1))
 
@@ -217,22 +217,22 @@ def fill(page: str, found: Sequence[Plausibility]) -> str:
     page : str
         In Markdown.
     found : sequence of Plausibility
-        What `plausible` yields.
+        Results of `plausible`.
     """
     before, begin, rest = page.partition("<!-- plausible -->\n")
     _, end, after = rest.partition("<!-- end -->")
     if not end:
-        raise ConfigError("page", page[:40], "one with a line <!-- plausible --> and a line <!-- end -->")
+        raise ConfigError("page", page[:40], "a page with the lines <!-- plausible --> and <!-- end -->")
     return f"{before}{begin}{markdown(found)}\n{end}{after}"
 
 
 def markdown(found: Sequence[Plausibility]) -> str:
-    """Return the same as a Markdown table; what is not green is bold.
+    """Return the same as a Markdown table; numbers that are not green are bold.
 
     Parameters
     ----------
     found : sequence of Plausibility
-        What `plausible` yields.
+        Results of `plausible`.
     """
     lines = ["| " + " | ".join(_HEADERS) + " |", "|" + "---|" * len(_HEADERS)]
     return "\n".join([*lines, *("| " + " | ".join(_row(one, "**")) + " |" for one in found)])

@@ -1,4 +1,4 @@
-"""What the command line prints about an experiment: its numbers, its claims, how they were computed."""
+"""Command-line output of an experiment: its numbers, its claims, and how they were computed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = [
 ]  # fmt: skip
 
 _MANY = 16
-"""With more points than this, each is a row instead of a column."""
+"""With more points than this, each point is a row instead of a column."""
 
 
 def format_value(value: float, unit: str) -> str:
-    """Return a number with its unit as a person reads it; "-" for NaN."""
+    """Return a number with its unit in readable form; "-" for NaN."""
     if value != value:
         return "-"
     formats = {"ps": format_time, "bps": format_rate, "bytes": format_size}
@@ -33,7 +33,7 @@ def format_value(value: float, unit: str) -> str:
 
 
 def scalars_text(numbers: pd.DataFrame) -> str:
-    """Return the numbers of a table: a column for each point, in blocks that fit the terminal; many points in rows."""
+    """Return the numbers of a table: one column per point, in blocks that fit the terminal; many points as rows."""
     columns: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for point, rows in numbers.groupby("point", sort=False):
         cells = [format_value(value, unit) for value, unit in zip(rows["value"], rows["unit"], strict=True)]
@@ -50,7 +50,7 @@ def scalars_text(numbers: pd.DataFrame) -> str:
 
 
 def _fitting(quantities: tuple[str, ...], by_point: dict[str, list[str]]) -> list[list[str]]:
-    """Return the points in groups whose columns fit beside the quantities' names, at least one in each."""
+    """Return the points in groups whose columns fit next to the quantities' names, at least one per group."""
     room = max(shutil.get_terminal_size((120, 24)).columns, 80) - max(map(len, quantities))
     groups: list[list[str]] = []
     left = 0
@@ -65,12 +65,12 @@ def _fitting(quantities: tuple[str, ...], by_point: dict[str, list[str]]) -> lis
 
 
 def as_expected(checks: pd.DataFrame) -> bool:
-    """Return whether every verdict is the one that is recorded."""
+    """Return whether all verdicts match the record."""
     return bool(checks["matches"].all())
 
 
 def checks_text(checks: pd.DataFrame) -> str:
-    """Return the claims, each with what was measured under what was published, and the number of each verdict."""
+    """Return the claims, each with the published and the measured value, and the number of each verdict."""
     lines = []
     for row in checks.to_dict("records"):
         lines.append(f"[{_verdict(row)}] {row['id']} ({row['place']})")
@@ -91,7 +91,7 @@ def checks_text(checks: pd.DataFrame) -> str:
 
 
 def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:
-    """Return checks under another reading, whose recorded verdicts are those under the default one."""
+    """Return checks under another reading, with the default reading's verdicts as the record."""
     recorded = default.set_index("id")["verdict"].reindex(checks["id"]).to_numpy()
     differs = checks["verdict"].to_numpy() != recorded
     why = [f"with the default reading: {was}" if other else "" for was, other in zip(recorded, differs)]
@@ -99,7 +99,7 @@ def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_seeds(numbers: pd.DataFrame, seeds: int | None) -> pd.DataFrame:
-    """Return the numbers of a table, the mean over its seeds where a point has several."""
+    """Return the numbers of a table, averaged over seeds."""
     names = ["point", "quantity"]
     if seeds in (None, 1) or not numbers.duplicated(names).any():
         return numbers
@@ -109,12 +109,12 @@ def over_seeds(numbers: pd.DataFrame, seeds: int | None) -> pd.DataFrame:
 
 
 def seeds_text(seed: int, seeds: int | None) -> str:
-    """Return which seeds were asked for, in words."""
+    """Return the requested seeds, in words."""
     return f"seed {seed}" if seeds in (None, 1) else f"{seeds} seeds, starting at {seed}"
 
 
 def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str:
-    """Return that several seeds of an experiment are one, if so."""
+    """Return a note if several seeds of an experiment are equivalent."""
     if seeds in (None, 1):
         return ""
     if one.seeding == "none":
@@ -123,7 +123,7 @@ def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str
 
 
 def counts_text(checks: pd.DataFrame) -> str:
-    """Return how many claims hold, go the same way, do not hold, and are not judged, in words."""
+    """Return the number of claims per verdict, in words."""
     from rdmacc.experiments import Outcome
 
     counts = checks["verdict"].value_counts()
@@ -138,7 +138,7 @@ def _verdict(row: Mapping[Any, Any]) -> str:
 
 
 def effort_text(reused: int, points: int, effort: Mapping[str, Any], packet_hops: int) -> str:
-    """Return a line that says how many points were computed, and how fast."""
+    """Return a line with the number of computed points and the speed."""
     engines = " and ".join(effort["engines"]) or "no"
     rate = effort["packet_hops_per_s"] / 1e6
     work = f"{packet_hops:,} packet-hops in {effort['wall_s']:.1f} s, {rate:.2f} M/s ({engines} engine)"
@@ -146,6 +146,6 @@ def effort_text(reused: int, points: int, effort: Mapping[str, Any], packet_hops
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame's rows as JSON has them; a missing value is null."""
+    """Return a frame's rows as JSON data; a missing value is null."""
     rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
     return rows

@@ -1,4 +1,4 @@
-"""The command ``reproduce``: every figure and table of the papers, and a report of them."""
+"""The command ``reproduce``: compute every figure and table of the papers, and write a report."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def reproduce(
 ) -> None:
     """Reproduce the papers' figures and tables, and write a report as static HTML.
 
-    Can be stopped at any time: the same command goes on from what is stored. The exit code is 0 if all could be made.
+    You can stop it at any time; the same command resumes from the stored points. The exit code is 0 if everything
+    succeeded.
     """
     from rdmacc.experiments.ledger.report import Report
 
@@ -85,7 +86,7 @@ def reproduce(
 
 
 def _planned(papers: Sequence[str] | None) -> list[Experiment]:
-    """Return the experiments that were asked for, each once; of all the papers by default."""
+    """Return the requested experiments without repeats; default: those of all papers."""
     from rdmacc.experiments import select
     from rdmacc.experiments.ledger.score import PAPERS
 
@@ -94,7 +95,7 @@ def _planned(papers: Sequence[str] | None) -> list[Experiment]:
 
 
 def _computed(planned: Sequence[Experiment], how: dict[str, Any]) -> Iterator[Entry]:
-    """Compute experiments, those that cost least first, so that results show early."""
+    """Compute experiments, cheapest first, so that results appear early."""
     from tqdm.auto import tqdm
 
     from rdmacc.experiments.ledger.report import Entry
@@ -123,7 +124,7 @@ def _computed(planned: Sequence[Experiment], how: dict[str, Any]) -> Iterator[En
 
 
 def _expected_hops(one: Experiment, scale: str) -> int:
-    """Return the packet-hops that an experiment takes, by the table that rdmacc comes with; a guess without one."""
+    """Return the packet-hops of an experiment, from its bundled table; a guess without one."""
     from rdmacc.experiments import summary_path
     from rdmacc.sweep.store import read_table
 
@@ -133,7 +134,7 @@ def _expected_hops(one: Experiment, scale: str) -> int:
 
 
 def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[Entry]:
-    """Return what is stored, or else what rdmacc comes with."""
+    """Return the stored table, otherwise the bundled one."""
     from rdmacc.experiments import load_summary, summary_path
     from rdmacc.experiments.ledger.report import Entry
     from rdmacc.experiments.ledger.score import words_of

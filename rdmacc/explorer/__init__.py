@@ -1,4 +1,4 @@
-"""The explorer: a small scenario, one to three schemes, their parameters as sliders, run as one drags."""
+"""The explorer: a small scenario with one to three schemes, rerun as sliders for their parameters move."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Setup", "explore", "page", "serve"]
 
 _HOST = "127.0.0.1"
 _CULL_S = 60
-"""A kernel that no page is connected to ends after this time; a page that is closed ends its own at once."""
+"""A kernel without a connected page ends after this time; closing a page ends its kernel at once."""
 _SERVER = """
 import sys
 from traitlets.config import Config
@@ -45,14 +45,14 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
     Parameters
     ----------
     setup : Setup, optional
-        Where to start.
+        Initial setup.
     **changes
         Fields of `Setup`, such as ``schemes=("dcqcn", "hpcc")``.
 
     Returns
     -------
     ipywidgets.Widget
-        What the notebook shows.
+        The widget for the notebook.
 
     Raises
     ------
@@ -71,17 +71,17 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
 
 
 def page(files: Sequence[str] = ()) -> Any:
-    """Show the schemes' and the models' explorer, a tab for each: what ``rdmacc explore`` serves.
+    """Show the explorers of schemes and models, in two tabs, as served by ``rdmacc explore``.
 
     Parameters
     ----------
     files : sequence of str
-        Python files to run first: the schemes that they register can be chosen.
+        Python files to run first; the schemes that they register are available.
 
     Returns
     -------
     ipywidgets.Widget
-        What the browser shows.
+        The widget for the browser.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def page(files: Sequence[str] = ()) -> Any:
     widgets: Any = import_module("ipywidgets")
     tab = widgets.Tab([schemes, widgets.VBox()], titles=("Schemes", "Models"))
 
-    def show_models(_: Any) -> None:  # what the models import takes a second
+    def show_models(_: Any) -> None:  # importing the models takes a second
         from rdmacc.explorer.models import ModelExplorer
 
         tab.unobserve(show_models, names="selected_index")
@@ -113,15 +113,16 @@ def page(files: Sequence[str] = ()) -> Any:
 def serve(files: Sequence[Path] = (), port: int = 8866, *, opens_browser: bool = True) -> int:
     """Serve the explorer until Ctrl-C or SIGTERM, in a page without code; call it from the main thread.
 
-    Only this machine reaches the page, and only by the link that is printed: it has a token. Requests that name another
-    host or come from another site's page are refused. Each visitor has a kernel, which ends with the visit.
+    The page is reachable only from this machine, and only through the printed link, which has a token. Requests that
+    name another host or come from another site's page are rejected. Each visitor has a separate kernel, which ends with
+    the visit.
 
     Parameters
     ----------
     files : sequence of Path
-        Python files that register schemes of one's own.
+        Python files that register your own schemes.
     port : int
-        Where to.
+        Port to serve on.
     opens_browser : bool
         Open it in the browser.
 
@@ -133,7 +134,7 @@ def serve(files: Sequence[Path] = (), port: int = 8866, *, opens_browser: bool =
     Raises
     ------
     ConfigError
-        If Voila is not installed, the port is taken, or a file is not there.
+        If Voila is not installed, the port is in use, or a file does not exist.
     """
     if find_spec("voila") is None:
         raise not_installed("explore", "voila", "explorer")
@@ -157,7 +158,7 @@ def serve(files: Sequence[Path] = (), port: int = 8866, *, opens_browser: bool =
             server = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)
             try:
                 assert server.stdin is not None
-                server.stdin.write(f"{path}\n{port}\n{token}")  # not on the command line, which others can read
+                server.stdin.write(f"{path}\n{port}\n{token}")  # not on the command line, which other users can read
                 server.stdin.close()
                 print(f"rdmacc explorer: {link}\nCtrl-C ends it.", flush=True)  # noqa: T201 - the link is for people
                 if opens_browser and _answers(server, port):
@@ -183,7 +184,7 @@ def _notebook(files: list[str]) -> str:
 
 
 def _answers(server: subprocess.Popen[str], port: int) -> bool:
-    """Wait until the server takes connections; false if it has ended."""
+    """Wait until the server accepts connections; return False if it has ended."""
     import time
 
     while server.poll() is None:
@@ -196,5 +197,5 @@ def _answers(server: subprocess.Popen[str], port: int) -> bool:
 
 
 def _leave(number: int, frame: Any) -> None:
-    """End by an exception, which ends the server too: it would outlive this process."""
+    """Raise an exception, so that the server ends too and does not outlive this process."""
     sys.exit(128 + number)

@@ -1,4 +1,4 @@
-"""The models' explorer: one model at a time, a slider for each of its parameters, the same as Python."""
+"""The models' explorer: one model at a time, with a slider for each parameter and the equivalent Python code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = (
     "RcpFluid", "HpccSteady", "DasrIncast", "DasrConvergence", "RenQueue", "RenUtilisation", "RenRate",
     "ProcessorSharing", "GoBackNGoodput",
 )  # fmt: skip
-"""Models of `rdmacc.models` that need nothing but parameters."""
+"""Models of `rdmacc.models` that only need parameters."""
 
 
 class ModelExplorer:
@@ -25,7 +25,7 @@ class ModelExplorer:
     Parameters
     ----------
     name : str
-        Where to start: one of `SHOWN`.
+        Initial model: one of `SHOWN`.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class ModelExplorer:
     picture : ipywidgets.Image
         The picture, as PNG.
     code : ipywidgets.HTML
-        The same as Python.
+        The equivalent Python code.
     notes : Notes
-        What is wrong, beside each slider.
+        Error messages next to the sliders.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class ModelExplorer:
         self._update()
 
     def _update(self, event: Any = None) -> None:
-        """Draw the model; if a slider was moved to where there is none, put it back and say why."""
+        """Draw the model; if a slider's value is invalid, restore the old one and show the reason."""
         from html import escape
 
         import matplotlib.pyplot as plt
@@ -95,7 +95,7 @@ class ModelExplorer:
             figure = picture(self._model.replace(**changes)).figure
         except RdmaccError as error:
             moved_name = next(name for name, widget in self.sliders.items() if widget is event["owner"])
-            event["owner"].value = event["old"]  # which draws it again
+            event["owner"].value = event["old"]  # this triggers a redraw
             self.notes.say(moved_name, str(error))
             return
         self.notes.say(None, "")

@@ -1,4 +1,4 @@
-"""The explorer's picture: rates, the receiver's queue and completion times, beside what models predict."""
+"""The explorer's picture: rates, the receiver's queue and completion times, next to model predictions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def draw(setup: Setup, results: Mapping[str, Result]) -> Any:
     Parameters
     ----------
     setup : Setup
-        What was run.
+        The setup that was run.
     results : mapping
-        By scheme, as `Setup.run` returns them.
+        Results by scheme, as `Setup.run` returns them.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Rates of the first flows; the queue at the first host; completion times, beside those of max-min fair shares.
+        Rates of the first flows; the queue at the first host; completion times, next to those of max-min fair shares.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""What the explorer shows: a small scenario under one to three schemes, and the same as Python."""
+"""The explorer's setup: a small scenario under one to three schemes, and the equivalent Python code."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation",
 MOST_SCHEMES = 3
 _HALVINGS = 30
 _WATCHED = 3
-"""Flows whose rate is drawn."""
+"""Number of flows whose rate is drawn."""
 _LONG = 10
-"""A long flow is so many times as large as the messages of an incast."""
+"""Size of a long flow, as a multiple of the incast's messages."""
 _SMALL_BYTES = 4_000_000
-"""SimPy simulates this in less time than the compiled engine needs to load a scheme."""
+"""Below this size, SimPy is faster than loading a scheme in the compiled engine."""
 _LARGE_BYTES = 80_000_000
-"""SimPy simulates this in less time than the compiled engine needs to be compiled."""
+"""Below this size, SimPy is faster than compiling the kernel."""
 _warming: list[Thread] = []
 
 
 def warm_up() -> None:
-    """Load or compile the engine for large workloads in the background, once; until then SimPy takes its place."""
+    """Load or compile the engine for large workloads in the background, once; until then, use SimPy."""
     if not _warming:
         _warming.append(Thread(target=compiled_kernel, daemon=True))
         _warming[0].start()
@@ -59,15 +59,15 @@ class Setup(Named):
     work : str
         One of `WORKS`.
     size_kb : float
-        Of each message; of an all-reduce, each host's data. Of web search, the load is what counts.
+        Size of each message, or each host's data in an all-reduce. Web search uses the load instead.
     load : float
-        Of web search, a fraction of the hosts' links.
+        Load of web search, as a fraction of the hosts' links.
     seed : int
         Seed of all randomness.
     schemes : tuple of str
         One to three registered schemes.
     changes : mapping
-        Parameters that are not their defaults, by scheme: names as in `Scheme.replace`.
+        Changed parameters by scheme, named as in `Scheme.replace`.
 
     Raises
     ------
@@ -114,12 +114,12 @@ class Setup(Named):
         return graph
 
     def watched_port(self, network: Graph) -> tuple[Any, Any]:
-        """Return the two ends of the link whose queue is shown: the first host's, or the one between the switches.
+        """Return the ends of the link whose queue is shown: the first host's link, or the one between the switches.
 
         Parameters
         ----------
         network : networkx.Graph
-            What `build` returns.
+            The network from `build`.
         """
         receiver = topology.hosts(network)[0]
         (switch,) = network[receiver]
@@ -134,7 +134,7 @@ class Setup(Named):
         Parameters
         ----------
         network : networkx.Graph
-            What `build` returns.
+            The network from `build`.
         """
         frame: pd.DataFrame = self._work(network).make(network)
         return frame
@@ -177,7 +177,7 @@ class Setup(Named):
         }
 
     def to_python(self) -> str:
-        """Return a script that does the same with rdmacc alone."""
+        """Return a script that does the same without the explorer."""
         network = self.build()
         node, peer = self.watched_port(network)
         watched = min(_WATCHED, len(self.messages(network)))
@@ -231,18 +231,18 @@ class Setup(Named):
 
 
 def _size(size_kb: float) -> str:
-    """Return a size in whole bytes, as one writes it."""
+    """Return a size in whole bytes, in readable form."""
     size = max(1, round(size_kb * 1e3))
     return f"{size // 1000}kB" if size % 1000 == 0 else f"{size}B"
 
 
 def _time(time_us: float) -> str:
-    """Return a time in whole picoseconds, as one writes it."""
+    """Return a time in whole picoseconds, in readable form."""
     return f"{round(time_us, 6):.6f}".rstrip("0").rstrip(".") + "us"
 
 
 class _Network:
-    """Stands for the network in a call that needs it."""
+    """Placeholder for the network in a call that needs it."""
 
     def __repr__(self) -> str:
         return "network"
@@ -252,13 +252,13 @@ _NETWORK = _Network()
 
 
 class _Call:
-    """A call of one of rdmacc's builders: to make, and as text to write down."""
+    """A call of one of rdmacc's builders, to execute or to print as code."""
 
     def __init__(self, name: str, *given: Any, **named: Any) -> None:
         self._name, self._given, self._named = name, given, named
 
     def make(self, network: Graph | None = None) -> Any:
-        """Make the call, with that network where it needs one."""
+        """Execute the call, with a network if it needs one."""
         given = [
             network if one is _NETWORK else one.make(network) if isinstance(one, _Call) else one for one in self._given
         ]
@@ -283,8 +283,8 @@ def movable(name: str) -> list[dict[str, Any]]:
     -------
     list of dict
         Rows of `rdmacc.scheme_table`, with `name` as `Scheme.replace` takes it, `low` and `high`: a factor of 16 around
-        the default, within what is allowed beside the defaults of the others. What follows the network is as on the
-        first one shown. A 0, which often means something else, has no slider.
+        the default, within the range that is allowed with the other defaults. Scaled parameters have their values for
+        the initial network. A parameter of 0, which often has a special meaning, has no slider.
     """
     made = scheme(name).at(Setup().build())
     parts = {type(part): part for part in (*made.control, *made.switch, made.buffer)}
@@ -307,7 +307,7 @@ def movable(name: str) -> list[dict[str, Any]]:
 
 
 def _accepted(made: Scheme, name: str, value: float, end: float) -> float:
-    """Return the end of a range, or what is nearest to it of what the scheme's other parameters allow."""
+    """Return the end of a range, or the nearest value that the scheme's other parameters allow."""
 
     def is_accepted(number: float) -> bool:
         try:

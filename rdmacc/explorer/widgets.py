@@ -1,4 +1,4 @@
-"""The explorer's controls: network, messages, up to three schemes and a slider for each of their parameters."""
+"""The explorer's controls: network, messages, up to three schemes, and sliders for their parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WIDE = {"width": "27em"}
 
 
 class Notes:
-    """Places for a word beside each control: what is wrong with its value, or that it had no effect.
+    """Notes next to controls: why a value is invalid, or that it had no effect.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Notes:
         self._by_control: dict[Any, Any] = {}
 
     def beside(self, key: Any, control: Any) -> Any:
-        """Return a control with a place for a note under it.
+        """Return a control with room for a note under it.
 
         Parameters
         ----------
@@ -55,16 +55,16 @@ class Notes:
         return self._widgets.VBox([control, note], layout={"overflow": "visible"})
 
     def say(self, key: Any, text: str, colour: str = "#b04a00") -> None:
-        """Show a note beside one control, and none beside the others.
+        """Show a note next to one control, and clear the others.
 
         Parameters
         ----------
         key : hashable
-            Name of the control; one without a place is ignored.
+            Name of the control; a control without a note is ignored.
         text : str
             The note; empty for none.
         colour : str
-            Of the text.
+            Colour of the text.
         """
         for other, note in self._by_control.items():
             shown = text if other == key else ""
@@ -72,7 +72,7 @@ class Notes:
             note.layout.display = "" if shown else "none"
 
     def text(self, key: Any) -> str:
-        """Return the note beside a control, as HTML; empty if there is none.
+        """Return the note next to a control, as HTML; empty if there is none.
 
         Parameters
         ----------
@@ -85,17 +85,17 @@ class Notes:
 class Explorer:
     """Widgets around a `Setup`. ``explorer.view`` is what a notebook shows; the controls are public, for tests.
 
-    A value that cannot be simulated is put back, with the reason beside its control.
+    An invalid value is reset, and the reason appears next to its control.
 
     Parameters
     ----------
     setup : Setup
-        Where to start.
+        Initial setup.
 
     Attributes
     ----------
     setup : Setup
-        What is shown.
+        The current setup.
     view : ipywidgets.Widget
         Everything.
     controls : dict
@@ -103,13 +103,13 @@ class Explorer:
     sliders : dict
         Widgets of the schemes' parameters, by (scheme, parameter).
     notes : Notes
-        What is said beside each of them.
+        Notes next to the controls.
     picture : ipywidgets.Image
         The picture, as PNG.
     code : ipywidgets.Textarea
-        The same as Python.
+        The equivalent Python code.
     table : ipywidgets.HTML
-        How the schemes did.
+        Table of results.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class Explorer:
         self.notes = Notes(widgets)
         self.sliders: dict[tuple[str, str], Any] = {}
         self.controls = self._controls()
-        self.picture = widgets.Image(format="png", layout={"width": "100%"})
+        self.picture = widgets.Image(format="png", layout={"width": "100%", "margin": "0"})
         self.table = widgets.HTML()
         self.code = widgets.Textarea(layout={"width": "100%", "height": "24em"}, disabled=True)
         self._parameters = widgets.Accordion()
@@ -190,7 +190,7 @@ class Explorer:
 
     def _with(self, name: str, value: Any) -> Setup:
         setup = replace(self.setup, **{name: value})
-        # As many hosts under each leaf.
+        # The same number of hosts under each leaf.
         return replace(setup, hosts=setup.hosts // 2 * 2) if setup.network == "leaf-spine" else setup
 
     def _chosen(self) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class Explorer:
         return slider
 
     def _on_change(self, widget: Any, key: Any, change: Callable[[Any], Setup]) -> None:
-        """Run what a control asks for; if that cannot be, put its value back and say why."""
+        """Run with a control's new value; if it is invalid, reset it and show the reason."""
 
         def changed(event: Any) -> None:
             if self._is_quiet:

@@ -1,13 +1,13 @@
-"""Files of other simulators, read as workloads and networks, and written so that one scenario runs here and there.
+"""Read files of other simulators as workloads and networks, and write such files to run a scenario in both.
 
 ===========================================  ===================================================================
-:func:`from_goal`                            GOAL, as LogGOPSim and ATLAHS read it
-:func:`from_chakra`                          Chakra execution traces, as ASTRA-sim reads them
+:func:`from_goal`                            GOAL, the format of LogGOPSim and ATLAHS
+:func:`from_chakra`                          Chakra execution traces, the format of ASTRA-sim
 :func:`from_htsim`, :func:`to_htsim`         htsim's connection matrix and topology
 :func:`from_hpcc`, :func:`to_hpcc`           flows and topology of the HPCC simulator for ns-3
 ===========================================  ===================================================================
 
-What a format can say and rdmacc cannot is an error that names it, with the file and the line.
+If a file uses a feature that rdmacc lacks, an error names it, with the file and the line.
 """
 
 from __future__ import annotations

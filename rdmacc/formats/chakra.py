@@ -1,4 +1,4 @@
-"""Chakra execution traces (ET): one file for each rank, as ASTRA-sim reads them.
+"""Chakra execution traces (ET): one file per rank, the format of ASTRA-sim.
 
 =======================  =============================================================================================
 ``COMP``, ``MEM_...``    computation on the rank's host, for ``duration_micros``. Those of the accelerator run one at a
@@ -9,7 +9,7 @@
                          buffer of a rank, as in ASTRA-sim
 =======================  =============================================================================================
 
-A node waits for its control and its data dependencies. Recorded start times are not a schedule, and are not read.
+A node waits for its control and data dependencies. Recorded start times are not a schedule and are ignored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COLLECTIVES = {
     7: "reduce-scatter",
     8: "reduce-scatter",
 }
-"""By ``comm_type``; reduce, gather, scatter and barrier are not expanded."""
+"""Collectives by ``comm_type``; reduce, gather, scatter and barrier are not supported."""
 _TYPES = {
     3: "double", 5: "float", 7: "int", 9: "int", 11: "uint", 13: "uint", 15: "sint", 17: "sint", 19: "fixed32",
     21: "uint", 23: "sfixed32", 25: "sfixed64", 27: "uint", 29: "string",
@@ -64,11 +64,11 @@ def from_chakra(
     Parameters
     ----------
     path : path
-        What the files have in common: ``step`` for step.0.et, step.1.et, ...
+        Common prefix of the files: ``step`` for step.0.et, step.1.et, ...
     hosts : sequence, optional
         The host of each rank; default: h0, h1, ...
     groups : mapping, optional
-        The ranks of each process group, by ``pg_name``; a collective without a name is among all.
+        The ranks of each process group, by ``pg_name``; a collective without a name involves all ranks.
     nccl : Nccl, optional
         How collectives run; default: rings of one channel.
 
@@ -80,7 +80,7 @@ def from_chakra(
     Raises
     ------
     ConfigError
-        For files that are missing or damaged, with the file and the node; for collectives that rdmacc does not have.
+        For files that are missing or damaged, with the file and the node; for collectives that rdmacc lacks.
     """
     folder, prefix = Path(path).parent, Path(path).name
     pattern = re.compile(re.escape(prefix) + r"\.(\d+)\.et")
@@ -147,7 +147,7 @@ def _nodes(path: Path) -> list[dict[str, Any]]:
 
 
 def _node(data: bytes) -> dict[str, Any]:
-    """Return a node: a field that is not there has its type's zero."""
+    """Return a node; a missing field has its type's zero value."""
     node: dict[str, Any] = {"id": 0, "kind": 0, "deps": [], "duration_us": 0, "attributes": {}}
     for number, kind, value in fields(data):
         if number in (4, 5):
@@ -174,7 +174,7 @@ def _attribute(data: bytes) -> tuple[str, Any]:
 def _operation(
     node: dict[str, Any], rank: int, ranks: int, groups: Mapping[str, Sequence[int]], place: str
 ) -> Operation:
-    """Return the operation that a node is."""
+    """Convert a node to an operation."""
     kind = _KINDS[node["kind"]] if node["kind"] < len(_KINDS) else "unknown"
     attributes = node["attributes"]
 

@@ -1,4 +1,4 @@
-"""What the readers share: text of a file, errors with its name and line, and hosts for ranks."""
+"""Helpers of the readers: text of a file, errors with file and line, and hosts for ranks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["File", "Line", "hosts_of", "line_of", "read_bytes", "read_text", "wh
 File: TypeAlias = str | PathLike[str]
 
 Line: TypeAlias = Callable[[str, object, str], ConfigError]
-"""Makes the error of a line from a field, its value and what is allowed."""
+"""Returns the error for a line from a field, its value and the allowed values."""
 
 
 def read_bytes(path: File) -> bytes:
@@ -49,7 +49,7 @@ def read_text(path: File) -> str:
     Raises
     ------
     ConfigError
-        If it cannot be read, or is no text.
+        If it cannot be read, or is not a text file.
     """
     try:
         return read_bytes(path).decode()
@@ -58,7 +58,7 @@ def read_text(path: File) -> str:
 
 
 def line_of(path: File, number: int) -> Line:
-    """Return what makes the errors of a line.
+    """Return the function that creates errors for a line.
 
     Parameters
     ----------
@@ -71,23 +71,23 @@ def line_of(path: File, number: int) -> Line:
 
 
 def whole(error: Line, field: str, text: str, least: int, most: int) -> int:
-    """Return a whole number in a file.
+    """Parse a whole number in a file.
 
     Parameters
     ----------
     error : Line
-        Makes the error of the line.
+        Creates the error for the line.
     field : str
-        What it is.
+        Name of the field.
     text : str
-        What stands there.
+        The text in the file.
     least, most : int
-        What is allowed.
+        The allowed range.
 
     Raises
     ------
     ConfigError
-        If it is none, or out of range.
+        If it is not a whole number, or out of range.
     """
     if not re.fullmatch(r"[0-9]+", text) or not least <= int(text) <= most:
         raise error(field, text, f"a whole number from {least} to {most}")
@@ -100,16 +100,16 @@ def hosts_of(path: File, ranks: int, hosts: Sequence[Host] | None) -> list[Host]
     Parameters
     ----------
     path : path
-        The file that has the ranks.
+        The file with the ranks.
     ranks : int
-        How many it has.
+        Number of ranks.
     hosts : sequence, optional
         At least as many different hosts; default: h0, h1, ...
 
     Raises
     ------
     ConfigError
-        If there are fewer hosts than ranks, or one occurs twice.
+        If there are fewer hosts than ranks, or duplicates.
     """
     if hosts is None:
         return [f"h{rank}" for rank in range(ranks)]

@@ -1,15 +1,15 @@
-"""GOAL, the Group Operation Assembly Language of LogGOPSim and ATLAHS: its text form, as a workload.
+"""Read GOAL, the Group Operation Assembly Language of LogGOPSim and ATLAHS, in its text form as a workload.
 
 =================  ================================================================================================
 ``calc``           computation on the rank's host. Those of one ``cpu`` run one at a time: where no ``requires``
                    orders them, by their lines
 ``send``           a message; what requires it waits until it is acknowledged, or only for its start (`send_done`)
-``recv``           complete when the message has come, and all that it requires
+``recv``           complete when the message and everything that it requires have arrived
 =================  ================================================================================================
 
-Overheads and gaps (LogGOPSim's L, o, g, G) are not read: the network takes their place. Sends and receives take no
-time of a cpu. The k-th send and the k-th receive of the same ranks and tag belong together; where ``requires`` does
-not order such operations the simulator would decide by time, so they are refused, as are wildcards and several NICs.
+Overheads and gaps (LogGOPSim's L, o, g, G) are ignored, because the network replaces them. Sends and receives take no
+cpu time. The k-th send and the k-th receive of the same ranks and tag match. If ``requires`` does not order such
+operations, the simulator would decide by time, so they are an error, as are wildcards and several NICs.
 """
 
 from __future__ import annotations
@@ -63,21 +63,21 @@ def from_goal(
     hosts : sequence, optional
         The host of each rank; default: h0, h1, ...
     unit : str
-        Of ``calc``: the file has none; nanoseconds by convention.
+        Unit of ``calc``, which the file lacks; nanoseconds by convention.
     send_done : str
-        When what requires a send may start: "acknowledged", or with the "start" of the send, as small messages do in
-        LogGOPSim.
+        When operations that require a send may start: once it is "acknowledged", or at its "start", like small messages
+        in LogGOPSim.
 
     Returns
     -------
     DataFrame
-        A row for each send and calc, and one without duration for each receive that requires something.
+        One row per send and calc, and one of zero duration for each receive with requirements.
 
     Raises
     ------
     ConfigError
-        For what is no GOAL, with file and line; for what rdmacc cannot do: wildcards, several NICs, sends and receives
-        whose pairing depends on time.
+        For invalid GOAL, with file and line, and for features that rdmacc lacks: wildcards, several NICs, sends and
+        receives whose matching depends on time.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
 
 
 def _lines(path: File) -> Iterator[tuple[int, str]]:
-    """Yield the numbers of lines and what stands there, without comments."""
+    """Yield line numbers and lines, without comments."""
     is_comment = False
     for number, line in enumerate(read_text(path).split("\n"), 1):
         text = line.strip()
@@ -157,7 +157,7 @@ def _lines(path: File) -> Iterator[tuple[int, str]]:
 
 
 def _operation(text: str, rank: int, ranks: int, unit_ps: int, error: Line, place: str) -> Operation:
-    """Return the operation in a line."""
+    """Parse the operation in a line."""
     found = _OPERATION.fullmatch(text)
     if not found or (found["kind"] == "send") != (found["way"] == "to") or (found["calc"] and found["tag"]):
         raise error(

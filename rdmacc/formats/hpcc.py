@@ -1,8 +1,7 @@
-"""Flows and topology of the HPCC simulator for ns-3 (`simulation/mix`), and of the forks that read the same files.
+"""Flows and topology of the HPCC simulator for ns-3 (`simulation/mix`) and of forks with the same file format.
 
-A flow is a message. Its start counts from 2 s, at which the shipped generators begin; ``pg`` chooses the class of its
-data where flows have several; ports have no meaning here. A link's ``error`` becomes a `rdmacc.Loss` on it, of data and
-control alike.
+A flow is a message. Its start counts from 2 s, where the bundled generators begin. ``pg`` selects the class of its data
+if flows use several; ports are ignored. A link's ``error`` becomes a `rdmacc.Loss` of both data and control packets.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _TIME = re.compile(r"([0-9.eE+-]+?)(s|ms|us|ns|ps)")
 
 
 class _Tokens:
-    """Words of a file, one after another, each with its line."""
+    """Words of a file in order, each with its line."""
 
     def __init__(self, path: File) -> None:
         self.path = path
@@ -46,7 +45,7 @@ class _Tokens:
         self._next = 0
 
     def take(self, field: str) -> tuple[str, Line]:
-        """Return the next word and what makes its errors."""
+        """Return the next word, and the function that creates its errors."""
         if self._next >= len(self._words):
             number = self._words[-1][1] if self._words else 1
             raise line_of(self.path, number)(field, None, "there: the file ends before what it announces")
@@ -62,16 +61,16 @@ class _Tokens:
 
 @typed
 def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Sequence[Host] | None = None) -> Imported:
-    """Return the network and the workload of the HPCC simulator's files.
+    """Read network and workload from the HPCC simulator's files.
 
     Parameters
     ----------
     flows, topology : path
         The two files.
     origin : quantity of time
-        The start in the file that is time 0 here.
+        Start time in the file that corresponds to time 0 here.
     hosts : sequence, optional
-        Names of the hosts, in the order of their numbers; default: h and the node's number. Switches have s and theirs.
+        Names of the hosts, ordered by number; default: h and the node's number. Switches are named s and their number.
 
     Returns
     -------
@@ -81,8 +80,8 @@ def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Seque
     Raises
     ------
     ConfigError
-        For what ns-3 would not read, and for what rdmacc cannot do, with file and line: several links between two
-        nodes, hosts with several links, flows between anything but two hosts.
+        For anything that ns-3 would not read, and for features that rdmacc lacks, with file and line: several links
+        between two nodes, hosts with several links, flows between anything but two hosts.
     """
     network, names, faults = _read_topology(topology, hosts)
     return Imported(network, _read_flows(flows, names, network, time_ps(origin, field="origin")), faults)
@@ -193,7 +192,7 @@ def _decimal(error: Line, field: str, word: str) -> Decimal:
 
 
 def _rate(word: str, error: Line) -> float:
-    """Return a rate that ns-3 reads, in bit/s."""
+    """Parse a rate in ns-3's format, in bit/s."""
     found = _RATE.fullmatch(word)
     if not found:
         raise error("rate", word, "as ns-3 has it, such as 100Gbps or 12.5GB/s")
@@ -204,7 +203,7 @@ def _rate(word: str, error: Line) -> float:
 
 
 def _time(word: str, error: Line) -> int:
-    """Return a time that ns-3 reads, in ps."""
+    """Parse a time in ns-3's format, in ps."""
     found = _TIME.fullmatch(word)
     if not found:
         raise error("delay", word, "as ns-3 has it, such as 1us or 0.001ms")
@@ -218,7 +217,7 @@ def _time(word: str, error: Line) -> int:
 def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File, origin: Quantity = "2s") -> None:
     """Write a workload and its network as the HPCC simulator's files.
 
-    Hosts are the first nodes in their order, switches the others. Flows come in the order of their starts.
+    Hosts come first, in order, then switches. Flows are sorted by start.
 
     Parameters
     ----------
@@ -229,12 +228,12 @@ def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File,
     flows, topology : path
         The files to write.
     origin : quantity of time
-        The start in the file that is time 0 here.
+        Start time in the file that corresponds to time 0 here.
 
     Raises
     ------
     ConfigError
-        For what the files cannot say: messages that wait, computation, sizes of 4 GiB and more.
+        For anything that the files cannot express: messages that wait, computation, sizes of 4 GiB and more.
     """
     frame, begin_ps = messages(workload), time_ps(origin, field="origin")
     computes = computation(frame)

@@ -1,13 +1,12 @@
-"""htsim's connection matrix (.cm, .tm) and topology (.topo), as uet-htsim, csg-htsim and spcl/HTSIM have them.
+"""htsim's connection matrix (.cm, .tm) and topology (.topo), as in uet-htsim, csg-htsim and spcl/HTSIM.
 
-A flow is a message. A trigger is what messages wait for: ``oneshot`` with one activator, ``barrier`` with as many as it
-counts, ``multishot`` with one flow. ``send_done_trigger`` fires when the sender has the last ACK, and
-``recv_done_trigger`` when the receiver has the last byte; where a message of another host waits for the one, or one of
-the same host for the other, a row of computation that takes no time stands between them. A triggered flow's own
-``start`` has no effect, ``prio`` neither.
+A flow is a message. Messages wait for triggers: ``oneshot`` with one activator, ``barrier`` with the number that it
+counts, ``multishot`` with one flow. ``send_done_trigger`` fires when the sender has the last ACK, ``recv_done_trigger``
+when the receiver has the last byte. If a message of another host waits for the former, or one of the same host for the
+latter, a computation of zero duration connects them. A triggered flow's own ``start`` has no effect, nor has ``prio``.
 
-The matrix has no unit of time: main_uec and main_swift take whole microseconds, the others picoseconds. It is read as
-they do, through a 32-bit float.
+The matrix has no unit of time: main_uec and main_swift use whole microseconds, the others picoseconds. As in htsim,
+values pass through a 32-bit float.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _LARGEST = 2**31 - 1
 
 
 class Imported(NamedTuple):
-    """What a simulator's files say: pass it on as `simulate(network, workload, scheme, faults=faults)`."""
+    """The content of a simulator's files, for `simulate(network, workload, scheme, faults=faults)`."""
 
     network: Graph
     workload: pd.DataFrame
@@ -71,18 +70,18 @@ class _Trigger:
 def from_htsim(
     matrix: File, topology: File | Graph, start_unit: str = "us", hosts: Sequence[Host] | None = None
 ) -> Imported:
-    """Return the network and the workload of htsim's files.
+    """Read network and workload from htsim's files.
 
     Parameters
     ----------
     matrix : path
         The connection matrix.
     topology : path or Graph
-        htsim's topology file, or a network of your own.
+        htsim's topology file, or your own network.
     start_unit : str
-        Of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
+        Unit of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
     hosts : sequence, optional
-        The host of each node of the matrix; default: the network's hosts in their order.
+        The host of each node of the matrix; default: the network's hosts, in order.
 
     Returns
     -------
@@ -92,8 +91,8 @@ def from_htsim(
     Raises
     ------
     ConfigError
-        For what htsim would not read, or would leave unsent, and for what rdmacc cannot do, with file and line:
-        triggers whose flows depend on which activator is first, and reused connections.
+        For anything that htsim would not read or would leave unsent, and for features that rdmacc lacks, with file and
+        line: triggers whose flows depend on which activator is first, and reused connections.
     """
     if start_unit not in _UNITS_PS:
         raise ConfigError("start_unit", start_unit, '"us" or "ps"')
@@ -126,7 +125,7 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
                 if len(words) != 2:
                     raise error(words[0], text, "one number")
                 header[words[0]] = whole(error, words[0], words[1], 0, _LARGEST)
-            continue  # htsim passes other lines of the header over
+            continue  # htsim ignores other header lines
         if not is_body:
             raise error("line", text, "a connection, trigger or failure: comments stand in the header only")
         if "" in words or any(re.search(r"\s", word) for word in words):
@@ -151,7 +150,7 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
 
 
 def _flow(words: list[str], nodes: int, ids: set[int], error: Line) -> _Flow:
-    """Return the flow in a line."""
+    """Parse the flow in a line."""
     ends = words[0].split("->")
     if len(ends) != 2:
         raise error("connection", words[0], "src->dst")
@@ -216,7 +215,7 @@ def _trigger(words: list[str], error: Line) -> tuple[int, _Trigger]:
 
 
 def _failure(words: list[str], error: Line) -> tuple[int, int, Line]:
-    """Return switch and link of a failure, and what makes its errors."""
+    """Return switch and link of a failure, and the function that creates its errors."""
     if len(words) != 7 or words[1:5:2] != ["switch_type", "switch_id"] or words[5] != "link_id":
         raise error("failure", " ".join(words), "failure switch_type AGG switch_id S link_id L")
     if words[2] != "AGG":
@@ -257,7 +256,7 @@ def _completion(
     end: str,
     waits_at: int,
 ) -> int:
-    """Return the row whose completion, for a message from node `waits_at`, is that of a flow at one of its ends."""
+    """Return the row that, for a message from node `waits_at`, completes when a flow completes at one of its ends."""
     at_source = waits_at == flows[number].src
     if at_source == (end == "send"):
         return number
@@ -296,19 +295,20 @@ def to_htsim(
     workload : DataFrame
         Messages, without computation and delays.
     network : Graph
-        Its hosts are the matrix's nodes, in their order.
+        Its hosts are the matrix's nodes, in order.
     matrix : path
         The matrix to write.
     topology : path, optional
-        The topology to write: leaves and spines, each pair of them joined, all links of a tier alike.
+        The topology to write: leaves and spines, fully connected, with equal links in each tier.
     start_unit : str
-        Of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
+        Unit of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
 
     Raises
     ------
     ConfigError
-        For what htsim cannot do: computation, delays, starts that are not whole in its unit or not exact in a 32-bit
-        float, a start of a message that waits, a message that more than one set of others waits for, another network.
+        For anything that htsim cannot do: computation, delays, starts that are not whole in its unit or not exact in a
+        32-bit float, a start of a message that waits, a message that more than one set of others waits for, another
+        network.
     """
     if start_unit not in _UNITS_PS:
         raise ConfigError("start_unit", start_unit, '"us" or "ps"')
@@ -344,7 +344,7 @@ def to_htsim(
 
 
 def _check_writable(frame: pd.DataFrame, numbers: dict[Host, int], unit_ps: int) -> None:
-    """Raise a ConfigError for the first row that htsim cannot have."""
+    """Raise a ConfigError for the first row that htsim cannot express."""
     has_delay = frame["delay_ps"].map(any) if "delay_ps" in frame else pd.Series(False, frame.index)
     for name, wrong, allowed in (
         ("duration_ps", pd.Series(computation(frame), frame.index), "missing: htsim has no computation"),

@@ -32,9 +32,9 @@ class Shape:
     Attributes
     ----------
     hosts, leaves, aggs, cores : int
-        How many there are; the aggs of two tiers are its spines.
+        Numbers of nodes; with two tiers, the aggs are the spines.
     aggs_per_pod, leaves_per_pod : int
-        In each pod.
+        Number in each pod.
     """
 
     hosts: int
@@ -46,9 +46,9 @@ class Shape:
 
 
 def read_topology(path: File) -> tuple[Graph, Shape]:
-    """Return the network in a topology file, and its shape.
+    """Read the network in a topology file, and its shape.
 
-    A switch's latency becomes half a delay on each of its links: a path that crosses it has all of it.
+    Half of a switch's latency is added to the delay of each of its links, so a path through it has all of it.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_topology(path: File) -> tuple[Graph, Shape]:
     Raises
     ------
     ConfigError
-        For what htsim would not accept, and for bundles, which a network here does not have; with file and line.
+        For anything that htsim would not accept, and for bundled links, which rdmacc lacks; with file and line.
     """
     header, tiers, errors = _read(path)
     count, depth = header["nodes"], header["tiers"]
@@ -101,7 +101,7 @@ def read_topology(path: File) -> tuple[Graph, Shape]:
 
 
 def _read(path: File) -> tuple[dict[str, int], list[dict[str, int]], dict[str, Line]]:
-    """Return the header, the tiers from below, and what makes the errors of the header's lines."""
+    """Return the header, the tiers from the bottom up, and the function that creates errors for header lines."""
     header: dict[str, int] = {}
     errors: dict[str, Line] = {}
     tiers: dict[int, dict[str, int]] = {}
@@ -178,11 +178,11 @@ def fat_tree_links(shape: Shape | None, agg: int, link: int, error: Line) -> Lin
     Parameters
     ----------
     shape : Shape, optional
-        Of the network, if it comes from a topology file.
+        Shape of the network, if it comes from a topology file.
     agg, link : int
         Numbers of the switch and of its uplink.
     error : Line
-        Makes the error of the line.
+        Creates the error for the line.
 
     Raises
     ------
@@ -205,14 +205,14 @@ def write_topology(network: Graph, path: File) -> None:
     Parameters
     ----------
     network : Graph
-        Every leaf has as many hosts and a link to every spine; links of a tier are alike.
+        Every leaf has the same number of hosts and a link to every spine; all links of a tier are equal.
     path : path
         The file.
 
     Raises
     ------
     ConfigError
-        If the network is another one, or has rates or delays that are not whole in Gb/s and ns.
+        If the network has another shape, or rates or delays that are not whole in Gb/s and ns.
     """
     names = hosts(network)
     leaves = list(dict.fromkeys(peer for host in names for peer in network[host]))
@@ -250,7 +250,7 @@ def write_topology(network: Graph, path: File) -> None:
 
 
 def _alike(network: Graph, links: list[tuple[Any, Any]]) -> tuple[int, int]:
-    """Return rate and delay of links that are all alike, in Gb/s and ns."""
+    """Return the common rate and delay of links, in Gb/s and ns."""
     values = {(network.edges[link]["rate_bps"], network.edges[link]["delay_ps"]) for link in links}
     rate_bps, delay_ps = next(iter(values))
     if len(values) > 1 or rate_bps % gbps(1) or delay_ps % ns(1):

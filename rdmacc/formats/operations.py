@@ -1,4 +1,4 @@
-"""Operations of ranks that require each other, match and compete for processors: what GOAL and Chakra files hold."""
+"""Operations of ranks that depend on each other, match and share processors, as in GOAL and Chakra files."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rdmacc.workload.schedule import Schedule
 __all__ = ["Expand", "Operation", "schedule_of"]
 
 Expand: TypeAlias = Callable[[Schedule, "Operation", list[Host], list[list[int]]], list[list[int]]]
-"""Adds a collective among hosts to a schedule: given what each of them waits for, returns what completes it at each."""
+"""Adds a collective to a schedule: takes the rows that each host waits for, returns those that complete it."""
 
 
 @dataclass
 class Operation:
-    """A computation, a send, a receive or a part in a collective, of one rank.
+    """A computation, a send, a receive or a part of a collective, of one rank.
 
     Attributes
     ----------
@@ -30,19 +30,19 @@ class Operation:
     rank : int
         Whose.
     place : str
-        Where it stands, for errors.
+        Location in the file, for errors.
     amount : int
         Picoseconds of a calc, bytes of the others.
     peer : int
         The other rank of a send or a receive.
     tag : int
-        Of a send or a receive, to match; of a collective, what it does.
+        Tag for matching, of a send or a receive; operation, of a collective.
     cpu : int
         The processor that a calc occupies, -1 for none.
     after : list of int
         Numbers of the operations that it requires.
     starts_after : list of int
-        Numbers of those whose start it requires.
+        Numbers of the operations whose start it requires.
     group : tuple of int
         The ranks of a collective.
     """
@@ -71,14 +71,14 @@ def schedule_of(
     hosts : sequence
         The host of each rank.
     sends_at_once : bool
-        Whether what requires a send waits for no more than its start.
+        Whether operations that require a send only wait for its start.
     expand : callable, optional
         Adds a collective.
 
     Raises
     ------
     ConfigError
-        If sends and receives do not match, or operations wait for each other in a circle.
+        If sends and receives do not match, or operations wait for each other in a cycle.
     """
     partner = _pairs(operations)
     calls = _calls(operations)
@@ -155,7 +155,7 @@ def _pairs(operations: list[Operation]) -> dict[int, int]:
 
 
 def _requires(operations: list[Operation], number: int, wanted: int) -> bool:
-    """Tell whether an operation requires another one of its rank, directly or not."""
+    """Tell whether an operation requires another one of its rank, directly or indirectly."""
     todo, seen = [number], {number}
     while todo:
         operation = operations[todo.pop()]
@@ -169,7 +169,7 @@ def _requires(operations: list[Operation], number: int, wanted: int) -> bool:
 
 
 def _calls(operations: list[Operation]) -> dict[int, list[int]]:
-    """Return the operations of all ranks, in the group's order, that are one collective: for each of them."""
+    """Return, for each part of a collective, the parts of all ranks, in the group's order."""
     queues: dict[tuple[int, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, operation in enumerate(operations):
         if operation.kind == "collective":
@@ -193,7 +193,7 @@ def _calls(operations: list[Operation]) -> dict[int, list[int]]:
 
 
 def _in_order(operations: list[Operation], partner: dict[int, int], calls: dict[int, list[int]]) -> list[int]:
-    """Return the operations so that each comes behind those that it needs, and by their lines where that is open."""
+    """Return the operations in topological order, ties broken by line."""
     needs: list[set[int]] = [{*one.after, *one.starts_after} for one in operations]
     for receive, send in partner.items():
         needs[receive].add(send)

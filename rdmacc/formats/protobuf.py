@@ -1,4 +1,4 @@
-"""Just enough of protocol buffers' wire format to read messages whose fields are known."""
+"""A minimal reader of protocol buffers' wire format, for messages with known fields."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Iterator
 __all__ = ["Value", "fields", "packed", "signed", "varint"]
 
 Value = int | bytes
-"""Of a field: a varint or a fixed number as int without sign, anything else as bytes."""
+"""Value of a field: a varint or a fixed number as unsigned int, anything else as bytes."""
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a varint and the place behind it.
+    """Return a varint and the position after it.
 
     Parameters
     ----------
     data : bytes
-        What holds it.
+        The data.
     at : int
-        Where it begins.
+        Position of its first byte.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int, Value]]:
     Raises
     ------
     ValueError
-        If it is damaged, or has groups, which are long out of use.
+        If it is damaged, or has groups, which are deprecated.
     """
     at = 0
     while at < len(data):
@@ -96,7 +96,7 @@ def packed(kind: int, value: Value) -> list[int]:
 
 
 def signed(kind: str, value: Value) -> int | float | str:
-    """Return a value as its declared type has it.
+    """Convert a value to its declared type.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What handlers say and reach: their sources, checked when a scheme is made, and the content of all that they read."""
+"""Analysis of handlers: their source, checked when a scheme is created, and the content of everything they reach."""
 
 from __future__ import annotations
 

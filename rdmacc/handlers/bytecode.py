@@ -1,4 +1,4 @@
-"""What a function's bytecode says: a hash without places and docstrings, and the names that it takes from outside."""
+"""A function's bytecode: its hash, without locations and docstrings, and the outside names that it uses."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any
 __all__ = ["Bytecode", "bytecode_of"]
 
 _FUTURE = 0xFFFF
-"""Flags above these say what the file imports from `__future__`: annotations, which no handler reads."""
+"""Higher flags record imports from `__future__`, such as annotations, which no handler reads."""
 
 
 @dataclass(frozen=True)
 class Bytecode:
-    """What is known of bytecode before it is known where it runs.
+    """Properties of bytecode that do not depend on where it runs.
 
     Attributes
     ----------
     digest : str
-        Hash of what it does; file, lines and docstring do not count.
+        Hash of its operations, without file, lines and docstring.
     taken : tuple of (str, bool, tuple of str)
-        Names that it takes from its module or (True) its closure, and the attributes that are read of each.
+        Names that it uses from its module or (True) its closure, with the attributes read from each.
     names : frozenset of str
         All attributes that it may read.
     has_import : bool
-        It imports something.
+        Whether it imports something.
     can_raise : bool
-        It raises an exception of its own, which names file and line.
+        Whether it raises an exception, which names file and line.
     """
 
     digest: str
@@ -42,7 +42,7 @@ class Bytecode:
 
 @lru_cache(4096)
 def bytecode_of(code: types.CodeType) -> Bytecode:
-    """Return what bytecode says.
+    """Analyse bytecode.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
             can_raise |= step.opname == "RAISE_VARARGS"
     end()
     described: list[Any] = []
-    for number in sorted(constants):  # a docstring is a constant too, and is not used
+    for number in sorted(constants):  # a docstring is a constant too, but unused
         value = code.co_consts[number]
         if isinstance(value, types.CodeType):
             inner = bytecode_of(value)
@@ -93,7 +93,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
 
 
 def _constant(value: Any) -> Any:
-    """Return what has the same repr in every process; that of a number tells its type."""
+    """Return an equivalent with the same repr in every process, which includes a number's type."""
     if isinstance(value, types.CodeType):
         return bytecode_of(value).digest
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The calls that there are in the handlers' language."""
+"""The calls allowed in the handlers' language."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ _BUILT_IN: dict[Any, Callable[[Calls, ast.Call, Any], Kind]] = {
     abs: Calls._abs,
     len: Calls._len,
 }
-"""What checks the call of a function that is not written in the language."""
+"""Checks of calls to functions that are not written in the language."""
 
 
 def _known_math() -> str:

@@ -1,8 +1,8 @@
-"""Checked mode: a scheme's handlers run with their mistakes caught, at the same results.
+"""Checked mode: run a scheme's handlers with errors caught and the same results.
 
-Handlers are rewritten from their source (`rdmacc.handlers.rewriting`). After each handler the hook tests what the
-engine is going to use: kinds, verdicts, classes, rates, windows, packet numbers. Either engine writes the tests into
-its hooks; a `Trail` tells where the run was when one fails, and the error names component, handler and line.
+Handlers are rewritten from their source (`rdmacc.handlers.rewriting`). After each handler the hook tests the values
+that the engine will use: kinds, verdicts, classes, rates, windows, packet numbers. Both engines write the tests into
+their hooks; a `Trail` records the location when one fails, and the error names component, handler and line.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TESTED = ("sender", "qp", "message", "host", "packet", "reply", "notice", "requ
 
 
 class Trail(Record):
-    """Where a run is: written by checked hooks, read when an exception ends it."""
+    """The current location of a run: written by checked hooks, read when an exception ends the run."""
 
     handler = Int(-1, "number of the handler that was called last")
     line = Int(0, "line of its file that it has come to, where the engine knows it")
@@ -67,9 +67,9 @@ class Trail(Record):
 
 @dataclass(frozen=True)
 class Test:
-    """What must hold after a handler: a number between two others."""
+    """A condition after a handler: a number between two bounds."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not a pytest test
 
     value: str
     low: str
@@ -83,7 +83,7 @@ class Test:
 def tests_of(
     components: Components, hook: str, kind: str, call: Call, record: Callable[[str], str], port_node: str
 ) -> list[Test]:
-    """Return what must hold once a handler has run.
+    """Return the conditions that must hold after a handler.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _either(at: str, field: str, one: int, other: int, allowed: str) -> Test:
 
 
 def _lines(test: Test, number: str) -> list[str]:
-    """Return the lines that make a test."""
+    """Return the source lines of a test."""
     return [
         f"if not {test.low} <= {test.value} <= {test.high}:",
         f"    trail.test = {number}",
@@ -193,14 +193,14 @@ def _function(head: str, *lines: str) -> Callable[..., Any]:
 
 
 class Checks:
-    """What is checked in a scheme's hooks: handlers and tests by number.
+    """The checks in a scheme's hooks: handlers and tests by number.
 
     Parameters
     ----------
     components : sequence of Component
         The scheme's.
     has_trail : bool
-        Handlers write the line that they have come to into the trail.
+        Whether handlers record their current line in the trail.
     port_node : str
         As in `tests_of`.
 
@@ -246,7 +246,7 @@ class Checks:
     def apart(
         self, name: str, kind: str, call: Call, record: Callable[[str], str], tests_name: str
     ) -> tuple[list[str], list[str], Callable[..., Any]]:
-        """Do as `around`, with the tests in a function: that of another handler if its tests are the same.
+        """Like `around`, but with the tests in a function, shared by handlers with the same tests.
 
         Parameters
         ----------
@@ -287,9 +287,9 @@ class Checks:
         Parameters
         ----------
         trail : dict
-            Where the run was, by the names of `Trail`.
+            Location of the run, by the names of `Trail`.
         exception : BaseException
-            What the handler raised, or a test.
+            The exception from the handler or a test.
         now : int
             Simulated time, ps.
         """
@@ -312,7 +312,7 @@ class Checks:
 
 
 def explain(components: Components, exception: BaseException, now: int) -> HandlerError | None:
-    """Return the error for an exception that a handler has raised without checks; None if no handler has.
+    """Return the error for an exception raised by an unchecked handler; None if it came from elsewhere.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def _reason(exception: BaseException) -> str:
 
 
 def _line_in(exception: BaseException, function: Callable[..., Any]) -> int | None:
-    """Return the line of a function at which an exception passed, None if it did not."""
+    """Return the line of a function in an exception's traceback, None if it is not in it."""
     trace, found = exception.__traceback__, None
     while trace is not None:
         code = trace.tb_frame.f_code

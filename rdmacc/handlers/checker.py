@@ -1,8 +1,8 @@
-"""Checks that a handler, and the plain functions that it calls, keep to the handlers' language.
+"""Check that a handler, and the plain functions that it calls, stay within the handlers' language.
 
-`_Body` has one method for each kind of statement that there is; all others are refused. What only a run can show is
-marked for checked mode (`rdmacc.handlers.rewriting`): where integers may outgrow 63 bits, a field may not hold a
-number, `math` has no value.
+`_Body` has one method per kind of allowed statement; all others are errors. Places that can only be checked at run time
+are marked for checked mode (`rdmacc.handlers.rewriting`): where integers may exceed 63 bits, a field may not hold a
+number, or `math` may have no result.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from rdmacc.handlers.unbound import falls_through, first_unbound
 __all__ = ["Access", "Checker", "Mark", "Marks"]
 
 Mark = tuple[int, str]
-"""A node of a function's tree by its place in `ast.walk`, and what checked mode does with it."""
+"""A node of a function's tree, by its position in `ast.walk`, and its treatment in checked mode."""
 
 Access = tuple[str, str, bool]
-"""An argument, the field of it that is used, and whether it is written."""
+"""An argument, the used field, and whether it is written."""
 
 Marks = Mapping[Callable[..., Any], frozenset[Mark]]
 
@@ -47,9 +47,9 @@ class Checker:
     Attributes
     ----------
     marks : dict
-        By function, what checked mode puts into it.
+        Marks for checked mode, by function.
     used : dict
-        What the functions took from outside, by function and name: a number's kind, or the thing itself.
+        Objects that functions use from outside, by function and name: the kind of a number, or the object itself.
     accesses : set
         The fields that they use.
     """
@@ -72,12 +72,12 @@ class Checker:
         function : callable
             A plain function.
         kinds : mapping
-            What its arguments are, by name.
+            Kinds of its arguments, by name.
 
         Returns
         -------
         Kind
-            What it returns.
+            Kind of the return value.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Checker:
         line : int
             The line's number in its file.
         text : str
-            What is wrong there.
+            The offending code.
         allowed : str
             What to write instead.
         """
@@ -188,7 +188,7 @@ class _Body(Calls):
         self._store(node, node.target, kind)
 
     def _store(self, node: ast.stmt, target: ast.AST, kind: Kind) -> None:
-        """Check what a variable, a field or an element is given."""
+        """Check the value assigned to a variable, a field or an element."""
         if isinstance(target, ast.Name):
             if kind is NOTHING:
                 raise self._error(node, "must be assigned a value, but the function returns none")
@@ -207,7 +207,7 @@ class _Body(Calls):
         self._mark(target, f"fit_{code}")
 
     def _place_to_write(self, target: Any) -> str:
-        """Return the type code of the field or the element that a target is."""
+        """Return the type code of a target that is a field or an element."""
         if isinstance(target, ast.Attribute):
             code = self._field(target, is_write=True)
             if isinstance(code, str) and not code.endswith("[]"):
@@ -276,7 +276,7 @@ class _Body(Calls):
 
 
 class _Text(str):
-    """Source text: shown as it is."""
+    """Source text, shown unquoted."""
 
     __slots__ = ()
 

@@ -1,9 +1,9 @@
 """A hash of everything that a handler can reach: part of the key to compiled code, and to stored rows.
 
-What a function computes follows from its bytecode, its defaults, its closure and the names that it takes from its
-module. All of these are followed as far as they lead and described by content, so that equal content has an equal hash
-in every process. Only what a release of Python, NumPy or Numba defines counts by its name. A module counts with those
-of its attributes that are read. What cannot be described is refused: a key without it would find stale code.
+A function's behaviour follows from its bytecode, its defaults, its closure and the names that it uses from its module.
+All of these are followed recursively and described by content, so equal content has the same hash in every process.
+Only objects defined by a release of Python, NumPy or Numba count by name. A module counts with the attributes that are
+read. Objects that cannot be described are errors, because a key without them could find stale code.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def content_hash(value: Any, field: str, has_places: bool = False) -> str:
     field : str
         Its name in an error.
     has_places : bool
-        File and lines of what raises an exception count too: machine code names them.
+        Include file and lines of functions that raise exceptions, because machine code names them.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def content_hash(value: Any, field: str, has_places: bool = False) -> str:
     Raises
     ------
     ConfigError
-        If it reaches something whose content is not known, which is named.
+        If it reaches something whose content cannot be determined; the error names it.
     """
     try:
         return _Walk(has_places).digest(value)
@@ -95,11 +95,11 @@ def content_hash(value: Any, field: str, has_places: bool = False) -> str:
 
 
 _MISSING: Any = object()
-"""The value of a name that nothing defines."""
+"""The value of an undefined name."""
 
 
 class _UnknownError(Exception):
-    """Something has no content to describe."""
+    """Raised for an object whose content cannot be described."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
@@ -112,14 +112,14 @@ class _UnknownError(Exception):
 
     @property
     def name(self) -> str:
-        """By which names it was reached, and what it is."""
+        """The names by which it was reached, and its type."""
         return f"{self._path} ({self._kind})"
 
 
 class _Walk:
     """Describes values as nested tuples of plain ones, whose repr is the same in every process.
 
-    Functions and classes are numbered as they are found, and described one after another.
+    Functions and classes are numbered in the order in which they are found, and described in that order.
     """
 
     def __init__(self, has_places: bool) -> None:
@@ -131,7 +131,7 @@ class _Walk:
         self._names: set[str] = set()
 
     def digest(self, value: Any) -> str:
-        """Return the hash of a value with all that it reaches."""
+        """Return the hash of a value and everything that it reaches."""
         described = [self.of(value)]
         done = 0
         read: set[tuple[int, str]] = set()
@@ -156,7 +156,7 @@ class _Walk:
         if kind is types.FunctionType:
             if value.__globals__.get("__name__") == _CHECKING:
                 value = getattr(value, "__wrapped__", value)
-            # A function of a library's with a closure may hold one of ours.
+            # A library function with a closure may hold one of ours.
             if value in NATIVE or (not value.__closure__ and _is_library_file(value.__code__.co_filename)):
                 return ("name", value.__module__, value.__qualname__)
             return ("function", self._number(value))
@@ -203,12 +203,12 @@ class _Walk:
             return ("method", self.of(value.__func__), self.of(value.__self__))
         if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType):
             return ("method", value.__name__, self.of(value.__self__))
-        if kind.__module__.startswith("numba."):  # it froze what it read
+        if kind.__module__.startswith("numba."):  # it froze the values that it read
             raise _UnknownError(value)
         return self._instance(value, kind)
 
     def _instance(self, value: Any, kind: type[Any]) -> Any:
-        """Describe an object by what pickle would write of it, unless its own class decides what that is."""
+        """Describe an object by its pickled form, unless its own class customises pickling."""
         reduce = copyreg.dispatch_table.get(kind)
         methods = [next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) for name in _PICKLING]
         own = [method for method in (*methods, reduce) if isinstance(method, types.FunctionType)]
@@ -216,7 +216,7 @@ class _Walk:
             raise _UnknownError(value)
         try:
             parts = reduce(value) if reduce is not None else value.__reduce_ex__(4)
-        except Exception:  # whatever a class raises that cannot be pickled
+        except Exception:  # an unpicklable class may raise anything
             raise _UnknownError(value) from None
         if isinstance(parts, str):
             raise _UnknownError(value)
@@ -236,7 +236,7 @@ class _Walk:
         return self._numbers[id(value)]
 
     def _module(self, module: types.ModuleType, attributes: tuple[str, ...] = ()) -> Any:
-        """Describe the attribute of a module that is read, or all that may be if the module itself is passed on."""
+        """Describe the attribute that is read from a module, or all that might be if the module itself is passed on."""
         value: Any = module
         for depth, name in enumerate(attributes):
             value = getattr(value, name, _MISSING)
@@ -287,7 +287,7 @@ class _Walk:
 
 
 def _own(kind: type[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what a class defines itself, by name."""
+    """Yield a class's own attributes, by name."""
     is_enum = issubclass(kind, enum.Enum)
     for name, item in sorted(vars(kind).items()):
         file = item.__code__.co_filename if isinstance(item, types.FunctionType) else None
@@ -303,7 +303,7 @@ def _own(kind: type[Any]) -> Iterator[tuple[str, Any]]:
 def _content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a variable that has no value yet
+    except ValueError:  # a variable without a value yet
         return _MISSING
 
 

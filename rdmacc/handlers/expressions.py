@@ -1,7 +1,7 @@
-"""The kinds of expressions in the handlers' language; `Expressions` has one method for each that there is.
+"""Type inference for expressions of the handlers' language; `Expressions` has one method per kind of expression.
 
-It works out whether each is an integer, a float or a record, since compiled code gives a variable one type: what may be
-an integer on one way and a float on another would be a float there.
+It infers whether each is an integer, a float or a record, because a compiled variable has one type: a value that is an
+integer on one path and a float on another would always be a float there.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Expressions:
             self._checked_number(node, self._of(node))
 
     def _join(self, node: Any, one: Kind, other: Kind, since: str = "") -> Kind:
-        """Return the kind of what is the one or the other."""
+        """Return the common kind of two alternatives."""
         if one == other:
             return one
         if {one, other} == {BOOL, INT}:
@@ -159,7 +159,7 @@ class Expressions:
         return kind
 
     def _value(self, node: ast.expr) -> Any:
-        """Return what a name, or an attribute of a module, stands for outside the function."""
+        """Return the object that a name, or an attribute of a module, refers to outside the function."""
         if isinstance(node, ast.Attribute):
             module = self._value(node.value)
             if not isinstance(module, types.ModuleType):

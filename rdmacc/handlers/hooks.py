@@ -1,4 +1,4 @@
-"""What a scheme's handlers need from an engine, worked out once for both: which are called at a hook, with what.
+"""The handlers of a scheme at each hook, with their arguments, prepared once for both engines.
 
 A hook of a scheme is the sequence of its components' handlers. Engines turn it into one function: the reference
 engine by writing Python source (`rdmacc.engine.reference.binding`), the compiled one by writing source for Numba.
@@ -26,7 +26,7 @@ _LIMITS = ("rate_bps", "window_bytes")
 
 @dataclass(frozen=True)
 class Call:
-    """One handler at a hook: the component's number, the function, the arguments it asks for, and its name."""
+    """One handler at a hook: the component's number, the function, its arguments, and its name."""
 
     component: int
     function: Callable[..., None]
@@ -109,14 +109,14 @@ def limits_of(components: Components) -> dict[str, list[int]]:
 def moved(deadline: str, armed: str, has_tick: bool) -> str:
     """Return the condition under which a deadline needs a new event.
 
-    That is when it is earlier than the pending one. With a tick the event's place in its instant depends on when the
-    deadline was set, so that any other time needs one.
+    This is so if it is earlier than the pending event. With a tick, the event's order within its instant depends on
+    when the deadline was set, so any other time needs a new event.
     """
     return f"{armed} != {deadline} < {NEVER}" if has_tick else f"{deadline} < {armed}"
 
 
 def has_requests(components: Components) -> bool:
-    """Tell whether a handler of the scheme asks for a `request`: engines then hand one to every hook of a sender."""
+    """Tell whether any handler of the scheme takes a `request`; if so, engines pass one to every hook of a sender."""
     return any(
         "request" in inspect.signature(function).parameters
         for part in components

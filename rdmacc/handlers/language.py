@@ -1,8 +1,8 @@
 """The handlers' language: the kinds of values, and the calls that a handler may make.
 
-`docs/interface.md` lists the language for its users, `rdmacc.handlers.checker` enforces it. All in it gives the same
-result, to the last bit, interpreted and compiled. So it lacks what differs: `math.gamma` and `math.hypot`, powers of
-floats, `round` to a digit, NumPy's numbers.
+`docs/interface.md` lists the language for its users, `rdmacc.handlers.checker` enforces it. Everything in it gives
+bit-identical results interpreted and compiled. So it excludes what differs: `math.gamma` and `math.hypot`, powers of
+floats, `round` to digits, NumPy's numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class Kind:
-    """What an expression is.
+    """The kind of an expression.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def kind_of(value: object) -> Kind | None:
 NATIVE = (
     chance.hash63, chance.uniform, bits.has_bit, bits.set_bit, bits.clear_bit, bits.find_set, bits.find_clear,
 )  # fmt: skip
-"""Functions for handlers that each engine has in a form of its own."""
+"""Functions for handlers that each engine implements itself."""
 
 SETS = {
     bits.has_bit: (1, BOOL), bits.set_bit: (1, NOTHING), bits.clear_bit: (1, NOTHING),
@@ -88,13 +88,13 @@ MATH_EXACT = frozenset({
     math.asinh, math.atan, math.atan2, math.copysign, math.degrees, math.erf, math.erfc, math.fabs, math.radians,
     math.tanh,
 })  # fmt: skip
-"""Functions from numbers to a float that have a value everywhere."""
+"""Functions from numbers to a float that are defined everywhere."""
 
 MATH_FINITE = frozenset({
     math.acos, math.acosh, math.asin, math.atanh, math.cos, math.cosh, math.exp, math.exp2, math.expm1, math.log,
     math.log10, math.log1p, math.log2, math.sin, math.sinh, math.sqrt, math.tan,
 })  # fmt: skip
-"""Those that have none for some numbers: Python raises there, compiled code goes on with NaN or infinity."""
+"""Functions undefined for some numbers, where Python raises but compiled code returns NaN or infinity."""
 
 MATH_INT = frozenset({math.ceil, math.floor, math.trunc})
 """From a float to an integer."""
@@ -116,7 +116,7 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def constant(node: ast.AST) -> int | float | None:
-    """Return the number that an expression of numbers alone stands for, such as `2**31`; None for another one.
+    """Return the value of a purely numeric expression such as `2**31`; None for other expressions.
 
     Parameters
     ----------
@@ -202,4 +202,4 @@ ADVICE = {
     "value": "must be a number, or a tuple of numbers, defined in the module; keep what changes in a record",
     "": "must not be used in a handler; docs/interface.md lists the language",
 }  # fmt: skip
-"""What to write instead, by what is refused."""
+"""Advice on what to write instead, by rejected construct."""

@@ -1,9 +1,9 @@
-"""What handlers may read and write, and the check of a scheme's handlers before anything runs.
+"""The fields that handlers may read and write, and the check of a scheme's handlers before anything runs.
 
-Both engines keep records of their own behind the ones that a handler sees. A handler that writes the field of another
-owner, as a packet's destination, would corrupt the compiled engine's memory, and one that misspells a field would fail
-in the middle of a run. So the syntax trees of a scheme's handlers, and of the functions that they call, are checked
-when the scheme is made.
+Both engines keep their own fields in the records that a handler sees. A handler that writes a field of another owner,
+such as a packet's destination, would corrupt the compiled engine's memory, and one with a misspelt field would fail in
+the middle of a run. So the syntax trees of a scheme's handlers, and of the functions that they call, are checked when
+the scheme is created.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MAY_WRITE: dict[str, frozenset[str]] = {
     "notice": frozenset({"kind", "psn", "priority", "wire_bytes", "path", "ce"}),
     "request": frozenset({"kind", "psn", "priority", "wire_bytes", "path", "ce"}),
 }
-"""The engines' fields that handlers may write, by argument; of the component's own records all."""
+"""The engines' fields that handlers may write, by argument; they may write all fields of their own records."""
 
 _MAY_WRITE_OF_PACKET = {
     "on_send": frozenset({"wire_bytes", "priority", "path", "ce"}),
@@ -56,7 +56,7 @@ _MAY_WRITE_OF_PACKET = {
 
 
 def check_handlers(components: Components) -> None:
-    """Raise `ConfigError` if a handler leaves the language, reads a field that is not there, or writes another's.
+    """Raise `ConfigError` if a handler leaves the language, reads an unknown field, or writes a foreign one.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def check_handlers(components: Components) -> None:
 
 
 def marks_of(components: Components, part: Component, name: str) -> Marks:
-    """Return what checked mode puts into a handler, and into the functions that it calls.
+    """Return the marks for checked mode in a handler and in the functions that it calls.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class _Reading:
 
 
 _READ: dict[Any, _Reading] = {}
-"""What was read: schemes are made often."""
+"""Cache of checked handlers, because schemes are created often."""
 
 
 def _form(function: Callable[..., Any]) -> Any:

@@ -1,8 +1,8 @@
-"""Handlers rewritten from their source, with the checks of checked mode (`rdmacc.handlers.checked`) in it.
+"""Rewrite handlers from their source, with the checks of checked mode (`rdmacc.handlers.checked`).
 
-A field is only given a number that it can hold, integers stay within 63 bits, an integer is made of a finite number, a
-set of packets is asked for packets of its message, and a loop ends. Where a check is needed, the handlers' checker has
-marked (`rdmacc.handlers`). Lines keep their numbers.
+The checks ensure that a field can hold the assigned number, integers stay within 63 bits, only finite numbers are
+converted to integers, packet sets are only accessed with packets of their message, and loops end. The handlers' checker
+has marked where checks are needed. Line numbers stay the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rdmacc.handlers import Mark, Marks, bytecode_of, outside, source_tree
 __all__ = ["instrumented"]
 
 MOST_TURNS = 10_000_000
-"""A loop that makes more turns in one call of a handler does not end."""
+"""A loop with more iterations in one call of a handler counts as endless."""
 
 
 # Functions that rewritten handlers call. Both engines have them; the compiled one gives them integers and floats. A
@@ -47,7 +47,7 @@ def fit_i8(value):  # type: ignore[no-untyped-def]
 
 def fit_f8(value):  # type: ignore[no-untyped-def]
     """Return a finite float."""
-    if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:  # where Python raises, compiled code goes on
+    if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:  # where Python raises, compiled code continues
         raise ValueError("a Float field takes a finite number")
     return float(value)
 
@@ -69,7 +69,7 @@ def bounded(value):  # type: ignore[no-untyped-def]
 
 
 def finite(value):  # type: ignore[no-untyped-def]
-    """Return what a function of `math` has returned: Python raises where it is not finite."""
+    """Return the result of a `math` function, if finite; otherwise raise, as Python does."""
     if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:
         raise ValueError("a math function without a finite result")
     return value
@@ -168,7 +168,7 @@ _CHECKS = {
 }  # fmt: skip
 
 _OURS = "_rdmacc_"
-"""How the names begin that are put into handlers: no name of theirs does."""
+"""Prefix of names inserted into handlers, which no handler uses."""
 
 
 def instrumented(
@@ -225,7 +225,7 @@ def _rewritten(code: types.CodeType, filename: str, marks: frozenset[Mark], has_
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Puts checks into a function's syntax tree."""
+    """Inserts checks into a function's syntax tree."""
 
     def __init__(self, has_trail: bool) -> None:
         self._has_trail = has_trail

@@ -1,4 +1,4 @@
-"""The source of a function as a syntax tree, and what the function knows from outside."""
+"""The source of a function as a syntax tree, and the outside objects that it uses."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["MISSING", "outside", "source_tree"]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 MISSING: Any = object()
-"""What a name stands for that there is not."""
+"""The value of an undefined name."""
 
 
 def source_tree(code: types.CodeType) -> Function | None:
     """Return the syntax tree of a function, with the line numbers of its file.
 
-    None if its source cannot be read, or says something else: a file may have changed since it was imported.
+    None if its source cannot be read or differs, because a file may have changed since it was imported.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _functions(text: str) -> list[tuple[Function, types.CodeType]]:
 
 
 def _is_of(code: types.CodeType, read: types.CodeType) -> bool:
-    """Tell whether a function's code is what its source says; where it asserts, pytest adds its own."""
+    """Tell whether a function's code matches its source; pytest rewrites assertions."""
     if code.co_qualname != read.co_qualname:
         return False
     if "@pytest_ar" in code.co_names:
@@ -73,7 +73,7 @@ def _is_of(code: types.CodeType, read: types.CodeType) -> bool:
 
 
 def outside(function: Callable[..., Any], name: str) -> Any:
-    """Return what a name stands for outside a function; `MISSING` if nothing.
+    """Return the object that a name refers to outside a function; `MISSING` if none.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def outside(function: Callable[..., Any], name: str) -> Any:
         cell: Any = (function.__closure__ or ())[code.co_freevars.index(first)]
         try:
             value = cell.cell_contents
-        except ValueError:  # a variable that has no value yet
+        except ValueError:  # a variable without a value yet
             value = MISSING
     else:
         value = function.__globals__.get(first, getattr(builtins, first, MISSING))

@@ -1,4 +1,4 @@
-"""Variables that a handler may read before they have a value: Python raises then, compiled code reads 0."""
+"""Find variables that a handler may read before they have a value: Python would raise, compiled code would read 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["falls_through", "first_unbound"]
 
 @cache
 def first_unbound(function: ast.FunctionDef) -> ast.Name | None:
-    """Return the first use of a local variable that some way through a function has not set.
+    """Return the first use of a local variable that is unset on some path through a function.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def first_unbound(function: ast.FunctionDef) -> ast.Name | None:
 
 
 def falls_through(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether some way through statements may come to their end.
+    """Tell whether some path through statements may reach their end.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def falls_through(statements: Sequence[ast.stmt]) -> bool:
 
 
 class _Flow:
-    """Follows which of some variables are set."""
+    """Tracks which variables are set."""
 
     def __init__(self, names: set[str]) -> None:
         self._names = names
 
     def block(self, statements: Iterable[ast.stmt], known: set[str]) -> tuple[set[str], ast.Name | None]:
-        """Return what is set after statements, all names where they end the function, and the first wrong use."""
+        """Return the variables set after statements (all, if they end the function), and the first wrong use."""
         for statement in statements:
             known, wrong = self._statement(statement, known)
             if wrong is not None:
@@ -81,7 +81,7 @@ class _Flow:
                 yield part.id
 
     def _unset(self, node: ast.AST, known: set[str]) -> ast.Name | None:
-        """Return the first use of what is not set."""
+        """Return the first use of an unset variable."""
         targets = {id(node.target)} if isinstance(node, ast.AugAssign) else set()
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and (isinstance(part.ctx, ast.Load) or id(part) in targets):

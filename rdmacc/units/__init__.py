@@ -6,12 +6,12 @@ of bytes. This package is the only place where units are converted.
 =============================  ==========================================================
 converters (a number in)       ``ps ns us ms s``, ``bps kbps mbps gbps``, ``B kB KiB MB MiB GB``
 parsers (a quantity in)        :func:`time_ps`, :func:`rate_bps`, :func:`size_bytes`
-formatters (a text out)        :func:`format_time`, :func:`format_rate`, :func:`format_size`
-transmission time              :func:`transmission_ps`, the one rounding that every part of rdmacc uses
+formatters (string out)        :func:`format_time`, :func:`format_rate`, :func:`format_size`
+transmission time              :func:`transmission_ps`, the single rounding rule of rdmacc
 =============================  ==========================================================
 
-A time must carry its unit: ``"5us"`` or ``us(5)``. The bare number 5, which would be 5 ps, is refused, except
-under a name that ends in ``_ps``; ``ps(number)`` makes a time of computed picoseconds.
+A time must carry its unit: ``"5us"`` or ``us(5)``. The bare number 5, which would be 5 ps, is an error, except for a
+name that ends in ``_ps``; ``ps(number)`` turns computed picoseconds into a time.
 
 ``kB`` and ``KB`` are 1000 bytes, ``KiB`` is 1024. A lower-case ``b`` is a bit, a capital ``B`` a byte.
 

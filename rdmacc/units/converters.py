@@ -1,4 +1,4 @@
-"""Numbers in a unit, as base units: ``us(1.5)`` is 1,500,000 ps."""
+"""Convert numbers in a unit to base units: ``us(1.5)`` is 1,500,000 ps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ps(number: Number) -> Picoseconds:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return Picoseconds(_integer(number, 1, "ps"))
 
@@ -34,7 +34,7 @@ def ns(number: Number) -> Picoseconds:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return Picoseconds(_integer(number, 10**3, "ns"))
 
@@ -45,7 +45,7 @@ def us(number: Number) -> Picoseconds:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return Picoseconds(_integer(number, 10**6, "us"))
 
@@ -56,7 +56,7 @@ def ms(number: Number) -> Picoseconds:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return Picoseconds(_integer(number, 10**9, "ms"))
 
@@ -67,7 +67,7 @@ def s(number: Number) -> Picoseconds:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return Picoseconds(_integer(number, 10**12, "s"))
 
@@ -78,7 +78,7 @@ def bps(number: Number) -> float:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return float(exact_decimal(number, "bps", _NUMBER))
 
@@ -89,7 +89,7 @@ def kbps(number: Number) -> float:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return float(exact_decimal(number, "kbps", _NUMBER) * 10**3)
 
@@ -100,7 +100,7 @@ def mbps(number: Number) -> float:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return float(exact_decimal(number, "mbps", _NUMBER) * 10**6)
 
@@ -111,7 +111,7 @@ def gbps(number: Number) -> float:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return float(exact_decimal(number, "gbps", _NUMBER) * 10**9)
 
@@ -122,7 +122,7 @@ def B(number: Number) -> int:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return _integer(number, 1, "B")
 
@@ -133,7 +133,7 @@ def kB(number: Number) -> int:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return _integer(number, 10**3, "kB")
 
@@ -144,7 +144,7 @@ def KiB(number: Number) -> int:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return _integer(number, 2**10, "KiB")
 
@@ -155,7 +155,7 @@ def MB(number: Number) -> int:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return _integer(number, 10**6, "MB")
 
@@ -166,7 +166,7 @@ def MiB(number: Number) -> int:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return _integer(number, 2**20, "MiB")
 
@@ -177,6 +177,6 @@ def GB(number: Number) -> int:
     Parameters
     ----------
     number : number
-        How many, whole or not.
+        The number, not necessarily whole.
     """
     return _integer(number, 10**9, "GB")

@@ -1,4 +1,4 @@
-"""Quantities as texts for tables and labels, each in the unit that suits."""
+"""Format quantities for tables and labels, each in a suitable unit."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str
 
 @typed
 def format_time(time: Number, digits: int | None = 4) -> str:
-    """Return a time in picoseconds as a text for a table.
+    """Return a time in picoseconds as a string for a table.
 
     Parameters
     ----------
     time : number
         Picoseconds.
     digits : int, optional
-        Significant digits; None for all of them, which :func:`time_ps` reads back unchanged.
+        Significant digits; None for all digits, which :func:`time_ps` reads back unchanged.
 
     Examples
     --------
@@ -57,14 +57,14 @@ def format_time(time: Number, digits: int | None = 4) -> str:
 
 @typed
 def format_rate(rate: Number, digits: int | None = 4) -> str:
-    """Return a rate in bit/s as a text for a table.
+    """Return a rate in bit/s as a string for a table.
 
     Parameters
     ----------
     rate : number
         Bit/s.
     digits : int, optional
-        Significant digits; None for all of them, which :func:`rate_bps` reads back unchanged.
+        Significant digits; None for all digits, which :func:`rate_bps` reads back unchanged.
 
     Examples
     --------
@@ -76,14 +76,14 @@ def format_rate(rate: Number, digits: int | None = 4) -> str:
 
 @typed
 def format_size(size: Number, digits: int | None = 4) -> str:
-    """Return a size in bytes as a text for a table, in decimal units.
+    """Return a size in bytes as a string for a table, in decimal units.
 
     Parameters
     ----------
     size : number
         Bytes.
     digits : int, optional
-        Significant digits; None for all of them, which :func:`size_bytes` reads back unchanged.
+        Significant digits; None for all digits, which :func:`size_bytes` reads back unchanged.
 
     Examples
     --------

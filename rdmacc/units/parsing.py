@@ -1,4 +1,4 @@
-"""Quantities read: a time in ps, a rate in bit/s, a size in bytes, from a text with a unit or a number."""
+"""Parse quantities: a time in ps, a rate in bit/s or a size in bytes, from a string with a unit or a number."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def exact_decimal(number: object, field: str, allowed: str) -> Decimal:
-    """Return a finite, non-negative number exactly as it is written in decimal.
+    """Return a finite, non-negative number exactly as written in decimal.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def exact_decimal(number: object, field: str, allowed: str) -> Decimal:
     field : str
         The field's name, for the error.
     allowed : str
-        What the field takes, for the error.
+        Allowed values, for the error.
 
     Raises
     ------
     ConfigError
-        For what is no number, a bool, NaN, an infinity or a negative number.
+        If it is not a number, or is a bool, NaN, infinite or negative.
     """
     if isinstance(number, bool) or not isinstance(number, (Real, Decimal)):
         raise ConfigError(field, number, allowed)
@@ -118,7 +118,7 @@ def _parse(quantity: object, units: Mapping[str, int], field: str, allowed: str)
 
 
 def nearest_int64(value: Decimal, quantity: object, field: str, allowed: str) -> int:
-    """Return a number rounded to the nearest integer, halves up, if it fits 64 bits.
+    """Return a number rounded to the nearest integer, halves up, if it fits into 64 bits.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def nearest_int64(value: Decimal, quantity: object, field: str, allowed: str) ->
     field : str
         The field's name, for the error.
     allowed : str
-        What the field takes, for the error.
+        Allowed values, for the error.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def rate_bps(quantity: Quantity, *, field: str = "rate") -> float:
     Parameters
     ----------
     quantity : number or str
-        A number is bit/s; a text has a unit: "100Gbps", "100 Gb/s", "25 Gbit/s".
+        A number is in bit/s; a string has a unit: "100Gbps", "100 Gb/s", "25 Gbit/s".
     field : str
         The field's name, for the error.
 
@@ -230,7 +230,7 @@ def size_bytes(quantity: Quantity, *, field: str = "size") -> int:
     Parameters
     ----------
     quantity : number or str
-        A whole number is bytes; a text has a unit: "225KB" (= 225 kB = 225,000), "64 KiB".
+        A whole number is in bytes; a string has a unit: "225KB" (= 225 kB = 225,000), "64 KiB".
     field : str
         The field's name, for the error.
 

@@ -271,7 +271,7 @@ def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
     assert "scheme  engine" in text
     assert "a call of simulate, simpy: 7.0 ms, keeps 2.0 KiB" in text
     (tmp_path / "run.json").write_text(invoke("bench", "--only", "a", "--json"))
-    assert "beside the stored numbers" in invoke("bench", "--only", "a", "--compare", str(tmp_path / "run.json"))
+    assert "against the stored numbers" in invoke("bench", "--only", "a", "--compare", str(tmp_path / "run.json"))
     assert json.loads(invoke("bench", "--json"))["schemes"][0]["scheme"] == "dcqcn"
 
 
@@ -292,7 +292,7 @@ def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
         ),
         (("run", "dart.fig2", "--set", "zeta=3"), "a parameter of the schemes compared"),
         (("schemes", "tcp"), "did you mean 'dctcp'"),
-        (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k16, k32"),
+        (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k16, k32, nscc"),
     ],
 )
 def test_a_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, arguments, words):
