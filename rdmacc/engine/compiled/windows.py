@@ -26,16 +26,20 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled.events import GRAIN_BITS
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANK_SHIFT, RANKS
+from rdmacc.engine.ranks import DELIVER, RANK_SHIFT, START
 from rdmacc.handlers.sides import shared_fields
 
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
-__all__ = ["Windows", "why_by_time"]
+__all__ = ["Windows", "why_by_time", "why_not_better"]
 
 _LEAST_PS = 2**14
 """A shorter window is not worth the change of nodes: 200 bytes at 100 Gb/s."""
+
+_LEAST_PACKETS = 2
+"""Left to itself, the engine runs in windows if so many packets fit into one on the slowest link, and the network's
+ports do not all fit into the cache. With one packet it is level, or a quarter slower where hardly anything happens."""
 
 _FACTOR_BITS = 7
 """Times have 62 bits, less those of a grain."""
@@ -71,6 +75,22 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
     return ""
 
 
+def why_not_better(engine: CompiledEngine) -> str:
+    """Return why windows are not expected to be faster; empty if they are.
+
+    Parameters
+    ----------
+    engine : CompiledEngine
+        The engine.
+    """
+    fabric = engine.plan.fabric
+    if not engine.globals["reach"]:
+        return "the network fits into the cache"
+    bytes_each = float(fabric.port_rate_bps.min()) * float(fabric.port_delay_ps.min()) / 8e12
+    few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes
+    return "a link has too few packets in a window" if few else ""
+
+
 def _loses(plan: Plan) -> bool:
     """Tell whether faults lose packets."""
     return bool(len(plan.upsets) or plan.loss_data.any() or plan.loss_control.any())
@@ -84,14 +104,16 @@ class Windows:
     engine : CompiledEngine
         The engine.
     order : str
-        "time" or "windows".
+        "auto", "time" or "windows".
     has_features : bool
         Whether the simulation uses what the plain kernel lacks.
     """
 
     def __init__(self, engine: CompiledEngine, order: str, has_features: bool) -> None:
         self._engine = engine
-        self._why_not = why_by_time(engine.plan, has_features) if order == "windows" else "windows were not asked for"
+        self._why_not = "asked for" if order == "time" else why_by_time(engine.plan, has_features)
+        if order == "auto" and not self._why_not:
+            self._why_not = why_not_better(engine)
         self._shift = self._factor = 0
         if not self._why_not:
             grains = int(engine.plan.fabric.port_delay_ps.min()) >> GRAIN_BITS
@@ -144,7 +166,7 @@ class Windows:
         events = engine.pending_events()
         first = self._next_start(events)
         messages = events[:, 1] & (1 << RANK_SHIFT) - 1
-        is_chained = events[:, 1] < RANKS["deliver"]
+        is_chained = events[:, 1] < DELIVER
         is_chained[is_chained] = engine.messages["is_delayed"][messages[is_chained]] == 0
         starts = engine.starts[first:]
         times = engine.plan.start_ps[starts if in_windows else starts[:1]]
@@ -154,7 +176,7 @@ class Windows:
             times = times[steps == steps[0]]
             state["start_step"], state["next_start"] = steps[0], first + len(times)
             engine.open_up_to(first + len(times))
-        chain = np.stack([times, RANKS["start"] + starts[: len(times)].astype(np.int64)], axis=1)
+        chain = np.stack([times, START + starts[: len(times)].astype(np.int64)], axis=1)
         now, window = (self._step_of(engine.now), (self._shift, self._factor)) if in_windows else (0, ())
         engine.lay_events(np.concatenate([events[~is_chained], chain]), now, *window)
 
@@ -163,5 +185,5 @@ class Windows:
         state: Any = self._engine.globals
         if not state["node_bits"]:
             return int(state["next_start"])
-        numbers = events[events[:, 1] < RANKS["deliver"], 1] - RANKS["start"]
+        numbers = events[events[:, 1] < DELIVER, 1] - START
         return int(state["next_start"]) - int((self._engine.messages["is_delayed"][numbers] == 0).sum())
