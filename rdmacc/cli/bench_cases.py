@@ -90,6 +90,14 @@ CASES = {
         BenchCase(
             "k32", "random flows of 100 kB, 8,192-host fat tree", lambda: topology.fat_tree(32), _short_pairs, 0.1
         ),
+        BenchCase(
+            "nscc",
+            "permutation, 8,192-host fat tree, NSCC",
+            lambda: topology.fat_tree(32),
+            _permutation,
+            0.01,
+            "nscc",
+        ),
     )
 }
 """The cases by name. Messages of 1 MB unless stated otherwise; links of 1 us, or 5 us in the Clos."""

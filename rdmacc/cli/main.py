@@ -197,7 +197,7 @@ def bench(
     as_json: JsonOption = False,
     engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16 or k32; repeatable.")
+        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16, k32 or nscc; repeatable.")
     ] = None,
     scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
     order: Annotated[

@@ -11,45 +11,79 @@ Messages start after whatever else is due at the time, and probes look last.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 __all__ = [
-    "LAST_ORDER",
-    "ORDER_MASK",
-    "ORDER_SHIFT",
-    "RANKS",
-    "RANK_CLASSES",
-    "RANK_SHIFT",
-    "TICK_RANKS",
-    "TICK_SHIFT",
-    "class_and_number",
-]
+    "DELIVER", "EGRESS_TIMER", "ENDPOINT_TIMER", "LAST_ORDER", "ORDER_SHIFT", "PACE", "PROBE", "RANK_MASK",
+    "RANK_SHIFT", "RECEIVER_TIMER", "SENDER_TIMER", "SHAPE", "START", "TIMERS", "TRANSFER_TIMER", "WAKE",
+    "class_and_number", "next_order", "rank_in", "rank_without_order",
+]  # fmt: skip
 
 RANK_SHIFT = 58
 """An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
 
-TICK_SHIFT, ORDER_SHIFT = 28, 32
+_TICK_SHIFT, ORDER_SHIFT = 28, 32
 """With a tick: so far the class is shifted, and the order above it."""
 
-ORDER_MASK = (1 << 63 - ORDER_SHIFT) - 1
-LAST_ORDER = ORDER_MASK
+RANK_MASK = (1 << RANK_SHIFT) - 1
+_TICK_NUMBERS, _TICK_CLASSES = (1 << _TICK_SHIFT) - 1, (1 << ORDER_SHIFT - _TICK_SHIFT) - 1
+
+LAST_ORDER = _ORDER_MASK = (1 << 63 - ORDER_SHIFT) - 1
 """Comes after all others of its instant."""
 
-RANK_CLASSES = (
+_CLASSES = (
     "start", "deliver", "wake", "shape", "pace", "sender_timer", "receiver_timer", "transfer_timer", "endpoint_timer",
     "egress_timer", "probe",
 )  # fmt: skip
-"""Classes of events, first to last."""
 
-RANKS = {name: (number + 1) << RANK_SHIFT for number, name in enumerate(RANK_CLASSES)}
+(
+    START, DELIVER, WAKE, SHAPE, PACE, SENDER_TIMER, RECEIVER_TIMER, TRANSFER_TIMER, ENDPOINT_TIMER, EGRESS_TIMER,
+    PROBE,
+) = ((number + 1) << RANK_SHIFT for number in range(len(_CLASSES)))  # fmt: skip
 """First rank of each class; SimPy's own priorities, 0 and 1, come before."""
 
-TICK_RANKS = {name: (number + 1) << TICK_SHIFT for number, name in enumerate(RANK_CLASSES)}
-"""With a tick: first rank of each class in any order."""
+TIMERS = {
+    "Sender": SENDER_TIMER, "Receiver": RECEIVER_TIMER, "Transfer": TRANSFER_TIMER, "Endpoint": ENDPOINT_TIMER,
+    "Egress": EGRESS_TIMER,
+}  # fmt: skip
+"""First rank of the deadlines of each kind of record."""
 
-for _name in ("start", "probe"):
-    TICK_RANKS[_name] += LAST_ORDER << ORDER_SHIFT
+
+class Ticks(Protocol):
+    """What knows the scheme's tick."""
+
+    @property
+    def tick_ps(self) -> int:
+        """0 for none."""
+
+
+class Agenda(Ticks, Protocol):
+    """What counts, with a tick: the SimPy engine's environment, the kernel's globals."""
+
+    order: int
+
+
+def next_order(agenda: Agenda) -> int:
+    """Count what is scheduled, if simultaneous events go by it."""
+    if agenda.tick_ps:
+        agenda.order = (agenda.order + 1) & _ORDER_MASK
+    return agenda.order
+
+
+def rank_in(agenda: Ticks, rank: int, order: int) -> int:
+    """Return the rank of an event: as it is, or, with a tick, in its order."""
+    if agenda.tick_ps:
+        return (order << ORDER_SHIFT) + ((rank >> RANK_SHIFT) << _TICK_SHIFT) + (rank & RANK_MASK)
+    return rank
+
+
+def rank_without_order(rank: int) -> int:
+    """Return the rank that an event would have without a tick."""
+    return (((rank >> _TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
 
 
 def class_and_number(rank: int, tick_ps: int) -> tuple[str, int]:
     """Return the class of an event and the number of what it belongs to."""
-    shift, classes = (TICK_SHIFT, rank & (1 << ORDER_SHIFT) - 1) if tick_ps else (RANK_SHIFT, rank)
-    return RANK_CLASSES[(classes >> shift) - 1], classes & (1 << shift) - 1
+    if tick_ps:
+        rank = rank_without_order(rank)
+    return _CLASSES[(rank >> RANK_SHIFT) - 1], rank & RANK_MASK

@@ -21,11 +21,7 @@ class ClassTurns(Record):
 
 def first_class(classes):
     """Return the first class of a non-empty set."""
-    cls = 0
-    while not classes & 1:
-        classes >>= 1
-        cls += 1
-    return cls
+    return (classes & -classes).bit_length() - 1
 
 
 def choose_class(queueing, turns, sendable):

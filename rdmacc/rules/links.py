@@ -12,10 +12,13 @@ from rdmacc.units import cut_ps, whole_ps
 __all__ = ["end_pause", "is_busy", "is_lost", "put_on_link", "read_clock"]
 
 
-def put_on_link(port, packet, tick_ps, now):
+def put_on_link(agenda, port, packet, now):
     """Begin a packet's transmission: count it, set when it ends and when the packet arrives."""
     wire = packet.wire_bytes
-    end = now + (cut_ps(wire, port.rate_bps, tick_ps) if tick_ps else whole_ps(wire * port.byte_ps))
+    if agenda.tick_ps:
+        end = now + cut_ps(wire, port.rate_bps, agenda.tick_ps)
+    else:
+        end = now + whole_ps(wire * port.byte_ps)
     port.busy_until_ps = end
     port.tx_bytes += wire
     if packet.kind == DATA:

@@ -1,4 +1,7 @@
-"""When a queue pair may send its next packet: window, credits, and the pacing rate."""
+"""When a queue pair may send its next packet: window, credits, and the pacing rate.
+
+`agenda` knows the scheme's tick (`rdmacc.engine.ranks`).
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ def may_send(qp):
     return qp.inflight_bytes < qp.window_bytes and qp.credits > 0
 
 
-def next_start_ps(qp, tick_ps, now):
+def next_start_ps(agenda, qp, now):
     """Return when the pacing rate lets the next packet start; NEVER at rate 0."""
     if qp.last_wire_bytes == 0:
         return now
     if qp.rate_bps <= 0.0:
         return NEVER
-    if tick_ps:
-        return qp.last_start_ps + cut_ps(qp.last_wire_bytes, qp.rate_bps, tick_ps)
+    if agenda.tick_ps:
+        return qp.last_start_ps + cut_ps(qp.last_wire_bytes, qp.rate_bps, agenda.tick_ps)
     return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps)
 
 

@@ -44,7 +44,9 @@ def test_cases_are_what_they_say(name, hosts, messages):
     assert len(case.part(graph, 1e-9)) == 1
 
 
-@pytest.mark.parametrize(("name", "hosts", "size"), [("dart", 1024, 1_000_000), ("k32", 8192, 100_000)])
+@pytest.mark.parametrize(
+    ("name", "hosts", "size"), [("dart", 1024, 1_000_000), ("k32", 8192, 100_000), ("nscc", 8192, 1_000_000)]
+)
 def test_large_cases_are_what_they_say(name, hosts, size):
     case = CASES[name]
     graph = case.network()

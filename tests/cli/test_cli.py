@@ -292,7 +292,7 @@ def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
         ),
         (("run", "dart.fig2", "--set", "zeta=3"), "a parameter of the schemes compared"),
         (("schemes", "tcp"), "did you mean 'dctcp'"),
-        (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k16, k32"),
+        (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k16, k32, nscc"),
     ],
 )
 def test_a_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, arguments, words):

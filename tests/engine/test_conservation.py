@@ -180,13 +180,13 @@ def test_the_network_is_empty_when_it_is_quiet(engine, scenario):
         network.env.step()
     for port in network.ports:
         assert port.queue_bytes == port.paused == 0
-        for account in port.ingress:
-            assert account.ingress_bytes == account.headroom_used == account.pause_sent == 0
         assert not port.flight
     for node in network.nodes:
         assert getattr(node, "used_bytes", 0) == getattr(node, "shared_used", 0) == 0
+        for account in getattr(node, "accounts", {}).values():
+            assert account.ingress_bytes == account.headroom_used == account.pause_sent == 0
     assert [qp.inflight_bytes for qp in network.qps] == [0] * len(network.qps)
-    assert network.live_packets == 0
+    assert network.outcome().totals["live_packets"] == 0
 
 
 def test_lossless_incast_of_many(engine):

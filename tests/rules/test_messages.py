@@ -119,13 +119,13 @@ def test_something_fails_once_and_only_while_it_waits():
 
 
 def test_the_next_packet_starts_when_the_last_has_passed_at_its_rate():
-    qp = record(QueuePair, rate_bps=10e9, last_start_ps=1000)
-    assert pacing.next_start_ps(qp, 0, 70) == 70  # the first one
+    qp, agenda = record(QueuePair, rate_bps=10e9, last_start_ps=1000), SimpleNamespace(tick_ps=0)
+    assert pacing.next_start_ps(agenda, qp, 70) == 70  # the first one
     qp.last_wire_bytes = 100
-    assert pacing.next_start_ps(qp, 0, 70) == 1000 + 80_000
-    assert pacing.next_start_ps(qp, 1000, 70) == 1000 + 79_000  # cut as ns-3 cuts
+    assert pacing.next_start_ps(agenda, qp, 70) == 1000 + 80_000
+    assert pacing.next_start_ps(SimpleNamespace(tick_ps=1000), qp, 70) == 1000 + 79_000  # cut as ns-3 cuts
     qp.rate_bps = 0.0
-    assert pacing.next_start_ps(qp, 0, 70) == NEVER
+    assert pacing.next_start_ps(agenda, qp, 70) == NEVER
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_request_of_a_data_class_waits_with_its_message(priority, expected):
 def test_a_transmission_ends_after_its_bytes_and_arrives_a_delay_later(kind, data, control):
     port = record(Port, byte_ps=80.0, rate_bps=100e9, delay_ps=500)
     packet = record(Packet, kind=kind, wire_bytes=100)
-    links.put_on_link(port, packet, 0, 1000)
+    links.put_on_link(SimpleNamespace(tick_ps=0), port, packet, 1000)
     assert (port.busy_until_ps, packet.arrival_ps, port.tx_bytes) == (9000, 9500, 100)
     assert (port.tx_data_packets, port.tx_control_packets) == (data, control)
 

@@ -140,7 +140,7 @@ def test_a_switch_never_holds_more_than_its_buffer(engine, alpha, n, buffer, is_
             switch = simulation.engine.nodes[simulation.plan.fabric.index["s0"]]
             assert 0 <= switch.shared_used <= switch.shared_bytes
             if is_lossless:
-                accounts = [account for port in simulation.engine.ports for account in port.ingress]
+                accounts = switch.accounts.values()
                 used = sum(account.ingress_bytes + account.headroom_used for account in accounts)
                 assert used == switch.used_bytes
     assert result.counters.pfc_violations == 0

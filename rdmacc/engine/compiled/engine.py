@@ -222,7 +222,7 @@ class CompiledEngine(Tables):
     def _event_times(self) -> npt.NDArray[np.int64]:
         """Return the times of all events but those of probes."""
         events = self.pending_events()
-        return events[events[:, 1] < self._ranks["probe"], 0]
+        return events[events[:, 1] < self._first_probe, 0]
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""

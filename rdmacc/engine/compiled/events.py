@@ -22,6 +22,14 @@ from rdmacc.engine.compiled.address import jit, load_i4, load_i8, lowest_bit, pr
 from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.rows import (
+    fetch_port,
+    message_at,
+    port_at,
+    qp_at,
+    qp_row,
+    rank_without_order,
+)
+from rdmacc.engine.ranks import (
     DELIVER,
     EGRESS_TIMER,
     ENDPOINT_TIMER,
@@ -32,12 +40,6 @@ from rdmacc.engine.compiled.rows import (
     SHAPE,
     TRANSFER_TIMER,
     WAKE,
-    fetch_port,
-    message_at,
-    port_at,
-    qp_at,
-    qp_row,
-    rank_without_order,
 )
 from rdmacc.records import NEVER
 

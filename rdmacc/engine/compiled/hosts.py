@@ -7,11 +7,6 @@ from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.messages import after_sender, count_down
 from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule, send_request
 from rdmacc.engine.compiled.rows import (
-    EGRESS_TIMER,
-    ENDPOINT_TIMER,
-    RECEIVER_TIMER,
-    SENDER_TIMER,
-    TRANSFER_TIMER,
     host_at,
     load_entry,
     message_at,
@@ -28,6 +23,7 @@ from rdmacc.engine.compiled.rules import address_reply, is_delivered, read_clock
 from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
+from rdmacc.engine.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
 

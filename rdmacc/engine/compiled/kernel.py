@@ -20,14 +20,6 @@ from rdmacc.engine.compiled.ports import (
     storm,
 )
 from rdmacc.engine.compiled.rows import (
-    DELIVER,
-    PACE,
-    PROBE,
-    RANK_MASK,
-    SENDER_TIMER,
-    SHAPE,
-    START,
-    WAKE,
     discard,
     fetch_port,
     globals_at,
@@ -47,12 +39,23 @@ from rdmacc.engine.compiled.rows import (
     rank_without_order,
     sample_at,
     watch_at,
-)  # fmt: skip
+)
 from rdmacc.engine.compiled.rules import expire_pace, route_key
 from rdmacc.engine.compiled.rules import is_lost as is_lost_by_chance
 from rdmacc.engine.compiled.switches import next_hop, route_entry, switch_receive
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
+from rdmacc.engine.ranks import (
+    DELIVER,
+    ORDER_SHIFT,
+    PACE,
+    PROBE,
+    RANK_MASK,
+    RANK_SHIFT,
+    SENDER_TIMER,
+    SHAPE,
+    START,
+    WAKE,
+)
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 

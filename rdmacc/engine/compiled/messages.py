@@ -7,7 +7,6 @@ from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.ports import schedule, send_request
 from rdmacc.engine.compiled.rows import (
-    START,
     computation_at,
     load_entry,
     message_at,
@@ -28,6 +27,7 @@ from rdmacc.engine.compiled.rules import (
 )
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
+from rdmacc.engine.ranks import START
 from rdmacc.records import NEVER
 
 __all__ = ["after_sender", "count_down", "end_computation", "fail_dependents", "finish", "start"]

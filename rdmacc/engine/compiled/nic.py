@@ -9,7 +9,6 @@ from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
-    PACE,
     backlog_of,
     host_at,
     load_entry,
@@ -33,6 +32,7 @@ from rdmacc.engine.compiled.rules import (
     write_data,
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
+from rdmacc.engine.ranks import PACE
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
 
@@ -72,7 +72,7 @@ def join_line(g, qp, now):
     if qp.state == READY:
         return False
     message_number = sendable_message(g, qp)
-    start = next_start_ps(qp, g.tick_ps, now) if message_number >= 0 else NEVER
+    start = next_start_ps(g, qp, now) if message_number >= 0 else NEVER
     port = port_at(g, qp.nic)
     state = wait_for_turn(qp, start, port.busy_until_ps, now)
     if state == READY:
@@ -114,7 +114,7 @@ def send_next_nic(g, port, now):
         port.queue_bytes -= g.wire_bytes
         qp.state = IDLE
         number = sendable_message(g, qp)
-        if number < 0 or next_start_ps(qp, g.tick_ps, now) > now:  # its rate or window has changed since it queued
+        if number < 0 or next_start_ps(g, qp, now) > now:  # its rate or window has changed since it queued
             join_line(g, qp, now)
             continue
         port.served = place

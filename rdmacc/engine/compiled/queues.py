@@ -9,9 +9,6 @@ from rdmacc.engine.compiled.address import call, jit, prefetch
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.rows import (
-    DELIVER,
-    SHAPE,
-    WAKE,
     backlog_of,
     discard,
     ingress_at,
@@ -39,6 +36,7 @@ from rdmacc.engine.compiled.rules import (
     write_frame,
 )
 from rdmacc.engine.compiled.timers import arm
+from rdmacc.engine.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.engine.trace import SENT
 from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
@@ -100,7 +98,7 @@ def wake_at_end(g, port):
 def transmit(g, port, number, now):
     """Put a packet on the link."""
     packet = packet_at(g, number)
-    put_on_link(port, packet, g.tick_ps, now)
+    put_on_link(g, port, packet, now)
     if g.has_trace:
         note(g, SENT, port.number, number, now)
     packet.order = port.order = next_order(g)

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
+from rdmacc.engine import ranks
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.plain import globals_at
-from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
+from rdmacc.engine.ranks import LAST_ORDER
 from rdmacc.engine.trace import DROPPED, ROW
 from rdmacc.state import NUM_CLASSES, PAUSE
 
 __all__ = [
-    "DELIVER",
-    "EGRESS_TIMER",
-    "ENDPOINT_TIMER",
-    "PACE",
-    "PROBE",
-    "RANK_MASK",
-    "RECEIVER_TIMER",
-    "SENDER_TIMER",
-    "SHAPE",
-    "START",
-    "TRANSFER_TIMER",
-    "WAKE",
     "backlog_of",
     "computation_at",
     "discard",
@@ -53,23 +42,7 @@ __all__ = [
     "watch_at",
 ]
 
-(
-    START,
-    DELIVER,
-    WAKE,
-    SHAPE,
-    PACE,
-    SENDER_TIMER,
-    RECEIVER_TIMER,
-    TRANSFER_TIMER,
-    ENDPOINT_TIMER,
-    EGRESS_TIMER,
-    PROBE,
-) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))
-
-RANK_MASK = (1 << RANK_SHIFT) - 1
-_TICK_NUMBERS = (1 << TICK_SHIFT) - 1
-_TICK_CLASSES = (1 << ORDER_SHIFT - TICK_SHIFT) - 1
+next_order, rank_in, rank_without_order = jit(ranks.next_order), jit(ranks.rank_in), jit(ranks.rank_without_order)
 
 _packet = record_at(layout.PACKET)
 _message = record_at(layout.MESSAGE)
@@ -265,22 +238,6 @@ def discard(g, number, port, now):
 
 
 @jit
-def next_order(g):
-    """Count what is scheduled, if simultaneous events go by it."""
-    if g.tick_ps:
-        g.order = (g.order + 1) & ORDER_MASK
-    return g.order
-
-
-@jit
-def rank_in(g, rank, order):
-    """Return the rank of an event: as it is, or, with a tick, in its order."""
-    if g.tick_ps:
-        return (order << ORDER_SHIFT) + ((rank >> RANK_SHIFT) << TICK_SHIFT) + (rank & RANK_MASK)
-    return rank
-
-
-@jit
 def rank_now(g, rank):
     """Return the rank of an event that is scheduled now."""
     return rank_in(g, rank, next_order(g))
@@ -290,9 +247,3 @@ def rank_now(g, rank):
 def rank_last(g, rank):
     """Return the rank of an event that comes after all others of its instant."""
     return rank_in(g, rank, LAST_ORDER)
-
-
-@jit
-def rank_without_order(rank):
-    """Return the rank that an event would have without a tick."""
-    return (((rank >> TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba.extending import overload
 
 from rdmacc.engine.compiled import chance  # noqa: F401 - what rules call for chance
-from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.address import jit, lowest_bit
 from rdmacc.engine.compiled.machine_code import OVERLOAD, rarely
 from rdmacc.rules import addressing, admission, classes, credits, links, pacing, pfc, progress, routing
 from rdmacc.units import cut_ps, whole_ps
@@ -21,7 +21,13 @@ __all__ = [
     "way_in_turn", "write_data", "write_frame",
 ]  # fmt: skip
 
-for _rule in (classes.first_class, classes.count_lane, admission.xoff_bytes, routing.modulo, cut_ps, whole_ps):
+
+@overload(classes.first_class, jit_options=OVERLOAD)
+def _first_class(classes):
+    return lambda classes: lowest_bit(classes)
+
+
+for _rule in (classes.count_lane, admission.xoff_bytes, routing.modulo, cut_ps, whole_ps):
     overload(_rule, strict=False, jit_options=OVERLOAD)(lambda *_, rule=_rule: rule)  # rules call it
 
 starts_later, open_message, has_ended = jit(progress.starts_later), jit(progress.open_message), jit(progress.has_ended)

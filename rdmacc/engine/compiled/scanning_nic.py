@@ -8,9 +8,15 @@ from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.nic import join, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
-from rdmacc.engine.compiled.rows import PACE, backlog_of, message_at, port_at, queue_of, rank_now
+from rdmacc.engine.compiled.rows import (
+    backlog_of,
+    message_at,
+    port_at,
+    queue_of,
+    rank_now,
+)
 from rdmacc.engine.compiled.rules import may_send, next_start_ps, packets_left
-from rdmacc.engine.ranks import ORDER_SHIFT
+from rdmacc.engine.ranks import ORDER_SHIFT, PACE
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, IDLE, READY
 
@@ -83,7 +89,7 @@ def turn(g, port, now):
         if first < 0:
             first = place
         message = message_at(g, number)
-        if not port.paused & (1 << message.priority) and may_send(qp) and next_start_ps(qp, g.tick_ps, now) <= now:
+        if not port.paused & (1 << message.priority) and may_send(qp) and next_start_ps(g, qp, now) <= now:
             if not g.is_srpt:
                 return place
             if packets_left(message) < fewest:
@@ -106,7 +112,7 @@ def set_timer(g, port, now):
             first = place
         qp = qp_in_place(g, port, place)
         if qp.credits > 0:
-            start = min(start, next_start_ps(qp, g.tick_ps, now))
+            start = min(start, next_start_ps(g, qp, now))
     if now < start < NEVER:
         push_timer(g, port, start)
 
@@ -124,6 +130,6 @@ def push_timer(g, port, at_ps):
 def advance(g, qp, now):
     """Bring the timer forward if a new rate has."""
     port = port_at(g, qp.nic)
-    start = next_start_ps(qp, g.tick_ps, now)
+    start = next_start_ps(g, qp, now)
     if start < port.timer_ps < NEVER:
         push_timer(g, port, max(start, now))

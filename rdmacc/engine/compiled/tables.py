@@ -36,7 +36,7 @@ from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
+from rdmacc.engine.ranks import LAST_ORDER, PROBE, START, rank_in
 from rdmacc.engine.trace import ROW
 from rdmacc.handlers.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.records import NEVER, Field, record_dtype
@@ -82,7 +82,8 @@ class Tables:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.layout = Layout.of(plan.scheme)
-        self._ranks = TICK_RANKS if plan.scheme.tick_ps else RANKS
+        self._first_start = rank_in(plan.scheme, START, LAST_ORDER)
+        self._first_probe = rank_in(plan.scheme, PROBE, LAST_ORDER)
         self.hooks = CompiledHooks(plan.scheme, self.layout, plan.is_checked)
         self._memory: dict[str, Any] = {}
         self._heap: Any = None
@@ -389,13 +390,13 @@ class Tables:
     def _first_events(self) -> npt.NDArray[np.int64]:
         """Return time and rank of the first events: probes, computation that waits for nothing, the first message."""
         watches = enumerate(self.plan.watches)
-        events = [(0, self._ranks["probe"] + i) for i, watch in watches if watch.probe.every_ps is not None]
+        events = [(0, self._first_probe + i) for i, watch in watches if watch.probe.every_ps is not None]
         if self.globals["n_starts"]:
             first = int(self._memory["starts"][0])
-            events.append((int(self.plan.start_ps[first]), self._ranks["start"] + first))
+            events.append((int(self.plan.start_ps[first]), self._first_start + first))
         for row in np.flatnonzero(self.computation["waits_for"] == 0).tolist():
             ends_ps = int(self.computation["start_ps"][row]) + int(self.computation["duration_ps"][row])
-            events.append((ends_ps, self._ranks["start"] + self.plan.n_messages + row))
+            events.append((ends_ps, self._first_start + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
 
     def _set_wheels(self, window_shift: int = 0, window_factor: int = 1) -> None:

@@ -19,19 +19,9 @@ from rdmacc.engine.compiled.kernel import (
 )
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.messages import start
-from rdmacc.engine.compiled.rows import (
-    DELIVER,
-    ENDPOINT_TIMER,
-    RANK_MASK,
-    START,
-    TRANSFER_TIMER,
-    WAKE,
-    globals_at,
-    load_entry,
-    message_at,
-    message_row,
-)
+from rdmacc.engine.compiled.rows import globals_at, load_entry, message_at, message_row
 from rdmacc.engine.compiled.timers import KINDS, slot_offset
+from rdmacc.engine.ranks import DELIVER, ENDPOINT_TIMER, RANK_MASK, START, TRANSFER_TIMER, WAKE
 
 __all__ = ["run_windows"]
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled.events import GRAIN_BITS
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANK_SHIFT, RANKS
+from rdmacc.engine.ranks import DELIVER, RANK_SHIFT, START
 from rdmacc.handlers.sides import shared_fields
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Windows:
         events = engine.pending_events()
         first = self._next_start(events)
         messages = events[:, 1] & (1 << RANK_SHIFT) - 1
-        is_chained = events[:, 1] < RANKS["deliver"]
+        is_chained = events[:, 1] < DELIVER
         is_chained[is_chained] = engine.messages["is_delayed"][messages[is_chained]] == 0
         starts = engine.starts[first:]
         times = engine.plan.start_ps[starts if in_windows else starts[:1]]
@@ -154,7 +154,7 @@ class Windows:
             times = times[steps == steps[0]]
             state["start_step"], state["next_start"] = steps[0], first + len(times)
             engine.open_up_to(first + len(times))
-        chain = np.stack([times, RANKS["start"] + starts[: len(times)].astype(np.int64)], axis=1)
+        chain = np.stack([times, START + starts[: len(times)].astype(np.int64)], axis=1)
         now, window = (self._step_of(engine.now), (self._shift, self._factor)) if in_windows else (0, ())
         engine.lay_events(np.concatenate([events[~is_chained], chain]), now, *window)
 
@@ -163,5 +163,5 @@ class Windows:
         state: Any = self._engine.globals
         if not state["node_bits"]:
             return int(state["next_start"])
-        numbers = events[events[:, 1] < RANKS["deliver"], 1] - RANKS["start"]
+        numbers = events[events[:, 1] < DELIVER, 1] - START
         return int(state["next_start"]) - int((self._engine.messages["is_delayed"][numbers] == 0).sum())

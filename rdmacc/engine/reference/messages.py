@@ -1,14 +1,13 @@
-"""Messages: how they start, end and wait for each other."""
+"""The life of a message: it starts, ends, and lets go what waits for it."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from rdmacc import state
-from rdmacc.engine.records import ComputationProgress, MessageProgress
-from rdmacc.engine.reference.events import push
-from rdmacc.engine.reference.senders import call_sender, send_request
+from rdmacc.engine.ranks import START
+from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.flows import Computation, Message, QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.progress import (
     close_message,
@@ -21,139 +20,102 @@ from rdmacc.rules.progress import (
     wait_for_less,
 )
 
-__all__ = [
-    "Computation", "Message", "after_sender", "count_down", "end_computation", "fail_dependents", "finish",
-    "note_out_of_order", "schedule_computation", "schedule_next_start", "start",
-]  # fmt: skip
+__all__ = ["after_sender", "count_down", "schedule_computation", "schedule_start", "start"]
 
 
-class Message(state.Message, MessageProgress):
-    """A message, both sides."""
-
-    __slots__ = ("queue_pair",)
-
-    queue_pair: Any
+def schedule_start(net: Core, message: Message, time_ps: int) -> None:
+    """Let a message start at a time."""
+    net.env.call_last(time_ps, START + message.number, partial(start, net, message))
 
 
-class Computation(ComputationProgress):
-    """A row of computation on a host."""
-
-    __slots__ = ("duration_ps", "number", "src")
-
-    number: int
-    src: int
-    duration_ps: int
-
-
-def schedule_next_start(net: Any) -> None:
-    """Schedule the earliest message that waits for nothing but its time."""
-    if net.starts:
-        number = net.starts.pop()
-        at = int(net.plan.start_ps[number])
-        push(net.env, at, net.ranks["start"] + number, partial(_start_listed, net, number))
-
-
-def _start_listed(net: Any, number: int, now: int) -> None:
-    schedule_next_start(net)
-    start(net, number, now)
-
-
-def start(net: Any, number: int, now: int) -> None:
+def start(net: Core, message: Message, now: int) -> None:
     """Start a message at its sender."""
-    message = net.messages[number]
-    qp = message.queue_pair
-    if starts_later(message, net.start_delay_ps, now):
-        push(net.env, now + net.start_delay_ps, net.ranks["start"] + number, partial(start, net, number))
+    if starts_later(message, net.scheme.start_delay_ps, now):
+        schedule_start(net, message, now + net.scheme.start_delay_ps)
         return
+    qp = message.queue_pair
     open_message(qp, message)
     qp.pending.append(message)
     if net.on_start is not None:
-        request = call_sender(net, net.on_start, qp, message, None, now)
-        send_request(net, request, qp, message, now)
+        request = net.new_request()
+        net.on_start(qp, message, None, request, now)
+        qp.nic.send_request(request, qp, message, now)
     qp.nic.schedule(qp, now)
 
 
-def note_out_of_order(net: Any, message: Any, psn: int) -> None:
-    """Count a packet that was sent before; note those that are skipped, whose first time is still to come."""
-    skipped = net.skipped[message.number]
-    if psn > message.highest_psn:
-        skipped.update(range(message.highest_psn, psn))
-        message.highest_psn = psn + 1
-    elif psn in skipped:
-        skipped.remove(psn)
-    else:
-        message.retransmissions += 1
-
-
-def after_sender(net: Any, qp: Any, message: Any, now: int) -> None:
+def after_sender(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
     if has_ended(message, now):
-        finish(net, qp, message, now)
+        _finish(net, qp, message, now)
     qp.nic.schedule(qp, now)
 
 
-def finish(net: Any, qp: Any, message: Any, now: int) -> None:
-    """Take a message out of its queue pair; release what waits for it."""
+def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
+    """Take a message out of its queue pair; let go what waits for it."""
     close_message(qp, message)
     qp.pending.remove(message)
     if message.failed:
-        fail_dependents(net, message.number)
+        _fail_dependents(net, message.number)
     count_down(net, message, now, is_acked=True)
-    cancel(net, "Transfer", message)
+    _cancel(net, "Transfer", message)
     if close_pair(qp):
-        cancel(net, "Sender", qp)
+        _cancel(net, "Sender", qp)
     net.unfinished -= 1
 
 
-def cancel(net: Any, kind: str, owner: Any) -> None:
+def _cancel(net: Core, kind: str, owner: Any) -> None:
     """Set all deadlines of a record kind to NEVER."""
-    for slot, _ in net.timers[kind]:
+    for slot, _ in net.binding.timers[kind]:
         setattr(getattr(owner, f"{kind.lower()}{slot.component}"), slot.field.name, NEVER)
 
 
-def count_down(net: Any, message: Any, now: int, is_acked: bool) -> None:
-    """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
+def count_down(net: Core, message: Message, now: int, is_acked: bool) -> None:
+    """Let go what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
     if net.plan.dependents is None or message.failed:
         return
     for number, delay_ps in net.plan.dependents.of(message.number):
-        if is_due(net.waiting(number), message, is_acked):
-            _release(net, number, delay_ps, now)
+        waiting = _waiting(net, number)
+        if is_due(waiting, message, is_acked):
+            _release(net, waiting, delay_ps, now)
 
 
-def _release(net: Any, number: int, delay_ps: int, now: int) -> None:
+def _waiting(net: Core, number: int) -> Message | Computation:
+    """Return the message or the row of computation that has a number."""
+    count = len(net.messages)
+    return net.messages[number] if number < count else net.computation[number - count]
+
+
+def _release(net: Core, waiting: Message | Computation, delay_ps: int, now: int) -> None:
     """Let something wait for one less, and start when the delay after it is over."""
-    waiting = net.waiting(number)
     start_ps = wait_for_less(waiting, delay_ps, now)
-    if start_ps < NEVER:
-        if number < len(net.messages):
-            push(net.env, start_ps, net.ranks["start"] + number, partial(start, net, number))
-        else:
-            waiting.start_ps = start_ps
-            schedule_computation(net, waiting)
+    if start_ps >= NEVER:
+        return
+    if isinstance(waiting, Message):
+        schedule_start(net, waiting, start_ps)
+    else:
+        waiting.start_ps = start_ps
+        schedule_computation(net, waiting)
 
 
-def schedule_computation(net: Any, row: Any) -> None:
-    """Schedule the end of computation that has what it needs."""
-    end = row.start_ps + row.duration_ps
-    push(net.env, end, net.ranks["start"] + row.number, partial(end_computation, net, row))
+def schedule_computation(net: Core, row: Computation) -> None:
+    """Let computation that has what it needs end."""
+    net.env.call_last(row.start_ps + row.duration_ps, START + row.number, partial(_end_computation, net, row))
 
 
-def end_computation(net: Any, row: Any, now: int) -> None:
-    """End a row of computation; release what waits for it."""
+def _end_computation(net: Core, row: Computation, now: int) -> None:
+    """End a row of computation; let go what waits for it."""
     row.end_ps = now
+    assert net.plan.dependents is not None
     for number, delay_ps in net.plan.dependents.of(row.number):
-        _release(net, number, delay_ps, now)
+        _release(net, _waiting(net, number), delay_ps, now)
     net.unfinished -= 1
 
 
-def fail_dependents(net: Any, number: int) -> None:
+def _fail_dependents(net: Core, number: int) -> None:
     """Fail everything that waits, directly or not, for a message."""
-    if net.plan.dependents is None:
-        return
     todo = [number]
-    while todo:
-        for waiting_number, _ in net.plan.dependents.of(todo.pop()):
-            waiting = net.waiting(waiting_number)
-            if fail_waiting(waiting):
+    while todo and net.plan.dependents is not None:
+        for waiting, _ in net.plan.dependents.of(todo.pop()):
+            if fail_waiting(_waiting(net, waiting)):
                 net.unfinished -= 1
-                todo.append(waiting_number)
+                todo.append(waiting)

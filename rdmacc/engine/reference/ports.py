@@ -3,65 +3,54 @@
 from __future__ import annotations
 
 from collections import deque
-from heapq import heappush
-from typing import Any
+from typing import Protocol
 
 from rdmacc import state
-from rdmacc.engine.ranks import ORDER_SHIFT
+from rdmacc.engine.ranks import DELIVER, SHAPE, WAKE, next_order
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
-from rdmacc.engine.reference.events import push
+from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.packets import Packet
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.rules.admission import IngressAccount, fits_queue
-from rdmacc.rules.classes import ClassTurns, choose_class, first_class
+from rdmacc.rules.admission import fits_queue, queue_limit_bytes
+from rdmacc.rules.classes import ClassTurns, choose_class
 from rdmacc.rules.credits import TokenBucket, credit_ready_ps, spend_credit
 from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
 from rdmacc.rules.pfc import obey, write_frame
-from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES, PAUSE
+from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
 
-__all__ = ["Ingress", "Port", "SwitchPort"]
-
-FIRST_CLASS = [-1] + [first_class(classes) for classes in range(1, 1 << NUM_CLASSES)]
-"""The first class of each set of classes; -1 for the empty set."""
+__all__ = ["Port"]
 
 
-class Ingress(IngressAccount):
-    """The account of what came in through a port in a class."""
+class Node(Protocol):
+    """What is at the other end of a link."""
 
-    __slots__ = ("cls", "in_port")
-
-    def __init__(self, in_port: Port, cls: int) -> None:
-        super().__init__()
-        self.in_port, self.cls = in_port, cls
+    def receive(self, packet: Packet, in_port: Port, now: int) -> None:
+        """Take a packet that came in by a port."""
 
 
 class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
-    """One direction of a link: queues by class, a transmitter, and the packets under way."""
+    """One direction of a link: queues by class, a transmitter, and the packets under way.
+
+    The components' records are attributes of it: `egress0`, ...
+    """
 
     __slots__ = (
-        "_deliver",
-        "_deliver_rank",
-        "_events",
-        "_may_lose",
-        "_net",
-        "_wake",
-        "_wake_rank",
-        "at_host",
-        "flight",
-        "ingress",
-        "node",
-        "queues",
-        "receive",
-        "reverse",
-        "waiting_bytes",
-    )
+        "_arrival_rank", "_has_scripts", "_is_plain", "_wake_rank", "env", "flight", "net", "peer", "queueing",
+        "queues", "reverse", "waiting_bytes",
+    )  # fmt: skip
 
-    def __init__(self, net: Any, number: int) -> None:
+    peer: Node
+    """Where the link leads."""
+    reverse: Port
+    """The peer's port back."""
+
+    def __init__(self, net: Core, number: int) -> None:
         super().__init__()
-        fabric, plan = net.plan.fabric, net.plan
-        self._net = net
+        plan, fabric = net.plan, net.plan.fabric
+        self.net, self.env, self.queueing = net, net.env, net.scheme.queueing
         self.number = number
+        self._arrival_rank, self._wake_rank = DELIVER + number, WAKE + number
         self.link_class = int(fabric.port_class[number])
-        self.at_host = bool(fabric.is_host[fabric.port_node[number]])
         self.climbs = int(fabric.port_climbs[number])
         self.rate_bps = float(fabric.port_rate_bps[number])
         self.byte_ps = float(fabric.port_byte_ps[number])
@@ -70,85 +59,84 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.base_rtt_ps = int(plan.qp_base_rtt_ps.max())
         self.loss_key = int(plan.loss_key[number])
         self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])
-        self.credit_tokens = float(net.queueing.credit_burst_bytes)
-        self.queues: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
+        self._has_scripts = bool(plan.scripts) and bool(fabric.is_host[fabric.port_node[number]])
+        self.credit_tokens = float(self.queueing.credit_burst_bytes)
+        turns = self.queueing.wrr_ratio or self.queueing.lanes
+        limits = self.queueing.credit_fraction or self.queueing.control_limit_bytes
+        self._is_plain = not (turns or limits or self.env.tick_ps)
+        self.queues: list[deque[Packet]] = [deque() for _ in range(NUM_CLASSES)]
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
-        self.flight: deque[Any] = deque()
-        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.at_host))
-        self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
-        self._deliver, self._wake = self.deliver, self.wake  # bound once
-        self._events = net.env._queue
-        # What came in over the link's other direction, by class; its room beyond the threshold is for that link.
-        self.ingress = [Ingress(self, cls) for cls in range(NUM_CLASSES)]
-        for account in self.ingress:
-            account.headroom_bytes = int(plan.headroom_bytes[fabric.port_reverse[number]])
-        self.node: Any = None
-        self.receive: Any = None
-        self.reverse: Any = None
+        self.flight: deque[Packet] = deque()
 
-    def enqueue(self, packet: Any, cls: int, now: int) -> None:
-        """Append a packet to a class's queue and see that it will be sent."""
-        if self.join_queue(packet, cls, now) and not self.is_wake_pending:
+    # Waiting
+
+    def enqueue(self, packet: Packet, cls: int, now: int) -> None:
+        """Send a packet at once if the port is idle, else let it wait in its class's queue."""
+        if self.is_idle(now):
+            self._pass(packet, cls, now)
+        elif self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
 
-    def depart(self, packet: Any, now: int) -> None:
+    def is_idle(self, now: int) -> bool:
+        """Tell whether what comes now leaves at once.
+
+        It would also leave at once by way of its queue (`join_queue`, `kick`), but that makes a run a fifth slower. Not
+        where classes take turns or have limits, which are counted in the queue, nor with a tick.
+        """
+        if self.waiting or self.paused or self.is_wake_pending or self.is_down or not self._is_plain:
+            return False
+        return self.busy_until_ps <= now
+
+    def _pass(self, packet: Packet, cls: int, now: int) -> None:
+        """Send a packet, after what happens to it in a queue of its own."""
+        if cls >= DATA_CLASS:
+            self.peak_queue_bytes = max(self.peak_queue_bytes, packet.wire_bytes)
+            self.depart(packet, now)
+        self.transmit(packet, now)
+
+    def depart(self, packet: Packet, now: int) -> None:
         """Do what a data packet's end of waiting brings with it."""
 
-    def join_queue(self, packet: Any, cls: int, now: int) -> bool:
+    def join_queue(self, packet: Packet, cls: int, now: int) -> bool:
         """Put a packet into a class's queue, or drop it; return whether it is in."""
-        if cls < DATA_CLASS and (limit := self._net.limits[cls]):
+        if cls < DATA_CLASS and (limit := queue_limit_bytes(self.queueing, cls)):
             if not fits_queue(self.waiting_bytes[cls], packet.wire_bytes, limit):
                 self.dropped_packets += 1
-                self._net.discard(packet, self, now)
+                self.net.discard(packet, self.number, now)
                 return False
             self.waiting_bytes[cls] += packet.wire_bytes
         self.queues[cls].append(packet)
         self.waiting |= 1 << cls
         if cls >= DATA_CLASS:
             self.queue_bytes += packet.wire_bytes
-            if self.queue_bytes > self.peak_queue_bytes:
-                self.peak_queue_bytes = self.queue_bytes
+            self.peak_queue_bytes = max(self.peak_queue_bytes, self.queue_bytes)
         return True
 
-    def next_class(self, now: int) -> int:
-        """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may.
-
-        Where classes are strict it is the first: `send_next` looks that up.
-        """
-        sendable = self.waiting & ~self.paused
-        net, queueing = self._net, self._net.queueing
-        if queueing.credit_fraction > 0.0 and sendable & 1 << CREDITS:
-            ready_ps = credit_ready_ps(queueing, self, self.queues[CREDITS][0].wire_bytes, now)
-            if ready_ps > now:
-                sendable ^= 1 << CREDITS
-                if not sendable and not self.is_shape_pending:
-                    self.is_shape_pending = 1
-                    push(net.env, ready_ps, net.rank("shape", self.number), self.shape)
-        return choose_class(queueing, self, sendable) if sendable else -1
-
-    def shape(self, now: int) -> None:
-        """The bucket holds enough for a credit."""
-        self.is_shape_pending = 0
-        if not self.is_wake_pending:
-            self.kick(now)
-
-    def take(self, cls: int) -> Any:
+    def take(self, cls: int) -> Packet:
         """Remove the first packet of a class's queue."""
         packet = self.queues[cls].popleft()
+        if not self.has_work(cls):
+            self.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
             self.queue_bytes -= packet.wire_bytes
             return packet
-        if self._net.limits[cls]:
+        if queue_limit_bytes(self.queueing, cls):
             self.waiting_bytes[cls] -= packet.wire_bytes
         if cls == CREDITS:
             spend_credit(self, packet.wire_bytes)
         return packet
 
+    def has_work(self, cls: int) -> bool:
+        """Tell whether something waits in a class."""
+        return bool(self.queues[cls])
+
+    # Sending
+
     def kick(self, now: int) -> None:
         """Send now if the transmitter is free, else wake up when it is."""
         if self.is_down:
             return
-        if is_busy(self._net, self, now):
+        if is_busy(self.env, self, now):
             self.wake_at_end()
         else:
             self.send_next(now)
@@ -156,68 +144,84 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def wake_at_end(self) -> None:
         """Wake up when the transmission under way ends."""
         self.is_wake_pending = 1
-        rank = self._wake_rank
-        if self.order:
-            rank += self.order << ORDER_SHIFT
-        heappush(self._events, (self.busy_until_ps, rank, 0, self._wake))
+        self.env.call_in_order(self.busy_until_ps, self._wake_rank, self.order, self._wake)
 
-    def wake(self, now: int) -> None:
+    def _wake(self, now: int) -> None:
         """The transmitter is free and something waits."""
         self.is_wake_pending = 0
         if not self.is_down:
             self.send_next(now)
 
     def send_next(self, now: int) -> None:
-        """Send the first packet of the highest class that is not paused."""
+        """Send what `next_class` says."""
         raise NotImplementedError
 
-    def transmit(self, packet: Any, now: int) -> None:
+    def next_class(self, now: int) -> int:
+        """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""
+        sendable = self.waiting & ~self.paused
+        queueing = self.queueing
+        if queueing.credit_fraction > 0.0 and sendable & 1 << CREDITS:
+            ready_ps = credit_ready_ps(queueing, self, self.queues[CREDITS][0].wire_bytes, now)
+            if ready_ps > now:
+                sendable ^= 1 << CREDITS
+                if not sendable and not self.is_shape_pending:
+                    self.is_shape_pending = 1
+                    self.env.call(ready_ps, SHAPE + self.number, self._shape)
+        return choose_class(queueing, self, sendable) if sendable else -1
+
+    def _shape(self, now: int) -> None:
+        """The bucket holds enough for a credit."""
+        self.is_shape_pending = 0
+        if not self.is_wake_pending:
+            self.kick(now)
+
+    def transmit(self, packet: Packet, now: int) -> None:
         """Put a packet on the link."""
-        net = self._net
-        put_on_link(self, packet, net.tick_ps, now)
+        net = self.net
+        put_on_link(self.env, self, packet, now)
         if net.trace is not None:
             net.trace.add(now, SENT, self.number, packet)
-        if net.tick_ps:
-            packet.order = self.order = net.next_order()
-        flight = self.flight
-        if not flight:  # only the head of the packets under way has an event
-            rank = self._deliver_rank
-            if self.order:
-                rank += self.order << ORDER_SHIFT
-            heappush(self._events, (packet.arrival_ps, rank, 0, self._deliver))
-        flight.append(packet)
+        if net.env.tick_ps:
+            packet.order = self.order = next_order(net.env)
+        self.flight.append(packet)
+        if len(self.flight) == 1:  # only the head of the packets under way has an event
+            net.env.call_in_order(packet.arrival_ps, self._arrival_rank, packet.order, self._deliver)
 
-    def deliver(self, now: int) -> None:
-        """The head of the packets under way has arrived."""
-        flight = self.flight
-        if not flight:  # the link went down
+    # The link
+
+    def _deliver(self, now: int) -> None:
+        """The head of the packets under way has arrived, unless it was lost when the link went down."""
+        if not self.flight or self.flight[0].arrival_ps != now:
             return
-        if flight[0].arrival_ps != now:  # the event is of a packet that was lost when the link went down
-            return
-        packet = flight.popleft()
-        if flight:
-            after = flight[0]
-            rank = self._deliver_rank
-            if after.order:
-                rank += after.order << ORDER_SHIFT
-            heappush(self._events, (after.arrival_ps, rank, 0, self._deliver))
-        if self._may_lose and self.is_lost(packet):
+        packet = self.flight.popleft()
+        if self.flight:
+            head = self.flight[0]
+            self.env.call_in_order(head.arrival_ps, self._arrival_rank, head.order, self._deliver)
+        if is_lost(self, packet) or (self._has_scripts and self.net.is_scripted_loss(packet)):
             self._lose(packet, now)
             return
-        if self._net.trace is not None:
-            self._net.trace.add(now, ARRIVED, self.number, packet)
-        self.receive(packet, self.reverse, now)
+        if self.net.trace is not None:
+            self.net.trace.add(now, ARRIVED, self.number, packet)
+        self.peer.receive(packet, self.reverse, now)
 
-    def is_lost(self, packet: Any) -> bool:
-        """Tell whether the link loses a packet: by chance, or because a script says so."""
-        if is_lost(self, packet):
-            return True
-        return bool(self._net.scripts) and self.at_host and self._net.is_scripted_loss(packet)
+    def _lose(self, packet: Packet, now: int) -> None:
+        """Count a packet that the link has lost, and drop it."""
+        self.lost_packets += 1
+        self.net.discard(packet, self.number, now)
 
-    def pause_or_resume(self, packet: Any, now: int) -> None:
+    # PFC and faults
+
+    def pause_or_resume(self, packet: Packet, now: int) -> None:
         """Obey a PFC frame that came back over the link."""
         if obey(self, packet, now) and not self.is_wake_pending:
             self.kick(now)
+
+    def send_frame(self, kind: int, cls: int, now: int) -> None:
+        """Send a PFC frame, ahead of everything else."""
+        if not self.is_down:
+            frame = self.net.new_packet()
+            write_frame(self.net.scheme.buffer, frame, kind, cls)
+            self.enqueue(frame, frame.priority, now)
 
     def fail(self, now: int) -> None:
         """Lose what is under way and what waits; send nothing any more."""
@@ -227,22 +231,17 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         for cls, queue in enumerate(self.queues):
             while queue:
                 packet = self.take(cls)
-                if cls >= DATA_CLASS and not self.at_host:
-                    self.node.release(packet, now)
+                if cls >= DATA_CLASS:
+                    self.give_back(packet, now)
                 self._lose(packet, now)
-        self.waiting = self.ready_classes()
 
-    def ready_classes(self) -> int:
-        """Return a bit for each class in which something else than a packet waits."""
-        return 0
+    def give_back(self, packet: Packet, now: int) -> None:
+        """Give the bytes of a data packet that leaves the queue back to the buffer, where there is one."""
 
     def restore(self, now: int) -> None:
-        """The link is back: neither side knows of a pause, so tell the neighbour of those that hold."""
+        """The link is back: neither side knows of a pause."""
         self.is_down = 0
         end_pause(self, now)
-        for account in self.ingress:
-            if account.pause_sent:
-                self.node.send_pfc(account, PAUSE, now)
 
     def resume_work(self, now: int) -> None:
         """Send what waited for the link."""
@@ -252,48 +251,3 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def set_rate(self, rate_bps: float) -> None:
         """Set the rate of the link for what is sent from now on."""
         self.rate_bps, self.byte_ps = rate_bps, 8e12 / rate_bps
-
-    def storm(self, kind: int, now: int) -> None:
-        """Send a PFC frame for each data class."""
-        if self.is_down:
-            return
-        for cls in range(DATA_CLASS, NUM_CLASSES):
-            frame = self._net.new_packet()
-            write_frame(self._net.plan.scheme.buffer, frame, kind, cls)
-            self.enqueue(frame, frame.priority, now)
-
-    def _lose(self, packet: Any, now: int) -> None:
-        """Count a packet that the link has lost, and drop it."""
-        self.lost_packets += 1
-        self._net.discard(packet, self, now)
-
-
-class SwitchPort(Port):
-    """An output of a switch."""
-
-    __slots__ = ()
-
-    def send_next(self, now: int) -> None:
-        """Send the first packet of the highest class that is not paused."""
-        net = self._net
-        cls = FIRST_CLASS[self.waiting & ~self.paused] if net.is_strict else self.next_class(now)
-        if cls < 0:
-            return
-        packet = self.take(cls)
-        if not self.queues[cls]:
-            self.waiting ^= 1 << cls
-        if cls >= DATA_CLASS:
-            self.depart(packet, now)
-        self.transmit(packet, now)
-        if self.waiting & ~self.paused:
-            self.wake_at_end()
-
-    def depart(self, packet: Any, now: int) -> None:
-        """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
-        net = self._net
-        if net.on_dequeue is not None and not self.node.is_nic:
-            was_marked = packet.ce
-            net.on_dequeue(self, packet, now)
-            if packet.ce and not was_marked:
-                self.marked_packets += 1
-        self.node.release(packet, now)

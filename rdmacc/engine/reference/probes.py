@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from rdmacc.engine.reference.events import push
+from rdmacc.engine.ranks import PROBE
+from rdmacc.engine.reference.core import Core
+from rdmacc.engine.watches import Watch
 
-__all__ = ["watch"]
+__all__ = ["Probes", "Samples"]
 
 Samples = list[tuple[int, float]]
+"""Times and values."""
 
 
-def watch(net: Any) -> list[tuple[Any, str, Samples]]:
-    """Schedule the first samples; return (record, field, samples) of what is watched for changes."""
-    on_change: list[tuple[Any, str, Samples]] = []
-    for number, watched in enumerate(net.plan.watches):
+class Probes:
+    """The samples of all probes so far.
+
+    Parameters
+    ----------
+    net : Core
+        The network.
+    nodes, ports : sequence
+        What there is to watch beside messages and queue pairs.
+    """
+
+    def __init__(self, net: Core, nodes: Sequence[Any], ports: Sequence[Any]) -> None:
+        self.samples: list[Samples] = [[] for _ in net.plan.watches]
+        self._net = net
+        self.on_change: list[tuple[Any, str, Samples]] = []
         things = {
-            "port": net.ports, "egress": net.ports, "host": net.nodes, "endpoint": net.nodes,
-            "message": net.messages, "transfer": net.messages,
-        }.get(watched.record, net.qps)  # fmt: skip
-        record = things[watched.number]
-        if watched.component >= 0:
-            record = getattr(record, f"{watched.record}{watched.component}")
-        if watched.probe.every_ps is None:
-            on_change.append((record, watched.field.name, net.samples[number]))
-        else:
-            _sample(net, number, record, watched.field.name, watched.probe.every_ps, 0)
-    return on_change
+            "port": ports, "egress": ports, "host": nodes, "endpoint": nodes, "message": net.messages,
+            "transfer": net.messages,
+        }  # fmt: skip
+        for number, watch in enumerate(net.plan.watches):
+            record = things.get(watch.record, net.qps)[watch.number]
+            if watch.component >= 0:
+                record = getattr(record, f"{watch.record}{watch.component}")
+            if watch.probe.every_ps is None:
+                self.on_change.append((record, watch.field.name, self.samples[number]))
+            else:
+                self._wait(number, watch, record, 0)
 
+    def _wait(self, number: int, watch: Watch, record: Any, at_ps: int) -> None:
+        self._net.env.call_last(at_ps, PROBE + number, partial(self._sample, number, watch, record))
 
-def _sample(net: Any, number: int, record: Any, name: str, every_ps: int, at: int) -> None:
-    def sample(now: int) -> None:
-        net.samples[number].append((now, float(getattr(record, name))))
-        _sample(net, number, record, name, every_ps, now + every_ps)
+    def _sample(self, number: int, watch: Watch, record: Any, now: int) -> None:
+        self.samples[number].append((now, float(getattr(record, watch.field.name))))
+        self._wait(number, watch, record, now + (watch.probe.every_ps or 0))
 
-    push(net.env, at, net.ranks["probe"] + number, sample)
+    def note_changes(self) -> None:
+        """Sample what has changed."""
+        for record, name, samples in self.on_change:
+            value = float(getattr(record, name))
+            if not samples or samples[-1][1] != value:
+                samples.append((int(self._net.env.now), value))

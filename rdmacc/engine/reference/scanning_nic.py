@@ -10,14 +10,13 @@ none if that time has passed. What is simultaneous depends on it, to the nanosec
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
 
-from rdmacc.engine.ranks import ORDER_SHIFT
-from rdmacc.engine.reference.events import push
-from rdmacc.engine.reference.nic import NicPort
-from rdmacc.engine.reference.ports import FIRST_CLASS
+from rdmacc.engine.ranks import PACE
+from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.flows import QueuePair
+from rdmacc.engine.reference.nic import NicPort, unsent_message
 from rdmacc.records import NEVER
-from rdmacc.rules.pacing import may_send
+from rdmacc.rules.pacing import may_send, next_start_ps
 from rdmacc.rules.progress import packets_left
 from rdmacc.state import IDLE, READY
 
@@ -29,97 +28,96 @@ class ScanningNicPort(NicPort):
 
     __slots__ = ("line",)
 
-    def __init__(self, net: Any, number: int) -> None:
+    def __init__(self, net: Core, number: int) -> None:
         super().__init__(net, number)
         self.line: list[int] = []
 
-    def schedule(self, qp: Any, now: int) -> None:
+    def schedule(self, qp: QueuePair, now: int) -> None:
         """Put a queue pair with packets left in the line; look for a packet to send."""
-        if qp.state != READY and qp.unsent_message() is not None:
+        if qp.state != READY and unsent_message(qp) is not None:
             qp.state = READY
             self.join(self.line, qp)
-        self.look(now)
-
-    def look(self, now: int) -> None:
-        """Send if the transmitter is free, else when it is."""
-        if (self.line or self.waiting & ~self.paused) and not self.is_wake_pending:
-            self.kick(now)
+        self.resume_work(now)
 
     def resume_work(self, now: int) -> None:
-        """Send what waited for the link."""
-        self.look(now)
+        """Send if the transmitter is free, else when it is."""
+        if self._may_have_work() and not self.is_wake_pending:
+            self.kick(now)
 
-    def leave(self, qp: Any) -> None:
+    def _may_have_work(self) -> bool:
+        """Tell whether anything waits that PFC has not stopped, or a queue pair has packets left."""
+        return bool(self.line or self.waiting & ~self.paused)
+
+    def _leave(self, qp: QueuePair) -> None:
         """Take a queue pair without packets left out of the line."""
         qp.state = IDLE
         self.line.remove(qp.number)
-        self.queue_bytes -= self._net.wire_bytes
+        self.queue_bytes -= self.net.scheme.wire_bytes
 
     def send_next(self, now: int) -> None:
         """Send a waiting packet, or the next one of the queue pair whose turn it is."""
-        cls = FIRST_CLASS[self.waiting & ~self.paused] if self._net.is_strict else self.next_class(now)
+        cls = self.next_class(now)
         if cls >= 0:
-            self.send_queued(cls, now)
+            self.transmit(self.take(cls), now)
         else:
-            qp = self.turn(now)
-            if qp is None:
-                self.set_timer(now)
+            qp = self._turn(now)
+            message = unsent_message(qp) if qp is not None else None
+            if qp is None or message is None:
+                self._set_timer(now)
                 return
             self.served = qp.number
-            self.send_data(qp, qp.unsent_message(), now)
-            if qp.unsent_message() is None:
-                self.leave(qp)
-        if (self.line or self.waiting & ~self.paused) and not self.is_wake_pending:
+            self.send_data(qp, message, now)
+            if unsent_message(qp) is None:
+                self._leave(qp)
+        if self._may_have_work() and not self.is_wake_pending:
             self.wake_at_end()
 
-    def turn(self, now: int) -> Any:
+    def _turn(self, now: int) -> QueuePair | None:
         """Return the queue pair that may send and whose turn it is, None for none."""
-        qps = self._net.qps
         after = bisect_right(self.line, self.served)
         chosen, fewest = None, NEVER
         for number in self.line[after:] + self.line[:after]:
-            qp = qps[number]
-            message = qp.unsent_message()
+            qp = self.net.qps[number]
+            message = unsent_message(qp)
             if message is None:
-                self.leave(qp)
-            elif not self.paused & 1 << message.priority and may_send(qp) and qp.next_start_ps(now) <= now:
-                if self._net.is_round_robin:
+                self._leave(qp)
+            elif not self.paused & 1 << message.priority and may_send(qp) and next_start_ps(self.env, qp, now) <= now:
+                if self.net.scheme.nic_order == "round-robin":
                     return qp
                 if packets_left(message) < fewest:
                     chosen, fewest = qp, packets_left(message)
         return chosen
 
-    def set_timer(self, now: int) -> None:
+    def _set_timer(self, now: int) -> None:
         """Look again when the earliest pacing time has come, unless a timer is pending."""
         if self.timer_ps == NEVER:
-            qps = (self._net.qps[number] for number in self.line)
-            start_ps = min((qp.next_start_ps(now) for qp in qps if qp.credits > 0), default=NEVER)
+            qps = (self.net.qps[number] for number in self.line)
+            starts_ps = (next_start_ps(self.env, qp, now) for qp in qps if qp.credits > 0)
+            start_ps = min(starts_ps, default=NEVER)
             if now < start_ps < NEVER:
-                self.push_timer(start_ps)
+                self._push_timer(start_ps)
 
-    def push_timer(self, at_ps: int) -> None:
+    def _push_timer(self, at_ps: int) -> None:
         """Set the timer."""
-        net = self._net
-        rank = net.rank("pace", self.number)
-        self.timer_ps, self.timer_order = at_ps, rank >> ORDER_SHIFT
-        push(net.env, at_ps, rank, self.expire)
+        self.env.call(at_ps, PACE + self.number, self._expire)
+        self.timer_ps, self.timer_order = at_ps, self.env.order
 
-    def expire(self, now: int) -> None:
+    def _expire(self, now: int) -> None:
         """Serve the timer, unless another one has taken its place."""
-        if self._net.order_now == self.timer_order and self.timer_ps == now:
+        if self.env.order_now == self.timer_order and self.timer_ps == now:
             self.timer_ps = NEVER
-            self.look(now)
+            self.resume_work(now)
 
-    def advance(self, qp: Any, now: int) -> None:
+    def heed_rate(self, qp: QueuePair, now: int) -> None:
         """Bring the timer forward if an ACK has (rdma-hw.cc, ChangeRate)."""
-        start_ps = qp.next_start_ps(now)
+        start_ps = next_start_ps(self.env, qp, now)
         if start_ps < self.timer_ps < NEVER:
-            self.push_timer(max(start_ps, now))
+            self._push_timer(max(start_ps, now))
 
-    def after_timer(self, qp: Any, before: tuple[float, int, int], now: int) -> None:
+    def heed_timer(self, qp: QueuePair, before: tuple[float, int, int], now: int) -> None:
         """Heed what a sender's timer has changed; nothing else makes the NIC look."""
         rate_bps, *room = before
         if qp.rate_bps != rate_bps:
-            self.advance(qp, now)
+            self.heed_rate(qp, now)
         if [qp.window_bytes, qp.credits] != room:
             self.schedule(qp, now)

@@ -5,27 +5,40 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.reference.events import push
+from rdmacc.engine.ranks import TIMERS
+from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.flows import Message, QueuePair
+from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import after_sender
-from rdmacc.engine.reference.senders import new_request, send_request
 from rdmacc.handlers.hooks import Slot
 from rdmacc.records import NEVER
 
-__all__ = ["arm", "expire"]
+__all__ = ["arm"]
 
 
-def arm(net: Any, owner: Any, slot: Slot) -> None:
-    """Schedule an event for a deadline that is earlier than the one pending (with a tick: for any other)."""
+def arm(net: Core, hosts: dict[int, Host], owner: Any, slot: Slot) -> None:
+    """Schedule an event for a deadline that is earlier than the one pending (with a tick: for any other).
+
+    Parameters
+    ----------
+    net : Core
+        The network.
+    hosts : dict
+        Its hosts, by node number.
+    owner : object
+        The queue pair, message, host or port whose record holds the deadline.
+    slot : Slot
+        Which deadline.
+    """
     record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
-    at = max(getattr(record, slot.field.name), net.env._now)
+    at = max(getattr(record, slot.field.name), net.env.now)
     setattr(record, slot.field.armed_name, at)
-    count = len(net.timers[slot.kind])
     number = owner.node if slot.kind == "Endpoint" else owner.number
-    rank = net.rank(f"{slot.kind.lower()}_timer", number * count + slot.number)
-    push(net.env, at, rank, partial(expire, net, owner, record, slot))
+    rank = TIMERS[slot.kind] + number * len(net.binding.timers[slot.kind]) + slot.number
+    net.env.call(at, rank, partial(_expire, net, hosts, owner, record, slot))
 
 
-def expire(net: Any, owner: Any, record: Any, slot: Slot, now: int) -> None:
+def _expire(net: Core, hosts: dict[int, Host], owner: Any, record: Any, slot: Slot, now: int) -> None:
     """Serve a timer event: it may be stale or early, since deadlines move without moving the event."""
     name = slot.field.name
     if getattr(record, slot.field.armed_name) != now:
@@ -34,35 +47,52 @@ def expire(net: Any, owner: Any, record: Any, slot: Slot, now: int) -> None:
     deadline = getattr(record, name)
     if deadline > now:
         if deadline < NEVER:
-            arm(net, owner, slot)
+            arm(net, hosts, owner, slot)
         return
     setattr(record, name, NEVER)
-    function = net.timers[slot.kind][slot.number][1]
+    hook = net.binding.timers[slot.kind][slot.number][1]
     if slot.kind == "Sender":
-        before = owner.rate_bps, owner.window_bytes, owner.credits
-        request = new_request(net)
-        function(owner, request, now)
-        send_request(net, request, owner, net.messages[net.first_message[owner.number]], now)
-        owner.nic.after_timer(owner, before, now)
-    elif slot.kind == "Egress":
-        function(owner, now)
+        _serve_sender(net, hook, owner, now)
+    elif slot.kind == "Receiver":
+        _serve_receiver(net, hook, hosts[owner.dst], owner, now)
+    elif slot.kind == "Transfer":
+        _serve_transfer(net, hook, hosts[owner.dst], owner, now)
+    elif slot.kind == "Endpoint":
+        _serve_endpoint(net, hook, owner, now)
     else:
-        reply, request = net.new_packet(), None
-        if slot.kind == "Receiver":
-            host, qp, message = net.nodes[owner.dst], owner, net.messages[net.first_message[owner.number]]
-            function(host, qp, reply, now)
-        elif slot.kind == "Transfer":
-            host, qp, message = net.nodes[owner.dst], owner.queue_pair, owner
-            request = new_request(net)
-            function(qp, message, reply, request, now)
-        else:
-            host = owner
-            function(host, reply, now)
-            message = net.messages[reply.message]
-            qp = message.queue_pair
-        host.send(reply, qp, message, now)
-        send_request(net, request, qp, message, now)
-        if host.pick:
-            host.pick_messages(now)
-        if slot.kind == "Transfer":
-            after_sender(net, qp, message, now)
+        hook(owner, now)
+
+
+def _serve_sender(net: Core, hook: Any, qp: QueuePair, now: int) -> None:
+    before = qp.rate_bps, qp.window_bytes, qp.credits
+    request = net.new_request()
+    hook(qp, request, now)
+    qp.nic.send_request(request, qp, qp.first_message, now)
+    qp.nic.heed_timer(qp, before, now)
+
+
+def _serve_receiver(net: Core, hook: Any, host: Host, qp: QueuePair, now: int) -> None:
+    reply = net.new_packet()
+    hook(host, qp, reply, now)
+    host.send(reply, qp, qp.first_message, now)
+    if host.pick:
+        host.pick_messages(now)
+
+
+def _serve_transfer(net: Core, hook: Any, host: Host, message: Message, now: int) -> None:
+    qp, reply, request = message.queue_pair, net.new_packet(), net.new_request()
+    hook(qp, message, reply, request, now)
+    host.send(reply, qp, message, now)
+    qp.nic.send_request(request, qp, message, now)
+    if host.pick:
+        host.pick_messages(now)
+    after_sender(net, qp, message, now)
+
+
+def _serve_endpoint(net: Core, hook: Any, host: Host, now: int) -> None:
+    reply = net.new_packet()
+    hook(host, reply, now)
+    message = net.messages[reply.message]
+    host.send(reply, message.queue_pair, message, now)
+    if host.pick:
+        host.pick_messages(now)

@@ -1,0 +1,141 @@
+"""Builds a network's objects from its plan: nodes and ports, queue pairs, messages, computation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from rdmacc.bits import make_bits
+from rdmacc.engine.ranks import START
+from rdmacc.engine.reference.classes import class_with
+from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.flows import Computation, Message, QueuePair
+from rdmacc.engine.reference.hosts import Host
+from rdmacc.engine.reference.messages import schedule_computation, start
+from rdmacc.engine.reference.nic import NicPort
+from rdmacc.engine.reference.ports import Port
+from rdmacc.engine.reference.scanning_nic import ScanningNicPort
+from rdmacc.engine.reference.switches import Switch, SwitchPort
+from rdmacc.handlers.hooks import bits_of
+
+__all__ = ["make_computation", "make_messages", "make_nodes", "make_queue_pairs"]
+
+_Thing = TypeVar("_Thing")
+
+
+class _Maker(Generic[_Thing]):
+    """Makes things of a class that have the components' records of their kind, as attributes."""
+
+    def __init__(self, net: Core, base: type[_Thing], owner: str) -> None:
+        self._records = net.binding.record_slots(owner)
+        kind: Any = base  # its own key in a cache
+        self._class: type[_Thing] = class_with(kind, tuple(name for name, _ in self._records))
+
+    def __call__(self, *args: Any) -> _Thing:
+        thing = self._class(*args)
+        for name, record in self._records:
+            setattr(thing, name, record())
+        return thing
+
+
+def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
+    """Return hosts and switches, and their ports, each by number."""
+    fabric = net.fabric
+    make_host, make_switch = _Maker(net, Host, "host"), _Maker(net, Switch, "switch")
+    make_nic = _Maker(net, ScanningNicPort if net.env.tick_ps else NicPort, "port")
+    make_output = _Maker(net, SwitchPort, "port")
+    nodes: list[Host | Switch] = [
+        make_host(net, node) if fabric.is_host[node] else make_switch(net, node) for node in range(fabric.n_nodes)
+    ]
+    ports: list[Port] = []
+    for number in range(fabric.n_ports):
+        node = nodes[fabric.port_node[number]]
+        if isinstance(node, Host):
+            ports.append(node.add(make_nic(net, number)))
+        else:
+            ports.append(node.add(make_output(net, number)))
+    for port in ports:
+        port.reverse = ports[fabric.port_reverse[port.number]]
+        port.peer = nodes[fabric.port_peer[port.number]]
+        if net.on_port is not None:
+            net.on_port(port)
+    return nodes, ports
+
+
+def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]) -> None:
+    """Make `net.qps`."""
+    plan, make = net.plan, _Maker(net, QueuePair, "qp")
+    for number in range(plan.n_qps):
+        qp = make()
+        nic, reply_nic = ports[plan.qp_port[number]], ports[plan.reply_port[number]]
+        assert isinstance(nic, NicPort)
+        assert isinstance(reply_nic, NicPort)
+        qp.number, qp.src, qp.dst = number, int(plan.qp_src[number]), int(plan.qp_dst[number])
+        qp.nic, qp.reply_nic = nic, reply_nic
+        qp.line_bps = qp.rate_bps = nic.rate_bps
+        qp.peer_line_bps = reply_nic.rate_bps
+        qp.base_rtt_ps, qp.base_delay_ps = int(plan.qp_base_rtt_ps[number]), int(plan.qp_base_delay_ps[number])
+        qp.remaining = int(plan.qp_messages[number])
+        qp.paths = int(plan.qp_paths[number])
+        qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])
+        hosts[qp.dst].expect(qp)
+        if net.on_open is not None:
+            net.on_open(qp)
+        net.qps.append(qp)
+
+
+def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
+    """Make `net.messages`, and let those start that wait for nothing but their time."""
+    plan, make = net.plan, _Maker(net, Message, "message")
+    columns = (
+        "qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight", "waits_for",
+        "priority",
+    )  # fmt: skip
+    values: list[Any] = [getattr(plan, name)[: plan.n_messages].tolist() for name in columns]
+    bits = bits_of(plan.scheme.components)
+    for number, row in enumerate(zip(*values, strict=True)):
+        message = make()
+        message.number = number
+        for name, value in zip(columns, row, strict=True):
+            setattr(message, name, value)
+        message.payload_bytes = plan.scheme.payload_bytes
+        message.granted_psn = message.packets
+        for component, field in bits:
+            setattr(getattr(message, f"transfer{component}"), field.name, make_bits(message.packets))
+        message.queue_pair = qp = net.qps[message.qp]
+        if not hasattr(qp, "first_message"):
+            qp.first_message = message
+        if message.group >= 0:
+            hosts[message.dst].expect_message(message)
+        net.messages.append(message)
+    order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
+    starts = [net.messages[number] for number in order[::-1] if plan.waits_for[number] == 0]
+    _start_in_turn(net, starts)
+
+
+def _start_in_turn(net: Core, starts: list[Message]) -> None:
+    """Let the last message of a list start at its time, and then the one before it: only one has an event."""
+    if starts:
+        message = starts.pop()
+        net.env.call_last(message.start_ps, START + message.number, partial(_start_listed, net, starts, message))
+
+
+def _start_listed(net: Core, starts: list[Message], message: Message, now: int) -> None:
+    _start_in_turn(net, starts)
+    start(net, message, now)
+
+
+def make_computation(net: Core) -> None:
+    """Make `net.computation`, and let that begin which waits for nothing."""
+    plan, computing = net.plan, net.plan.computation
+    for host, start_ps, duration_ps in zip(computing.host, computing.start_ps, computing.duration_ps, strict=True):
+        row = Computation()
+        row.number, row.src = plan.n_messages + len(net.computation), int(host)
+        row.start_ps, row.duration_ps = int(start_ps), int(duration_ps)
+        row.waits_for = int(plan.waits_for[row.number])
+        net.computation.append(row)
+        if row.waits_for == 0:
+            schedule_computation(net, row)

@@ -1,0 +1,71 @@
+"""What is sent: messages, the queue pairs that carry them, and computation that messages wait for."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+from rdmacc import state
+from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse
+from rdmacc.engine.reference.packets import Packet
+
+__all__ = ["Computation", "Message", "QueuePair"]
+
+
+class Nic(Protocol):
+    """What a queue pair asks of the port that serves it (`rdmacc.engine.reference.nic.NicPort`)."""
+
+    rate_bps: float
+
+    def schedule(self, qp: QueuePair, now: int) -> None:
+        """Let a queue pair send what it may."""
+
+    def heed_rate(self, qp: QueuePair, now: int) -> None:
+        """Heed that an ACK has changed a queue pair's rate."""
+
+    def heed_timer(self, qp: QueuePair, before: tuple[float, int, int], now: int) -> None:
+        """Heed that a sender's timer may have changed rate, window and credits."""
+
+    def enqueue(self, packet: Packet, cls: int, now: int) -> None:
+        """Append a packet to a class's queue and see that it will be sent."""
+
+    def send_request(self, request: Packet | None, qp: QueuePair, message: Message, now: int) -> None:
+        """Send what a sender's handlers filled in."""
+
+
+class Message(state.Message, MessageProgress):
+    """A message, both sides. The components' records are attributes of it: `transfer0`, ..."""
+
+    __slots__ = ("queue_pair",)
+
+    queue_pair: QueuePair
+
+
+class Computation(ComputationProgress):
+    """A row of computation on a host."""
+
+    __slots__ = ("duration_ps", "number", "src")
+
+    number: int
+    src: int
+    duration_ps: int
+
+
+class QueuePair(state.QueuePair, QueuePairUse):
+    """A queue pair: its unacknowledged messages, first in, first out, and the ports that serve it.
+
+    The components' records are attributes of it: `sender0`, `receiver0`, ...
+    """
+
+    __slots__ = ("first_message", "nic", "pending", "reply_nic")
+
+    nic: Nic
+    """The sender's port."""
+    reply_nic: Nic
+    """The receiver's."""
+    first_message: Message
+    pace_timer_armed: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending: deque[Message] = deque()

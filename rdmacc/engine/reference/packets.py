@@ -1,0 +1,35 @@
+"""Packets of a scheme: what both engines know of a packet, and the header fields of the scheme's components."""
+
+from __future__ import annotations
+
+from types import new_class
+
+from rdmacc import state
+from rdmacc.engine.records import Transit
+from rdmacc.handlers.hooks import Components
+from rdmacc.records import record_dtype
+
+__all__ = ["Packet", "packet_class"]
+
+
+class Packet(state.Packet, Transit):
+    """A packet."""
+
+    __slots__ = ("ingress",)
+
+    ingress: tuple[int, int]
+    """In a switch: the port and the class that it came in by, whose account its bytes are in."""
+
+
+def packet_class(components: Components) -> type[Packet]:
+    """Return the class of a scheme's packets.
+
+    Raises
+    ------
+    ConfigError
+        If two components have a header field of the same name.
+    """
+    headers = [record for part in components if (record := part.record("Header")) is not None]
+    record_dtype(*headers)  # refuses two fields of the same name
+    made: type[Packet] = new_class("Packet", (Packet, *headers))
+    return made
