@@ -159,7 +159,18 @@ class FairShare:
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time: of one sender of the incast, and of the long flow."""
+        """Draw the rates over time: of one sender of the incast, and of the long flow.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; default: a new figure.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         unit_ps, unit = time_unit(self.incast_ps)
         labels = {"incast": f"each of {self.senders} senders", "long": "long flow"}
         colours = {"incast": COLOURS["vermilion"], "long": COLOURS["blue"]}
