@@ -19,7 +19,7 @@ from rdmacc import probes, topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.parameters import Rate, Size, Time
+from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["DasrConvergence", "DasrIncast", "sender_counts"]
 
 _MOST_STEPS = 1_000_000
-"""Upper bound on steps; the incast ends after a third of them, which takes 17 s."""
+"""Upper bound on steps, if a step is given; the incast ends after a third of them."""
+_STEP_BYTES = 625
+"""Bytes that the link carries in a step: of 50 ns at 100 Gb/s."""
+_STEPS = 100_000
+"""Number of steps if no step is given; this takes a second."""
 
 
 def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLike) -> pd.DataFrame:
@@ -183,7 +187,10 @@ class DasrIncast(Model):
     start_ps: Time = param("100us", "begin of the incast; the long flow starts at 0", unit="ps", low=0)
     payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=64)
     header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0, high=2**16)
-    step_ps: Time = param("50ns", "step", unit="ps", low=1)
+    step_ps: OptionalTime = param(
+        None, f"step; 0: 50 ns at 100 Gb/s and in proportion to a packet's time, or longer for {_STEPS} steps",
+        unit="ps",
+    )  # fmt: skip
     seed: int = param(0, "of the jitter", low=0)
 
     def incast(self) -> pd.DataFrame:
@@ -232,11 +239,13 @@ class DasrIncast(Model):
             np.inf,
             np.full(self.senders, float(wire_bytes(self.message_bytes, self.payload_bytes, self.header_bytes))),
         ]
-        line, h = self.line_bps / 8e12, float(self.step_ps)  # bytes/ps
+        line = self.line_bps / 8e12  # bytes/ps
         packet = (self.payload_bytes + self.header_bytes) / line
         # A packet is sent, stored, forwarded and counted; its ACK comes back over both links.
         there, back = self.delay_ps + packet, 3 * self.delay_ps + packet
-        rounds = int((self.start_ps + self.jitter_ps + (size[1:].sum() * 3) / line + 40 * self.delay_ps) / h)
+        until = self.start_ps + self.jitter_ps + (size[1:].sum() * 3) / line + 40 * self.delay_ps
+        h = float(self.step_ps or max(_STEP_BYTES / line, until / _STEPS))
+        rounds = int(until / h)
         if rounds > _MOST_STEPS:
             raise ConfigError("DasrIncast.step_ps", self.step_ps, f"so long that {_MOST_STEPS} steps do, not {rounds}")
         lag_there, lag_back = int(there / h), int(back / h)
@@ -304,12 +313,13 @@ class DasrIncast(Model):
     def scenario(self) -> Scenario:
         """Return the equivalent scenario on a star."""
         name = "dasr" if self.look_ahead else "dasr-no-look-ahead"
+        sample_ps = 4 * (self.step_ps or round(_STEP_BYTES * 8e12 / self.line_bps))
         return Scenario(
             topology=topology.star(self.senders + 2, rate=self.line_bps, delay=ps(self.delay_ps), buffer="64MB"),
             workload=workload.combine(workload.long_flows([("h1", "h0")], "1GB"), self.incast()),
             scheme=scheme(name, payload_bytes=self.payload_bytes, header_bytes=self.header_bytes),
             until=ps(int(self._run()[0]["time_ps"].iloc[-1])),
-            probes=[probes.queue("s0", "h0", every=ps(self.step_ps * 4))],
+            probes=[probes.queue("s0", "h0", every=ps(sample_ps))],
         )
 
     def predict(self, result: Result) -> pd.DataFrame:

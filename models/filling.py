@@ -147,7 +147,7 @@ def settle(
 @compiled
 def run(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
-    first: Ints, links: Ints, use: Floats, capacity: Floats, tolerance: float,
+    first: Ints, links: Ints, use: Floats, capacity: Floats, pair: Ints, tolerance: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return when each flow and computation starts and ends, a flow by its last byte.
 
@@ -155,6 +155,8 @@ def run(
     ----------
     volume, ready, waits, latency, next_first, nexts, delays, first, links, use, capacity
         As `rdmacc.models.water_filling.transfer` has them; times in ps, so that flows that end within one end together.
+    pair : ndarray of int
+        Queue pair of each flow: its flows are sent one after the other, in the order in which they are ready.
     tolerance : float
         Part of its capacity or rate by which a link or a flow may miss its fair share.
     """
@@ -173,6 +175,7 @@ def run(
     level, fastest = np.zeros(len(capacity)), np.zeros(len(capacity))
     inside, holds = np.zeros(len(capacity), np.int64), np.zeros(len(capacity), np.int64)
     state, bottleneck = np.zeros(n, np.int64), np.full(n, -1)
+    last, behind, is_next = np.full(pair.max() + 1, -1), np.full(n, -1), np.zeros(n, np.bool_)
     some, touched, flowing = np.empty(n, np.int64), np.empty(len(capacity), np.int64), np.zeros(n)
     queue = [(ready[f] + (latency[f] if f >= n else 0.0), f) for f in range(total) if waits[f] == 0]
     heapq.heapify(queue)
@@ -196,6 +199,11 @@ def run(
             state[f] = 0
             leave(f, first, links, base, size, members, place)
             holds[bottleneck[f]] -= 1
+            if behind[f] >= 0:
+                is_next[behind[f]] = True
+                heapq.heappush(queue, (now, behind[f]))
+            else:
+                last[pair[f]] = -1
             for k in range(first[f], first[f + 1]):
                 link = links[k]
                 room[link] += rate[f] * use[k]
@@ -214,7 +222,12 @@ def run(
                 end[f] = now
                 release(f, now, n, begin, waiting, latency, next_first, nexts, delays, queue)
                 continue
-            begin[f] = now
+            if not is_next[f]:
+                begin[f] = now
+                ahead, last[pair[f]] = last[pair[f]], f
+                if ahead >= 0:
+                    behind[ahead] = f
+                    continue
             since[f] = now
             state[f] = 2
             join(f, first, links, base, size, members, place)

@@ -5,8 +5,9 @@ those of the packet simulator, by the same ECMP hash.
 
 Each result shows the error on record of messages of its size at its load (`rdmacc.models.max_min_record`).
 
-The model includes headers, and ACKs, which use the links of the reverse path. It excludes queues, the time that a
-scheme takes to find the rates, and store-and-forward delays beyond those of a message alone.
+What is counted: headers, ACKs, which take their part of the links on the way back, and the order of messages on a queue
+pair. What is not: queues, the time that a scheme takes to find the rates, and store and forward beyond what one message
+alone sees.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ class MaxMin(Model):
         begin, end = run(
             wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
             np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
-            waits.delay_ps.astype(np.float64), first, links, use, capacity, self.tolerance,
+            waits.delay_ps.astype(np.float64), first, links, use, capacity, plan.qp.astype(np.int64), self.tolerance,
         )  # fmt: skip
         begin = begin[:count]
         fct = end[:count] - begin + latency

@@ -97,7 +97,7 @@ def _check_same(one: Experiment, points: list[Point], old: Mapping[Any, pd.DataF
         there = rows.iloc[0]
         for label, value in labels[name].items():
             if there.get(label) != value:
-                raise ConfigError(f"{label} of {name}", value, f"as in the table of {one.name}: {there.get(label)!r}")
+                raise ConfigError(f"{label} of {name}", value, f"as in the table of {one.name}: {there.get(label)}")
 
 
 def _check_behaviour(

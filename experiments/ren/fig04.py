@@ -16,7 +16,7 @@ from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
-from rdmacc.experiments.ren.parts import LonePort, make_packet, parts_of
+from rdmacc.experiments.ren.lone_port import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
 from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import scalar, tidy

@@ -1,8 +1,8 @@
 """REN, figure 7: the mark of the most congested link reaches the receiver.
 
-The three switches of the figure, each a port of its own (`rdmacc.experiments.ren.parts`), mark what is drawn: S0 and S1
-find no gap in front of some packets, S2 finds one packet too many. The paper does not say when P4 becomes 01, nor what
-the other traffic is: here S0 finds a gap in front of P2 and P3 only, which is what the drawing of S1 needs.
+The three switches of the figure, each a port of its own (`rdmacc.experiments.ren.lone_port`), mark what is drawn:
+S0 and S1 find no gap in front of some packets, S2 finds one packet too many. The paper does not say when P4 becomes 01,
+nor what the other traffic is: here S0 finds a gap in front of P2 and P3 only, which is what the drawing of S1 needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.parts import LonePort, make_packet
+from rdmacc.experiments.ren.lone_port import LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
 from rdmacc.protocols.ren import Ren
 from rdmacc.show.style import COLOURS, style

@@ -2,7 +2,7 @@
 
 The paper measures the share of CPU cycles in the enqueue and dequeue modules of a DPDK switch. There is no such switch
 here. What is counted instead: comparisons, arithmetic and writes to records that the handlers of one port execute for a
-packet (`rdmacc.experiments.ren.parts`), in Python's instructions, of those in `rdmacc.switch`; the handler of the
+packet (`rdmacc.experiments.ren.lone_port`), in Python's instructions, of those in `rdmacc.switch`; the handler of the
 sampling period counts to the packets of its period. Arrivals are Poisson at 90% of the link, of so many flows in turn.
 pHost and Homa mark nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of 8.
 """
@@ -21,7 +21,7 @@ from rdmacc.experiments.framework.experiment import Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.ren.parts import KINDS, LonePort, make_packet
+from rdmacc.experiments.ren.lone_port import KINDS, LonePort, make_packet
 from rdmacc.experiments.ren.setup import (
     LINE_BPS,
     LOOKS,

@@ -20,7 +20,7 @@ from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.fig03 import lost
 from rdmacc.experiments.ren.fig09 import Figure9
 from rdmacc.experiments.ren.fig20 import share_in_use
-from rdmacc.experiments.ren.parts import LonePort, count_operations, make_packet, parts_of
+from rdmacc.experiments.ren.lone_port import LonePort, count_operations, make_packet, parts_of
 from rdmacc.experiments.ren.sensitivity import READ_AS
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, LOOKS, PACKET_BYTES, SIMULATED, STAND_INS, TESTBED
 from rdmacc.switch.ren_marker import FULL, RenMarker

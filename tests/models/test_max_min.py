@@ -80,7 +80,7 @@ def test_rates_that_are_kept_up_to_date_are_those_of_filling_anew():
         rows = np.array([row for part in nexts for row in part], dtype=np.int64)
         given = volume, ready, waits, np.full(n, 1e6), next_first, rows, np.zeros(len(rows)), first, links, use
         capacity = np.full(n_links, 0.0125)
-        anew, kept = transfer(*given, capacity), run(*given, capacity, 1e-9)
+        anew, kept = transfer(*given, capacity), run(*given, capacity, np.arange(n), 1e-9)
         assert kept[1] == pytest.approx(anew[1], rel=1e-6)
 
 
@@ -117,6 +117,17 @@ def test_messages_wait_for_others():
     table = MaxMin(topology=net, workload=work, has_acks=False).solve()
     assert table["slowdown"].to_numpy() == pytest.approx(1.0)
     assert table.loc[1, "start_ps"] == pytest.approx(table.loc[0, "fct_ps"])
+
+
+def test_messages_of_a_queue_pair_go_one_after_the_other():
+    """As packets do; on queue pairs of their own, both would end last."""
+    net, size = rdmacc.star(2), 1_000_000
+    work = rdmacc.messages([("h0", "h1", size)] * 3).assign(queue_pair=[7, 7, 7])
+    table = MaxMin(topology=net, workload=work, scheme="line-rate", has_acks=False).solve()
+    wire_ps = 1000 * 1048 * 80
+    assert np.diff(table["fct_ps"]).tolist() == pytest.approx([wire_ps, wire_ps])
+    packets = rdmacc.simulate(net, work, "line-rate", progress=False).flows["fct_ps"]
+    assert table["fct_ps"].tolist() == pytest.approx(packets.tolist(), rel=1e-3)
 
 
 @pytest.mark.parametrize("is_reply", [False, True])
