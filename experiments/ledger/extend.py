@@ -1,4 +1,4 @@
-"""``python -m rdmacc.experiments.ledger.extend NAME ...``: add to bundled tables the points that they lack.
+"""``python -m rdmacc.experiments.ledger.extend NAME ...``: add missing points to bundled tables.
 
 A figure that is drawn from more runs than before need not run the old ones again, as long as today's code behaves as
 the code that computed them did: the same canaries, and the same rows of those quick points that the table has at paper
@@ -97,7 +97,7 @@ def _check_same(one: Experiment, points: list[Point], old: Mapping[Any, pd.DataF
         there = rows.iloc[0]
         for label, value in labels[name].items():
             if there.get(label) != value:
-                raise ConfigError(f"{label} of {name}", value, f"as in the table of {one.name}: {there.get(label)!r}")
+                raise ConfigError(f"{label} of {name}", value, f"as in the table of {one.name}: {there.get(label)}")
 
 
 def _check_behaviour(

@@ -129,7 +129,7 @@ class Explorer:
         self.notes = Notes(widgets)
         self.sliders: dict[tuple[str, str], Any] = {}
         self.controls = self._controls()
-        self.picture = widgets.Image(format="png", layout={"width": "100%"})
+        self.picture = widgets.Image(format="png", layout={"width": "100%", "margin": "0"})
         self.table = widgets.HTML()
         self.code = widgets.Textarea(layout={"width": "100%", "height": "24em"}, disabled=True)
         self._parameters = widgets.Accordion()

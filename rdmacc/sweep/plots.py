@@ -1,4 +1,4 @@
-"""The plots of a study, as ``study.plot``: one colour per scheme, and a band for the confidence interval over seeds."""
+"""The plots of a study, as ``study.plot``: one colour per scheme, and bars for the confidence interval over seeds."""
 
 from __future__ import annotations
 
@@ -22,6 +22,22 @@ _UNITS = {"_ps": (1e6, "µs"), "_bps": (1e9, "Gb/s"), "_bytes": (1e3, "kB")}
 """Display units, by the suffix of a quantity's name."""
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osD^vPX*"
+
+
+_ASIDE = 0.012
+"""Between the points of two schemes at one place, a share of the axis."""
+
+
+def _in_words(name: str) -> tuple[str, str, float]:
+    """Return a quantity's or a parameter's name without its unit, the unit to show and how many of its own that is."""
+    suffix = next((one for one in _UNITS if name.endswith(one)), "")
+    factor, unit = _UNITS.get(suffix, (1.0, ""))
+    return name.removesuffix(suffix).replace("_", " ").replace("fct", "FCT"), unit, factor
+
+
+def _legend_beside(ax: Axes) -> None:
+    """Put the legend to the right of the axes: curves and bars leave no place for it."""
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize="small")
 
 
 class StudyPlots:
@@ -103,14 +119,14 @@ class StudyPlots:
             ax.set(xlabel="message size (kB)", ylabel=f"{column} of FCT / FCT alone", xscale="log")
             ax.set_title("Slowdown by message size")
             ax.set_ylim(bottom=0)
-            ax.legend()
+            _legend_beside(ax)
         return ax
 
     @typed
     def versus(
         self, parameter: str, quantity: str = "fct_p99_ps", ax: Axes | None = None, *, confidence: float = 0.95
     ) -> Axes:
-        """Draw a quantity over a parameter: the mean over seeds, and its confidence interval as a band.
+        """Draw a quantity over a parameter: the mean over seeds, and its confidence interval as a bar.
 
         A scheme without the parameter is a horizontal dashed line.
 
@@ -123,7 +139,7 @@ class StudyPlots:
         ax : Axes, optional
             Axes to draw on; default: a new figure.
         confidence : float
-            Confidence level of the band, by Student's t.
+            Confidence level of the bars, by Student's t.
 
         Returns
         -------
@@ -140,30 +156,34 @@ class StudyPlots:
         known = [name for name in self._runs if name not in ("scheme", "seed", *self._parameters)]
         if quantity not in known:
             raise unknown("quantity", quantity, known)
-        suffix = next((one for one in _UNITS if quantity.endswith(one)), "")
-        factor, unit = _UNITS.get(suffix, (1.0, ""))
+        words, unit, factor = _in_words(quantity)
+        name, its_unit, its_factor = _in_words(parameter)
         numeric = bool(self._runs[parameter].dropna().map(lambda one: isinstance(one, int | float)).all())
         places = list(dict.fromkeys(self._runs[parameter].dropna()))
+        is_log = numeric and min(places) > 0 and max(places) >= 20 * min(places)
         with canvas(ax) as ax:
-            for number, (label, rows, look) in enumerate(self._groups(self._runs, without=parameter)):
+            groups = list(self._groups(self._runs, without=parameter))
+            middle = (sum(rows[parameter].notna().any() for _, rows, _ in groups) - 1) / 2
+            for number, (label, rows, look) in enumerate(groups):
                 if rows[parameter].isna().all():
                     ax.axhline(rows[quantity].mean() / factor, label=label, **{**look, "linestyle": "--"})
                     continue
                 grouped = rows.groupby(parameter, sort=numeric)[quantity]
                 mean = grouped.mean() / factor
                 half = half_width(grouped.std(ddof=1), grouped.size(), confidence) / factor
-                x = mean.index.to_numpy() if numeric else np.array([places.index(one) for one in mean.index])
-                (line,) = ax.plot(x, mean, marker=_MARKERS[number % len(_MARKERS)], label=label, **look)
-                ax.fill_between(x, mean - half, mean + half, color=line.get_color(), alpha=0.2, linewidth=0)
-            if numeric and min(places) > 0 and max(places) >= 20 * min(places):
+                x = mean.index / its_factor if numeric else np.array([places.index(one) for one in mean.index])
+                aside = _ASIDE * (number - middle)
+                x = x * (x.max() / x.min()) ** aside if is_log else x + aside * (x.max() - x.min())
+                marker = _MARKERS[number % len(_MARKERS)]
+                ax.errorbar(x, mean, half, marker=marker, label=label, capsize=3, elinewidth=1, **look)
+            if is_log:
                 ax.set_xscale("log")
             if not numeric:
                 ax.set_xticks(range(len(places)), [str(one) for one in places])
-            words = quantity.removesuffix(suffix).replace("_", " ").replace("fct", "FCT")
-            ax.set(xlabel=parameter, ylabel=f"{words} ({unit})" if unit else words)
-            ax.set_title(f"{words} over {parameter}")
+            ax.set(xlabel=f"{name} ({its_unit})" if its_unit else name, ylabel=f"{words} ({unit})" if unit else words)
+            ax.set_title(f"{words} over {name}")
             ax.set_ylim(bottom=0)
-            ax.legend()
+            _legend_beside(ax)
         return ax
 
     def _groups(

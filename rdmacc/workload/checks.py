@@ -169,13 +169,16 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
 
 
 def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
-    """Match a string such as "3" to a node with that integer name, because CSV files do not distinguish the two."""
-    numbers = {str(name): name for name in fabric.names if isinstance(name, Integral)}
-    if not numbers:
+    """Match "3" to a node named 3, and 3 to a node named "3", because CSV files do not distinguish the two."""
+    others: dict[Any, Any] = {str(name): name for name in fabric.names if isinstance(name, Integral)}
+    texts = [name for name in fabric.names if isinstance(name, str) and name.isdecimal()]
+    others |= {int(name): name for name in texts if str(int(name)) == name}
+    if not others:
         return
 
     def node(name: Any) -> Any:
-        return numbers.get(name, name) if isinstance(name, str) and name not in fabric.index else name
+        is_other = isinstance(name, Integral | str) and not isinstance(name, bool) and name not in fabric.index
+        return others.get(name, name) if is_other else name
 
     for field in ("src", "dst"):
         frame[field] = [node(name) for name in frame[field]]

@@ -102,6 +102,8 @@ def notes(page):
 def test_sliders_move_to_their_ends_and_a_choice_changes_the_picture(page):
     """Three of them, for what is between a handle and Python; `test_explorer.py` moves every one."""
     assert wait(lambda: picture(page))
+    boxes = "[...document.querySelectorAll('.widget-box')].filter(one => one.offsetParent)"
+    assert page.execute_script(f"return {boxes}.every(one => one.scrollWidth <= one.clientWidth)"), "a box scrolls"
     moved = 0
     for number in {0, len(sliders(page)) // 2, len(sliders(page)) - 1}:
         for key in (Keys.HOME, Keys.END):

@@ -59,6 +59,12 @@ def test_without_jitter_look_ahead_gains_nothing():
     assert gain["peak_queue_bytes"] == pytest.approx(0, abs=1)
 
 
+def test_steps_of_the_dasr_fluids_follow_the_link():
+    """50 ns at 100 Gb/s, ten times that at 10: a long incast takes as many steps on either."""
+    at = {rate: DasrIncast(senders=2, message_bytes="8kB", line_bps=rate).solve() for rate in ("10Gbps", "100Gbps")}
+    assert {rate: curve["time_ps"].iloc[1] for rate, curve in at.items()} == {"10Gbps": 500_000, "100Gbps": 50_000}
+
+
 @pytest.mark.parametrize("look_ahead", [True, False])
 @pytest.mark.parametrize(
     ("senders", "size", "jitter"), [(16, "256kB", "20us"), (4, "64kB", "0us"), (16, "8kB", "20us")]

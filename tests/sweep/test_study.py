@@ -128,16 +128,26 @@ def test_the_table_is_tidy(run):
     assert not table.duplicated(["scheme", "degree", "seed", "quantity"]).any()
 
 
-def test_versus_draws_means_bands_and_a_line_across_for_who_lacks_the_parameter(run):
+def test_versus_draws_means_bars_and_a_line_across_for_who_lacks_the_parameter(run):
     found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 16, 1 / 4]}, seeds=3)
     ax = found.plot.versus("g", "fct_mean_ps")
-    drawn, across = ax.get_lines()
+    drawn, *caps, across = ax.get_lines()
+    assert len(caps) == 2
     means = found.runs[found.runs["scheme"] == "dcqcn"].groupby("g")["fct_mean_ps"].mean() / 1e6
     assert drawn.get_xdata().tolist() == means.index.tolist()
     assert drawn.get_ydata() == pytest.approx(means.to_numpy())
     assert across.get_linestyle() == "--"
     assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "FCT mean (µs)")
     assert len(ax.collections) == 1
+
+
+def test_versus_shows_parameters_in_their_unit_and_schemes_side_by_side(run):
+    found = run(["dcqcn", "dcqcn-hpcc"], vary={"kmax_bytes": [100_000, 200_000]}, seeds=2)
+    ax = found.plot.versus("kmax_bytes")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("kmax (kB)", "FCT p99 (µs)")
+    first, second = ([*bars[0].get_xdata()] for bars in ax.containers)
+    assert first == pytest.approx([100 - 0.6, 200 - 0.6])
+    assert second == pytest.approx([100 + 0.6, 200 + 0.6])
 
 
 def test_versus_draws_words_in_their_order(run):

@@ -209,6 +209,15 @@ def test_validate_sorts_and_renumbers(fabric):
     same(workload.validate(part.drop(columns="id"), fabric), part.drop(columns="id"))
 
 
+@pytest.mark.parametrize(("names", "given"), [((0, 1, 2), ("0", "1")), (("0", "1", "2"), (0, 1))])
+def test_a_node_is_found_by_its_number_and_by_the_text_of_it(names, given):
+    net = nx.relabel_nodes(topology.star(2), dict(zip(("h0", "h1", "s0"), names, strict=True)))
+    checked = workload.validate(workload.messages([(*given, 1)]), Fabric.from_graph(net))
+    assert checked[["src", "dst"]].to_numpy().tolist() == [[*names[:2]]]
+    with pytest.raises(ConfigError, match=r"dst = (True|'01')"):
+        workload.validate(workload.messages([(given[0], True if given[0] == 0 else "01", 1)]), Fabric.from_graph(net))
+
+
 def test_validate_accepts_odd_ids(fabric):
     frame = workload.messages([("h0", "h1", 1), ("h1", "h0", 1)])
     frame.index = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False, name="message")
