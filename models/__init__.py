@@ -1,4 +1,4 @@
-"""Analytic models: what theory says a simulation should show.
+"""Analytic models: theoretical predictions for simulations.
 
 ==========================================  ==============================================================
 `RenQueue`, `RenUtilisation`, `RenRate`     REN's equations (1) to (9), figures 8 and 9
@@ -8,8 +8,8 @@
 `RcpFluid`                                  RCP's rate and queue on one link, with delay
 `DasrIncast`, `DasrConvergence`             DASR's sender set with and without look-ahead, its convergence
 `HpccSteady`                                HPCC round by round, and its steady state
-`FairShare`, `ProcessorSharing`, `MaxMin`   ideals: an incast, one link, a whole workload
-`AlphaBeta`                                 collectives alone: rings, trees, exchanges
+`FairShare`, `ProcessorSharing`, `MaxMin`   ideal sharing: an incast, one link, a whole workload
+`AlphaBeta`                                 collectives on an idle network: rings, trees, exchanges
 `GoBackNGoodput`                            go-back-N and its improvements under loss
 ==========================================  ==============================================================
 

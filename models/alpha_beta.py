@@ -1,4 +1,4 @@
-"""Collectives by closed forms: a message of s bytes alone takes alpha + s beta; ranks share nothing but their links.
+"""Closed forms for collectives: a message of s bytes alone takes alpha + s beta; ranks share only their links.
 
 ==================  ===========================================================================================
 ring, k slices      2 (n - 1) (a + s), s = S b / n, as whole chunks; with k slices of s each,
@@ -11,9 +11,9 @@ double binary tree  2 S b + 2 depth (a + s), as k grows: while the trees fill an
 hierarchical        2 (g - 1) (a' + S b' / g) inside the nodes, and a ring of S / g among them
 ==================  ===========================================================================================
 
-Assumption: links of one rate around one switch. Alpha holds their delay and the first packet's store and forward.
-Every rank sends as it receives, so that its link carries ACKs beside data: beta holds both. What packets add: a chunk's
-last packet may be short, and has a whole header; the first and the last chunk meet no ACKs.
+Assumption: links of one rate around one switch. Alpha includes their delay and the store-and-forward time of the first
+packet. Every rank sends while it receives, so its link carries data and ACKs: beta includes both. Not included: a
+chunk's last packet may be short but has a whole header, and the first and last chunk meet no ACKs.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class AlphaBeta(Model):
 
     @property
     def alpha_ps(self) -> float:
-        """What a message takes beside its bytes: two links, and one full packet stored and forwarded."""
+        """Fixed time of a message: two links, and one full packet stored and forwarded."""
         return 2 * self.delay_ps + as_scheme(self.scheme).wire_bytes * 8e12 / self.rate_bps
 
     @property
     def beta_ps(self) -> float:
-        """What a byte of payload takes on a link, with its header and the ACK of a byte that comes in."""
+        """Time of a payload byte on a link, with its share of the header and of the ACK of an incoming byte."""
         scheme = as_scheme(self.scheme)
         ack = scheme.ack_bytes / getattr(scheme.recovery, "ack_every_packets", 1)
         return (scheme.wire_bytes + ack) / scheme.payload_bytes * 8e12 / self.rate_bps
@@ -115,7 +115,7 @@ class AlphaBeta(Model):
         return self._ring_ps(n, size, (2 if self.operation == "all-reduce" else 1) * (n - 1))
 
     def _ring_ps(self, n: int, size: float, steps: int) -> float:
-        """Return the time of a ring's steps, each of an n-th of the data."""
+        """Return the time of a ring's steps, each with an n-th of the data."""
         a, k = self.alpha_ps, self.settings.slices
         sigma = size * self.beta_ps / (n * k)
         if k * sigma >= a + sigma:
@@ -143,7 +143,7 @@ class AlphaBeta(Model):
         return ax
 
     def scenario(self) -> Scenario:
-        """Return the same as packets."""
+        """Return the equivalent scenario for a simulation."""
         names = [f"h{rank}" for rank in range(self.ranks)]
         work = _CALLS[self.operation](names, self.size_bytes, self.settings)
         return Scenario(topology=star(self.ranks, self.rate_bps, ps(self.delay_ps)), workload=work, scheme=self.scheme)

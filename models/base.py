@@ -1,13 +1,12 @@
-"""What all models share: checked parameters and tidy frames.
+"""Base class of models: checked parameters and tidy frames.
 
 A model is a frozen dataclass whose fields are made by `param`. ``solve()`` integrates or simulates,
 ``evaluate()`` computes in closed form; both return a tidy DataFrame. ``plot(ax=)`` draws what they return.
 Times are picoseconds, rates bit/s and sizes bytes in parameters and in frames, as everywhere in rdmacc;
 inside, equations are in seconds.
 
-A model that can be compared with a simulation also has ``scenario()``, ``predict(result)`` and
-``measure(result)``: what to simulate, and the same quantities by equation and by packets. `rdmacc.compare`
-needs no more.
+A model that can be compared with a simulation also has ``scenario()``, ``predict(result)`` and ``measure(result)``: the
+scenario to simulate, and the same quantities from equations and from packets. `rdmacc.compare` needs nothing else.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Model(Parameters):
-    """Base of every model. Subclasses are frozen dataclasses with keyword-only fields made by `param`."""
+    """Base class of models: frozen dataclasses with keyword-only fields declared by `param`."""
 
     title: ClassVar[str] = ""
-    """What the model is of, in a few words."""
+    """Short description of the model."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the arguments of the public methods."""

@@ -1,11 +1,9 @@
-"""DASR: how long convergence takes, and what rates the sender set gives during an incast, with and without
-look-ahead.
+"""DASR: convergence time, and rates from the sender set during an incast, with and without look-ahead.
 
-Source: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter
-Networks", IEEE/ACM ToN 2020, sections III and V-A. The receiver counts its active senders, n, and every ACK
-tells a sender its rate, line / n. The fair shares that result once all have learnt n are
-`rdmacc.models.fair_share`; here is the way there: a sender goes at line rate until its first ACK, and
-everyone's share is one feedback delay old.
+Source: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks",
+IEEE/ACM ToN 2020, sections III and V-A. The receiver counts its active senders, n, and every ACK tells a sender its
+rate, line / n. `rdmacc.models.fair_share` has the fair shares that result once all senders know n. This module models
+the transient: a sender sends at line rate until its first ACK, and every share is one feedback delay old.
 """
 
 from __future__ import annotations
@@ -34,11 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["DasrConvergence", "DasrIncast", "sender_counts"]
 
 _MOST_STEPS = 1_000_000
-"""Steps of the fluids at most, if a step is given; the incast ends after a third of them."""
+"""Upper bound on steps, if a step is given; the incast ends after a third of them."""
 _STEP_BYTES = 625
 """Bytes that the link carries in a step: of 50 ns at 100 Gb/s."""
 _STEPS = 100_000
-"""As many where none is given: a second."""
+"""Number of steps if no step is given; this takes a second."""
 
 
 def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLike) -> pd.DataFrame:
@@ -47,19 +45,19 @@ def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLik
     Parameters
     ----------
     sender : array_like
-        Who sends each message; shape (M,).
+        Sender of each message; shape (M,).
     begin, end : array_like
         When its first and its last packet reach the receiver; shape (M,).
 
     Returns
     -------
     DataFrame
-        `time_ps, n`: n holds from that time to the next.
+        `time_ps, n`: n applies from that time to the next.
 
     Raises
     ------
     ConfigError
-        If a message ends before it begins.
+        If a message ends before it starts.
 
     Examples
     --------
@@ -122,7 +120,7 @@ class DasrConvergence(Model):
 
     @property
     def forward_ps(self) -> float:
-        """t_f: the first packet over all hops, store and forward, behind the queue."""
+        """t_f: the first packet over all hops, store-and-forward, including the queue."""
         return (
             self.hops * (self.delay_ps + self.packet_bytes * 8e12 / self.rate_bps)
             + self.queue_bytes * 8e12 / self.rate_bps
@@ -149,7 +147,7 @@ class DasrConvergence(Model):
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the three parts, stacked, for each variant."""
+        """Draw the three parts as stacked bars, for each variant."""
         table = self.evaluate()
         with canvas(ax) as ax:
             left = np.zeros(len(table))
@@ -169,7 +167,7 @@ class DasrConvergence(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class DasrIncast(Model):
-    """k senders and a long flow into one link under DASR, as fluids: rates, queue, completion times.
+    """Fluid model of k senders and a long flow on one link under DASR: rates, queue, completion times.
 
     >>> gain = DasrIncast(senders=16, message_bytes="256kB").gain()
     >>> bool(gain["peak_queue_bytes"] > 0)
@@ -211,8 +209,8 @@ class DasrIncast(Model):
         return self._run()[1]
 
     def gain(self) -> pd.Series[float]:
-        """Return what look-ahead changes: without it minus with it, in `peak_queue_bytes, mean_fct_ps,
-        last_fct_ps` (of the incast as a whole) and `back_off_ps` (when the long flow first slows down).
+        """Return the effect of look-ahead, as values without it minus values with it, in `peak_queue_bytes,
+        mean_fct_ps, last_fct_ps` (of the incast as a whole) and `back_off_ps` (when the long flow first slows down).
         """
         with_it, without = (self.replace(look_ahead=choice)._numbers() for choice in (True, False))
         return without - with_it
@@ -313,7 +311,7 @@ class DasrIncast(Model):
         return ax
 
     def scenario(self) -> Scenario:
-        """Return the same as packets, on a star."""
+        """Return the equivalent scenario on a star."""
         name = "dasr" if self.look_ahead else "dasr-no-look-ahead"
         sample_ps = 4 * (self.step_ps or round(_STEP_BYTES * 8e12 / self.line_bps))
         return Scenario(
@@ -337,7 +335,7 @@ class DasrIncast(Model):
         return _tidy(part["time_ps"], part["queue_bytes"], flows["flow"], flows["fct_ps"])
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation of `scenario()`.
+        """Return the same quantities from a simulation of `scenario()`.
 
         Parameters
         ----------

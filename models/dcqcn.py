@@ -1,8 +1,8 @@
 """DCQCN's fluid model: rates and queue of N flows, as a delay differential equation.
 
-The equations, from "ECN or Delay" (CoNEXT 2016), are in `rdmacc.models.dcqcn_equations`; here they are
-integrated, and compared with packets. Marks are delayed by tau*, and if packets are marked when they join the
-queue, also by the time that they then wait in it.
+The equations, from "ECN or Delay" (CoNEXT 2016), are in `rdmacc.models.dcqcn_equations`; this module integrates them
+and compares them with packets. Marks are delayed by tau* and, if packets are marked when they join the queue, also by
+their time in the queue.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class DcqcnFluid(DcqcnEquations):
         return ax
 
     def scenario(self) -> Scenario:
-        """Return the same as packets, on a star.
+        """Return the equivalent scenario on a star.
 
         tau* is four links' delays and two packets' transmission times: a mark goes to the receiver, the CNP
         back to the sender by way of the switch, the next packet to the queue. An extended ramp becomes one
@@ -172,7 +172,7 @@ class DcqcnFluid(DcqcnEquations):
         return _tidy(time, frame["queue_bytes"].to_numpy(), time, rates, end)
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation with the probes of `scenario()`.
+        """Return the same quantities from a simulation with the probes of `scenario()`.
 
         Parameters
         ----------
@@ -193,8 +193,7 @@ class DcqcnFluid(DcqcnEquations):
 
 
 class _Entry:
-    """What a packet found in the queue when it joined it, by when it leaves: s + q(s) / C = t, first in,
-    first out.
+    """Queue that a packet found when it joined, by the time when it leaves: s + q(s) / C = t, for a FIFO queue.
 
     Asked for times that do not go back by more than a step.
     """

@@ -1,4 +1,4 @@
-"""What all models of DCQCN share: the link, RED's marking and the sender's gains."""
+"""Parameters of all models of DCQCN: the link, RED's marking and the sender's gains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DcqcnParameters"]
 
 @dataclass(frozen=True, kw_only=True)
 class DcqcnParameters(Model):
-    """What the fluid model and its margin over the number of flows share."""
+    """Parameters shared by the fluid model and its phase margin."""
 
     capacity_bps: Rate = param(
         "40Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="C", low=1.0,

@@ -110,7 +110,7 @@ class DcqcnLoop:
         Parameters
         ----------
         axes : sequence of Axes, optional
-            Axes for gain and phase; a new figure by default.
+            Axes for gain and phase; default: a new figure.
 
         Returns
         -------

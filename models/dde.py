@@ -42,12 +42,12 @@ class Trajectory:
     state: Floats
 
     def tail(self, fraction: float = 0.25) -> Floats:
-        """Return the last part of the states, shape (m, D): what is left when the transient is over.
+        """Return the last part of the states, after the transient; shape (m, D).
 
         Parameters
         ----------
         fraction : float
-            How much of the run.
+            Fraction of the run.
         """
         return self.state[-max(1, int(len(self.state) * fraction)) :]
 
@@ -92,11 +92,11 @@ def solve_dde(
     slope : callable
         ``slope(t, y, past)`` returns dy/dt; ``past(s)`` is the state at s <= t, and `start` for s <= 0.
     start : sequence of float
-        State at 0 and before, D values.
+        State at time 0 and before, D values.
     duration_s, step_s : float
         Length of the solution and of a step, seconds.
     low, high : sequence of float, optional
-        Bounds that each component is held at after every step, D values: a queue is never negative.
+        Bounds applied to each component after every step, D values: for example, a queue is never negative.
 
     Returns
     -------

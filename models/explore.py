@@ -1,4 +1,4 @@
-"""Sliders for a model, made from its parameters' own metadata; a plain plot without widgets."""
+"""Sliders for a model, generated from its parameters' metadata; without widgets, a plain plot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STEPS = 100
 
 
 def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> list[dataclasses.Field[Any]]:
-    """Return the fields that a slider can set: all that have a range or few values, or those named.
+    """Return the fields that a slider can set: all with a range or few values, or the named ones.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> li
 def controls(model: Model, names: tuple[str, ...] = ()) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
     """Return for each parameter a widget, and a function from the widget's value to the parameter's.
 
-    Needs ipywidgets. A text becomes a drop-down, a truth value a check box, a number a slider, logarithmic
-    where the parameter says so, in the unit that reads best.
+    Needs ipywidgets. A string becomes a drop-down list, a bool a check box, and a number a slider (logarithmic if the
+    parameter says so), in the most readable unit.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def _number(
 
 
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:
-    """Show a model's picture, and sliders that change it.
+    """Show a model's plot, with sliders that change it.
 
-    The picture is an ordinary output, so a notebook that is executed unattended keeps it. Without ipywidgets,
+    The plot is an ordinary output, so it is kept when a notebook is executed unattended. Without ipywidgets,
     outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
 
     Parameters
@@ -118,7 +118,7 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
     model : Model
         Initial parameters.
     *names : str
-        Parameters to give sliders to; default all that have a range.
+        Parameters with sliders; default: all with a range.
     draw : callable, optional
         ``draw(model)`` returns Axes; default `picture`.
 
@@ -153,7 +153,7 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
 
 
 def picture(model: Model) -> Axes:
-    """Draw what an explorer shows of a model: gain and phase of a control loop, else the model's `plot`.
+    """Draw the explorer's plot of a model: gain and phase of a control loop, otherwise the model's `plot`.
 
     Parameters
     ----------

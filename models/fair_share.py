@@ -1,11 +1,11 @@
 """Fair shares of one receiver's link: an incast, with or without a long flow, by processor sharing.
 
-The ideal that receiver-driven schemes aim at: every sender that is active gets 1/n of the receiver's link
-at once. It is the rate that Dart's receiver advertises (Xue et al., IEEE/ACM ToN 2020, III-A and III-B).
+The ideal of receiver-driven schemes: every active sender immediately gets 1/n of the receiver's link. Dart's receiver
+advertises this rate (Xue et al., IEEE/ACM ToN 2020, III-A and III-B).
 
-Assumptions: a fluid model. All messages of the incast start together and are of one size, so that they end
-together. Shares follow n without delay, so the link is never idle nor queued at; what a real scheme adds to
-the FCT is the time it takes to learn n, what it loses is the bytes that do not fit while it learns.
+Assumptions: a fluid model. All messages of the incast start together and are of one size, so that they end together.
+Shares follow n without delay, so the link is never idle and never has a queue. A real scheme adds to the FCT the time
+it takes to learn n, and until then it loses the bytes that do not fit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["FairShare"]
 
 @dataclass(frozen=True, kw_only=True)
 class FairShare:
-    """k messages of one size, and perhaps a long flow, into one link.
+    """k messages of one size, and optionally a long flow, on one link.
 
     Sizes count payload; the link carries payload and headers. A quantity may be given with its unit ("64kB").
 
@@ -41,7 +41,7 @@ class FairShare:
     message_bytes : int
         Payload of a message.
     has_long_flow : bool
-        One more sender, which sends without end.
+        One more sender, which never stops.
     line_bps : float
         Rate of the receiver's link, on the wire.
     delay_ps : int
@@ -97,7 +97,7 @@ class FairShare:
 
     @property
     def incast_ps(self) -> float:
-        """For how long the incast's bytes occupy their shares: wire bytes over line / n."""
+        """Time for which the incast's bytes occupy their shares: wire bytes over line / n."""
         return self.message_wire_bytes * 8e12 / self.share_bps
 
     @property
@@ -111,7 +111,7 @@ class FairShare:
         return self.delay_ps + self.message_wire_bytes * 8e12 / self.line_bps
 
     def evaluate(self) -> pd.DataFrame:
-        """Return what each kind of sender gets during the incast.
+        """Return the share of each kind of sender during the incast.
 
         Returns
         -------
@@ -159,7 +159,18 @@ class FairShare:
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time: of one sender of the incast, and of the long flow."""
+        """Draw the rates over time: of one sender of the incast, and of the long flow.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; default: a new figure.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         unit_ps, unit = time_unit(self.incast_ps)
         labels = {"incast": f"each of {self.senders} senders", "long": "long flow"}
         colours = {"incast": COLOURS["vermilion"], "long": COLOURS["blue"]}

@@ -1,9 +1,9 @@
-"""Max-min fair rates kept up to date while flows come and go: only those change that must.
+"""Update max-min fair rates as flows come and go, changing only those that must change.
 
 An allocation is max-min fair if every flow has a bottleneck: a link that is full, on which no flow is faster. When a
-flow comes, it is filled alone into what the others leave; those that are faster than it on a link that it fills, or
-whose bottleneck is none any more, are taken in, and all that were taken in are filled together, until no one else must
-be. When a flow goes, it begins with those that it held back. Compiled if Numba is there.
+flow arrives, it first gets the capacity that the others leave. Flows that are faster than it on a link that it fills,
+or that lose their bottleneck, are added to the set, and the whole set is filled together, until no other flow must be
+added. When a flow leaves, this starts with the flows that it limited. Compiled if Numba is there.
 """
 
 from __future__ import annotations

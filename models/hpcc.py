@@ -1,4 +1,4 @@
-"""HPCC's steady state and its way there, one step for each round trip.
+"""HPCC's steady state and the convergence to it, one step per round trip.
 
 Source: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019. N flows with windows W_i share a
 link of rate B; T is the base round-trip time. Measured once per round trip, with the queue and the
@@ -8,7 +8,7 @@ then sets
     W <- W eta / U + W_AI      if U >= eta, or after max_stage additive steps
     W <- W + W_AI              otherwise
 
-so that sum W settles at eta B T + N W_AI: below B T without a queue, above it with what is too much.
+so that sum W settles at eta B T + N W_AI: below B T without a queue, above it with the excess queued.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What no scheme can beat, and what a fair one does on average: base FCT and M/G/1 processor sharing."""
+"""Bounds for any scheme, and the mean of a fair one: base FCT and M/G/1 processor sharing."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ def base_fct_ps(
     """Return the FCT of messages alone on a path of links of one rate, store and forward.
 
     Propagation, the whole message once, and the first packet once for each further hop. For any network,
-    `rdmacc.topology.base_times.base_fct_ps` does the same exactly, also where a last packet that is short
-    catches up.
+    `rdmacc.topology.base_times.base_fct_ps` does the same exactly, even if a short last packet catches up.
 
     Parameters
     ----------
@@ -85,9 +84,8 @@ def base_fct_ps(
 class ProcessorSharing(Model):
     """One link that all flows share equally, Poisson arrivals: M/G/1 processor sharing.
 
-    A flow of wire size x takes x / (C (1 - rho)) on average, whatever the distribution of sizes (Kleinrock
-    1967): the slowdown of the transfer is 1 / (1 - rho) for all sizes, and latency that does not queue
-    dilutes it for small ones.
+    A flow of wire size x takes x / (C (1 - rho)) on average, whatever the distribution of sizes (Kleinrock 1967): the
+    slowdown of the transfer is 1 / (1 - rho) for all sizes, and unqueued latency dilutes it for small ones.
 
     >>> ProcessorSharing(load=0.5, latency_ps=0).evaluate([10_000]).slowdown.tolist()
     [2.0]

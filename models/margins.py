@@ -30,12 +30,12 @@ Response: TypeAlias = Callable[[Floats], npt.NDArray[np.complex128]]
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a loop is from instability; NaN where a crossover does not exist.
+    """Stability margins of a loop; NaN if a crossover does not exist.
 
     Attributes
     ----------
     phase_deg : float
-        180 degrees plus the loop's phase where its gain is 1: the least of them, if there are several.
+        180 degrees plus the loop's phase at unit gain; the smallest, if there are several.
     phase_crossover_rad_s : float
         Where that is.
     gain : float

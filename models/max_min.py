@@ -1,4 +1,4 @@
-"""Max-min fair completion times of a whole workload: an estimate in seconds where packets take minutes.
+"""Max-min fair completion times of a whole workload: an estimate in seconds instead of minutes of packet simulation.
 
 At every moment each active message has its max-min fair rate (`rdmacc.models.water_filling`). Paths are
 those of the packet simulator, by the same ECMP hash.
@@ -41,14 +41,14 @@ __all__ = ["MaxMin", "message_paths"]
 
 
 def message_paths(plan: Plan, *, is_reply: bool = False) -> list[list[int]]:
-    """Return the ports that each message's packets take, or their replies, as both engines choose them.
+    """Return the ports on the path of each message's packets, or of their replies, as both engines choose them.
 
     Parameters
     ----------
     plan : Plan
         The scenario, resolved to arrays.
     is_reply : bool
-        Of the replies, from receiver to sender.
+        Return the ports of the replies, from receiver to sender.
     """
     first, ports = paths_in_numbers(plan, is_reply=is_reply)
     return [ports[low:high].tolist() for low, high in pairwise(first.tolist())]
@@ -62,7 +62,7 @@ def paths_in_numbers(plan: Plan, *, is_reply: bool = False) -> tuple[Ints, Ints]
     plan : Plan
         The scenario, resolved to arrays.
     is_reply : bool
-        Of the replies, from receiver to sender.
+        Return the ports of the replies, from receiver to sender.
     """
     fabric = plan.fabric
     dst = np.asarray(plan.src if is_reply else plan.dst, np.int64)
@@ -110,7 +110,7 @@ class MaxMin(Model):
     workload : DataFrame
         As `rdmacc.simulate`, `after` included.
     scheme : str or Scheme
-        For sizes of packets and ACKs, and to compare with.
+        Scheme, for the sizes of packets and ACKs, and for comparison.
 
     >>> import rdmacc
     >>> work = rdmacc.incast(["h1", "h2"], "h0", "1MB")
@@ -165,7 +165,7 @@ class MaxMin(Model):
         )  # fmt: skip
 
     def _load(self, plan: Plan, wire: Floats) -> float | None:
-        """Return what hosts offer of their links, from the first start to the last; None if messages wait."""
+        """Return the load on the hosts' links, from the first start to the last; None if messages wait for others."""
         if plan.dependents is not None:
             return None
         is_host = np.asarray(plan.fabric.is_host)
@@ -185,7 +185,7 @@ class MaxMin(Model):
         return ax
 
     def scenario(self) -> Scenario:
-        """Return the same as packets."""
+        """Return the equivalent scenario."""
         return Scenario(topology=self.topology, workload=self.workload, scheme=self.scheme, seed=self.seed)
 
     def predict(self, result: Result) -> pd.DataFrame:

@@ -169,7 +169,7 @@ class RccLoop(RccTarget):
         Parameters
         ----------
         axes : object, optional
-            Axes for gain and phase; a new figure by default.
+            Axes for gain and phase; default: a new figure.
 
         Returns
         -------

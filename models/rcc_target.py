@@ -1,4 +1,4 @@
-"""What all models of RCC's loop share: the round-trip time that it steers to."""
+"""Parameters of all models of RCC's loop: the target round-trip time."""
 
 from __future__ import annotations
 

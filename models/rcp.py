@@ -1,4 +1,4 @@
-"""RCP: fluid model of one link's rate and queue, with the feedback's delay, its fixed point, and its settling time.
+"""RCP: fluid model of one link's rate and queue with feedback delay, its fixed point, and its settling time.
 
 Source: Dukkipati, "Rate Control Protocol (RCP)", thesis, Stanford 2007, chapter 3, and the authors' ns-2 code for the
 mean round trip D, which rises at once and falls slowly. With N flows, capacity C, a round trip of d without queue, and
@@ -11,7 +11,7 @@ a rate that is updated once in a slot, of length D::
 
 Rates are stamped when packets leave the queue, so a rate arrives as traffic after d. That traffic is half a slot old
 when it is counted, on average, and the new rate half a slot when it is stamped: another d, for slots without a queue.
-Flows that join ask for the rate with one packet, and send at it a round trip later.
+Joining flows request the rate with one packet, and send at it a round trip later.
 
 Fixed point: R* = gamma C / N and no queue, whatever alpha and beta.
 """
@@ -48,7 +48,7 @@ _WIRE_BYTES, _ACK_BYTES = 1048, 64
 
 @dataclass(frozen=True, kw_only=True)
 class RcpFluid(Model):
-    """Flows at the fixed point of one link, and others that join: by default one, and a second.
+    """Flows at the fixed point of one link, and others that join: by default one flow, and a second one.
 
     >>> RcpFluid().fixed_point().to_dict()
     {'rate_bps': 5000000000.0, 'queue_bytes': 0.0}
@@ -174,7 +174,7 @@ class RcpFluid(Model):
         return self._tidy(time, frame["rate_bps"].to_numpy(), frame["queue_bytes"].to_numpy(), float(result.now_ps))
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation with the probes of `scenario()`.
+        """Return the same quantities from a simulation with the probes of `scenario()`.
 
         Parameters
         ----------

@@ -79,9 +79,10 @@ class Simulation:
         field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
         Results are the same; a run takes up to a sixth longer. Default: only for a scheme with a component from outside
         the package, such as one defined in a notebook.
-    order : {"time", "windows"}
+    order : {"auto", "time", "windows"}
         In which order the compiled engine takes events: all by their time, or where that gives the same, one node's
-        for as long as the shortest link's delay, then the next one's. Large networks run faster in windows.
+        for as long as the shortest link's delay, then the next one's. "auto" takes windows for large networks, which
+        run faster so. Results are the same.
 
     Raises
     ------
@@ -101,7 +102,7 @@ class Simulation:
         faults: Sequence[Fault] = (),
         trace: bool = False,
         check: bool | None = None,
-        order: str = "time",
+        order: str = "auto",
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
@@ -269,7 +270,7 @@ def simulate(
     faults: Sequence[Fault] = (),
     trace: bool = False,
     check: bool | None = None,
-    order: str = "time",
+    order: str = "auto",
     progress: bool | None = None,
 ) -> Result:
     """Simulate a workload on a network under a scheme.
@@ -299,7 +300,7 @@ def simulate(
     check : bool, optional
         Catch errors in handlers; see `Simulation`. Default: only for handlers from outside the package.
     order : str
-        "time" or "windows"; see `Simulation`.
+        "auto", "time" or "windows"; see `Simulation`.
     progress : bool, optional
         Show a progress bar; by default only if the run takes more than a second.
 

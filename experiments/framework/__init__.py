@@ -1,1 +1,1 @@
-"""What an experiment is: figures, points, claims and their bands, readings, and the registry of them all."""
+"""The experiment framework: experiments, points, claims and their bands, readings, and the registry."""

@@ -1,7 +1,7 @@
-"""Bands: what counts as holding, as data.
+"""Bands: the values for which a claim holds, as data.
 
-A measurement gives a number, or numbers by name, nested if need be. A band judges them. From it follow the words in
-tables, the margin, and values just inside and just outside of every bound, which the tests feed to each claim.
+A measurement returns a number, or numbers by name, possibly nested. A band judges them. It also determines the words in
+tables, the margin, and values just inside and just outside every bound, which the tests feed to each claim.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCALES = {
 }  # fmt: skip
 """Factor and suffix by unit: times are kept in ps, rates in bps, sizes in bytes, shares as fractions."""
 _STEP = 1e-6
-"""How far beside a bound the edges are, relative to it."""
+"""Relative distance of the test values from a bound."""
 _MOST_SHOWN = 8
 
 
@@ -41,7 +41,7 @@ def show(value: float, unit: str = "") -> str:
     value : float
         In the table's unit: ps, bps, bytes, fractions.
     unit : str
-        How to show it: a key of the scales above, or any other word, which is put behind the number.
+        Display unit: a key of the scales above, or any other word, which is appended to the number.
     """
     factor, suffix = _SCALES.get(unit, (1.0, f" {unit}"))
     number = float(value) * factor
@@ -50,7 +50,7 @@ def show(value: float, unit: str = "") -> str:
 
 
 def show_all(value: Value, unit: str = "") -> str:
-    """Return numbers in words, by name; the least and the greatest of many.
+    """Return numbers in words, by name; only the smallest and the largest if there are many.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ def show_all(value: Value, unit: str = "") -> str:
 
 
 class Band(ABC):
-    """What counts as holding. A NaN never does."""
+    """The values for which a claim holds. NaN is never among them."""
 
     unit: str = ""
-    """How its numbers are shown; empty: as the claim says."""
+    """Display unit of its numbers; empty: that of the claim."""
 
     @abstractmethod
     def margin(self, value: Value) -> float:
@@ -110,15 +110,15 @@ class Band(ABC):
 
 @dataclass(frozen=True)
 class Number(Band):
-    """A band of one number: between two limits, which count as inside or not."""
+    """A band of one number: between two limits, which may be included or excluded."""
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the greatest number inside."""
+        """The smallest and the largest number inside."""
         raise NotImplementedError
 
     is_open = False
-    """Whether the limits themselves are outside."""
+    """Whether the limits are excluded."""
 
     def holds(self, value: Value) -> bool:
         low, high = self.limits
@@ -173,13 +173,13 @@ class _OneSided(Number):
 
 
 class AtLeast(_OneSided):
-    """The number, or more. The slack is a share of the bound."""
+    """At least the number. The slack is a fraction of the bound."""
 
     _name = "at least"
 
 
 class AtMost(_OneSided):
-    """The number, or less. The slack is a share of the bound."""
+    """At most the number. The slack is a fraction of the bound."""
 
     _name, _is_least = "at most", False
 
@@ -224,7 +224,7 @@ class Between(Number):
 
 @dataclass(frozen=True)
 class Within(Number):
-    """Near a target: by so much, by a share of it, or by a factor. Give one of them."""
+    """Near a target: within an absolute distance, a share of it, or a factor. Give one of them."""
 
     target: float
     unit: str = ""
@@ -257,7 +257,7 @@ class Within(Number):
 
 @dataclass(frozen=True)
 class Exactly(Number):
-    """The number itself; a truth counts as 1 or 0."""
+    """Exactly the number; a bool counts as 1 or 0."""
 
     target: float
     unit: str = ""
@@ -276,5 +276,5 @@ class Exactly(Number):
 
 
 def in_brackets(slack: float) -> str:
-    """Return a slack in words; nothing if there is none."""
+    """Return a slack in words; empty if there is none."""
     return f" ({show(slack, '%')} slack)" if slack else ""

@@ -1,4 +1,4 @@
-"""Bands of several numbers, and combinations of bands. Bands of one number: `rdmacc.experiments.framework.band`."""
+"""Bands of several numbers, and combinations of bands. `rdmacc.experiments.framework.band` has those of one number."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Each(Band):
-    """A band for every one of the numbers; `of` says what there is a number for, such as "load"."""
+    """A band that every number must satisfy; `of` names what the numbers belong to, such as "load"."""
 
     band: Band
     of: str = ""
@@ -64,7 +64,7 @@ class Each(Band):
 
 @dataclass(frozen=True)
 class Some(Band):
-    """A band for at least so many of the numbers, or for a share; `of` is what they are of, such as "the loads"."""
+    """A band that at least a count, or a share, of the numbers must satisfy; `of` names them, such as "the loads"."""
 
     band: Band
     count: int = 1
@@ -90,7 +90,7 @@ class Some(Band):
         return f"{self.band.words(unit)} for at least {many} of {self.of or 'them'}"
 
     def _just(self, value: Value) -> Value:
-        """Return values of which no more than needed are inside."""
+        """Return values of which only as many as needed are inside."""
         least = self._least(value)
         return {
             name: self.band.inside(one) if place < least else self.band.outside(one)
@@ -116,7 +116,7 @@ _SIGNS = {"<": (1, True), "<=": (1, False), ">": (-1, True), ">=": (-1, False)}
 
 @dataclass(frozen=True)
 class Ordered(Band):
-    """The numbers in the order in which they are given, such as ``Ordered(">")``; the slack is a share of each."""
+    """The numbers are in the given order, such as ``Ordered(">")``; the slack is a share of each number."""
 
     sign: str
     slack: float = 0.0
@@ -126,7 +126,7 @@ class Ordered(Band):
             raise unknown("sign", self.sign, _SIGNS)
 
     def _steps(self, value: Value) -> list[float]:
-        """Return by how much each step is in order, relative to the number before it."""
+        """Return the margin of each step, relative to the previous number."""
         way, _ = _SIGNS[self.sign]
         return [way * (b - a) / (abs(a) or 1.0) + self.slack for a, b in pairwise(value.values())]
 
@@ -189,7 +189,7 @@ class Falls(Ordered):
 
 @dataclass(frozen=True)
 class Lowest(Band):
-    """The number of this name is the lowest; the slack, a share of the others' numbers, is the same for each."""
+    """The number of this name is the lowest; the slack is a share of each of the other numbers."""
 
     name: str
     slack: float = 0.0
@@ -239,7 +239,7 @@ class Highest(Lowest):
 
 @dataclass(frozen=True)
 class At(Band):
-    """A band for what has this name."""
+    """A band for the value of this name."""
 
     name: str
     band: Band
@@ -265,7 +265,7 @@ class At(Band):
 
 
 class _Combined(Band):
-    """Several bands of one value; a mapping is a band for each name."""
+    """Several bands of one value; a mapping has one band per name."""
 
     def __init__(self, *parts: Band | Mapping[str, Band]) -> None:
         self.parts: tuple[Band, ...] = tuple(

@@ -1,4 +1,4 @@
-"""Figures drawn from the same runs: a case is a run without its seed, and a table has one row for each run."""
+"""Figures drawn from the same runs: a case is a run without its seed, and a table has one row per run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["Case", "CaseFigure"]
 
 _CANARY_MESSAGES = 50
 _CANARY_PS = us(350)
-"""A canary runs so much longer than these messages need to start: DCTCP's begin to send after 300 us."""
+"""Time that a canary runs after its last message starts; DCTCP begins to send after 300 us."""
 
 
 class Case(Protocol):
-    """A run: what distinguishes it from the others, but for its seed."""
+    """A run, identified by everything except its seed."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Labels of its point that no other case of a figure has."""
+        """Labels of its point, unique within a figure."""
 
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point.
@@ -46,7 +46,7 @@ class Case(Protocol):
 
 
 class CaseFigure(Experiment):
-    """A figure of some cases, drawn from one row for each run.
+    """A figure of some cases, drawn from one row per run.
 
     A subclass for all figures that share runs has `measure` and is their `points_of`: what one figure has stored, the
     others reuse.
@@ -54,7 +54,7 @@ class CaseFigure(Experiment):
     Class attributes
     ----------------
     seeds : int
-        Most runs of a case at paper scale; at quick scale there is one.
+        Maximum number of runs per case at paper scale; at quick scale there is one.
     """
 
     seeding = Seeding.POOLED
@@ -62,7 +62,7 @@ class CaseFigure(Experiment):
 
     @abstractmethod
     def cases(self, scale: str) -> Sequence[Case]:
-        """Return the runs that are needed.
+        """Return the cases to run.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class CaseFigure(Experiment):
         ]
 
     def canaries(self) -> list[Point]:
-        """Return the last run of each scheme at paper scale, until soon after its first messages have started."""
+        """Return the last run of each scheme at paper scale, stopped soon after its first messages have started."""
         last = {case.identity.get("scheme"): case for case in self.cases("paper")}
         found = []
         for point in (case.point("paper", 0) for case in last.values()):

@@ -1,8 +1,8 @@
 """Claims of papers as records, and the verdicts on them.
 
-A claim says who claims it and where, what is measured, which band counts as holding, and what we expect and why. All
-words, margins and tests follow from the band. Nothing is tuned: a claim that does not hold is reported with what was
-measured.
+A claim records who makes it and where, the measurement, the band for which it holds, and what we expect and why. All
+words, margins and tests follow from the band. We tune nothing: a claim that does not hold is reported with the measured
+value.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ CHECK_COLUMNS = (
 
 
 class By(StrEnum):
-    """Who claims something."""
+    """Who makes a claim."""
 
     PAPER = "the paper"
     OURS = "rdmacc"
-    """A check that we add: what a reading, a model or an invariant should give."""
+    """A check that we add, of a reading, a model or an invariant."""
 
 
 PAPER, OURS = By.PAPER, By.OURS
 
 
 class Outcome(StrEnum):
-    """What can become of a claim."""
+    """The verdicts on a claim."""
 
     HOLDS = "holds"
     DIRECTION = "direction only"
     """Right sign, different magnitude."""
     FAILS = "does not hold"
     NOT_JUDGED = "not judged"
-    """It was not run, or what was run cannot decide it."""
+    """Not run, or the run cannot decide it."""
 
 
 class NotJudged(Exception):
-    """Raised by a measurement if the table cannot decide the claim; its text says what is missing."""
+    """Raised by a measurement if the table cannot decide the claim; the message says what is missing."""
 
 
 class Measured(NamedTuple):
-    """What was measured, and what a reader should know beside it.
+    """A measured value, with remarks for the reader.
 
     Attributes
     ----------
     numbers : float or mapping
-        What the band judges.
+        The value that the band judges.
     note : str
         More numbers, in words.
     """
@@ -73,12 +73,12 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was measured, and whether it is what the claim says.
+    """The measured value, and whether the claim holds.
 
     Attributes
     ----------
     measured : str
-        What was measured, in words.
+        The measured value, in words.
     holds : bool
         Whether the claim holds.
     has_direction : bool
@@ -86,7 +86,7 @@ class Verdict:
     is_judged : bool
         Whether the table can decide the claim at all.
     numbers : float or mapping
-        What the band judged; None where there is no band.
+        The value that the band judged; None if there is no band.
     margin : float
         How far the numbers are inside the band (above zero) or outside, relative to the nearest bound.
     """
@@ -100,7 +100,7 @@ class Verdict:
 
     @classmethod
     def not_judged(cls, why: str) -> Verdict:
-        """Return the verdict on a claim that was not run, or that what was run cannot decide.
+        """Return the verdict for a claim that was not run or cannot be decided.
 
         Parameters
         ----------
@@ -128,32 +128,32 @@ class Claim:
     id : str
         Paper, figure and number, such as "dart-f2-1".
     place : str
-        Where the paper says it.
+        Location in the paper.
     quantity, condition : str
-        What is claimed, and when.
+        The claimed quantity and its conditions.
     published : str
         The published value.
     measure : callable
         Returns, from the rows that its experiment shows it, a number or numbers by name, or `Measured`. It may raise
         `NotJudged`.
     band : Band
-        What counts as holding.
+        The band for which the claim holds.
     direction : Band, optional
-        What counts as the right sign, whatever the magnitude.
+        The band for the right sign, whatever the magnitude.
     unit : str
-        How the numbers are shown (see `rdmacc.experiments.framework.band.show`).
+        Display unit of the numbers (see `rdmacc.experiments.framework.band.show`).
     by : By
-        Who claims it.
+        Who makes the claim.
     expect : Outcome, or mapping from scale to Outcome
         The recorded verdict, at paper scale or at each.
     why : str
-        Why it does not hold, or cannot be judged: needed where `expect` is not `Outcome.HOLDS`.
+        Why it does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`.
     too_small : str
-        Why the quick scale cannot judge it. Empty: it can, with the verdict `expect`.
+        Why the quick scale cannot judge it; empty if it can, with the verdict `expect`.
     needs : tuple of Case
-        Runs without which it is not judged.
+        Runs that are required to judge it.
     seeds : int
-        How many seeds it takes.
+        Number of seeds required.
     judge, words, refuses : callable, str, callable
         In place of `measure` and `band`, for what no band expresses: a function of the rows that returns a `Verdict`,
         what counts as holding in words, and a change of the stored rows that the judge refuses.
@@ -269,8 +269,8 @@ class Claim:
         parts : mapping
             The rows of each seed.
         is_pooled : bool
-            Whether the verdict is by all rows together. If not, it is the one that most seeds give: the claim holds
-            if it does in more than half of them.
+            Whether the verdict uses all rows together. If not, it is the majority of the seeds' verdicts: the claim
+            holds if it does in more than half of them.
         scale : str
             "quick" or "paper".
         """
@@ -313,14 +313,14 @@ class Claim:
 
 
 def _plain(value: Any) -> Value:
-    """Return numbers as Python's own, and names as strings."""
+    """Return numbers as Python numbers, and names as strings."""
     if isinstance(value, pd.Series | Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     return float(value)
 
 
 def _middle(each: Mapping[int, Verdict]) -> Verdict:
-    """Return the verdict that stands in the middle of those of several seeds, the worse one of two."""
+    """Return the median of several seeds' verdicts; of two, the worse one."""
     order = list(Outcome)
     judged = sorted(
         ((seed, one) for seed, one in each.items() if one.is_judged), key=lambda item: order.index(item[1].outcome)

@@ -1,8 +1,8 @@
-"""What an experiment is: points, a measurement of each, a picture, and the paper's claims about it.
+"""Experiments: points, a measurement of each, a picture, and the paper's claims about it.
 
 An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in one
-process, `measure` makes its rows of the table, and these rows are stored. The picture is drawn and every claim judged
-from the table of all points. Nothing is tuned: a claim that does not hold is reported with what was measured.
+process, `measure` makes its rows of the table, and these rows are stored. The picture and the verdicts use only the
+table of all points. We tune nothing: a claim that does not hold is reported with the measured value.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = ["Experiment", "Run", "Seeding"]
 
 
 Run = Callable[[Scenario], Result]
-"""Simulates a scenario, on the engine that was asked for."""
+"""Function that simulates a scenario on the chosen engine."""
 
 
 class Experiment(ABC):
-    """A figure or a table of a paper. Subclasses give the class attributes, `points`, `measure` and `plot`.
+    """A figure or a table of a paper. Subclasses define the class attributes, `points`, `measure` and `plot`.
 
     Class attributes
     ----------------
@@ -45,16 +45,16 @@ class Experiment(ABC):
     title : str
         The figure's caption.
     description : str
-        One line on what it shows.
+        One-line description.
     claims : tuple of Claim
-        What the paper says about it, and what rdmacc checks in addition.
+        The paper's claims about it, and additional checks.
     points_of : type of Experiment, optional
-        A base class that computes the points, for figures that are drawn from the same simulations: what is stored
-        for one of them is there for all. Its `measure` and `execute` must not be overridden then.
+        A base class that computes the points, for figures that share simulations: points stored for one of them serve
+        all. Subclasses must then not override its `measure` and `execute`.
     seeding : Seeding
-        What several seeds are to it.
+        How it uses several seeds.
     seed_stride : int
-        Seeds that one run takes, from its own on, if it takes several: the next one's are after them.
+        Number of seeds that one run uses, starting at its own; the next run's seeds follow.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Experiment(ABC):
         """
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone.
+        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), only from its simulation.
 
         Every experiment overrides this or `execute`.
 
@@ -97,7 +97,7 @@ class Experiment(ABC):
         Raises
         ------
         NotImplementedError
-            Where `execute` is overridden instead.
+            If `execute` is overridden instead.
         """
         raise NotImplementedError(f"{type(self).__name__} measures in execute()")
 
@@ -117,7 +117,7 @@ class Experiment(ABC):
         """
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        """Compute one point's rows. Override where a point is no simulation, or takes several.
+        """Compute one point's rows. Override if a point is not one simulation.
 
         Parameters
         ----------
@@ -143,9 +143,9 @@ class Experiment(ABC):
         return self.measure(point, run(point.scenario))
 
     def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto", seeds: int | None = None) -> pd.DataFrame:
-        """Compute every point here, one after another, keep nothing, and return the table.
+        """Compute every point in this process, store nothing, and return the table.
 
-        `rdmacc.sweep.sweep` does it in several processes and keeps what it has.
+        `rdmacc.sweep.sweep` uses several processes and stores finished points.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Experiment(ABC):
         engine : str
             As in `rdmacc.simulate`.
         seeds : int, optional
-            How many, from `seed` on. Default: as many as the experiment has.
+            Number of seeds, starting at `seed`. Default: the experiment's own number.
 
         Returns
         -------
@@ -188,8 +188,8 @@ class Experiment(ABC):
         Raises
         ------
         ConfigError
-            If the scale is unknown, the seed is no whole number, two points have one name, or no scheme has such a
-            parameter.
+            If the scale is unknown, the seed is not a whole number, two points have the same name, or no scheme has
+            such a parameter.
         """
         points = list(self.points(check_scale(scale), check_seed(seed)))
         if not points:
@@ -202,7 +202,7 @@ class Experiment(ABC):
     def seeded_points(
         self, scale: str = "quick", seed: int = 0, seeds: int | None = None, changes: Mapping[str, Any] | None = None
     ) -> dict[str, tuple[Point, Point]]:
-        """Return the points of several seeds: by name, what is computed, and as what it is in the table.
+        """Return the points of several seeds by name, each as computed and as shown in the table.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Experiment(ABC):
         seed : int
             The first seed.
         seeds : int, optional
-            How many. Default: as many as the experiment has.
+            Number of seeds. Default: the experiment's own number.
         changes : mapping, optional
             New values of the schemes' parameters, by name.
 
@@ -240,7 +240,7 @@ class Experiment(ABC):
         return rows_of_seeds(table, self.seeding, self.seed_stride)
 
     def figure(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table of one seed or several: the first, with bands from the least to the greatest.
+        """Draw the figure from the table of one or several seeds: the first, with bands from the lowest to the highest.
 
         Parameters
         ----------
@@ -259,9 +259,9 @@ class Experiment(ABC):
         return with_bands([self.plot(part) for part in self.rows_of_seeds(table).values()])
 
     def canaries(self) -> list[Point]:
-        """Return short runs that go where only the paper scale goes: today's code must give what it gave.
+        """Return short runs of code that only the paper scale reaches; their results must not change.
 
-        Override where the quick scale leaves something out. Each needs a scenario.
+        Override if the quick scale omits something. Each needs a scenario.
         """
         return []
 
@@ -290,7 +290,7 @@ class Experiment(ABC):
         return [one.name for _, one in readings_of(self.name) if self.under(table, one.name) is not None]
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
-        """Return what the claims are shown of a table: its rows of a reading.
+        """Return the part of a table that claims see: its rows of a reading.
 
         Parameters
         ----------
@@ -313,7 +313,7 @@ class Experiment(ABC):
     def check(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
 
-        With several seeds each is judged by itself too: `seeds_judged` and `seeds_held` say how often a claim holds.
+        With several seeds, each is also judged separately: `seeds_judged` and `seeds_held` say how often a claim holds.
 
         Parameters
         ----------
@@ -322,7 +322,7 @@ class Experiment(ABC):
         scale : str
             "quick" or "paper".
         reading : str
-            What the paper is taken to mean where it leaves something open.
+            The reading of the paper's open questions.
 
         Returns
         -------
@@ -337,7 +337,7 @@ class Experiment(ABC):
         return pd.DataFrame(self.judge(table, scale, reading), columns=list(CHECK_COLUMNS))
 
     def judge(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> list[dict[str, Any]]:
-        """Return what `check` does as records, each with the `numbers` that its band judged.
+        """Return the results of `check` as records, each with the `numbers` that its band judged.
 
         Parameters
         ----------
@@ -346,7 +346,7 @@ class Experiment(ABC):
         scale : str
             "quick" or "paper".
         reading : str
-            What the paper is taken to mean where it leaves something open.
+            The reading of the paper's open questions.
         """
         parts = {seed: self.view(part, reading) for seed, part in self.rows_of_seeds(table).items()}
         rows, is_pooled = self.view(table, reading), self.seeding is Seeding.POOLED

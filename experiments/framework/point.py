@@ -1,4 +1,4 @@
-"""What an experiment is made of: points, the units of work and of storage."""
+"""Points: the units of work and storage of an experiment."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["Point", "with_parameters"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
-    """A unit of work: one scenario, or whatever else `Experiment.execute` makes of it.
+    """A unit of work: one scenario, or anything that `Experiment.execute` does with it.
 
-    It can be pickled and is cheap to make. It holds everything that its rows depend on, as plain data: they are
-    stored under a hash of it.
+    It can be pickled and is cheap to make. It holds everything that its rows depend on as plain data, because they are
+    stored under its hash.
 
     Attributes
     ----------
     name : str
-        Unique in its experiment.
+        Name, unique within the experiment.
     scenario : Scenario, optional
-        What is simulated. Without one, the experiment overrides `execute`.
+        The scenario. Without one, the experiment must override `execute`.
     labels : mapping
-        What distinguishes this point from the others: a column of the table for each.
+        Labels that distinguish this point; each becomes a column of the table.
     cost : float
-        How long it takes relative to the experiment's other points; in any unit.
+        Relative run time among the experiment's points, in any unit.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Point:
 
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
-    """Return points with parameters of their schemes changed, each where a scheme has it.
+    """Return points with changed parameters, for the schemes that have them.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Readings: named answers to what a paper leaves open.
+"""Readings: named answers to questions that a paper leaves open.
 
-A paper's questions stand in its ``readings.py``, each with the sentence that leaves it open, the answers, and what
-speaks for each. One set of answers is the default; a reading is that set with one question answered otherwise. The
+A paper's questions are in its ``readings.py``, each with the sentence that leaves it open, the answers, and the
+evidence for each. One set of answers is the default; a reading is that set with one question answered differently. The
 figures whose tables have rows of a reading can be drawn and judged under it.
 """
 
@@ -16,7 +16,7 @@ from rdmacc.errors import ConfigError, unknown
 __all__ = ["DEFAULT", "QUESTIONS", "Question", "Reading", "check_reading", "questions_of", "readings_of", "register"]
 
 DEFAULT = "default"
-"""Stands for the default set of answers wherever a reading is asked for by name."""
+"""Name of the default set of answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +26,11 @@ class Reading:
     Attributes
     ----------
     name : str
-        Unique in its paper: what ``--reading`` takes.
+        Name for ``--reading``, unique within the paper.
     answer : str
-        What the paper is taken to mean.
+        The assumed meaning.
     evidence : str
-        What speaks for it and against it: sentences of the paper, other claims that fit or do not.
+        Evidence for and against it: sentences of the paper, other claims that fit or do not.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What a paper leaves open.
+    """A question that a paper leaves open.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class Question:
     place : str
         Section of the paper.
     sentence : str
-        The sentence that leaves it open, as the paper has it.
+        The sentence that leaves it open, quoted.
     readings : tuple of Reading
         The answers; the first is the default.
     why : str
-        Why that is the default: by the paper's text first, by how many other claims fit second.
+        Why that is the default: first by the paper's text, then by how many other claims fit.
     """
 
     title: str
@@ -64,12 +64,12 @@ class Question:
 
     @property
     def default(self) -> Reading:
-        """The answer that the default set has."""
+        """The default answer."""
         return self.readings[0]
 
 
 QUESTIONS: dict[str, tuple[Question, ...]] = {}
-"""What each paper leaves open, by its group of experiments."""
+"""Open questions of each paper, by its group of experiments."""
 
 
 def register(paper: str, *questions: Question) -> tuple[Question, ...]:
@@ -80,12 +80,12 @@ def register(paper: str, *questions: Question) -> tuple[Question, ...]:
     paper : str
         Group of its experiments, such as "dart".
     *questions : Question
-        What it leaves open.
+        Its open questions.
 
     Raises
     ------
     ConfigError
-        If two readings of the paper have one name, or one has the name of the default set.
+        If two readings of the paper have the same name, or one has the name of the default set.
     """
     names = Counter([DEFAULT, *(one.name for question in questions for one in question.readings)])
     twice = [name for name, count in names.items() if count > 1]
@@ -96,12 +96,12 @@ def register(paper: str, *questions: Question) -> tuple[Question, ...]:
 
 
 def questions_of(name: str) -> tuple[Question, ...]:
-    """Return what the paper of an experiment leaves open.
+    """Return the open questions of an experiment's paper.
 
     Parameters
     ----------
     name : str
-        Of the experiment, or of its group.
+        Name of the experiment, or of its group.
     """
     return QUESTIONS.get(name.partition(".")[0], ())
 
@@ -112,7 +112,7 @@ def readings_of(name: str) -> Iterator[tuple[Question, Reading]]:
     Parameters
     ----------
     name : str
-        Of the experiment, or of its group.
+        Name of the experiment, or of its group.
     """
     for question in questions_of(name):
         for one in question.readings[1:]:
@@ -125,7 +125,7 @@ def check_reading(name: str, reading: str) -> str:
     Parameters
     ----------
     name : str
-        Of the experiment, or of its group.
+        Name of the experiment, or of its group.
     reading : str
         The user's value.
 

@@ -1,4 +1,4 @@
-"""The experiments by name, and the tables of theirs that rdmacc comes with."""
+"""The experiments by name, and their bundled tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     one : Experiment or type of Experiment
         The experiment, or its class.
     replace : bool
-        Whether it may take the place of another one of that name.
+        Whether it may replace an experiment of that name.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     if added.name in EXPERIMENTS and not replace:
         raise ConfigError("experiment", added.name, "a name that is not taken, or registered with replace=True")
     EXPERIMENTS[added.name] = added
-    # Sorting keeps the order of what compares equal: groups, and experiments that are no figure or table.
+    # Sorting is stable: groups, and experiments other than figures and tables, keep their order.
     groups = [name.partition(".")[0] for name in EXPERIMENTS]
     ordered = sorted(EXPERIMENTS.items(), key=lambda item: (groups.index(item[0].partition(".")[0]), _place(item[0])))
     EXPERIMENTS.clear()
@@ -68,7 +68,7 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
 
 
 def _place(name: str) -> tuple[int, int]:
-    """Return where an experiment is listed in its group: figures by number, tables by number, everything else."""
+    """Return an experiment's sort key in its group: figures by number, tables by number, then the others."""
     found = re.fullmatch(r".*\.(fig|table)(\d+)", name)
     return (("fig", "table").index(found[1]), int(found[2])) if found else (2, 0)
 
@@ -126,7 +126,7 @@ def select(name: str) -> list[Experiment]:
 
 
 def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame | None:
-    """Return the table of an experiment that rdmacc comes with; None if it comes with none of that scale and seed.
+    """Return the bundled table of an experiment; None if there is none of that scale and seed.
 
     Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
 
@@ -147,7 +147,7 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
 
 
 def summary_path(name: str) -> Path:
-    """Return where the bundled table of an experiment is, or would be: in the folder of its module.
+    """Return the path of an experiment's bundled table, in the folder of its module, whether or not it exists.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ SCALES = ("quick", "paper")
 
 
 def check_scale(scale: str) -> str:
-    """Return the scale, if there is such a one; raise `ConfigError` if not.
+    """Return the scale of that name; raise `ConfigError` if there is none.
 
     Parameters
     ----------

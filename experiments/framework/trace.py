@@ -51,7 +51,7 @@ def mean_between(samples: pd.Series, from_ps: float, to_ps: float) -> float:
 
 
 def time_in(trace: pd.Series, value: float, from_ps: float, to_ps: float) -> float:
-    """Return for how long, between two times, the trace has a value."""
+    """Return the time, between two times, during which the trace has a given value."""
     edges = np.unique(np.clip([from_ps, *trace.index.to_list(), to_ps], from_ps, to_ps))
     return float(sum(end - begin for begin, end in pairwise(edges) if value_at(trace, begin) == value))
 

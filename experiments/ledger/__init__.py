@@ -1,1 +1,1 @@
-"""What has been computed, how it was judged, and whether it still stands: scores, reports, notebooks."""
+"""Computed tables, their verdicts and their validity: scores, reports, notebooks."""

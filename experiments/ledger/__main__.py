@@ -1,4 +1,4 @@
-"""``python -m rdmacc.experiments.ledger [NAME ...]``: write the ledger again, and what is made from it.
+"""``python -m rdmacc.experiments.ledger [NAME ...]``: rewrite the ledger and everything generated from it.
 
 Prints what has changed. Names are experiments or groups; without any, all that have a table.
 """

@@ -1,4 +1,4 @@
-"""``python -m rdmacc.experiments.ledger.extend NAME ...``: add to bundled tables the points that they lack.
+"""``python -m rdmacc.experiments.ledger.extend NAME ...``: add missing points to bundled tables.
 
 A figure that is drawn from more runs than before need not run the old ones again, as long as today's code behaves as
 the code that computed them did: the same canaries, and the same rows of those quick points that the table has at paper

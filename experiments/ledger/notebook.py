@@ -1,4 +1,4 @@
-"""A paper in a notebook: its figures, its claims and what they took, from the tables that rdmacc comes with."""
+"""A paper in a notebook: its figures, its claims and their cost, from the bundled tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Claims:
 
     @property
     def title(self) -> str:
-        """How many there are of each outcome, in words."""
+        """Number of claims per verdict, in words."""
         hold, direction, fail, rest = count_outcomes(self.frame).values()
         words = f"{hold} hold, {direction} direction only, {fail} do not hold, {rest} not judged"
         surprises = int((~self.frame["matches"].astype(bool)).sum())
@@ -96,7 +96,7 @@ class Paper:
         return self._known(figure)[0]
 
     def scale(self, figure: str) -> str:
-        """Return the scale of a figure's table: "paper", or "quick" where none comes with rdmacc.
+        """Return the scale of a figure's table: "paper", or "quick" if none is bundled.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Paper:
         return Claims(pd.concat(checks, ignore_index=True))
 
     def readings(self) -> pd.DataFrame:
-        """Return what the paper leaves open: by reading its question, the sentence, the answer and the evidence."""
+        """Return the paper's open questions: per reading, the question, the sentence, the answer and the evidence."""
         rows = {
             one.name: {
                 "question": question.title,
@@ -179,7 +179,7 @@ class Paper:
         return by_reading(self.name)
 
     def draw_map(self) -> None:
-        """Draw which claims hang on how the paper is read (see `rdmacc.experiments.ledger.reading_map`)."""
+        """Draw which claims depend on the reading of the paper (see `rdmacc.experiments.ledger.reading_map`)."""
         import matplotlib.pyplot as plt
 
         figure = draw_map(self.name)

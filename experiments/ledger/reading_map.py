@@ -1,4 +1,4 @@
-"""A map of a paper's readings: its claims by its readings, coloured by verdict. What hangs on what.
+"""A map of a paper's claims by reading, coloured by verdict.
 
 It tells who writes the next paper which sentence decides what others find.
 """

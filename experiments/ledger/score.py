@@ -1,4 +1,4 @@
-"""How many of a paper's claims hold, under each reading of it, and how many of the tables behind that still stand."""
+"""The number of a paper's claims that hold under each reading, and of the underlying tables that are still valid."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
 """Papers by their group of experiments."""
 MARKS = {Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–"}
-"""How the outcomes are shown."""
+"""Symbols of the outcomes."""
 _HEADINGS = ("claims", "hold", "direction only", "do not hold", "not judged")
 
 
 def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
-    """Return how many checks have each outcome.
+    """Return the number of checks per outcome.
 
     Parameters
     ----------

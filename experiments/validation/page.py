@@ -17,18 +17,18 @@ __all__ = ["summary_text", "validation_page", "write"]
 
 _HEAD = """# Validation
 
-Other simulators ran the flows of these experiments with their own code. Here their completion times stand beside ours,
-flow by flow. `rdmacc run validation.yaps --scale paper` runs one side again; the other is in
+Other simulators ran the flows of these experiments with their own code. This page compares their completion times with
+ours, flow by flow. `rdmacc run validation.yaps --scale paper` reruns our side; theirs is in
 `experiments/validation/data/references.csv.gz`."""
 
 _READ = """Ratios are ours over theirs: of the means, the medians and the 99th percentiles. *Typical* and *largest* are
 the median and the greatest relative difference of a flow. A flow is *exact* if its two times agree to the last digit
-that the other simulator prints (csg-htsim: six digits). Where chance decides (marks, trimmed packets, spraying, jitter,
-paths), the two draw different numbers, and only distributions can agree. A run of several seeds is compared by the
-means of its ratios; exact flows and differences are those of the first seed."""
+that the other simulator prints (csg-htsim: six digits). Where randomness is involved (marks, trimmed packets, spraying,
+jitter, paths), the two draw different numbers, and only distributions can agree. A run with several seeds is compared
+by the means of its ratios; exact flows and differences are those of the first seed."""
 
-_LACKS = """**Not compared.** We have no results of the other side for NDP with packets of 4,000 B, RoCE with 1,500 B,
-ExpressPass with a first weight of 1/2 or at 60% load, and Homa at 80% load."""
+_LACKS = """**Not compared.** We have no results from the other simulators for NDP with packets of 4,000 B, RoCE with
+1,500 B, ExpressPass with a first weight of 1/2 or at 60% load, and Homa at 80% load."""
 
 
 def _table(name: str) -> pd.DataFrame:

@@ -69,7 +69,7 @@ class Measurement:
     peak_memory_bytes : int
         Peak resident memory of the process; 0 if the system does not provide it.
     order : str
-        The order in which the events were to run, "time" or "windows".
+        The order in which the events were to run: "auto", "time" or "windows".
     visits : int
         In windows, how often a node had events in one.
     """
@@ -87,7 +87,7 @@ class Measurement:
     runs: int
     peak_memory_bytes: int
     scheme: str = SCHEME
-    order: str = "time"
+    order: str = "auto"
     visits: int = 0
 
     @property
@@ -120,7 +120,7 @@ class FixedCost:
     kept_bytes: float
 
 
-def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "time") -> Measurement:
+def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto") -> Measurement:
     """Run one case in this process, with its own scheme or another.
 
     Raises
@@ -177,7 +177,7 @@ def _peak_memory_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "time") -> Measurement:
+def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "auto") -> Measurement:
     """Run one case in its own process; with `root`, with the code of that checkout.
 
     Raises
@@ -187,7 +187,7 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
     """
     case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
-    if order != "time":
+    if order != "auto":
         command.append(order)
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
@@ -198,7 +198,7 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
 
 
 def run(
-    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "time"
+    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "auto"
 ) -> Iterable[Measurement]:
     """Yield a measurement for each case and engine.
 
@@ -211,7 +211,7 @@ def run(
     scale : float, optional
         Part of each case's messages; default: all, and the case's `simpy_scale` for SimPy.
     order : str
-        In which events run: "time" or "windows".
+        In which events run: "auto", "time" or "windows".
     """
     chosen = list(engines)
     for name in names:

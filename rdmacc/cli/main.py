@@ -201,8 +201,8 @@ def bench(
     ] = None,
     scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
     order: Annotated[
-        str, typer.Option("--order", help="Take events by their 'time' or in 'windows', node by node; then counted.")
-    ] = "time",
+        str, typer.Option("--order", help="Take events by their 'time' or in 'windows' of nodes; default: 'auto'.")
+    ] = "auto",
     compare: Annotated[
         Path | None,
         typer.Option(

@@ -14,8 +14,8 @@ __all__ = ["ENGINES", "ORDERS", "make_engine", "why_not_compiled"]
 
 ENGINES = ("auto", "compiled", "simpy")
 
-ORDERS = ("time", "windows")
-"""In which events are taken by the compiled engine; the other one knows the first only."""
+ORDERS = ("auto", "time", "windows")
+"""In which events are taken by the compiled engine; the other one goes by time."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def why_not_compiled() -> str:
     return ""
 
 
-def make_engine(name: str, plan: Plan, order: str = "time") -> Engine:
+def make_engine(name: str, plan: Plan, order: str = "auto") -> Engine:
     """Return an engine, ready to run a plan.
 
     Raises

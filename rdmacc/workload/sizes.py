@@ -249,7 +249,7 @@ class SizeDistribution:
 
     @typed
     def sample(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
-        """Draw `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,).
+        """Return `count` random sizes in whole bytes, at least 1; ``int64`` of shape (count,).
 
         Parameters
         ----------

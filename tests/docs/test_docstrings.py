@@ -179,7 +179,9 @@ def problems(function, owner):
         ]
     gives = function.__annotations__.get("return") not in (None, "None")
     if gives and not any(
-        section(text, "Returns") or section(text, "Yields") or re.match(r"Return\b|Yield\b|Tell whether|Say\b", text)
+        section(text, "Returns")
+        or section(text, "Yields")
+        or re.match(r"(Return|Yield|Tell|Say|Read|Load|Parse|Create|Convert|Combine)\b", text)
         for text in texts
     ):
         found.append("no Returns")

@@ -150,8 +150,23 @@ def test_a_run_that_ends_in_a_window_begins_again():
     assert engine.outcome().messages["failed"].all()
 
 
+@pytest.mark.parametrize(
+    ("topology", "why"),
+    [
+        (rdmacc.fat_tree(4), "time: the network fits into the cache"),
+        (rdmacc.fat_tree(8), "time: too little happens"),
+        (rdmacc.fat_tree(8, rate="10Gbps"), "time: a link has too few packets in a window"),
+    ],
+    ids=["small", "large", "slow"],
+)
+def test_large_networks_with_fast_links_run_in_windows(topology: Any, why: str):
+    engine = rdmacc.Simulation(**tree(topology=topology, workload=WORK.iloc[:1]), engine="compiled").engine
+    assert isinstance(engine, CompiledEngine)
+    assert engine.order == why
+
+
 def test_an_order_is_one_that_there_is():
-    with pytest.raises(ConfigError, match="order = 'space': must be one of time, windows"):
+    with pytest.raises(ConfigError, match="order = 'space': must be one of auto, time, windows"):
         rdmacc.simulate(**tree(), order="space")
 
 

@@ -72,7 +72,7 @@ def once_survived() -> list[Mutant]:
         named("experiments/igbn/fig03.py", "Between(0.85, 0.97)", "Between(0.5, 1.0)", JUDGES, only="igbn.fig3"),
         named("experiments/igbn/fig07.py", "Between(0.10, 0.20)", "Between(0.0, 0.5)", JUDGES, only="igbn.fig7"),
         named("rdmacc/rules/pfc.py", "xon_offset_bytes <= xoff_bytes", "xon_offset_bytes < xoff_bytes",
-              "tests/switch/test_rules.py", only="resume and plain"),
+              "tests/rules/test_rules.py", only="resume and plain"),
         named("experiments/dart/clos.py", 'ports["link_class"] == "last_hop"', 'ports["link_class"] != "last_hop"',
               "tests/experiments/test_dart_clos.py", only="by_hand"),
         named("experiments/dart/readings.py", ": value - 1 for", ": value - 2 for", JUDGES, only="dart.readings"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import topology
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import port_rate_bps
+from rdmacc.topology.base import FASTEST_BPS, SLOWEST_BPS, port_rate_bps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import MiB, gbps, kB, transmission_ps, us
 
@@ -417,3 +417,9 @@ def test_a_hosts_rate_in_text_is_its_rate_in_bits():
         result = rdmacc.simulate(graph, work, "line-rate", engine="simpy", progress=False)
         fct_ps.append(int(result.flows["fct_ps"].iloc[0]))
     assert fct_ps[0] == fct_ps[1] > 5 * fct_ps[2]
+
+
+@pytest.mark.parametrize("rate", [SLOWEST_BPS, FASTEST_BPS])
+def test_the_slowest_and_the_fastest_rate_are_allowed(rate):
+    assert {link["rate_bps"] for *_, link in topology.star(2, rate=rate).edges(data=True)} == {rate}
+    topology.validate(topology.star(2, rate=rate))

@@ -78,6 +78,7 @@ class Core:
             ADVERT: hooks["on_advert"], RETURN: hooks["on_return"],
         }  # fmt: skip
         self._has_requests = has_requests(scheme.components)
+        self._ack_priority = scheme.ack_priority
         self._packet_class = packet_class(scheme.components)
         self._transmissions = {script.key: 0 for script in plan.scripts}
         self._lost = {(*script.key, script.nth) for script in plan.scripts}
@@ -96,7 +97,7 @@ class Core:
     def new_packet(self) -> Packet:
         """Return a packet that is nothing yet: its kind is NONE."""
         packet = self._packet_class()
-        packet.priority = self.scheme.ack_priority
+        packet.priority = self._ack_priority
         return packet
 
     def new_request(self) -> Packet | None:
