@@ -10,7 +10,7 @@ from typing import Any
 
 import nbformat
 
-NOTEBOOKS = ("first_hour", "compare", "modern_fabric", "dart", "igbn", "ren", "rcc", "models")
+NOTEBOOKS = ("first_hour", "compare", "modern_fabric", "step_time", "dart", "igbn", "ren", "rcc", "models")
 _NOTICE = (
     "*This page is a notebook: `rdmacc notebooks` copies it, with the others, to a folder of yours, to run and to "
     "change.*"

@@ -1,7 +1,8 @@
 """How far max-min fair sharing is from packets, by load and size: what `rdmacc.models.MaxMin` has on record.
 
-Web search on a leaf-spine network of 64 hosts (8 leaves, 8 spines, 100 Gb/s, 1 us a link), 2,000 messages at each load;
-and, for messages that wait for others, a ring all-reduce of 64 MB among the 64 hosts in slices, and one of 1.6 MB.
+Web search on a leaf-spine network of 64 hosts (8 leaves, 8 spines, 100 Gb/s, 1 us a link), 2,000 messages at each load.
+For messages that wait for others: eight ring all-reduces at once, whose paths collide, each of host i of every leaf, of
+16 MB and later of 0.4 MB.
 
 ``python -m rdmacc.experiments.micro.max_min`` runs them all, some minutes, and writes the record.
 """
@@ -15,7 +16,7 @@ from rdmacc import topology, workload
 from rdmacc.models.comparison import compare
 from rdmacc.models.max_min import MaxMin
 from rdmacc.models.max_min_record import CHAINS, RECORD, size_classes
-from rdmacc.workload import Nccl, nccl
+from rdmacc.workload import nccl
 
 __all__ = ["LOADS", "SCHEMES", "errors"]
 
@@ -29,10 +30,12 @@ def _network() -> topology.Graph:
 
 
 def _chains(network: topology.Graph) -> pd.DataFrame:
-    """Return two all-reduces, one after the other in time."""
+    """Return rings of host i of every leaf, large ones and later small ones."""
     hosts = topology.hosts(network)
-    large = nccl.all_reduce(hosts, "64MB", Nccl(slices=2))
-    return workload.combine(large, nccl.all_reduce(hosts, "1.6MB", start="50ms"))
+    sizes = {"16MB": "0us", "0.4MB": "50ms"}
+    return workload.combine(
+        *(nccl.all_reduce(hosts[i::8], size, start=start) for size, start in sizes.items() for i in range(8))
+    )
 
 
 def errors(scheme: str, load: float | None, count: int = _COUNT) -> pd.DataFrame:

@@ -1,0 +1,113 @@
+"""A step of 64 GPUs by packets and by `rdmacc.models.MaxMin`: Llama-7B, data parallel, at full size.
+
+64 NICs of 400 Gb/s on 8 leaves and 8 spines, 500 ns a link, DCQCN with packets of 4096 B. Two machines: *flat* has one
+GPU a node, and rings of 64; *8 x 8* has nodes of 8 GPUs with an inner network of 400 GB/s, GPU i of every node on leaf
+i, and a hierarchical all-reduce. `rdmacc run` prints the packet-hops and the time that they take: 1.87 and 0.18
+billion, 170 and 12 s of processor time, 1.0 and 0.4 GB on a machine of two cores. At quick scale the model has one
+layer of an eighth of the width.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc import topology
+from rdmacc.experiments.framework.bands import Between, Each
+from rdmacc.experiments.framework.claim import OURS, Claim
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.models.max_min import MaxMin
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import scheme
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["MACHINES", "TrainingSteps"]
+
+MACHINES = {"flat": Nccl(), "8 x 8": Nccl(node=8, algorithm="hierarchical")}
+_GPUS = 64
+
+
+def _network() -> topology.Graph:
+    return topology.leaf_spine(8, 8, 8, rate="400Gbps", delay="500ns")
+
+
+def _work(machine: str, scale: str) -> pd.DataFrame:
+    model = LLAMA_7B.replace(hidden=512, layers=1, mlp=1376, vocabulary=512) if scale == "quick" else LLAMA_7B
+    hosts = [f"h{rank}" for rank in range(_GPUS)]
+    if machine == "8 x 8":  # the GPUs of a node are on all leaves
+        hosts = [hosts[rank % 8 * 8 + rank // 8] for rank in range(_GPUS)]
+    return TrainingStep(model=model, data=_GPUS, nccl=MACHINES[machine]).workload(hosts)
+
+
+def _error(table: pd.DataFrame) -> pd.Series[float]:
+    return wide(table)["error"]
+
+
+@register_experiment
+class TrainingSteps(Experiment):
+    """The step on both machines."""
+
+    name = "micro.steps"
+    title = "A training step on 64 GPUs"
+    description = "Micro-benchmarks: a step of Llama-7B on 64 GPUs, by packets and by max-min fair sharing"
+    claims = (
+        Claim(
+            "micro-steps-1a", "both machines", "step by max-min over that by packets, less 1", "alone", "0",
+            by=OURS, measure=_error, band=Each(Between(-0.05, 0.05), of="machine"),
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        check_scale(scale)
+        return [
+            Point(
+                name=machine,
+                scenario=Scenario(
+                    topology=_network, workload=partial(_work, machine, scale),
+                    scheme=scheme("dcqcn", payload_bytes=4096), seed=seed,
+                ),
+                labels={"machine": machine},
+                cost=1.0 if machine == "8 x 8" else 10.0,
+            )
+            for machine in MACHINES
+        ]  # fmt: skip
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        assert point.scenario is not None
+        how = point.scenario
+        model = MaxMin(topology=how.network(), workload=how.messages(), scheme=how.scheme, seed=how.seed).solve()
+        by_model, step = float((model["start_ps"] + model["fct_ps"]).max()), float(result.now_ps)
+        numbers = {
+            "step": (step, "ps"),
+            "step by max-min": (by_model, "ps"),
+            "error": (by_model / step - 1.0, ""),
+            "computing": (float(result.computation.groupby("host")["duration_ps"].sum().max()), "ps"),
+            "busbw, median": (float(result.collectives["busbw_gbytes"].median()), "GB/s"),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        with style():
+            figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
+            parts = {"step": "blue", "step by max-min": "sky", "computing": "orange"}
+            for number, (name, colour) in enumerate(parts.items()):
+                places = [row + 0.25 * (number - 1) for row in range(len(rows))]
+                axis.barh(places, rows[name] / 1e9, 0.25, color=COLOURS[colour], label=name)
+            axis.set_yticks(range(len(rows)), rows.index)
+            axis.set(xlabel="time (ms)", title=self.title)
+            figure.legend(loc="outside lower center", ncols=3)
+        return figure
