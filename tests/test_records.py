@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import ConfigError, DropTail, Loss
 from rdmacc import state as states
+from rdmacc.engine.reference.core import Core
 from rdmacc.records import BANNED_NAMES, NEVER, Byte, Deadline, Float, Floats, Int, Int32, Ints, Record, record_dtype
 from rdmacc.schemes import SCHEMES
 from rdmacc.state import Packet
@@ -162,8 +163,8 @@ def misfits(thing, record, where):
             yield f"{where}.{field.name} has {len(values)} values"
 
 
-def engine_records(network):
-    """Yield (object, record class, name) for all records in a reference engine."""
+def engine_records(network, packets):
+    """Yield (object, record class, name) for all records in a reference engine, and for the packets it made."""
     groups = {"qp": network.qps, "message": network.messages, "port": network.ports}
     groups["host"] = [node for node in network.nodes if isinstance(node, states.Host)]
     groups["switch"] = [node for node in network.nodes if not isinstance(node, states.Host)]
@@ -172,11 +173,10 @@ def engine_records(network):
         for thing in things:
             if owner in bases:
                 yield thing, bases[owner], owner
-            for name, record in network._attached[owner]:
+            for name, record in network.binding.record_slots(owner):
                 yield getattr(thing, name), record, f"{owner}.{record.__qualname__}"
     headers = [part.record("Header") for part in network.plan.scheme.components]
-    queued = [packet for port in network.ports for queue in (*port.queues, port.flight) for packet in queue]
-    for packet in (*network._pool, *queued):
+    for packet in packets:
         yield packet, Packet, "packet"
         for record in filter(None, headers):
             yield packet, record, f"packet.{record.__qualname__}"
@@ -185,7 +185,7 @@ def engine_records(network):
 @pytest.mark.parametrize("buffer", ["pfc", "droptail"])
 @pytest.mark.parametrize("until", [None, "30us"])
 @pytest.mark.parametrize("name", SCHEMES)
-def test_all_fields_fit_after_a_run(name, until, buffer):
+def test_all_fields_fit_after_a_run(name, until, buffer, monkeypatch):
     """A workload that marks, pauses or drops, loses, announces groups and times out."""
     scheme = SCHEMES[name]()
     if buffer == "droptail":
@@ -199,9 +199,17 @@ def test_all_fields_fit_after_a_run(name, until, buffer):
         rdmacc.permutation(hosts, "30kB"),
         rdmacc.messages([(hosts[1], hosts[2], 1), (hosts[2], hosts[1], 1001, 0, None, (0,), 0.3)]),
     )
+    packets = []
+
+    def kept(core, make=Core.new_packet):
+        packets.append(make(core))
+        return packets[-1]
+
+    monkeypatch.setattr(Core, "new_packet", kept)
     simulation = rdmacc.Simulation(graph, work, scheme, engine="simpy", faults=[Loss(data=0.003, control=0.003)])
     simulation.run(until if until else "50ms")
-    found = [text for record in engine_records(simulation.engine) for text in misfits(*record)]
+    assert len(packets) > 20
+    found = [text for record in engine_records(simulation.engine, packets[::5]) for text in misfits(*record)]
     assert found == []
 
 

@@ -61,7 +61,7 @@ def test_what_is_no_network_is_refused(tmp_path, network):
 
 def test_names_that_toml_does_not_have_are_refused(tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h0": ("rack", 0)})
-    with pytest.raises(ConfigError, match="node = .*: must be named by text or a whole number"):
+    with pytest.raises(ConfigError, match="node = .*: must be a string or a whole number"):
         scenario(topology=graph).to_toml(tmp_path / "run.toml")
 
 
