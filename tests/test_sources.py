@@ -106,6 +106,10 @@ def call_rows(address, hook, base, stride, count, first, last):
 def push_events(address, events, count):
     pass
 """
+TINY_LOOP = """
+def run_windows(address, until_ps, max_events):
+    return 0
+"""
 MIDDLE = """
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.deep import VALUE
@@ -130,6 +134,7 @@ def test_a_kernel_is_compiled_anew_when_what_it_imports_has_moved_and_changed(sc
     """The file of the kernel itself stays as it is: Numba alone would load the old machine code."""
     folder = scratch / "rdmacc" / COMPILED
     (folder / "kernel.py").write_text(TINY_KERNEL)
+    (folder / "window_kernel.py").write_text(TINY_LOOP)
     (folder / "middle.py").write_text(MIDDLE)
     (folder / "deep.py").write_text("VALUE = 1\n")
     assert run(scratch, CALL).split()[0] == "1"

@@ -243,7 +243,7 @@ class Report:
         )  # fmt: skip
 
     def _seeds_words(self) -> str:
-        return f"seed {self._seed}" if self._seeds in (None, 1) else f"{self._seeds} seeds from {self._seed} on"
+        return f"seed {self._seed}" if self._seeds in (None, 1) else f"{self._seeds} seeds, starting at {self._seed}"
 
     def _seeding(self, one: Experiment, table: pd.DataFrame) -> str:
         """Return what several seeds are to a figure, in words; nothing if one was asked for."""

@@ -22,7 +22,7 @@ import pandas as pd
 from rdmacc import topology
 from rdmacc.experiments.framework.bands import Between, Each
 from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged
-from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
@@ -109,6 +109,7 @@ class Collectives(Experiment):
     name = "micro.collectives"
     title = "Collectives alone"
     description = "Micro-benchmarks: collectives beside their closed forms, and beside busbw that nccl-tests printed"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             "micro-collectives-1a", "all collectives", "time relative to the closed form, less 1", "alone", "0",
@@ -138,7 +139,7 @@ class Collectives(Experiment):
             scenario = Scenario(
                 topology=partial(topology.star, one.hosts, rate=one.rate, delay="500ns"),
                 workload=partial(call, names, one.size, one.settings),
-                scheme=scheme("nscc", payload_bytes=4096), seed=seed,
+                scheme=scheme("nscc", payload_bytes=4096),
             )  # fmt: skip
             labels = {
                 "kind": "nccl-tests", "collective": one.operation, "ranks": one.hosts,

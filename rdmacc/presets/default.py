@@ -347,7 +347,7 @@ def _nscc_retire() -> Scheme:
 register_scheme(
     "nscc-retire",
     _nscc_retire,
-    about="NSCC over many planes: a path is retired when a packet is lost on it, and probed (inferred)",
+    about="NSCC over many planes: retires a path on which a packet is lost, and probes it (inferred)",
 )
 
 EQDS_CREDIT = Scaled("207.5kB", rate="100Gbps", least="207.5kB")

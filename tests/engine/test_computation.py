@@ -153,7 +153,7 @@ def test_composition_keeps_them():
     ("row", "match"),
     [
         ({"src": "h0", "duration": "4us", "size": 5}, "size = 5"),
-        ({"src": "h0", "dst": "h1", "duration": "4us"}, "must be missing or the same as src"),
+        ({"src": "h0", "dst": "h1", "duration": "4us"}, "must be missing or equal to src"),
         ({"src": "h0", "duration": 4}, "duration"),
         ({"src": "h0", "duration": "-4us"}, "duration"),
         ({"src": "h0", "dst": "h1", "size": 5, "after": 0, "delay": ("1us", "2us")}, "one for each of the 1 in after"),

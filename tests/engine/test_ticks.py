@@ -65,7 +65,7 @@ def test_a_tick_longer_than_a_packet_is_refused() -> None:
     net, work = rdmacc.star(3), rdmacc.messages([("h0", "h1", "20kB")])
     scheme = rdmacc.scheme("go-back-n")
     wire = scheme.wire_bytes
-    with pytest.raises(ConfigError, match=rf"^tick_ps = 100000: must be less than .*: {wire} B take \d+\.\d+ ns on h0"):
+    with pytest.raises(ConfigError, match=rf"^tick_ps = 100000: must be shorter .*: {wire} B take \d+\.\d+ ns on h0"):
         rdmacc.simulate(net, work, scheme.replace(tick_ps="100ns"))
     longest = max(tick for tick in (80_000, 64_000, 62_500) if tick < wire * 80)
     result = rdmacc.simulate(net, work, scheme.replace(tick_ps=longest))

@@ -188,7 +188,7 @@ def rdmacc(tmp_path, monkeypatch):
 def test_commands_take_seeds(rdmacc, tmp_path):
     text = rdmacc("verify", "tests.apart", "--seeds", 3)
     assert "holds in 3 of 3 seeds" in text
-    assert "3 seeds from 0 on" in text
+    assert "3 seeds, starting at 0" in text
     assert "holds in" not in rdmacc("verify", "tests.apart")
     content = json.loads(rdmacc("verify", "tests.tiny", "--seeds", 3, "--json"))
     assert (content["seeds"], content["checks"][0]["seeds_held"]) == (3, 3)
@@ -210,7 +210,7 @@ def test_a_report_of_several_seeds(rdmacc, tmp_path):
     ):  # fmt: skip
         assert words in pages[name], (name, words)
     assert "holds in" not in pages["tests.fixed"] + pages["tests.unmoved"]
-    assert "3 seeds from 0 on" in (tmp_path / "index.html").read_text()
+    assert "3 seeds, starting at 0" in (tmp_path / "index.html").read_text()
 
 
 def drawn(values, shift=0.0):

@@ -81,7 +81,7 @@ def test_a_scheduler_that_goes_away_leaves_the_store_whole_and_the_command_goes_
     stopped = reproduce("--dask", cluster.scheduler_address)
     assert stopped.exit_code == 1, stopped.output
     assert "the same command" in stopped.output
-    assert "run it again" in (tmp_path / "report" / "index.html").read_text()
+    assert "run the same command to continue" in (tmp_path / "report" / "index.html").read_text()
     kept = files(tmp_path / "store")
     found = stored(Slow(), store=Store(tmp_path / "store"))
     assert 3 <= len(found.tables) == len(kept) < len(found.points)

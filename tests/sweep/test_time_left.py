@@ -72,7 +72,7 @@ def test_time_passes_while_points_are_computed():
     clock = Clock()
     time_left = TimeLeft({"a": 4.0, "b": 4.0, "c": 2.0}, 2, clock=clock)
     assert time_left.left_s is None
-    assert "not known" in str(time_left)
+    assert "unknown" in str(time_left)
     clock.now += 40.0
     time_left.finish("a", 40.0, 80_000_000)  # 10 s for a unit: b is late and may end any moment, c has begun
     assert time_left.left_s == pytest.approx(20.0)

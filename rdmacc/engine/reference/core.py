@@ -31,7 +31,7 @@ class Core:
     plan : Plan
         What to simulate.
     arm : callable
-        Schedules a deadline (`rdmacc.engine.reference.timers.Timers.arm`).
+        Schedules a deadline (`rdmacc.engine.reference.timers.arm`).
 
     Attributes
     ----------
