@@ -34,7 +34,7 @@ config.Voila.update(
     tornado_settings={{"allow_remote_access": False, "local_hostnames": ["localhost"]}},
 )
 config.VoilaConfiguration.theme = "light"
-config.MappingKernelManager.update(cull_idle_timeout={cull_s}, cull_interval=10)
+config.MappingKernelManager.update(cull_idle_timeout={cull_s}, cull_interval=min(10, {cull_s}))
 Voila.launch_instance([path], config=config)
 """
 

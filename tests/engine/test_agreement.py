@@ -87,8 +87,9 @@ def test_engines_agree_on_computation_and_delays(batch: int) -> None:
             compare(without_features(scenario))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(10))
+@pytest.mark.parametrize(
+    "batch", [pytest.param(batch, marks=pytest.mark.slow if batch < 7 else pytest.mark.nightly) for batch in range(20)]
+)
 def test_engines_agree_on_widened_scenarios(batch: int) -> None:
     """All schemes, with any legal parameters and ticks, links that fail and heavy losses."""
     for number in range(WIDENED + batch * 20, WIDENED + (batch + 1) * 20):

@@ -112,7 +112,7 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # it notices a new Numba, not a change here, and compiles everything three times
 @pytest.mark.timeout(900)
 def test_the_public_interfaces_compile_the_same(tmp_path):
     """Twice, so that what was compiled comes out of the cache once."""

@@ -26,6 +26,13 @@ pytestmark = [
 ]
 
 WAIT_S = 120
+PROGRAM = """
+from rdmacc import explorer
+from rdmacc.cli.main import app
+explorer._CULL_S = 5
+app()
+"""
+"""The command, but a kernel whose page has gone ends after 5 s."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +40,7 @@ def page():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "rdmacc.cli.main", "explore", "--no-browser", "--port", str(port)]
+    command = [sys.executable, "-c", PROGRAM, "explore", "--no-browser", "--port", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     link = server.stdout.readline().split()[-1]
     options = webdriver.ChromeOptions()
