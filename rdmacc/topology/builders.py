@@ -8,7 +8,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.units import Quantity
 
-__all__ = ["add_links", "add_switches", "clos", "dumbbell", "fat_tree", "leaf_spine", "star", "start"]
+__all__ = ["add_links", "add_switches", "checked_tiers", "clos", "dumbbell", "fat_tree", "leaf_spine", "star", "start"]
 
 
 def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
@@ -126,10 +126,8 @@ def leaf_spine(
     low, high = checked_count("leaves", leaves), checked_count("spines", spines)
     per = checked_count("hosts_per_leaf", hosts_per_leaf)
     checked_count("links between switches", low * high)
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
+    speed, upper, lag, memory = checked_tiers(rate, spine_rate, delay, buffer)
     graph, names = start(f"leaf_spine({low}, {high}, {per})", low * per)
-    memory = checked_buffer(buffer, max(speed, upper))
     leaf = add_switches(graph, [f"leaf{i}" for i in range(low)], memory)
     spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)
     add_links(graph, [(host, leaf[i // per]) for i, host in enumerate(names)], speed, lag)
@@ -236,9 +234,7 @@ def clos(
         raise ConfigError("cores", cores, f"a multiple of aggs_per_pod = {n_aggs}")
     group = n_cores // n_aggs
     checked_count("links between switches", n_pods * n_aggs * (n_tors + group))
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)
-    memory = checked_buffer(buffer, max(speed, upper))
+    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer, "fabric_rate")
     shape = f"clos({n_pods}, {n_tors}, {n_hosts}, {n_aggs}, {n_cores})"
     graph, names = start(shape, n_pods * n_tors * n_hosts)
     tor = add_switches(graph, [f"tor{i}" for i in range(n_pods * n_tors)], memory)
@@ -251,6 +247,29 @@ def clos(
         for a, down in enumerate(own_aggs):
             add_links(graph, [(down, up) for up in core[a * group : (a + 1) * group]], upper, lag)
     return graph
+
+
+def checked_tiers(
+    rate: Quantity,
+    upper_rate: Quantity | None,
+    delay: Quantity,
+    buffer: Quantity | None,
+    name: str = "spine_rate",
+) -> tuple[float, float, int, int]:
+    """Return what a network of several tiers is made of: rates of hosts' and upper links, bit/s, delay, ps, buffer, B.
+
+    Parameters
+    ----------
+    rate, delay, buffer : number or str
+        As the caller was given them.
+    upper_rate : number or str, optional
+        Rate of the links between switches; default `rate`.
+    name : str
+        What the caller calls `upper_rate`.
+    """
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    upper = speed if upper_rate is None else checked_rate(name, upper_rate)
+    return speed, upper, lag, checked_buffer(buffer, max(speed, upper))
 
 
 def start(name: str, count: int) -> tuple[Graph, list[str]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.topology.base import Graph, checked_buffer, checked_count, checked_delay, checked_rate
-from rdmacc.topology.builders import add_links, add_switches, start
+from rdmacc.topology.base import Graph, checked_count
+from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start
 from rdmacc.units import Quantity
 
 __all__ = ["multi_plane", "rail_optimised"]
@@ -60,9 +60,7 @@ def multi_plane(
     sides, low = checked_count("planes", planes), checked_count("leaves", leaves)
     high, per = checked_count("spines", spines), checked_count("hosts_per_leaf", hosts_per_leaf)
     checked_count("links", sides * low * (high + per))
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
-    memory = checked_buffer(buffer, max(speed, upper))
+    speed, upper, lag, memory = checked_tiers(rate, spine_rate, delay, buffer)
     graph, names = start(f"multi_plane({sides}, {low}, {high}, {per})", low * per)
     leaf = add_switches(graph, [f"p{p}leaf{i}" for p in range(sides) for i in range(low)], memory)
     spine = add_switches(graph, [f"p{p}spine{i}" for p in range(sides) for i in range(high)], memory)
@@ -125,9 +123,7 @@ def rail_optimised(
     width, count = checked_count("rails", rails), checked_count("groups", groups)
     high, per = checked_count("spines", spines), checked_count("hosts_per_group", hosts_per_group)
     checked_count("links", width * count * (high + per))
-    speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
-    memory = checked_buffer(buffer, max(speed, upper))
+    speed, upper, lag, memory = checked_tiers(rate, spine_rate, delay, buffer)
     graph, names = start(f"rail_optimised({width}, {count}, {high}, {per})", count * per)
     rail = add_switches(graph, [f"g{g}rail{r}" for g in range(count) for r in range(width)], memory)
     spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)

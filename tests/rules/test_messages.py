@@ -144,7 +144,7 @@ def test_one_event_serves_a_pacing_time_that_moves():
     assert not pacing.arm_pace(qp)
     qp.pace_timer_ps = 70
     assert pacing.arm_pace(qp)
-    assert not pacing.expire_pace(qp, 90)  # the event of before
+    assert not pacing.expire_pace(qp, 90)  # the earlier event
     assert pacing.expire_pace(qp, 70)
     assert qp.state == IDLE
     assert not pacing.expire_pace(qp, 70)

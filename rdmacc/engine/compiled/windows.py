@@ -45,7 +45,7 @@ _FACTOR_BITS = 7
 """Times have 62 bits, less those of a grain."""
 
 _EVENTS, _EVENTS_EACH = 10_000, 4
-"""To sort the pending events anew pays if a run has so many to come, and so many more for each that is pending."""
+"""Sorting the pending events pays off if at least this many are still to come, plus this many for each pending one."""
 
 
 def why_by_time(plan: Plan, has_features: bool) -> str:
@@ -160,7 +160,7 @@ class Windows:
             self._sort(in_windows=False)
 
     def _sort(self, in_windows: bool) -> None:
-        """Sort the pending events anew: by window and node, or by time alone."""
+        """Sort the pending events by window and node, or by time alone."""
         engine = self._engine
         state = engine.globals
         events = engine.pending_events()
