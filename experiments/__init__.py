@@ -24,24 +24,7 @@ from rdmacc.experiments.framework.registry import (
 from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
-    "EXPERIMENTS",
-    "SCALES",
-    "Claim",
-    "Experiment",
-    "Outcome",
-    "Point",
-    "Run",
-    "Seeding",
-    "Verdict",
-    "dart",
-    "experiment",
-    "igbn",
-    "load_summary",
-    "micro",
-    "rcc",
-    "register_experiment",
-    "ren",
-    "select",
-    "summary_path",
+    "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Outcome", "Point", "Run", "Seeding", "Verdict", "dart",
+    "experiment", "igbn", "load_summary", "micro", "rcc", "register_experiment", "ren", "select", "summary_path",
     "validation",
-]
+]  # fmt: skip

@@ -28,18 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BASELINES",
-    "IS_GAIN",
-    "NAMES",
-    "OTHERS",
-    "SCHEMES",
-    "all_runs",
-    "compared",
-    "mean_of",
-    "over",
-    "panels",
-    "runs",
-]
+    "BASELINES", "IS_GAIN", "NAMES", "OTHERS", "SCHEMES", "all_runs", "compared", "mean_of", "over", "panels", "runs",
+]  # fmt: skip
 
 OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")

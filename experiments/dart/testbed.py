@@ -31,20 +31,9 @@ from rdmacc.sweep.tidy import curve, tidy
 from rdmacc.units import rate_bps, size_bytes, us
 
 __all__ = [
-    "CPU_US",
-    "LFS",
-    "LINE_BPS",
-    "MESSAGE",
-    "PUBLISHED_US",
-    "RTT_PS",
-    "SFS",
-    "cpu_times",
-    "epoch_point",
-    "measure_epochs",
-    "messages_to_r",
-    "parts_of_epochs",
-    "testbed_scenario",
-]
+    "CPU_US", "LFS", "LINE_BPS", "MESSAGE", "PUBLISHED_US", "RTT_PS", "SFS", "cpu_times", "epoch_point",
+    "measure_epochs", "messages_to_r", "parts_of_epochs", "testbed_scenario",
+]  # fmt: skip
 
 R, LFS, SFS = "h0", "h1", "h2"
 

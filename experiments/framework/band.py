@@ -50,15 +50,7 @@ def show(value: float, unit: str = "") -> str:
 
 
 def show_all(value: Value, unit: str = "") -> str:
-    """Return numbers in words, by name; only the smallest and the largest if there are many.
-
-    Parameters
-    ----------
-    value : float or mapping
-        What was measured.
-    unit : str
-        As in `show`.
-    """
+    """Return numbers in words, by name; only the smallest and the largest if there are many."""
     if not isinstance(value, Mapping):
         return show(value, unit)
     plain = {name: one for name, one in value.items() if not isinstance(one, Mapping)}

@@ -34,15 +34,7 @@ class Case(Protocol):
         """Labels of its point, unique within a figure."""
 
     def point(self, scale: str, seed: int) -> Point:
-        """Return the scenario as a point.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        seed : int
-            Seed of all randomness.
-        """
+        """Return the scenario as a point."""
 
 
 class CaseFigure(Experiment):
@@ -62,32 +54,14 @@ class CaseFigure(Experiment):
 
     @abstractmethod
     def cases(self, scale: str) -> Sequence[Case]:
-        """Return the cases to run.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        """
+        """Return the cases to run."""
 
     @abstractmethod
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the figure.
-
-        Parameters
-        ----------
-        rows : DataFrame
-            One row for each run.
-        """
+        """Draw the figure."""
 
     def seeds_of(self, case: Any) -> int:
-        """Return the runs of a case at paper scale.
-
-        Parameters
-        ----------
-        case : Case
-            One of `cases`.
-        """
+        """Return the runs of a case at paper scale."""
         return self.seeds
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

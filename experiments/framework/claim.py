@@ -100,13 +100,7 @@ class Verdict:
 
     @classmethod
     def not_judged(cls, why: str) -> Verdict:
-        """Return the verdict for a claim that was not run or cannot be decided.
-
-        Parameters
-        ----------
-        why : str
-            What is missing.
-        """
+        """Return the verdict for a claim that was not run or cannot be decided."""
         return cls(why, holds=False, is_judged=False)
 
     @property
@@ -190,13 +184,7 @@ class Claim:
             raise ConfigError(f"{self.id}: measure", self.measure, "given with a band, or else a judge and its words")
 
     def expectation(self, scale: str) -> Outcome:
-        """Return the recorded verdict at a scale.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        """
+        """Return the recorded verdict at a scale."""
         if scale == "quick" and self.too_small:
             return Outcome.NOT_JUDGED
         return self.expect[scale] if isinstance(self.expect, Mapping) else self.expect
@@ -209,13 +197,7 @@ class Claim:
         return words if self.direction is None else f"{words}; right sign: {self.direction.words(self.unit)}"
 
     def verdict(self, rows: pd.DataFrame) -> Verdict:
-        """Judge the claim.
-
-        Parameters
-        ----------
-        rows : DataFrame
-            What its experiment shows its claims (`Experiment.view`).
-        """
+        """Judge the claim."""
         wanted = [case.identity for case in self.needs]
         if wanted:
             ran = set(zip(*(rows[name] for name in wanted[0]), strict=True))
@@ -246,15 +228,7 @@ class Claim:
         )
 
     def check(self, rows: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
-        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`.
-
-        Parameters
-        ----------
-        rows : DataFrame
-            What its experiment shows its claims (`Experiment.view`).
-        scale : str
-            "quick" or "paper".
-        """
+        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`."""
         return self.row(self.verdict(rows), {}, scale)
 
     def check_seeds(
@@ -280,17 +254,7 @@ class Claim:
         return self.row(self.verdict(rows) if is_pooled else _middle(each), each, scale)
 
     def row(self, verdict: Verdict, each: Mapping[int, Verdict], scale: str) -> dict[str, Any]:
-        """Return the claim with a verdict on it, as a row of `CHECK_COLUMNS`.
-
-        Parameters
-        ----------
-        verdict : Verdict
-            By all seeds.
-        each : mapping
-            By each seed, if there are several.
-        scale : str
-            "quick" or "paper".
-        """
+        """Return the claim with a verdict on it, as a row of `CHECK_COLUMNS`."""
         expected = self.expectation(scale)
         outcome = Outcome.NOT_JUDGED if expected == Outcome.NOT_JUDGED else verdict.outcome
         judged = [one for one in each.values() or (verdict,) if one.is_judged and outcome != Outcome.NOT_JUDGED]

@@ -38,6 +38,9 @@ Run = Callable[[Scenario], Result]
 class Experiment(ABC):
     """A figure or a table of a paper. Subclasses define the class attributes, `points`, `measure` and `plot`.
 
+    In all methods, `scale` is "quick" or "paper", `seed` the seed of all randomness, `point` one of `points`, `table`
+    the experiment's table, and `reading` the name of a reading of the paper's open questions.
+
     Class attributes
     ----------------
     name : str
@@ -67,32 +70,12 @@ class Experiment(ABC):
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        seed : int
-            Seed of all randomness.
-        """
+        """Return the points."""
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return one point's rows of the table (see `rdmacc.sweep.tidy`), only from its simulation.
 
         Every experiment overrides this or `execute`.
-
-        Parameters
-        ----------
-        point : Point
-            One of `points`.
-        result : Result
-            Its simulation.
-
-        Returns
-        -------
-        DataFrame
-            The point's rows of the table.
 
         Raises
         ------
@@ -103,33 +86,10 @@ class Experiment(ABC):
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-
-        Returns
-        -------
-        Figure
-            A new figure.
-        """
+        """Draw the figure from the table."""
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         """Compute one point's rows. Override if a point is not one simulation.
-
-        Parameters
-        ----------
-        point : Point
-            One of `points`.
-        run : callable
-            Simulates a scenario.
-
-        Returns
-        -------
-        DataFrame
-            The point's rows of the table.
 
         Raises
         ------
@@ -157,11 +117,6 @@ class Experiment(ABC):
             As in `rdmacc.simulate`.
         seeds : int, optional
             Number of seeds, starting at `seed`. Default: the experiment's own number.
-
-        Returns
-        -------
-        DataFrame
-            The rows of all points.
         """
 
         def simulated(scenario: Scenario) -> Result:
@@ -175,15 +130,6 @@ class Experiment(ABC):
         self, scale: str = "quick", seed: int = 0, changes: Mapping[str, Any] | None = None
     ) -> list[Point]:
         """Return the points, with parameters of their schemes changed.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        seed : int
-            Seed of all randomness.
-        changes : mapping, optional
-            New values of the schemes' parameters, by name.
 
         Raises
         ------
@@ -204,17 +150,6 @@ class Experiment(ABC):
     ) -> dict[str, tuple[Point, Point]]:
         """Return the points of several seeds by name, each as computed and as shown in the table.
 
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        seed : int
-            The first seed.
-        seeds : int, optional
-            Number of seeds. Default: the experiment's own number.
-        changes : mapping, optional
-            New values of the schemes' parameters, by name.
-
         Raises
         ------
         ConfigError
@@ -230,28 +165,11 @@ class Experiment(ABC):
         return labelled(points_of_seeds(points, self.seeding, seed, seeds, self.seed_stride))
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
-        """Return the rows of each seed that has all points; one entry for a table of one seed, or if all are the same.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-        """
+        """Return the rows of each seed that has all points; one entry if there is one seed or all are the same."""
         return rows_of_seeds(table, self.seeding, self.seed_stride)
 
     def figure(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table of one or several seeds: the first, with bands from the lowest to the highest.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-
-        Returns
-        -------
-        Figure
-            A new figure.
-        """
+        """Draw the figure from the first seed's rows, with bands from the lowest to the highest of all seeds."""
         from rdmacc.show.bands import with_bands
 
         if self.seeding is not Seeding.SEPARATE:
@@ -269,35 +187,15 @@ class Experiment(ABC):
         """Return the rows of a reading of the paper, `DEFAULT` among them; None if the table has none.
 
         Override where a table has rows of several readings.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-        reading : str
-            A reading's name.
         """
         return table if reading == DEFAULT else None
 
     def readings_in(self, table: pd.DataFrame) -> list[str]:
-        """Return the readings other than the default that a table has rows of.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-        """
+        """Return the readings other than the default that a table has rows of."""
         return [one.name for _, one in readings_of(self.name) if self.under(table, one.name) is not None]
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
         """Return the part of a table that claims see: its rows of a reading.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-        reading : str
-            A reading's name.
 
         Raises
         ------
@@ -315,20 +213,6 @@ class Experiment(ABC):
 
         With several seeds, each is also judged separately: `seeds_judged` and `seeds_held` say how often a claim holds.
 
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-        scale : str
-            "quick" or "paper".
-        reading : str
-            The reading of the paper's open questions.
-
-        Returns
-        -------
-        DataFrame
-            One row for each claim, in `CHECK_COLUMNS`.
-
         Raises
         ------
         ConfigError
@@ -337,17 +221,11 @@ class Experiment(ABC):
         return pd.DataFrame(self.judge(table, scale, reading), columns=list(CHECK_COLUMNS))
 
     def judge(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> list[dict[str, Any]]:
-        """Return the results of `check` as records, each with the `numbers` that its band judged.
-
-        Parameters
-        ----------
-        table : DataFrame
-            The experiment's table.
-        scale : str
-            "quick" or "paper".
-        reading : str
-            The reading of the paper's open questions.
-        """
-        parts = {seed: self.view(part, reading) for seed, part in self.rows_of_seeds(table).items()}
+        """Return the results of `check` as records, each with the `numbers` that its band judged."""
+        parts = {
+            seed: self.view(part, reading)
+            for seed, part in self.rows_of_seeds(table).items()
+            if self.under(part, reading) is not None  # a reading may have fewer seeds than the default
+        }
         rows, is_pooled = self.view(table, reading), self.seeding is Seeding.POOLED
         return [claim.check_seeds(rows, parts, is_pooled, scale) for claim in self.claims]

@@ -41,13 +41,6 @@ class Point:
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
     """Return points with changed parameters, for the schemes that have them.
 
-    Parameters
-    ----------
-    points : list of Point
-        Points of an experiment.
-    changes : mapping
-        New values of the schemes' parameters, by name.
-
     Raises
     ------
     ConfigError

@@ -75,13 +75,6 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {}
 def register(paper: str, *questions: Question) -> tuple[Question, ...]:
     """Add a paper's questions, and return them.
 
-    Parameters
-    ----------
-    paper : str
-        Group of its experiments, such as "dart".
-    *questions : Question
-        Its open questions.
-
     Raises
     ------
     ConfigError
@@ -96,24 +89,12 @@ def register(paper: str, *questions: Question) -> tuple[Question, ...]:
 
 
 def questions_of(name: str) -> tuple[Question, ...]:
-    """Return the open questions of an experiment's paper.
-
-    Parameters
-    ----------
-    name : str
-        Name of the experiment, or of its group.
-    """
+    """Return the open questions of an experiment's paper."""
     return QUESTIONS.get(name.partition(".")[0], ())
 
 
 def readings_of(name: str) -> Iterator[tuple[Question, Reading]]:
-    """Return the readings of an experiment's paper that are not the default, with their questions.
-
-    Parameters
-    ----------
-    name : str
-        Name of the experiment, or of its group.
-    """
+    """Return the readings of an experiment's paper that are not the default, with their questions."""
     for question in questions_of(name):
         for one in question.readings[1:]:
             yield question, one
@@ -121,13 +102,6 @@ def readings_of(name: str) -> Iterator[tuple[Question, Reading]]:
 
 def check_reading(name: str, reading: str) -> str:
     """Return a reading's name; the default answers to questions are `DEFAULT`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the experiment, or of its group.
-    reading : str
-        The user's value.
 
     Raises
     ------

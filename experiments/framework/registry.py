@@ -16,14 +16,8 @@ from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.sweep.store import read_table
 
 __all__ = [
-    "EXPERIMENTS",
-    "experiment",
-    "import_modules",
-    "load_summary",
-    "register_experiment",
-    "select",
-    "summary_path",
-]
+    "EXPERIMENTS", "experiment", "import_modules", "load_summary", "register_experiment", "select", "summary_path",
+]  # fmt: skip
 
 EXPERIMENTS: dict[str, Experiment] = {}
 """The experiments by name: grouped by paper, figures first, then tables, then the others."""
@@ -88,11 +82,6 @@ def import_modules(package: str) -> None:
 def experiment(name: str) -> Experiment:
     """Return the experiment of that name.
 
-    Parameters
-    ----------
-    name : str
-        Such as ``"dart.fig2"``.
-
     Raises
     ------
     ConfigError
@@ -105,11 +94,6 @@ def experiment(name: str) -> Experiment:
 
 def select(name: str) -> list[Experiment]:
     """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on.
-
-    Parameters
-    ----------
-    name : str
-        Name of an experiment, or of a group.
 
     Raises
     ------
@@ -129,15 +113,6 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
     """Return the bundled table of an experiment; None if there is none of that scale and seed.
 
     Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
-
-    Parameters
-    ----------
-    name : str
-        Name of the experiment.
-    scale : str
-        "quick" or "paper".
-    seed : int
-        Seed of the stored sweep.
     """
     path = summary_path(name)
     if not path.exists():
@@ -147,13 +122,7 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
 
 
 def summary_path(name: str) -> Path:
-    """Return the path of an experiment's bundled table, in the folder of its module, whether or not it exists.
-
-    Parameters
-    ----------
-    name : str
-        Name of the experiment.
-    """
+    """Return the path of an experiment's bundled table, in the folder of its module, whether or not it exists."""
     group, _, figure = name.partition(".")
     one = EXPERIMENTS.get(name)
     source = getattr(sys.modules.get(type(one).__module__), "__file__", None) if one is not None else None

@@ -13,11 +13,6 @@ SCALES = ("quick", "paper")
 def check_scale(scale: str) -> str:
     """Return the scale of that name; raise `ConfigError` if there is none.
 
-    Parameters
-    ----------
-    scale : str
-        The user's value.
-
     Raises
     ------
     ConfigError

@@ -1,8 +1,11 @@
-"""``python -m rdmacc.experiments.ledger.extend NAME ...``: add missing points to bundled tables.
+"""``python -m rdmacc.experiments.ledger.extend NAME ... [--then FOLDER]``: add missing points to bundled tables.
 
 A figure that is drawn from more runs than before need not run the old ones again, as long as today's code behaves as
 the code that computed them did: the same canaries, and the same rows of those quick points that the table has at paper
 scale. The provenance then lists each of the parts that the table consists of.
+
+Where only some schemes behave differently, only their points are computed again. To know which, rdmacc needs the quick
+table of the code that computed the bundled one: check out that commit, and ``rdmacc run NAME --out FOLDER``.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import copy
 import sys
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -26,12 +30,13 @@ from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
 
 __all__ = ["extend"]
 
-_SUMS = ("points", "packet_hops", "simulated_ps")
+_SUMS = ("packet_hops", "simulated_ps")
 _SETS = ("rdmacc", "commits", "code")
 _OF_A_PART = ("points", "commits", "keys_sha256", "packet_hops")
+_SCHEME = "scheme"
 
 
-def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1) -> int:
+def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1, then: pd.DataFrame | None = None) -> int:
     """Compute the points that an experiment's bundled table lacks, write the table with them, return their number.
 
     Parameters
@@ -42,12 +47,15 @@ def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1) ->
         Of points; default: the user's.
     jobs : int, optional
         Processes.
+    then : DataFrame, optional
+        The quick table of the code that computed the bundled one. With it, the points of each scheme that behaves
+        differently today are computed again.
 
     Raises
     ------
     ConfigError
-        If the table has points that the experiment no longer has, or others of that name, or if today's code behaves
-        otherwise than the code that computed it: all of it has to be computed again then.
+        If the table has points that the experiment no longer has, or others of that name; if `then` is another code's;
+        or, without `then`, if today's code behaves differently: the whole table has to be computed again.
     SweepError
         If a point could not be computed; the table is as it was then.
     """
@@ -56,30 +64,39 @@ def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1) ->
     old = dict(list(table.groupby("point", sort=False)))
     points = one.checked_points("paper", made["seed"])
     missing = [point.name for point in points if point.name not in old]
-    if not missing:
+    if not missing and then is None:
         return 0
     _check_same(one, points, old)
-    now = _check_behaviour(one, table, made, store)
+    if then is None:
+        now, again = _check_behaviour(one, table, made, store), []
+    else:
+        now, changed = _changed_schemes(one, made, then, store)
+        again = [point.name for point in points if point.name in old and point.labels[_SCHEME] in changed]
+    if not missing + again:
+        return 0
     part = copy.copy(one)  # still one of its class, whose code counts
-    part.checked_points = partial(_chosen, one, frozenset(missing))
+    part.checked_points = partial(_chosen, one, frozenset(missing + again))
     found = sweep(part, "paper", made["seed"], store=store, jobs=jobs, progress=True)
     own = found.table
     tables = {
         point.name: check_table(rows.drop(columns=list(point.labels)), point.name)
         for point in points
-        for rows in [old.get(point.name, own[own["point"] == point.name])]
+        for rows in [own[own["point"] == point.name] if point.name in missing + again else old[point.name]]
     }
     summary = found.summary()
     if summary["versions"] != made["versions"]:
         raise ConfigError(f"versions of {one.name}", summary["versions"], f"those of its table: {made['versions']}")
-    parts = made.get("parts", [{name: made[name] for name in _OF_A_PART}])
+    parts = [
+        *(made.get("parts") or [{name: made[name] for name in _OF_A_PART}]),
+        {name: summary[name] for name in _OF_A_PART} | {"replaced": len(again)},
+    ]
     joined = {name: made[name] + summary[name] for name in _SUMS}
     joined |= {name: sorted({*made[name], *summary[name]}) for name in _SETS}
-    joined |= {"parts": [*parts, {name: summary[name] for name in _OF_A_PART}], "behaviour": now}
+    joined |= {"points": len(points), "parts": parts, "behaviour": now}
     del summary["keys_sha256"]
     labels = {point.name: point.labels for point in points}
     write_table(path, assemble(tables, labels), summary | joined)
-    return len(missing)
+    return len(missing + again)
 
 
 def _chosen(
@@ -118,6 +135,31 @@ def _check_behaviour(
     return now
 
 
+def _changed_schemes(
+    one: Experiment, made: Mapping[str, Any], then: pd.DataFrame, store: Store | None
+) -> tuple[dict[str, str], set[str]]:
+    """Return today's behaviour, and the schemes whose canaries or quick rows are not those of the table's own code."""
+    known = made.get("behaviour", {})
+    if digest_of(then) != known.get(QUICK):
+        raise ConfigError(f"quick table of {one.name}", digest_of(then), f"{known.get(QUICK)}, of its table's own code")
+    now, quick = behaviour(one, store), sweep(one, QUICK, store=store, jobs=1).table
+    same = {point.labels[_SCHEME] for point in one.canaries() if known.get(point.name) == now[point.name]}
+    for scheme in same & {*then[_SCHEME], *quick[_SCHEME]}:
+        before, today = (rows[rows[_SCHEME] == scheme].reset_index(drop=True) for rows in (then, quick))
+        if digest_of(before) != digest_of(today):
+            same -= {scheme}
+    return now, {point.labels[_SCHEME] for point in one.checked_points("paper", made["seed"])} - same
+
+
+def _main(*names: str) -> None:
+    folder = None
+    if "--then" in names:
+        k = names.index("--then")
+        names, folder = names[:k], Path(*names[k + 1 :])
+    for each in [one for name in names for one in select(name)]:
+        then = None if folder is None else read_table(folder / each.name / "table.parquet")[0]
+        print(f"{each.name}: {extend(each, then=then)} points computed")  # noqa: T201
+
+
 if __name__ == "__main__":
-    for each in [one for name in sys.argv[1:] for one in select(name)]:
-        print(f"{each.name}: {extend(each)} points more")  # noqa: T201
+    _main(*sys.argv[1:])

@@ -86,23 +86,11 @@ class Paper:
         self._tables: dict[str, tuple[pd.DataFrame, str]] = {}
 
     def table(self, figure: str) -> pd.DataFrame:
-        """Return a figure's table.
-
-        Parameters
-        ----------
-        figure : str
-            Such as "fig2".
-        """
+        """Return a figure's table."""
         return self._known(figure)[0]
 
     def scale(self, figure: str) -> str:
-        """Return the scale of a figure's table: "paper", or "quick" if none is bundled.
-
-        Parameters
-        ----------
-        figure : str
-            Such as "fig2".
-        """
+        """Return the scale of a figure's table: "paper", or "quick" if none is bundled."""
         return self._known(figure)[1]
 
     def _known(self, figure: str) -> tuple[pd.DataFrame, str]:
@@ -113,13 +101,7 @@ class Paper:
         return self._tables[figure]
 
     def draw(self, *figures: str) -> None:
-        """Draw figures, one below the other.
-
-        Parameters
-        ----------
-        *figures : str
-            Such as "fig2".
-        """
+        """Draw figures, one below the other."""
         import matplotlib.pyplot as plt
 
         display: Any = import_module("IPython.display")

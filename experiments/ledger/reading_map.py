@@ -32,11 +32,6 @@ _WIDTH = 72
 def readings_judged(paper: str) -> pd.DataFrame:
     """Return the verdicts on the claims that some reading other than the default was run for.
 
-    Parameters
-    ----------
-    paper : str
-        Group of its experiments, such as "dart".
-
     Returns
     -------
     DataFrame
@@ -49,26 +44,14 @@ def readings_judged(paper: str) -> pd.DataFrame:
 
 
 def hanging(paper: str) -> pd.DataFrame:
-    """Return the rows of `readings_judged` in which two readings give different verdicts.
-
-    Parameters
-    ----------
-    paper : str
-        Group of its experiments, such as "dart".
-    """
+    """Return the rows of `readings_judged` in which two readings give different verdicts."""
     found = readings_judged(paper)
     judged = found.where(~found.isin(["", Outcome.NOT_JUDGED.value]))
     return found[judged.nunique(axis=1) > 1]
 
 
 def draw_map(paper: str) -> Figure:
-    """Draw the claims whose verdict hangs on a reading, by reading; white where a figure was not run under it.
-
-    Parameters
-    ----------
-    paper : str
-        Group of its experiments, such as "dart".
-    """
+    """Draw the claims whose verdict hangs on a reading, by reading; white where a figure was not run under it."""
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch, Rectangle
 

@@ -25,13 +25,7 @@ __all__ = ["differences", "judged", "ledger_path", "line_of", "recorded", "write
 
 
 def ledger_path(name: str) -> Path:
-    """Return the file that has an experiment's line.
-
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-    """
+    """Return the file that has an experiment's line."""
     return summary_path(name).with_name("ledger.jsonl")
 
 
@@ -50,11 +44,6 @@ def _lines(path: Path) -> dict[str, dict[str, Any]]:
 def recorded(name: str) -> dict[str, Any]:
     """Return an experiment's line of the ledger; empty if it has none.
 
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-
     Raises
     ------
     ConfigError
@@ -64,13 +53,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return what the bundled table says: by reading and claim, the verdict, what was measured, the margin.
-
-    Parameters
-    ----------
-    one : Experiment
-        A figure that has a table.
-    """
+    """Return what the bundled table says: by reading and claim, the verdict, what was measured, the margin."""
     table = load_summary(one.name)
     if table is None:
         raise ConfigError("table", one.name, "the name of an experiment that has a bundled table")
@@ -102,24 +85,12 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, float | None]]:
 
 
 def line_of(one: Experiment) -> dict[str, Any]:
-    """Return an experiment's line, computed here and now.
-
-    Parameters
-    ----------
-    one : Experiment
-        A figure that has a table.
-    """
+    """Return an experiment's line, computed here and now."""
     return {"experiment": one.name, "made": made_with(one), "now": behaviour(one), "claims": judged(one)}
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return what differs between two lines of an experiment, in words.
-
-    Parameters
-    ----------
-    old, new : mapping
-        As `line_of` returns them; empty if there was none.
-    """
+    """Return what differs between two lines of an experiment, in words."""
     words = [f"behaviour of {name}" for name, value in new["now"].items() if old.get("now", {}).get(name) != value]
     for reading, claims in new["claims"].items():
         for id_, one in claims.items():

@@ -130,13 +130,7 @@ class Report:
         return self.folder / "index.html"
 
     def add(self, entry: Entry) -> None:
-        """Add a figure: draw it, write its page and numbers, and bring the front page up to date.
-
-        Parameters
-        ----------
-        entry : Entry
-            The figure.
-        """
+        """Add a figure: draw it, write its page and numbers, and bring the front page up to date."""
         one = entry.experiment
         if not self._entries:  # first of all what tells that the folder is a report's, should this be interrupted
             self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
@@ -287,11 +281,6 @@ class Report:
 
 def read_verdicts(path: str | Path) -> dict[str, str]:
     """Return the verdicts of a report, by claim.
-
-    Parameters
-    ----------
-    path : path
-        The report's folder, or its ``report.json``.
 
     Raises
     ------

@@ -12,17 +12,9 @@ from rdmacc.experiments.framework.registry import select, summary_path
 from rdmacc.experiments.ledger.record import recorded
 
 __all__ = [
-    "MARKS",
-    "PAPERS",
-    "by_reading",
-    "count_outcomes",
-    "readings_text",
-    "score",
-    "score_text",
-    "standing",
-    "standing_text",
-    "words_of",
-]
+    "MARKS", "PAPERS", "by_reading", "count_outcomes", "readings_text", "score", "score_text", "standing",
+    "standing_text", "words_of",
+]  # fmt: skip
 
 PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
 """Papers by their group of experiments."""
@@ -32,13 +24,7 @@ _HEADINGS = ("claims", "hold", "direction only", "do not hold", "not judged")
 
 
 def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
-    """Return the number of checks per outcome.
-
-    Parameters
-    ----------
-    checks : DataFrame
-        As `Experiment.check` returns them.
-    """
+    """Return the number of checks per outcome."""
     counts = checks["verdict"].value_counts()
     return {outcome: int(counts.get(outcome.value, 0)) for outcome in Outcome}
 
@@ -52,11 +38,6 @@ def _claims(paper: str) -> Iterator[tuple[str, Claim]]:
 
 def by_reading(paper: str) -> pd.DataFrame:
     """Return the verdict on every claim of a paper under each of its readings, by the bundled tables.
-
-    Parameters
-    ----------
-    paper : str
-        Group of its experiments, such as "dart".
 
     Returns
     -------
@@ -81,11 +62,6 @@ def score(reading: str = DEFAULT) -> pd.DataFrame:
     ----------
     reading : str
         A reading of one of the papers; where a table has no rows of it, the default counts.
-
-    Returns
-    -------
-    DataFrame
-        Columns `claims` and the outcomes.
     """
     rows = {}
     for paper, name in PAPERS.items():
@@ -142,13 +118,7 @@ def standing() -> pd.Series[bool]:
 
 
 def words_of(name: str) -> str:
-    """Return whether an experiment's bundled table stands, in words.
-
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-    """
+    """Return whether an experiment's bundled table stands, in words."""
     found = standing().get(name)
     if found is None or pd.isna(found):
         return "not known: computed before we kept digests of behaviour"

@@ -53,13 +53,7 @@ def digest_of(table: pd.DataFrame) -> str:
 
 
 def digest_of_result(result: Result) -> str:
-    """Return the digest of a simulation: when each message ended, and what passed each port, to the picosecond.
-
-    Parameters
-    ----------
-    result : Result
-        The simulation.
-    """
+    """Return the digest of a simulation: when each message ended, and what passed each port, to the picosecond."""
     found = hashlib.sha256()
     for frame in (result.flows, result.ports):
         for name in sorted(frame.columns):
@@ -91,12 +85,6 @@ def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
 
 
 def made_with(one: Experiment) -> dict[str, str] | None:
-    """Return the digests that the code gave which computed the bundled table; None if they are not known.
-
-    Parameters
-    ----------
-    one : Experiment
-        The figure.
-    """
+    """Return the digests that the code gave which computed the bundled table; None if they are not known."""
     found = read_table(summary_path(one.name))[1].get("behaviour")
     return None if found is None else {str(name): str(value) for name, value in found.items()}

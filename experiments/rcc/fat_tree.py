@@ -40,27 +40,10 @@ from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
-    "CNP",
-    "CNP_WORKLOADS",
-    "DCQCN",
-    "FEW_FLOWS",
-    "LOADS",
-    "READINGS",
-    "SCHEMES",
-    "SEEDS",
-    "SIZE_BINS",
-    "VARIANTS",
-    "WORKLOADS",
-    "Case",
-    "FatTreeFigure",
-    "Workload",
-    "cases",
-    "differences",
-    "means",
-    "reductions",
-    "scheme_for",
+    "CNP", "CNP_WORKLOADS", "DCQCN", "FEW_FLOWS", "LOADS", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
+    "WORKLOADS", "Case", "FatTreeFigure", "Workload", "cases", "differences", "means", "reductions", "scheme_for",
     "spreads",
-]
+]  # fmt: skip
 
 LOADS = (0.3, 0.5, 0.7)
 QUICK_LOADS = (0.3, 0.7)

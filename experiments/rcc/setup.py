@@ -31,28 +31,10 @@ from rdmacc.results.result import Result
 from rdmacc.units import Quantity, size_bytes, us
 
 __all__ = [
-    "BASE_RTT_PS",
-    "BDP_BYTES",
-    "BUFFER",
-    "DELTA",
-    "GOODPUT_BPS",
-    "LINE_BPS",
-    "LOOKS",
-    "NAMES",
-    "PAYLOAD_BYTES",
-    "PRESET",
-    "RATE",
-    "RECEIVER",
-    "TARGET_QUEUE_BYTES",
-    "TARGET_RTT_PS",
-    "THRESHOLD_RTT_PS",
-    "WIRE_BYTES",
-    "goodput",
-    "in_place",
-    "incast_star",
-    "jain",
-    "received",
-]
+    "BASE_RTT_PS", "BDP_BYTES", "BUFFER", "DELTA", "GOODPUT_BPS", "LINE_BPS", "LOOKS", "NAMES", "PAYLOAD_BYTES",
+    "PRESET", "RATE", "RECEIVER", "TARGET_QUEUE_BYTES", "TARGET_RTT_PS", "THRESHOLD_RTT_PS", "WIRE_BYTES", "goodput",
+    "in_place", "incast_star", "jain", "received",
+]  # fmt: skip
 
 RATE, LINE_BPS = "100Gbps", 100e9
 BUFFER = "32MB"

@@ -104,7 +104,7 @@ def test_what_is_measured_can_be_counted_by_hand(scheme):
         assert row[name] == 0
 
 
-def test_what_has_not_finished_counts_with_the_time_it_has_taken():
+def test_unfinished_messages_count_with_their_time_so_far():
     flows, row = on_a_star("dcqcn", until="2.51ms")
     late = flows["status"] != "finished"
     assert row["unfinished"] == late.sum() > 3  # of the incast, and what has not begun

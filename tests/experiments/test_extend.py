@@ -7,6 +7,7 @@ import pytest
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Experiment, Point
 from rdmacc.experiments.ledger import extend as module
+from rdmacc.experiments.ledger import validity
 from rdmacc.experiments.ledger.validity import behaviour
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import Store, read_table, write_table
@@ -29,6 +30,56 @@ class Numbers(Experiment):
 
     def plot(self, table):
         raise NotImplementedError
+
+
+def with_canaries(monkeypatch, **digests):
+    """Give each scheme a canary, and its digest without a simulation."""
+    canaries = [Point(name=f"{one}, soon", labels={"scheme": one}) for one in digests]
+    quick = validity.behaviour
+    monkeypatch.setattr(Numbers, "canaries", lambda self: canaries)
+
+    def behaviour(one, store=None):
+        with monkeypatch.context() as patch:
+            patch.setattr(Numbers, "canaries", lambda self: [])
+            return quick(one, store) | {f"{name}, soon": value for name, value in digests.items()}
+
+    monkeypatch.setattr(module, "behaviour", behaviour)
+    return behaviour
+
+
+@pytest.mark.parametrize("changes", ["quick rows", "a canary"])
+def test_only_schemes_that_behave_differently_are_computed_again(tmp_path, monkeypatch, changes):
+    path, one = tmp_path / "numbers.parquet", Numbers()
+    monkeypatch.setattr(module, "summary_path", lambda name: path)
+    monkeypatch.setattr(Numbers, "schemes", ("a", "b", "c"))
+    store = Store(tmp_path / "then")
+    then, found = sweep(one, store=store, jobs=1).table, sweep(one, "paper", store=store, jobs=1)
+    with monkeypatch.context() as patch:
+        behaviour = with_canaries(patch, a="1", b="2", c="3")
+        write_table(path, found.table, found.summary() | {"behaviour": behaviour(one, store)})
+        assert module.extend(one, store, then=then) == 0
+        with pytest.raises(ConfigError, match=r"quick table of extended\.numbers"):
+            module.extend(one, store, then=then.assign(value=0))
+
+    is_row = changes == "quick rows"
+    behaviour = with_canaries(monkeypatch, a="1", b="2" if is_row else "changed", c="3")
+    monkeypatch.setattr(Numbers, "execute", lambda self, point, run: tidy(point.name, {"letter": (
+        {"a": 97 if "quick" in point.name else 0, "b": 1 if is_row else 98, "c": 99}[point.labels["scheme"]], ""
+    )}))  # fmt: skip
+    store = Store(tmp_path / "now")
+    assert module.extend(one, store, then=then) == 1
+    table, made = read_table(path)
+    assert table["value"].tolist() == [97, 1 if is_row else 98, 99]  # "a" would be 0
+    assert [part.get("replaced") for part in made["parts"]] == [None, 1]
+    assert (made["points"], made["behaviour"]) == (3, behaviour(one, store))
+
+    monkeypatch.setattr(Numbers, "schemes", ("a", "b", "c", "c, more"))
+    again = "execute", lambda self, point, run: tidy(point.name, {"letter": (
+        {"a": 97, "b": 1 if is_row else 98}.get(point.labels["scheme"], 99), ""
+    )})  # fmt: skip
+    monkeypatch.setattr(Numbers, *again)
+    assert module.extend(one, Store(tmp_path / "later")) == 1  # a table of two parts gets a third
+    assert [part["points"] for part in read_table(path)[1]["parts"]] == [3, 1, 1]
 
 
 def test_a_table_gets_the_points_that_it_lacks_and_only_from_code_that_behaves_the_same(tmp_path, monkeypatch):

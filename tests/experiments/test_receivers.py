@@ -84,7 +84,7 @@ def test_points_of_both_scales(name):
     assert set(RECEIVERS) <= set(rdmacc.SCHEMES)
 
 
-def test_percentiles_by_size_leave_out_what_has_not_finished():
+def test_percentiles_by_size_exclude_unfinished_messages():
     assert percentiles("x", [1.0, 3.0, np.nan])["x, mean"] == (2.0, "ps")
     found = by_size("x", [5.0, 7.0, 9.0], [10_000, 10_001, 10**9], "")
     assert [found[f"x {name}, p50"][0] for name in ("to 10 kB", "to 100 kB", "above")] == [5.0, 7.0, 9.0]

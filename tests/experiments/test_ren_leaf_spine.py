@@ -11,12 +11,14 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from rdmacc.experiments import Outcome, experiment
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren import fig14, sensitivity
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, TENTHS, WORKLOADS, Case, cases
-from rdmacc.experiments.ren.loads import PANELS
+from rdmacc.experiments.ren.loads import PANELS, READINGS, read_as
 from rdmacc.experiments.ren.sensitivity import READ_AS, VARIATIONS
 from rdmacc.protocols.homa import Homa
 from rdmacc.sweep.tidy import assemble, tidy, wide
@@ -33,7 +35,11 @@ def test_figures_share_their_points():
     assert len(every) == len(SCHEMES) * len(WORKLOADS) * len(LOADS["paper"]) * 3
     for name in FIGURES:
         assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
-        for point in experiment(name).points("paper"):
+        points = {point.name: point for point in experiment(name).points("paper")}
+        others = {run.point("paper", 0).name for name in WORKLOADS for runs in read_as(name, 0.7).values()
+                  for run in runs.values()}  # fmt: skip
+        assert points.keys() - others <= every.keys()
+        for point in (points[shared] for shared in points.keys() & every.keys()):
             assert point.labels == every[point.name].labels
             assert point.scenario.scheme == every[point.name].scenario.scheme
     assert not {point.name for point in experiment("ren.fig19").points("paper")} & every.keys()
@@ -238,6 +244,27 @@ def test_the_headline_is_judged_under_each_reading(reading):
     verdicts = one.check(table, "paper", reading).set_index("id")["verdict"]
     assert verdicts.iloc[-1] == Outcome.DIRECTION
     assert set(verdicts.iloc[:-1]) <= {Outcome.NOT_JUDGED}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_figure_at_one_load_is_judged_under_each_reading(reading):
+    """A run of a reading decides its verdict, and no other's; seeds that a reading lacks are left out."""
+    one, table = experiment("ren.fig18"), made_up("ren.fig18")
+    assumed = one.under(table, DEFAULT)
+    table = pd.concat([table, assumed.assign(seed=1, point=assumed["point"] + ", again")], ignore_index=True)
+    assert set(one.readings_in(table)) == set(READINGS)
+    assert list(one.rows_of_seeds(table)) == [0, 1]
+
+    def verdicts(table):
+        checks = {name: one.check(table, "paper", name).set_index("id") for name in (DEFAULT, *READINGS)}
+        assert checks[DEFAULT].loc["ren-f18d-1", "seeds_judged"] == 2
+        assert {checks[name].loc["ren-f18-1a", "verdict"] for name in READINGS} == {Outcome.NOT_JUDGED}
+        return {name: found.loc["ren-f18d-1", "verdict"] for name, found in checks.items()}
+
+    assert set(verdicts(table).values()) == {Outcome.HOLDS}
+    case = read_as("cache_follower", 0.7)[reading]["phost"]
+    broken = verdicts(changed(table, "AFCT", 0.4, scheme=case.scheme, changes=case.differences, load=0.7))
+    assert [name for name, found in broken.items() if found != Outcome.HOLDS] == [reading]
 
 
 def test_each_variation_varies_one_thing():

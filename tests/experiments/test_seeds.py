@@ -166,7 +166,7 @@ def test_a_seed_that_lacks_points_is_not_judged_by_itself(tmp_path):
 
 
 @pytest.mark.parametrize("seeds", [0, -1, True, 1.5, "2"])
-def test_no_other_number_of_seeds(seeds):
+def test_other_numbers_of_seeds_are_refused(seeds):
     with pytest.raises(ConfigError, match="seeds ="):
         Apart().seeded_points(seeds=seeds)
 

@@ -109,12 +109,18 @@ def _refused(one, claim, table, verdict):
     return found.numbers != verdict.numbers
 
 
+def _is_drawn_by_a_notebook(name):
+    paper, _, figure = name.partition(".")
+    path = Path(__file__).parents[2] / "notebooks" / f"{paper}.ipynb"
+    return path.exists() and f'.draw(\\"{figure}\\")' in path.read_text()
+
+
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.nightly if name.split(".")[0] in PAPERS else pytest.mark.slow)
+    pytest.param(name, marks=pytest.mark.nightly if _is_drawn_by_a_notebook(name) else pytest.mark.slow)
     for name in TABLES
 ])  # fmt: skip
 def test_a_table_can_be_drawn(name):
-    """The gallery of the documentation and the notebooks draw those of the papers, too."""
+    """The notebooks are tested too, and draw most of those of the papers."""
     figure = experiment(name).plot(load_summary(name))
     assert figure.axes
     plt.close(figure)
@@ -141,7 +147,7 @@ def test_a_damaged_ledger_is_refused(monkeypatch, tmp_path, text):
         record.recorded("dart.fig1")
 
 
-def test_what_differs_is_said():
+def test_differences_are_listed():
     claims = {"default": {"a": {"verdict": "holds", "margin": 1.0, "numbers": {"": 2.0}}, "b": {"verdict": "holds"}}}
     old = {"now": {"quick": "x"}, "claims": claims}
     assert record.differences(old, old) == []
