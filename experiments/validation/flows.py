@@ -62,15 +62,7 @@ def percentiles(name: str, values: Any, unit: str = "ps") -> dict[str, tuple[flo
 
 
 def by_size(name: str, values: Any, size_bytes: Any, unit: str = "ps") -> dict[str, tuple[float, str]]:
-    """Return the percentiles of each of `BINS`.
-
-    Parameters
-    ----------
-    name, values, unit
-        As in `percentiles`.
-    size_bytes : array_like
-        Of the flows.
-    """
+    """Return the percentiles of each of `BINS`."""
     numbers: dict[str, tuple[float, str]] = {}
     places = np.searchsorted(list(BINS.values()), np.asarray(size_bytes))
     for place, label in enumerate(BINS):
@@ -79,13 +71,7 @@ def by_size(name: str, values: Any, size_bytes: Any, unit: str = "ps") -> dict[s
 
 
 def completion(flows: pd.DataFrame) -> dict[str, tuple[float, str]]:
-    """Return the time until the last byte is delivered: mean and percentiles, and each flow's, numbered from 0.
-
-    Parameters
-    ----------
-    flows : DataFrame
-        `Result.flows`.
-    """
+    """Return the time until the last byte is delivered: mean and percentiles, and each flow's, numbered from 0."""
     fct = flows["fct_ps"].to_numpy(np.float64, na_value=np.nan)
     return percentiles("FCT", fct) | {f"FCT of flow {i}": (value, "ps") for i, value in enumerate(fct)}
 
@@ -95,15 +81,6 @@ def measure_acked(point: Point, result: Result, *, with_sizes: bool) -> pd.DataF
 
     The completion times of the flows are the curve `EACH` over their starts, with two columns more: `flow` and
     `size_bytes`.
-
-    Parameters
-    ----------
-    point : Point
-        The point.
-    result : Result
-        Of its scenario.
-    with_sizes : bool
-        Add the percentiles of each of `BINS`.
     """
     flows = result.flows
     fct = flows["fct_acked_ps"].to_numpy(np.float64)
@@ -162,13 +139,7 @@ def flows_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
 
 
 def summary_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each point with all but its curve, if it has the one of `measure_acked`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of a validation.
-    """
+    """Return a row for each point with all but its curve, if it has the one of `measure_acked`."""
     return wide(table.drop(columns=["flow", "size_bytes"], errors="ignore"))
 
 

@@ -112,13 +112,7 @@ def _references() -> pd.DataFrame:
 
 
 def theirs(name: str) -> pd.DataFrame:
-    """Return `point, scheme, scenario, flow, fct_ps` of a simulator's flows.
-
-    Parameters
-    ----------
-    name : str
-        One of `SIMULATORS`.
-    """
+    """Return `point, scheme, scenario, flow, fct_ps` of a simulator's flows."""
     rows = _references()
     return rows[rows["experiment"] == name].drop(columns="experiment").reset_index(drop=True)
 
@@ -142,15 +136,7 @@ def _ratios(runs: list[pd.DataFrame]) -> dict[str, float]:
 
 
 def is_exact(ours_ps: pd.Series, theirs_ps: pd.Series, name: str) -> pd.Series[bool]:
-    """Return which times agree to the last digit that the other simulator gives.
-
-    Parameters
-    ----------
-    ours_ps, theirs_ps : Series
-        Completion times.
-    name : str
-        One of `SIMULATORS`.
-    """
+    """Return which times agree to the last digit that the other simulator gives."""
     digits = SIMULATORS[name].digits
     step_ps = 10 ** (np.floor(np.log10(theirs_ps)) - digits + 1) if digits else 0.0
     return (ours_ps - theirs_ps).abs() <= step_ps / 2
@@ -158,15 +144,6 @@ def is_exact(ours_ps: pd.Series, theirs_ps: pd.Series, name: str) -> pd.Series[b
 
 def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> pd.DataFrame:
     """Return a row for each run that both made: flows, how many are exact, and ratios of our times to theirs.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of the experiment.
-    name : str
-        One of `SIMULATORS`.
-    start : str or tuple of str
-        With what the names of the runs begin.
 
     Returns
     -------
@@ -194,39 +171,19 @@ def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") 
 
 
 def inexact(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> dict[str, float]:
-    """Return how many flows differ, in each run that both made.
-
-    Parameters
-    ----------
-    table, name, start
-        As in `compared`.
-    """
+    """Return how many flows differ, in each run that both made."""
     rows = compared(table, name, start)
     return dict(rows["flows"] - rows["exact"])
 
 
 def by_run(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> dict[str, dict[str, float]]:
-    """Return the ratios of our mean, median and 99th percentile to theirs, in each run that both made.
-
-    Parameters
-    ----------
-    table, name, start
-        As in `compared`.
-    """
+    """Return the ratios of our mean, median and 99th percentile to theirs, in each run that both made."""
     rows = compared(table, name, start)[["mean", "p50", "p99"]]
     return {str(point): {str(key): float(value) for key, value in row.items()} for point, row in rows.iterrows()}
 
 
 def by_size(table: pd.DataFrame, name: str) -> dict[str, dict[str, float]]:
-    """Return the same ratios for each bin of size, of all runs together.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of the experiment; it has the flows' sizes.
-    name : str
-        One of `SIMULATORS`.
-    """
+    """Return the same ratios for each bin of size, of all runs together."""
     rows = pd.concat([runs[0] for _, runs in _pairs(table, name, "")])
     places = np.searchsorted(list(BINS.values()), rows["size_bytes"])
     return {label: _ratios([rows[places == place]]) for place, label in enumerate(BINS) if (places == place).any()}

@@ -15,6 +15,7 @@ from rdmacc.protocols.nscc import Nscc
 from rdmacc.protocols.path_choice import PathChoice
 from rdmacc.protocols.receiver_credit import ReceiverCredit
 from rdmacc.protocols.uet import Uet
+from rdmacc.scaling import Scaled
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.uet_queue import UetQueue
@@ -63,7 +64,13 @@ UET_HTSIM.add("nscc", partial(make_uet, "nscc", Nscc()), {})
 UET_HTSIM.add(
     "rccc",
     partial(make_uet, "rccc", ReceiverCredit()),
-    {"marks_last_hop": (False, "fat_tree_topology.cpp: not with receiver credit")},
+    {
+        "marks_last_hop": (False, "fat_tree_topology.cpp: not with receiver credit"),
+        "oversubscription": (
+            Scaled(1.0, oversubscription=1.0),
+            "main_uec.cpp: that of the network; the control is on if it exceeds 1 and there is no NSCC",
+        ),
+    },
 )
 UET_HTSIM.add(
     "nscc-rccc",

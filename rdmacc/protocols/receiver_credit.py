@@ -13,6 +13,8 @@ messages a little more than they requested ("slow" pulls), up to a maximum, so t
 RCCC: requests include packets that wait for retransmission, and grants stop at the request. EQDS: the receiver counts
 trimmed packets and grants for them first (`counts_at_receiver`).
 
+Where the network is oversubscribed, receivers may also follow congestion in the core (`core_control`).
+
 Assumptions: in the simulators a sender divides its request by the number of active flows on its host; here it does not,
 so several receivers may wait for data that one sender cannot send at once. An RTS requests everything that the receiver
 misses.
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalSize, Size
+from rdmacc.protocols.core_control import CoreRate, decide, note_arrival, plan_decision
 from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Record
 from rdmacc.state import CREDIT, NAK, UNLIMITED
 
@@ -52,6 +55,19 @@ class ReceiverCredit(Component):
     counts_at_receiver: bool = param(
         False, "the receiver counts trimmed packets, and grants for them first", source="csg-htsim: eqds.cpp"
     )
+    oversubscription: float = param(
+        1.0, "of the network; above 1, receivers grant less while the core is congested", source="uet-htsim", low=1.0
+    )
+    core_target: float = param(
+        0.3, "average share of marked packets to allow then", source="oversubscribed_cc.cpp", low=0.0, high=1.0
+    )
+    core_gain: float = param(0.5, "gain of that average", source="oversubscribed_cc.cpp: alpha", low=0.0, high=1.0)
+    core_decrease: float = param(
+        0.5, "share to cut for each unit of excess marks", source="oversubscribed_cc.cpp: Md", low=0.0, high=1.0
+    )
+    core_increase: float = param(
+        0.01, "first increase, as a share of the link", source="oversubscribed_cc.cpp: Ai", low=0.0, high=1.0
+    )
 
     class Transfer(Record):
         """A message, both sides."""
@@ -65,8 +81,8 @@ class ReceiverCredit(Component):
         trimmed_units = Int(doc="receiver: units of trimmed packets, less those granted")
         place = Int(NEVER, doc="receiver: position in the lists of its host; NEVER if in none")
 
-    class Endpoint(Record):
-        """The pacer of a host's pulls, and its lists."""
+    class Endpoint(CoreRate):
+        """The pacer of a host's pulls, its lists, and its view of the core."""
 
         pull_timer_ps = Deadline("the next pull")
         next_pull_ps = Int(doc="earliest time of the next pull")
@@ -116,7 +132,9 @@ class ReceiverCredit(Component):
     # Receiver
 
     @staticmethod
-    def on_data(params, endpoint, message, transfer, packet, now):
+    def on_data(params, host, endpoint, qp, message, transfer, packet, now):
+        if params.oversubscription > 1.0:
+            note_arrival(host, endpoint, qp, packet, now)
         has_risen = packet.credit_units > transfer.wanted
         transfer.wanted = max(transfer.wanted, packet.credit_units)
         if message.received_packets == message.packets:
@@ -142,6 +160,13 @@ class ReceiverCredit(Component):
             host.pick = 1
 
     @staticmethod
+    def on_core_timer(params, host, endpoint, now):
+        is_active = endpoint.arrivals > 0 or endpoint.core_rate < 1.0
+        decide(params, endpoint)
+        if is_active:
+            plan_decision(host, endpoint, now)
+
+    @staticmethod
     def on_candidate(message, transfer):
         message.key = transfer.place
 
@@ -164,7 +189,7 @@ class ReceiverCredit(Component):
         elif (transfer.granted - transfer.wanted) * params.unit_bytes < most_bytes(params, qp):
             join(endpoint, transfer, _IDLE, now)
         cost = units * params.unit_bytes if units > 0 else _LEAST_BYTES
-        endpoint.next_pull_ps = now + int(cost * 8e12 / (params.rate * host.line_bps))
+        endpoint.next_pull_ps = now + int(cost * 8e12 / (params.rate * endpoint.core_rate * host.line_bps))
         endpoint.pull_timer_ps = endpoint.next_pull_ps if endpoint.waiting > 0 else NEVER
 
 

@@ -8,12 +8,14 @@ otherwise it sends one ACK per `ack_every_bytes`. It also reports when a gap clo
 ACK has the oldest missing packet, and a map of the packets around the one that caused it. A trimmed packet triggers a
 NACK. Lost packets go before new ones, lowest number first. The oldest unanswered packet is lost after `timeout_ps`,
 which is constant; if it may not be resent at once, a request to send (RTS) goes in its place, at most one per base RTT,
-and is answered by an ACK. With `reorder`, a packet is also lost if one that left much later has arrived: over many
-paths, the number of later packets says nothing.
+and is answered by an ACK. While all lost packets wait, an RTS without an answer is repeated after the timeout, and one
+with an answer after twice as long each time. With `reorder`, a packet is also lost if one that left much later has
+arrived: over many paths, the number of later packets says nothing.
 
 Assumptions: the map has 62 bits instead of 64, because integers have 63. Sending times are kept for the last 1,024
 packets; with `reorder`, no packet goes that far ahead of the oldest missing one. In uet-htsim a sender whose lost
-packets wait for a lost credit has no timer; here it sends its request again.
+packets wait for a lost credit has no timer; here it repeats its request in doubling intervals, as the specification's
+retransmission timer does.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from rdmacc.state import ACK, NAK, NONE, REQUEST
 __all__ = ["KEPT", "Uet"]
 
 _MAP = 62
+_MOST_DOUBLINGS = 10
 KEPT = 1024
 """Packets of a message whose times of sending are kept."""
 
@@ -67,6 +70,8 @@ class Uet(Component):
 
         resend_timer_ps = Deadline("sender: check whether the oldest unanswered packet is overdue")
         retries = Int32(doc="sender: timeouts since the last ACK")
+        is_answered = Byte(doc="sender: 1 if the last RTS was answered")
+        vain_requests = Int32(doc="sender: RTS that were answered, since the last data packet")
         new_psn = Int32(doc="sender: next packet to send for the first time")
         acked = Bits("sender: packets that have arrived")
         lost = Bits("sender: packets waiting to be resent")
@@ -104,6 +109,7 @@ class Uet(Component):
             packet.is_again = 1
         packet.left_ps = now
         sender.sent_ps[packet.psn % KEPT] = now
+        transfer.vain_requests = 0
         choose_next(message, transfer)
         if transfer.resend_timer_ps == NEVER:
             transfer.resend_timer_ps = now + timeout(params, qp)
@@ -117,6 +123,8 @@ class Uet(Component):
             take_as_lost(qp, message, transfer, packet.psn)
         else:
             transfer.retries = 0
+            if packet.left_ps < 0:
+                transfer.is_answered = 1
             for psn in range(message.una_psn, packet.psn):
                 settle(params, qp, message, transfer, packet, psn)
             bits, psn = packet.map_bits, packet.map_psn
@@ -151,11 +159,13 @@ class Uet(Component):
         can_send = qp.inflight_bytes < qp.window_bytes and qp.credits > 0
         if not can_send and now >= sender.rts_ps + qp.base_rtt_ps:
             sender.rts_ps = now
+            transfer.vain_requests += transfer.is_answered
+            transfer.is_answered = 0
             request.kind = REQUEST
             request.path = message.timeouts % 64
             request.left_ps = now
         oldest = oldest_packet(sender, message, transfer)
-        transfer.resend_timer_ps = now + timeout(params, qp)
+        transfer.resend_timer_ps = now + (timeout(params, qp) << min(transfer.vain_requests, _MOST_DOUBLINGS))
         if oldest >= 0:
             transfer.resend_timer_ps = max(now + 1, sender.sent_ps[oldest % KEPT] + timeout(params, qp))
 

@@ -9,11 +9,21 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 import pytest
 
 from rdmacc.experiments import experiment
 from rdmacc.experiments.validation.references import theirs
-from rdmacc.experiments.validation.uet_htsim import PERMUTATION, QUICK, SMALL_PERMUTATION, committed
+from rdmacc.experiments.validation.uet_htsim import (
+    ONE_VALUE,
+    PERMUTATION,
+    QUICK,
+    SEEDS,
+    SMALL_PERMUTATION,
+    committed,
+)
+from rdmacc.sweep.tidy import tidy
 from rdmacc.units import us
 
 EXPERIMENT = experiment("validation.uet_htsim")
@@ -64,6 +74,28 @@ def test_points_of_both_scales():
     assert pickle.loads(pickle.dumps(quick[0])).name == quick[0].name
     assert len(committed()) == 85
     assert not committed().duplicated(["case", "scheme"]).any()
+
+
+def test_one_path_a_message_is_judged_by_the_seeds():
+    """Theirs is one draw, so it must lie between the extremes of ours; it may not be faster or slower than all."""
+    rows = [row for row in committed().itertuples() if ONE_VALUE in row.case and "nscc-rccc" not in row.scheme]
+    for first, last, holds in ((0.9, 1.1, True), (1.01, 1.4, False), (0.7, 0.99, False)):
+        parts = []
+        for row in rows:
+            names = [f"{row.case}, {row.scheme}", *(f"{row.case}, {row.scheme}, seed {i}" for i in range(1, SEEDS))]
+            times = np.linspace(first, last, SEEDS) * row.last_us * 1e6
+            parts += [tidy(name, {"last FCT": (time, "ps")}) for name, time in zip(names, times, strict=True)]
+        claim = next(one for one in EXPERIMENT.claims if one.id == "validation-uet-4b")
+        assert claim.band.holds(claim.measure(pd.concat(parts, ignore_index=True))) is holds
+
+
+def test_runs_with_one_path_a_message_have_ten_seeds():
+    names = [point.name for point in EXPERIMENT.points("paper")]
+    runs = [name for name in names if ONE_VALUE in name]
+    assert len(runs) == 5 * SEEDS
+    assert not any("seed" in name for name in names if ONE_VALUE not in name)
+    first, last = of(f"{PERMUTATION}{ONE_VALUE}, rccc"), of(f"{PERMUTATION}{ONE_VALUE}, rccc, seed 9")
+    assert (first.scenario.seed, last.scenario.seed) == (0, 9)
 
 
 @pytest.mark.slow

@@ -8,12 +8,13 @@ from scipy import stats
 
 import rdmacc
 from rdmacc.bits import make_bits, set_bit
+from rdmacc.protocols.core_control import decide
 from rdmacc.protocols.nscc import Nscc, bdp, cut, quick_adapt, set_window
 from rdmacc.protocols.path_choice import PathChoice, next_value, take_timeout
 from rdmacc.protocols.receiver_credit import ReceiverCredit
 from rdmacc.protocols.uet import Uet, acknowledge, timeout
 from rdmacc.records import NEVER
-from rdmacc.state import ACK, LAST_HOP, NAK, Host, Message, Port, QueuePair
+from rdmacc.state import ACK, LAST_HOP, NAK, REQUEST, Host, Message, Port, QueuePair
 from rdmacc.switch.uet_queue import UetQueue
 from rdmacc.units import us
 from tests.support import check_conservation, check_finished, packet_with
@@ -56,7 +57,7 @@ def test_the_network_has_the_base_rtt_and_the_queues_of_the_simulator():
     port.rate_bps, port.base_rtt_ps = LINE, T
     UetQueue.on_port(params, port, egress)
     assert (egress.limit_bytes, egress.low_bytes, egress.high_bytes) == (43 * MTU, 9 * MTU, 35 * MTU)
-    assert timeout(Uet(), queue_pair()) == pytest.approx(100.66e6, rel=1e-4)
+    assert timeout(Uet(), queue_pair()) == 15_000_000 + 6 * 43 * 332_000
 
 
 @pytest.mark.parametrize("packets", [10, 100])
@@ -258,7 +259,7 @@ class Granter:
 
     def __init__(self, messages, **changes):
         self.params, self.qp, self.endpoint, self.host = ReceiverCredit(**changes), queue_pair(), None, Host()
-        self.endpoint, self.host.line_bps = ReceiverCredit.Endpoint(), LINE
+        self.endpoint, self.host.line_bps, self.host.base_rtt_ps = ReceiverCredit.Endpoint(), LINE, T
         self.transfers, self.messages = zip(*(transfer_of(ReceiverCredit, 500) for _ in range(messages)), strict=True)
 
     def ask(self, which, units, **fields):
@@ -267,7 +268,7 @@ class Granter:
         for name, value in fields.items():
             setattr(packet, name, value)
         ReceiverCredit.on_data(
-            self.params, self.endpoint, self.messages[which], self.transfers[which], packet, now=us(1)
+            self.params, self.host, self.endpoint, self.qp, self.messages[which], self.transfers[which], packet, us(1)
         )
 
     def pull(self, now=us(1)):
@@ -303,6 +304,98 @@ def test_grants_end_at_what_was_asked_and_slow_ones_at_the_most():
             assert granter.transfers[0].granted == 70
     assert pulls == 2 + 17
     assert granter.endpoint.waiting == 0
+
+
+def decided(arrivals=0, trims=0, marked=0, oversubscription=4.0, **before):
+    """Return a host's view of the core after one decision."""
+    endpoint = ReceiverCredit.Endpoint()
+    for name, value in before.items():
+        setattr(endpoint, name, value)
+    endpoint.arrivals, endpoint.whole_arrivals = arrivals, arrivals - trims
+    endpoint.marked, endpoint.core_trims = marked, trims
+    decide(ReceiverCredit(oversubscription=oversubscription), endpoint)
+    assert endpoint.arrivals == endpoint.core_trims == 0
+    return endpoint
+
+
+def test_what_a_receiver_decides_where_the_core_is_congested():
+    """Fact 7 of the control: 10 of 100 packets trimmed: 0.1 less; all marked for long: times 0.65."""
+    assert decided(100, trims=10).core_rate == pytest.approx(0.9)
+    assert decided(100, marked=100, marked_share=1.0).core_rate == pytest.approx(0.65)
+    assert decided(100, marked=60).core_rate == 1.0  # the average is at the target
+    assert decided(100, trims=90).core_rate == pytest.approx(0.9 / 4)
+    assert decided(100, trims=100, oversubscription=200).core_rate == 0.01
+
+
+def test_without_congestion_the_rate_grows_faster_and_faster():
+    endpoint = decided(100, trims=50)
+    rates = []
+    for _ in range(4):
+        endpoint.arrivals = endpoint.whole_arrivals = 100
+        decide(ReceiverCredit(oversubscription=4.0), endpoint)
+        rates.append(endpoint.core_rate)
+    assert np.diff([0.5, *rates]) == pytest.approx([0.01, 0.02, 0.04, 0.08])
+    few = decided(100, marked=10, core_rate=0.5, increases=3)
+    assert few.core_rate == pytest.approx(0.51)
+
+
+def test_pulls_follow_the_core():
+    """Twice as far apart at half the rate; decisions about 1.5 base RTTs apart, only if a tier is oversubscribed."""
+    granter = Granter(1, oversubscription=4.0)
+    granter.ask(0, 1000)
+    assert 0.75 <= (granter.endpoint.core_timer_ps - us(1)) / (1.5 * T) <= 1.25
+    granter.endpoint.core_rate = 0.5
+    granter.pull()
+    assert granter.endpoint.pull_timer_ps - us(1) == pytest.approx(2 * 1_323_960, abs=10)
+    plain = Granter(1)
+    plain.ask(0, 1000)
+    assert plain.endpoint.core_timer_ps == NEVER
+
+
+def test_decisions_end_when_nothing_arrives_at_full_rate():
+    granter = Granter(1, oversubscription=4.0)
+    granter.ask(0, 1000)
+    for left, expected in ((1, True), (0, False)):
+        granter.endpoint.core_timer_ps = NEVER
+        ReceiverCredit.on_core_timer(granter.params, granter.host, granter.endpoint, us(1))
+        assert (granter.endpoint.core_timer_ps < NEVER) is expected, left
+
+
+def test_credit_alone_suits_oversubscribed_leaves_and_both_engines_agree():
+    """16 flows of 300 kB over 4:1 leaves: control spares packets, and the shared uplinks stay busy."""
+    from rdmacc.engine.compare import differences
+
+    network = rdmacc.leaf_spine(2, 2, 8, rate="100Gbps", delay="1us")
+    work = rdmacc.messages([(f"h{i}", f"h{8 + i}", 300_000) for i in range(8)])
+    one, other = (run(work, "rccc", engine, network=network) for engine in ("simpy", "compiled"))
+    assert differences(one.outcome, other.outcome) == []
+    without = run(work, rdmacc.scheme("rccc", oversubscription=1.0), network=network)
+    assert other.counters.trimmed_packets < without.counters.trimmed_packets
+    wire_us = 8 * 300_000 * MTU / PAYLOAD * 8 / 200e9 * 1e6
+    assert wire_us < acked_us(other).max() < 1.25 * wire_us
+
+
+def test_a_sender_without_credit_repeats_its_request_ever_more_rarely():
+    """An RTS that was answered is repeated after twice the timeout, one that was lost after the timeout."""
+    params, qp, sender = Uet(timeout_ps=us(100)), queue_pair(), Uet.Sender()
+    qp.credits = 0
+    transfer, message = transfer_of(Uet, 2, "acked", "lost", "held")
+    transfer.new_psn = message.next_psn = 2
+    for psn in (0, 1):
+        set_bit(transfer.lost, psn)
+    transfer.lost_packets = 2
+    now, gaps = us(1000), []
+    for is_answered in (False, True, True, True, False):
+        request = packet_with(Uet.Header)
+        Uet.on_resend_timer(params, qp, sender, message, transfer, request, now)
+        assert request.kind == REQUEST
+        if is_answered:
+            answer = packet_with(Uet.Header)
+            Uet.on_request(message, transfer, answer)
+            Uet.on_ack(params, qp, sender, message, transfer, answer)
+        gaps.append((transfer.resend_timer_ps - now) // us(100))
+        now = transfer.resend_timer_ps
+    assert gaps == [1, 1, 2, 4, 8]
 
 
 def test_trimmed_packets_come_first_in_eqds():
