@@ -14,18 +14,10 @@ Any graph that :func:`validate` accepts works; the builders are conveniences.
 
 from __future__ import annotations
 
-from rdmacc.topology.base import (
-    Graph,
-    add_host,
-    add_link,
-    add_switch,
-    completed,
-    default_buffer_bytes,
-    hosts,
-    switches,
-    validate,
-)
+from rdmacc.topology.base import Graph, add_host, add_link, add_switch, completed, hosts, switches, validate
+from rdmacc.topology.bounds import default_buffer_bytes
 from rdmacc.topology.builders import clos, dumbbell, fat_tree, leaf_spine, star
+from rdmacc.topology.dragonfly import dragonfly
 from rdmacc.topology.drawing import draw
 from rdmacc.topology.files import from_graphml, from_node_link
 from rdmacc.topology.measures import TopologyInfo, base_rtt_ps, bdp_bytes, bisection_bps, describe
@@ -43,37 +35,9 @@ from rdmacc.topology.papers import (
 from rdmacc.topology.planes import multi_plane, rail_optimised
 
 __all__ = [
-    "Graph",
-    "TopologyInfo",
-    "add_host",
-    "add_link",
-    "add_switch",
-    "base_rtt_ps",
-    "bdp_bytes",
-    "bisection_bps",
-    "clos",
-    "completed",
-    "dart_clos",
-    "dart_testbed",
-    "default_buffer_bytes",
-    "describe",
-    "draw",
-    "dumbbell",
-    "fat_tree",
-    "from_graphml",
-    "from_node_link",
-    "hosts",
-    "igbn_pair",
-    "leaf_spine",
-    "multi_plane",
-    "rail_optimised",
-    "rcc_dumbbell",
-    "rcc_fat_tree",
-    "rcc_multi_bottleneck",
-    "rcc_testbed",
-    "ren_leaf_spine",
-    "ren_testbed",
-    "star",
-    "switches",
-    "validate",
-]
+    "Graph", "TopologyInfo", "add_host", "add_link", "add_switch", "base_rtt_ps", "bdp_bytes", "bisection_bps", "clos",
+    "completed", "dart_clos", "dart_testbed", "default_buffer_bytes", "describe", "dragonfly", "draw", "dumbbell",
+    "fat_tree", "from_graphml", "from_node_link", "hosts", "igbn_pair", "leaf_spine", "multi_plane", "rail_optimised",
+    "rcc_dumbbell", "rcc_fat_tree", "rcc_multi_bottleneck", "rcc_testbed", "ren_leaf_spine", "ren_testbed", "star",
+    "switches", "validate",
+]  # fmt: skip

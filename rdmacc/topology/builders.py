@@ -5,7 +5,8 @@ from __future__ import annotations
 import networkx as nx
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph, checked_buffer, checked_count, checked_delay, checked_rate
+from rdmacc.topology.base import Graph
+from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.units import Quantity
 
 __all__ = ["add_links", "add_switches", "checked_tiers", "clos", "dumbbell", "fat_tree", "leaf_spine", "star", "start"]
@@ -28,10 +29,6 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of the switch; default :func:`default_buffer_bytes` of `rate`.
-
-    Returns
-    -------
-    networkx.Graph
     """
     count = checked_count("hosts", hosts)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
@@ -69,10 +66,6 @@ def dumbbell(
         Propagation delay of every link.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
-
-    Returns
-    -------
-    networkx.Graph
     """
     lefts, rights = checked_count("left", left), checked_count("right", right)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
@@ -118,10 +111,6 @@ def leaf_spine(
         Propagation delay of every link.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
-
-    Returns
-    -------
-    networkx.Graph
     """
     low, high = checked_count("leaves", leaves), checked_count("spines", spines)
     per = checked_count("hosts_per_leaf", hosts_per_leaf)
@@ -156,10 +145,6 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of `rate`.
-
-    Returns
-    -------
-    networkx.Graph
 
     Raises
     ------
@@ -217,10 +202,6 @@ def clos(
         Propagation delay of every link.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
-
-    Returns
-    -------
-    networkx.Graph
 
     Raises
     ------

@@ -371,10 +371,6 @@ class Fabric:
         choose : callable
             ``choose(node, candidates)`` returns one of the candidates; default the first.
 
-        Returns
-        -------
-        list of int
-
         Raises
         ------
         ConfigError
@@ -428,7 +424,7 @@ def routed(
         buffer_bytes=np.array(buffers, dtype=np.int64),
         node_first_port=first,
         port_class=port_class.astype(np.int8),
-        port_climbs=climbs_of(is_host, first, node, peer),
+        port_climbs=climbs_of(is_host, node, peer),
         attachments=attachments,
         attach=attach,
         last_port=last_port,

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology.base import Graph, completed, hops_to, hosts, port_rate_bps, switches
+from rdmacc.topology.routes import levels_of
 from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
 
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
 
-__all__ = ["TopologyInfo", "base_rtt_ps", "bdp_bytes", "bisection_bps", "describe"]
+__all__ = ["TopologyInfo", "base_rtt_ps", "bdp_bytes", "bisection_bps", "describe", "uplink_shortage"]
 
 _MOST_BYTES = 2**40
 
@@ -94,10 +95,6 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     data_bytes, ack_bytes : int
         Wire sizes of the packet and the ACK in the base RTT. With 0 and 0 it is propagation only, which papers usually
         call base RTT.
-
-    Returns
-    -------
-    TopologyInfo
 
     Raises
     ------
@@ -250,6 +247,34 @@ def bisection_bps(
                 continue
             add(source if tail_is_host else tail, sink if head_is_host else head, port_rate_bps(graph, tail, head))
     return float(nx.maximum_flow_value(flow, source, sink))
+
+
+def uplink_shortage(fabric: Fabric) -> float:
+    """Return how many times the rate that enters from below exceeds the uplinks: the product over the tiers.
+
+    A tier is the switches with equal hops to their nearest host, and counts by its worst switch. This is the
+    oversubscription by which uet-htsim configures receivers; unlike :func:`describe`, it takes no maximum flow.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network.
+
+    Returns
+    -------
+    float
+        At least 1.
+    """
+    node, level = fabric.port_node, levels_of(fabric.is_host, fabric.port_node, fabric.port_peer)
+    goes_down = level[fabric.port_peer] < level[node]
+    down = np.bincount(node, fabric.port_rate_bps * goes_down, minlength=fabric.n_nodes)
+    up = np.bincount(node, fabric.port_rate_bps * ~goes_down, minlength=fabric.n_nodes)
+    product = 1.0
+    for tier in range(1, int(level.max()) + 1):
+        among = (level == tier) & (up > 0)
+        if among.any():
+            product *= max(1.0, float((down[among] / up[among]).max()))
+    return product
 
 
 def _halves(graph: Graph) -> tuple[list[Any], list[Any]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import checked_rate, default_buffer_bytes
+from rdmacc.topology.bounds import checked_rate, default_buffer_bytes
 from rdmacc.topology.fabric import Fabric, routed
 from rdmacc.topology.routes import sorted_ports
 from rdmacc.units import format_rate

@@ -9,22 +9,16 @@ from __future__ import annotations
 import networkx as nx
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph, checked_count, checked_rate, per_port_buffers
+from rdmacc.topology.base import Graph, per_port_buffers
 from rdmacc.topology.base import hosts as hosts_of
+from rdmacc.topology.bounds import checked_count, checked_rate
 from rdmacc.topology.builders import clos, dumbbell, leaf_spine, star
 from rdmacc.units import Quantity
 
 __all__ = [
-    "dart_clos",
-    "dart_testbed",
-    "igbn_pair",
-    "rcc_dumbbell",
-    "rcc_fat_tree",
-    "rcc_multi_bottleneck",
-    "rcc_testbed",
-    "ren_leaf_spine",
-    "ren_testbed",
-]
+    "dart_clos", "dart_testbed", "igbn_pair", "rcc_dumbbell", "rcc_fat_tree", "rcc_multi_bottleneck", "rcc_testbed",
+    "ren_leaf_spine", "ren_testbed",
+]  # fmt: skip
 
 _SX6025_PORTS = 36
 
@@ -53,10 +47,6 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer_per_port : number or str
         Buffer per port of a switch.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = clos(16, 4, 16, 4, 16, rate=rate, delay=delay)
     per_port_buffers(graph, buffer_per_port)
@@ -94,10 +84,6 @@ def dart_testbed(
     buffer : number or str, optional
         Shared buffer of the switch, not given by the paper; default
         :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
-
-    Returns
-    -------
-    networkx.Graph
 
     Raises
     ------
@@ -144,10 +130,6 @@ def ren_leaf_spine(
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer_per_port : number or str
         Buffer per port of a switch.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = leaf_spine(leaves, spines, hosts_per_leaf, rate=rate, delay=delay)
     per_port_buffers(graph, buffer_per_port)
@@ -182,10 +164,6 @@ def ren_testbed(
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = dumbbell(senders, receivers, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"ren_testbed({senders}, {receivers})"
@@ -221,10 +199,6 @@ def rcc_fat_tree(
         Delay of every link.
     buffer : number or str
         Shared buffer of a switch.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = clos(5, 4, 16, 4, 16, rate=rate, fabric_rate=fabric_rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "rcc_fat_tree"
@@ -253,10 +227,6 @@ def rcc_dumbbell(
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = dumbbell(senders, 1, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"rcc_dumbbell({senders})"
@@ -283,10 +253,6 @@ def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", bu
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = dumbbell(2, 3, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "rcc_multi_bottleneck"
@@ -315,10 +281,6 @@ def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Qu
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str
         Shared buffer of a switch.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = leaf_spine(2, 1, 2, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "rcc_testbed"
@@ -338,10 +300,6 @@ def igbn_pair(rate: Quantity = "40Gbps", delay: Quantity = "1us", buffer: Quanti
         Rate and delay of both links; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of the switch; default :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
-
-    Returns
-    -------
-    networkx.Graph
     """
     graph = star(2, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "igbn_pair"

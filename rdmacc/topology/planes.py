@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.topology.base import Graph, checked_count
+from rdmacc.topology.base import Graph
+from rdmacc.topology.bounds import checked_count
 from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start
 from rdmacc.units import Quantity
 
@@ -45,10 +46,6 @@ def multi_plane(
         Propagation delay of every link.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
-
-    Returns
-    -------
-    networkx.Graph
 
     Examples
     --------
@@ -108,10 +105,6 @@ def rail_optimised(
         Propagation delay of every link.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
-
-    Returns
-    -------
-    networkx.Graph
 
     Examples
     --------

@@ -9,7 +9,10 @@ import numpy.typing as npt
 
 from rdmacc.topology.base import Graph, port_rate_bps
 
-__all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of", "rows_of", "sorted_ports"]
+__all__ = [
+    "Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "levels_of", "ports_of", "routes_of", "rows_of",
+    "sorted_ports",
+]  # fmt: skip
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Int8s: TypeAlias = npt.NDArray[np.int8]
@@ -193,18 +196,13 @@ def _distinct_columns(leads: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint
     return leads[:, firsts], which
 
 
-def climbs_of(is_host: Bools, first: Int32s, node: Int32s, peer: Int32s) -> Int8s:
-    """Return for each port 1 if its link leads up, to a node with more hops to the nearest host, otherwise 0.
-
-    Of two nodes with equal hops, the one with the higher number is above. So neither the upward links nor the downward
-    links form a cycle, and paths that go up and then down cannot wait on each other in a cycle.
+def levels_of(is_host: Bools, node: Int32s, peer: Int32s) -> npt.NDArray[np.int64]:
+    """Return each node's hops to the nearest host; 0 for hosts.
 
     Parameters
     ----------
     is_host : ndarray of bool
         Which nodes are hosts; shape N.
-    first : ndarray of int
-        First port of each node; shape N + 1.
     node : ndarray of int
         Node of each port; shape P.
     peer : ndarray of int
@@ -217,5 +215,20 @@ def climbs_of(is_host: Bools, first: Int32s, node: Int32s, peer: Int32s) -> Int8
         if not new.size:
             break
         level[new] = hops
+    return level
+
+
+def climbs_of(is_host: Bools, node: Int32s, peer: Int32s) -> Int8s:
+    """Return for each port 1 if its link leads up, to a node with more hops to the nearest host, otherwise 0.
+
+    Of two nodes with equal hops, the one with the higher number is above. So neither the upward links nor the downward
+    links form a cycle, and paths that go up and then down cannot wait on each other in a cycle.
+
+    Parameters
+    ----------
+    is_host, node, peer
+        As in `levels_of`.
+    """
+    level = levels_of(is_host, node, peer)
     above = (level[peer] > level[node]) | ((level[peer] == level[node]) & (peer > node))
     return np.asarray(above, dtype=np.int8)

@@ -32,6 +32,7 @@ closed loops        :func:`partition_aggregate`, :func:`request_response`
 collectives         :func:`ring_all_reduce`, :func:`tree_all_reduce`, :func:`all_to_all`
 as NCCL does them   :mod:`rdmacc.workload.nccl`: channels, chunks, double binary trees, nodes of several GPUs
 training            :class:`TrainingStep`: data, tensor, pipeline and expert parallelism
+over a dragonfly    :func:`dragonfly_paths`: minimal and Valiant
 together            :func:`combine` side by side, :func:`sequence` one after the other, :func:`jobs` on one network
 sizes               :class:`SizeDistribution`, the published ones in ``SIZES``
 load                :class:`LoadDefinition`, :func:`offered_load`, :func:`port_loads`
@@ -46,6 +47,7 @@ from rdmacc.workload.arrivals import PAIR_STARTS, PAIRS, incasts, poisson, rando
 from rdmacc.workload.checks import validate
 from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_reduce
 from rdmacc.workload.compose import combine, sequence
+from rdmacc.workload.detours import dragonfly_paths
 from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
 from rdmacc.workload.frame import COLUMNS, messages, stream
 from rdmacc.workload.load import LOAD_LINKS, LoadDefinition, offered_load, port_loads
@@ -67,49 +69,10 @@ from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.training import LLAMA_7B, MIXTRAL_8X7B, TrainingStep, Transformer
 
 __all__ = [
-    "COLUMNS",
-    "DART_MIXES",
-    "DART_SHORT",
-    "INCAST_JITTER",
-    "INCAST_SENDERS",
-    "LLAMA_7B",
-    "LOAD_LINKS",
-    "MIXTRAL_8X7B",
-    "PAIRS",
-    "PAIR_STARTS",
-    "PERMUTATION",
-    "PLACEMENTS",
-    "SIZES",
-    "LoadDefinition",
-    "Nccl",
-    "SizeDistribution",
-    "TrainingStep",
-    "Transformer",
-    "all_to_all",
-    "combine",
-    "dart_mix",
-    "from_csv",
-    "from_parquet",
-    "incast",
-    "incasts",
-    "job",
-    "jobs",
-    "long_flows",
-    "many_to_many",
-    "messages",
-    "offered_load",
-    "partition_aggregate",
-    "permutation",
-    "poisson",
-    "port_loads",
-    "random_pairs",
-    "request_response",
-    "ring_all_reduce",
-    "sequence",
-    "size_distribution",
-    "stream",
-    "to_csv",
-    "to_parquet",
-    "tree_all_reduce",
-    "validate",
-]
+    "COLUMNS", "DART_MIXES", "DART_SHORT", "INCAST_JITTER", "INCAST_SENDERS", "LLAMA_7B", "LOAD_LINKS", "MIXTRAL_8X7B",
+    "PAIRS", "PAIR_STARTS", "PERMUTATION", "PLACEMENTS", "SIZES", "LoadDefinition", "Nccl", "SizeDistribution",
+    "TrainingStep", "Transformer", "all_to_all", "combine", "dart_mix", "dragonfly_paths", "from_csv", "from_parquet",
+    "incast", "incasts", "job", "jobs", "long_flows", "many_to_many", "messages", "offered_load", "partition_aggregate",
+    "permutation", "poisson", "port_loads", "random_pairs", "request_response", "ring_all_reduce", "sequence",
+    "size_distribution", "stream", "to_csv", "to_parquet", "tree_all_reduce", "validate",
+]  # fmt: skip

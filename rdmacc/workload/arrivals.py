@@ -232,10 +232,6 @@ def random_pairs(
         Seed of pairs and starts.
     start, window : number or str
         The starts are uniform from `start` to ``start + window``.
-
-    Returns
-    -------
-    DataFrame
     """
     names, number = checked_hosts(hosts), checked_whole("count", count, 1)
     rng = stream(seed, PAIRS)

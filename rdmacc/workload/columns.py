@@ -17,20 +17,9 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import size_bytes, time_ps
 
 __all__ = [
-    "UNITS",
-    "Int64s",
-    "delays",
-    "durations",
-    "groups",
-    "is_missing",
-    "is_name",
-    "no_delays",
-    "quantities",
-    "queue_pair_labels",
-    "row_error",
-    "tuples",
-    "weights",
-]
+    "UNITS", "Int64s", "delays", "durations", "groups", "is_missing", "is_name", "no_delays", "quantities",
+    "queue_pair_labels", "row_error", "tuples", "weights",
+]  # fmt: skip
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 

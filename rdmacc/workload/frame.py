@@ -26,20 +26,9 @@ from rdmacc.workload.columns import (
 )
 
 __all__ = [
-    "COLUMNS",
-    "COMPUTATION_COLUMNS",
-    "Host",
-    "Objects",
-    "as_objects",
-    "checked_hosts",
-    "checked_whole",
-    "computation",
-    "from_columns",
-    "host_names",
-    "messages",
-    "nothing_after",
-    "stream",
-]
+    "COLUMNS", "COMPUTATION_COLUMNS", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole", "computation",
+    "from_columns", "host_names", "messages", "nothing_after", "stream",
+]  # fmt: skip
 
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
 COMPUTATION_COLUMNS = ("delay_ps", "duration_ps")
@@ -60,10 +49,6 @@ def stream(seed: int, purpose: int) -> np.random.Generator:
         At least 0.
     purpose : int
         A constant, unique to the purpose.
-
-    Returns
-    -------
-    numpy.random.Generator
 
     Raises
     ------

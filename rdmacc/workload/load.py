@@ -33,15 +33,9 @@ from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
 
 __all__ = [
-    "LOAD_LINKS",
-    "Load",
-    "LoadDefinition",
-    "as_definition",
-    "bytes_per_second",
-    "exact_span_ps",
-    "offered_load",
+    "LOAD_LINKS", "Load", "LoadDefinition", "as_definition", "bytes_per_second", "exact_span_ps", "offered_load",
     "port_loads",
-]
+]  # fmt: skip
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

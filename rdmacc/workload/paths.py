@@ -37,10 +37,6 @@ def node_names(value: Any) -> list[Any]:
     ----------
     value : str or iterable
         A string, which is split at spaces, or the names themselves.
-
-    Returns
-    -------
-    list
     """
     return value.split() if isinstance(value, str) else list(value)
 

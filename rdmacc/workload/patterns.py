@@ -60,10 +60,6 @@ def incast(
     hosts : sequence, optional
         Where to draw senders from.
 
-    Returns
-    -------
-    DataFrame
-
     Raises
     ------
     ConfigError
@@ -111,10 +107,6 @@ def long_flows(
     start : number or str, or a sequence of them
         One start for all, or one for each.
 
-    Returns
-    -------
-    DataFrame
-
     Raises
     ------
     ConfigError
@@ -149,10 +141,6 @@ def permutation(hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Qua
         Of each message.
     seed : int
         Seed of the permutation, which is uniform among those without a fixed point.
-
-    Returns
-    -------
-    DataFrame
     """
     names = checked_hosts(hosts)
     rng = stream(seed, PERMUTATION)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rdmacc import topology
 from rdmacc.errors import ConfigError
 from rdmacc.topology.fabric import Fabric
+from rdmacc.topology.measures import uplink_shortage
 from rdmacc.units import us
 from tests.support import calls_made, networks
 
@@ -165,3 +166,20 @@ def test_1024_hosts_are_few_classes(build):
     fabric = Fabric.from_graph(graph)
     assert calls_made(lambda: Fabric.from_graph(graph)) < 30 * fabric.n_ports
     assert calls_made(lambda: topology.describe(graph)) < 90 * fabric.n_ports
+
+
+@pytest.mark.parametrize(
+    ("network", "expected"),
+    [
+        (topology.star(5), 1),
+        (topology.fat_tree(4), 1),
+        (topology.leaf_spine(4, 2, 8), 4),
+        (topology.leaf_spine(4, 8, 2), 1),
+        (topology.dumbbell(2, 6), 6),
+        (topology.dart_clos(), 4),
+        (topology.clos(2, 2, 4, 2, 2), 4),
+    ],
+)
+def test_shortage_of_uplinks(network, expected):
+    """Rate from below over that of the uplinks; tiers multiply."""
+    assert uplink_shortage(Fabric.from_graph(network)) == expected

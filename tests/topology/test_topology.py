@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import topology
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import FASTEST_BPS, SLOWEST_BPS, port_rate_bps
+from rdmacc.topology.base import port_rate_bps
+from rdmacc.topology.bounds import FASTEST_BPS, SLOWEST_BPS
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import MiB, gbps, kB, transmission_ps, us
 

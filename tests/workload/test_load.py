@@ -265,7 +265,7 @@ def test_same_seed_same_traffic(seed):
         ),
         (lambda: workload.poisson(NETWORK, 1, 0.5, count=0), "count = 0: must be a whole number, at least 1"),
         (lambda: workload.poisson(NETWORK, "1GB", 0.5, duration="1ns"), "duration = '1ns': must be longer"),
-        (lambda: workload.poisson(NETWORK, 1, 1e-30, count=9), "start = "),
+        (lambda: workload.poisson(NETWORK, 1, 0.5, count=1, start="4611687s"), "start = "),  # 2**62 ps and more
         (
             lambda: workload.poisson(NETWORK, 1, 0.5, duration="1us", is_exact=True),
             "count = None: must be given with is_exact",

@@ -61,8 +61,9 @@ def test_a_rank_of_a_ring_sends_what_it_must(settings, call, sends):
         assert 16_000 < work["size_bytes"].max() <= 32_000
 
 
-def test_ranks_of_a_tree_send_at_most_twice_the_data():
-    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", chunk_bytes="100kB"))
+@pytest.mark.parametrize("channels", [1, 2])
+def test_ranks_of_a_tree_send_at_most_twice_the_data(channels):
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", channels=channels, chunk_bytes="100kB"))
     sent = work.groupby("src")["size_bytes"].sum()
     assert sent.sum() == 2 * 7 * 8_000_000
     assert sent.max() == 16_000_000

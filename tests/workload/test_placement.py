@@ -35,6 +35,12 @@ def test_placements(placement, expected):
     assert work["collective"].tolist() == [0] * 24 + [1] * 24
 
 
+def test_a_job_that_has_enough_drops_out():
+    pair = nccl.all_reduce(["h0", "h1"], "400kB")
+    work = jobs([f"h{number}" for number in range(10)], {"a": pair, "b": RING}, "round-robin")
+    assert places(work) == {"a": ["h0", "h2"], "b": ["h1", "h3", "h4", "h5"]}
+
+
 def test_a_random_placement_is_the_same_for_a_seed():
     hosts = [f"h{number}" for number in range(64)]
     one, same, other = (places(jobs(hosts, {"a": RING, "b": RING}, "random", seed)) for seed in (1, 1, 2))

@@ -21,6 +21,7 @@ def volume(step: TrainingStep) -> dict[str, tuple[int, int, int]]:
 def test_models_have_their_parameters():
     assert LLAMA_7B.layer_parameters == 202_383_360
     assert LLAMA_7B.parameters_in_all == 6_738_415_616
+    assert TrainingStep(data=8).routed_bytes == 0
     assert LLAMA_7B.forward_flop(4096) / 400e12 == pytest.approx(4.83e-3, rel=1e-3)
     assert MIXTRAL_8X7B.parameters_in_all == pytest.approx(46.70e9, rel=1e-4)
     assert MIXTRAL_8X7B.expert_parameters == pytest.approx(176.2e6, rel=1e-3)
@@ -97,6 +98,31 @@ def test_buckets_hide_under_the_backward_pass(engine):
         result = rdmacc.simulate(rdmacc.star(4), step.workload(HOSTS), "line-rate", engine=engine, progress=False)
         times[overlaps] = result.now_ps - int(result.computation["end_ps"][result.computation["duration_ps"] > 0].max())
     assert times[True] < 0.5 * times[False]
+
+
+def test_a_layer_stops_where_a_bucket_inside_it_is_full():
+    """A layer of 41,088 parameters has one part with large buckets, and three or four with buckets of 12,000."""
+
+    def parts(bucket):
+        work = TrainingStep(model=SMALL, sequence=256, data=4, bucket=bucket).workload(HOSTS)
+        return work.loc[work["src"] == "h0", "duration_ps"].dropna()
+
+    whole, split = parts(10**9), parts(12_000)
+    assert len(split) > 3 * len(whole)
+    assert split.sum() == pytest.approx(whole.sum(), abs=len(split))
+
+
+def test_exchange_between_gpus_of_a_node_takes_its_closed_form():
+    """Twice a layer and direction, 2 (t - 1) steps of the latency and a share of the activations."""
+    nccl = Nccl(node=4)
+    alone, shared = (
+        TrainingStep(model=SMALL, sequence=256, tensor=tensor, nccl=nccl, flops=1e12 / tensor) for tensor in (1, 4)
+    )
+    one, other = (
+        work[work["src"] == "h0"]["duration_ps"].sum() for work in (alone.workload(HOSTS), shared.workload(HOSTS))
+    )
+    step_ps = nccl.inner_delay_ps + shared.activation_bytes / 4 * 8e12 / nccl.inner_rate_bps
+    assert other - one == pytest.approx(4 * SMALL.layers * 2 * 3 * step_ps, rel=1e-6)
 
 
 def test_a_straggler_holds_everyone_up(engine):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -34,6 +37,17 @@ def fabric():
 
 def same(one, other):
     pd.testing.assert_frame_equal(one, other)
+
+
+def test_each_purpose_has_a_stream_of_its_own():
+    """Sizes, pairs, starts and jitter are independent of each other."""
+    used = {}
+    for path in Path(workload.__file__).parent.glob("*.py"):
+        module = importlib.import_module(f"rdmacc.workload.{path.stem}")
+        names = re.findall(r"\bstream\(seed, (\w+)\)", path.read_text())
+        used |= {f"{path.stem}.{name}": getattr(module, name) for name in names if name != "PURPOSE"}
+    assert len(used) > 15
+    assert len(set(used.values())) == len(used)
 
 
 def test_messages_fill_defaults(fabric):

@@ -1,0 +1,143 @@
+"""Which rates, delays, buffers and numbers of nodes a network may have."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
+
+__all__ = [
+    "FASTEST_BPS", "SHORTEST_PS", "SLOWEST_BPS", "checked_buffer", "checked_count", "checked_delay",
+    "checked_rate", "default_buffer_bytes",
+]  # fmt: skip
+
+SLOWEST_BPS = 1e6
+"""Slowest link. Anything slower is most likely a number without its unit."""
+SHORTEST_PS = 1000
+"""Shortest delay of a link: light travels 20 cm of fibre in 1 ns."""
+FASTEST_BPS = 8e12
+"""Fastest link: a byte takes 1 ps, the unit of time."""
+_TOO_SLOW = "at least 1 Mb/s; a bare number is bit/s, so write '100Gbps'"
+_TOO_SHORT = "at least 1 ns; write '1us'"
+_TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
+
+
+def default_buffer_bytes(rate: Quantity) -> int:
+    """Return the shared buffer of a switch whose fastest port has `rate`: 16 MiB for every 50 Gb/s.
+
+    This is the rule of the simulator published with HPCC (Li et al., SIGCOMM 2019): 32 MiB at 100 Gb/s.
+
+    Parameters
+    ----------
+    rate : number or str
+        Rate of the port, such as ``"100Gbps"``; a bare number is bit/s.
+    """
+    return round(16 * 2**20 * rate_bps(rate) / 50e9)
+
+
+_MOST_NODES = 1_000_000
+"""Upper bound on nodes of a kind and on links; a graph of that many hosts takes 0.9 GB."""
+
+
+def checked_count(field: str, value: int) -> int:
+    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1.
+
+    Parameters
+    ----------
+    field : str
+        Name of the quantity, for the error.
+    value : int
+        The number.
+
+    Raises
+    ------
+    ConfigError
+        If the number is not whole, is below 1, or exceeds the upper bound.
+    """
+    if not is_whole(value) or value < 1:
+        raise ConfigError(field, value, "a whole number, at least 1")
+    if value > _MOST_NODES:
+        raise ConfigError(field, value, f"at most {_MOST_NODES}")
+    return int(value)
+
+
+def checked_rate(field: str, value: Quantity) -> float:
+    """Return a link rate in bit/s; raise a ConfigError unless it is from 1 Mb/s to 8 Tb/s.
+
+    Parameters
+    ----------
+    field : str
+        Name of the rate, for the error.
+    value : number or str
+        Rate, such as ``"100Gbps"``; a bare number is bit/s.
+
+    Raises
+    ------
+    ConfigError
+        If the rate is below 1 Mb/s, or above 8 Tb/s.
+    """
+    rate = rate_bps(value, field=field)
+    if rate < SLOWEST_BPS:
+        raise ConfigError(field, value, _TOO_SLOW)
+    if rate > FASTEST_BPS:
+        raise ConfigError(field, value, _TOO_FAST)
+    return rate
+
+
+def checked_delay(value: Quantity) -> int:
+    """Return a link delay in ps; raise a ConfigError unless it is at least 1 ns. `units.ps(1)` is accepted as intended.
+
+    Parameters
+    ----------
+    value : number or str
+        Delay with its unit, such as ``"1us"``.
+
+    Raises
+    ------
+    ConfigError
+        If the delay is below 1 ns.
+    """
+    delay = time_ps(value, field="delay")
+    if delay < (1 if isinstance(value, Picoseconds) else SHORTEST_PS):
+        raise ConfigError("delay", value, _TOO_SHORT)
+    return delay
+
+
+def checked_buffer(value: Quantity | None, rate: float) -> int:
+    """Return a buffer in bytes, or the default for None; raise a ConfigError if it is below 1.
+
+    Parameters
+    ----------
+    value : number or str
+        Buffer, such as ``"32MiB"``, or None.
+    rate : float
+        Rate of the fastest port, bit/s.
+
+    Raises
+    ------
+    ConfigError
+        If the buffer is below 1 byte.
+    """
+    if value is None:
+        return default_buffer_bytes(rate)
+    buffer = size_bytes(value, field="buffer")
+    if buffer < 1:
+        raise ConfigError("buffer", value, "at least 1 byte")
+    return buffer
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether a value is a whole number, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_rate(rate: Any, place: str) -> None:
+    """Raise a ConfigError for a rate in base units that is no number or out of bounds."""
+    number: Any = rate  # unlike float(), comparisons accept any integer
+    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < number < math.inf:
+        raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
+    if not SLOWEST_BPS <= number <= FASTEST_BPS:
+        raise ConfigError("rate_bps", rate, _TOO_FAST if number > FASTEST_BPS else _TOO_SLOW, where=place)
