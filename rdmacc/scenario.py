@@ -75,8 +75,13 @@ class Scenario(Named):
         """Return the workload."""
         return self.workload() if callable(self.workload) else self.workload
 
-    def run(self) -> Result:
+    def run(self, threads: int = 1) -> Result:
         """Simulate it.
+
+        Parameters
+        ----------
+        threads : int
+            As in `rdmacc.simulate`.
 
         Returns
         -------
@@ -85,7 +90,8 @@ class Scenario(Named):
         """
         return simulate(
             self.network(), self.messages(), self.scheme, engine=self.engine, seed=self.seed, until=self.until,
-            probes=self.probes, faults=self.faults, trace=self.trace, check=self.check, progress=False,
+            probes=self.probes, faults=self.faults, trace=self.trace, check=self.check, threads=threads,
+            progress=False,
         )  # fmt: skip
 
     @typed

@@ -83,6 +83,9 @@ class Simulation:
         In which order the compiled engine takes events: all by their time, or where that gives the same, one node's
         for as long as the shortest link's delay, then the next one's. "auto" takes windows for large networks, which
         run faster so. Results are the same.
+    threads : int
+        How many threads share the nodes of a window. It pays off from about a thousand hosts on, with as many
+        processors. Results are the same. Where windows cannot run, one thread does, and `result.provenance` says why.
 
     Raises
     ------
@@ -103,6 +106,7 @@ class Simulation:
         trace: bool = False,
         check: bool | None = None,
         order: str = "auto",
+        threads: int = 1,
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
@@ -119,7 +123,7 @@ class Simulation:
             is_checked=is_checked(chosen, check),
         )  # fmt: skip
         self._upsets = Upsets(self.plan.upsets, self.plan.fabric)
-        self.engine: Engine = make_engine(engine, self.plan, order)
+        self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS
         self._wall_s = 0.0
@@ -271,6 +275,7 @@ def simulate(
     trace: bool = False,
     check: bool | None = None,
     order: str = "auto",
+    threads: int = 1,
     progress: bool | None = None,
 ) -> Result:
     """Simulate a workload on a network under a scheme.
@@ -301,6 +306,8 @@ def simulate(
         Catch errors in handlers; see `Simulation`. Default: only for handlers from outside the package.
     order : str
         "auto", "time" or "windows"; see `Simulation`.
+    threads : int
+        Threads of the compiled engine; see `Simulation`.
     progress : bool, optional
         Show a progress bar; by default only if the run takes more than a second.
 
@@ -314,10 +321,10 @@ def simulate(
     >>> import rdmacc
     >>> result = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "64kB"), "dcqcn", engine="simpy")
     >>> result.flows.slowdown.round(2).tolist()
-    [1.97, 1.98]
+    [1.71, 1.72]
     """
     simulation = Simulation(
         topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check,
-        order=order,
+        order=order, threads=threads,
     )  # fmt: skip
     return simulation.run(until, progress=progress)

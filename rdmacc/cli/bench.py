@@ -24,18 +24,11 @@ from rdmacc.cli.bench_cases import CASES, SCHEME, case_of
 from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, RdmaccError, SimulationError
 from rdmacc.schemes import SCHEMES
-from rdmacc.simulation import simulate
+from rdmacc.simulation import Simulation, simulate
 
 __all__ = [
-    "FixedCost",
-    "Measurement",
-    "fixed_cost",
-    "measure",
-    "run",
-    "run_case",
-    "run_schemes",
-    "together",
-]
+    "FixedCost", "Measurement", "fixed_cost", "measure", "run", "run_case", "run_schemes", "together",
+]  # fmt: skip
 
 SCHEMES_CASE, SCHEMES_SCALE = "a", 0.25
 """The case measured for each scheme: an incast of 8."""
@@ -72,6 +65,12 @@ class Measurement:
         The order in which the events were to run: "auto", "time" or "windows".
     visits : int
         In windows, how often a node had events in one.
+    threads : int
+        Threads asked for.
+    balance : float
+        Of their events, over what there would be if each had had as many in every window as the busiest one.
+    cpu_s : float
+        Time of processors in the run of `wall_s`.
     """
 
     case: str
@@ -89,6 +88,9 @@ class Measurement:
     scheme: str = SCHEME
     order: str = "auto"
     visits: int = 0
+    threads: int = 1
+    balance: float = 1.0
+    cpu_s: float = 0.0
 
     @property
     def hops_per_s(self) -> float:
@@ -120,7 +122,9 @@ class FixedCost:
     kept_bytes: float
 
 
-def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto") -> Measurement:
+def run_case(
+    name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto", threads: int = 1
+) -> Measurement:
     """Run one case in this process, with its own scheme or another.
 
     Raises
@@ -137,10 +141,13 @@ def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = No
     graph = case.network()
     work = case.part(graph, scale)
     built_s = time.perf_counter() - begin
-    result = simulate(graph, work, scheme, engine=engine, order=order, progress=False)
-    walls_s = [result.wall_s]
-    while len(walls_s) < _MOST_RUNS and sum(walls_s) < _LEAST_WALL_S:
-        walls_s.append(simulate(graph, work, scheme, engine=engine, order=order, progress=False).wall_s)
+    times_s: list[tuple[float, float]] = []
+    while not times_s or (len(times_s) < _MOST_RUNS and sum(wall_s for wall_s, _ in times_s) < _LEAST_WALL_S):
+        simulation = Simulation(graph, work, scheme, engine=engine, order=order, threads=threads)
+        begin_s = time.process_time()
+        result = simulation.run(progress=False)
+        times_s.append((result.wall_s, time.process_time() - begin_s))
+    wall_s, cpu_s = min(times_s)
     return Measurement(
         case=name,
         scheme=scheme,
@@ -150,13 +157,16 @@ def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = No
         data_hops=int(result.counters["data_packet_hops"]),
         control_hops=int(result.counters["control_packet_hops"]),
         events=int(result.counters["events"]),
-        wall_s=min(walls_s),
-        runs=len(walls_s),
+        wall_s=wall_s,
+        cpu_s=cpu_s,
+        runs=len(times_s),
         setup_s=built_s + result.setup_s,
         warm_up_s=warm_up_s,
         peak_memory_bytes=_peak_memory_bytes(),
         order=order,
         visits=result.outcome.visits,
+        threads=threads,
+        balance=result.outcome.balance,
     )
 
 
@@ -177,7 +187,9 @@ def _peak_memory_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "auto") -> Measurement:
+def measure(
+    name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "auto", threads: int = 1
+) -> Measurement:
     """Run one case in its own process; with `root`, with the code of that checkout.
 
     Raises
@@ -187,8 +199,8 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
     """
     case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
-    if order != "auto":
-        command.append(order)
+    if order != "auto" or threads > 1:
+        command += [order, str(threads)] if threads > 1 else [order]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
         trouble = done.stderr.strip().splitlines()
@@ -198,9 +210,14 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
 
 
 def run(
-    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "auto"
+    engines: Iterable[str],
+    names: Iterable[str] = tuple(CASES),
+    scale: float | None = None,
+    order: str = "auto",
+    threads: Sequence[int] = (1,),
+    rounds: int = 1,
 ) -> Iterable[Measurement]:
-    """Yield a measurement for each case and engine.
+    """Yield a measurement for each case and engine, and number of threads.
 
     Parameters
     ----------
@@ -212,24 +229,26 @@ def run(
         Part of each case's messages; default: all, and the case's `simpy_scale` for SimPy.
     order : str
         In which events run: "auto", "time" or "windows".
+    threads : sequence of int
+        Numbers of threads for the compiled engine.
+    rounds : int
+        How often each measurement is made, by turns with the others of its case; the fastest is yielded.
     """
     chosen = list(engines)
     for name in names:
-        for engine in chosen:
-            default = case_of(name).simpy_scale if engine == "simpy" else 1.0
-            yield measure(name, engine, default if scale is None else scale, order=order)
+        kinds = [(engine, count) for engine in chosen for count in (threads if engine == "compiled" else (1,))]
+        made: dict[tuple[str, int], list[Measurement]] = {kind: [] for kind in kinds}
+        for _ in range(rounds):
+            for engine, count in kinds:
+                default = case_of(name).simpy_scale if engine == "simpy" else 1.0
+                part = default if scale is None else scale
+                made[engine, count].append(measure(name, engine, part, order=order, threads=count))
+        for several in made.values():
+            yield min(several, key=lambda one: one.wall_s)
 
 
 def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterable[Measurement]:
-    """Yield a measurement of one small case for each registered scheme, all in this process.
-
-    Parameters
-    ----------
-    engine : str
-        "simpy" or "compiled".
-    schemes : iterable of str, optional
-        Names; all by default.
-    """
+    """Yield a measurement of one small case for each registered scheme, all in this process."""
     for scheme in SCHEMES if schemes is None else schemes:
         yield run_case(SCHEMES_CASE, engine, SCHEMES_SCALE, scheme)
 
@@ -265,14 +284,14 @@ def together(name: str = TOGETHER_CASE, scale: float = 1.0) -> list[Measurement]
 def _main(arguments: Sequence[str]) -> None:
     """Run one case and write the measurement to standard output as JSON."""
     try:
-        name, engine, scale, *order = arguments
-        part = float(scale)
+        name, engine, scale, order, threads = [*arguments, *("auto", "1")[len(arguments) - 3 :]]
+        part, count = float(scale), int(threads)
     except ValueError:
         wanted = "a case, an engine and a scale, such as 'a simpy 1.0'; `rdmacc bench` has options"
         raise ConfigError("arguments", " ".join(arguments), wanted) from None
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
-    sys.stdout.write(json.dumps(dataclasses.asdict(run_case(name, engine, part, None, *order))) + "\n")
+    sys.stdout.write(json.dumps(dataclasses.asdict(run_case(name, engine, part, None, order, count))) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,18 +21,9 @@ from rdmacc.sweep.codehash import git_commit
 from rdmacc.units import format_size
 
 __all__ = [
-    "Comparison",
-    "Stored",
-    "append_to",
-    "compare",
-    "comparisons_text",
-    "fixed_text",
-    "ratios",
-    "root",
-    "schemes_text",
-    "table_text",
-    "together_text",
-]
+    "Comparison", "Stored", "append_to", "compare", "comparisons_text", "fixed_text", "ratios", "root", "schemes_text",
+    "table_text", "together_text",
+]  # fmt: skip
 
 _ROUNDS = 3
 
@@ -44,13 +35,6 @@ def root() -> Path:
 
 def append_to(path: Path, measured: Iterable[Measurement]) -> None:
     """Append measurements to a file, each as a line of JSON: a history over commits, readable by pandas.
-
-    Parameters
-    ----------
-    path : path
-        The file; created if it does not exist.
-    measured : iterable of Measurement
-        What was measured.
 
     Raises
     ------
@@ -214,6 +198,9 @@ def table_text(measurements: Sequence[Measurement]) -> str:
     has_visits = any(one.visits for one in measurements)
     if has_visits:
         headers.append("events a visit")
+    has_threads = any(one.threads > 1 for one in measurements)
+    if has_threads:
+        headers += ["threads", "balance", "CPU s"]
     rows = [
         (
             f"{one.case}: {CASES[one.case].description}",
@@ -225,9 +212,16 @@ def table_text(measurements: Sequence[Measurement]) -> str:
             f"{one.setup_s:.2f}",
             format_size(one.peak_memory_bytes, 3),
             *([f"{one.events / one.visits:.1f}" if one.visits else ""] if has_visits else []),
+            *([f"{one.threads}", f"{one.balance:.2f}", f"{one.cpu_s:.2f}"] if has_threads else []),
         )
         for one in measurements
     ]
     lines = [text_table(headers, rows, "<<" + ">" * (len(headers) - 2))]
     lines += [f"{name}: compiled is {ratio:.1f} times as fast as simpy" for name, ratio in ratios(measurements).items()]
+    alone = {one.case: one for one in measurements if one.threads == 1 and one.engine == "compiled"}
+    lines += [
+        f"{one.case}: {one.threads} threads are {alone[one.case].wall_s / one.wall_s:.2f} times as fast as one"
+        for one in measurements
+        if one.threads > 1 and one.case in alone
+    ]
     return "\n".join(lines)

@@ -55,17 +55,7 @@ class Demo:
 
 
 def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
-    """Run the demo's scenario under each scheme, and evaluate the model.
-
-    Parameters
-    ----------
-    engine : str
-        As in `simulate`. SimPy takes less than a second for this, without compilation.
-    seed : int
-        Seed of ECN's random marks.
-    progress : bool
-        Show a progress bar for each scheme.
-    """
+    """Run the demo's scenario under each scheme, and evaluate the model."""
     network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY)
     senders = [f"h{i}" for i in range(2, SENDERS + 2)]
     work = workload.combine(

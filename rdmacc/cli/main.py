@@ -203,6 +203,12 @@ def bench(
     order: Annotated[
         str, typer.Option("--order", help="Take events by their 'time' or in 'windows' of nodes; default: 'auto'.")
     ] = "auto",
+    threads: Annotated[
+        list[int] | None, typer.Option("--threads", help="Run with so many threads; repeatable, for a comparison.")
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", help="Repeat each case's measurements by turns; show the fastest.", min=1)
+    ] = 1,
     compare: Annotated[
         Path | None,
         typer.Option(
@@ -247,8 +253,8 @@ def bench(
         stored = tables.Stored.load(compare)
         typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases)))
         return
-    total = len(engines) * len(cases)
-    running = benchmark.run(engines, cases, scale, order)
+    total = len(cases) * (len(engines) + ("compiled" in engines) * (len(threads or [1]) - 1))
+    running = benchmark.run(engines, cases, scale, order, threads or [1], rounds)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
     if record is not None:
         tables.append_to(record, measured)

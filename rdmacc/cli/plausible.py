@@ -91,15 +91,6 @@ def plausible(
 ) -> Iterator[Plausibility]:
     """Measure schemes at rates, one by one.
 
-    Parameters
-    ----------
-    schemes : sequence of str or Scheme
-        Names of schemes; default: all registered.
-    rates : iterable of quantity
-        Rates of all links.
-    engine : str
-        As in `rdmacc.simulate`.
-
     Yields
     ------
     Plausibility
@@ -111,17 +102,7 @@ def plausible(
 
 
 def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausibility:
-    """Measure a scheme at a rate.
-
-    Parameters
-    ----------
-    scheme : str or Scheme
-        Which.
-    rate : quantity of rate
-        Of all links; their delay is 1 us.
-    engine : str
-        As in `rdmacc.simulate`.
-    """
+    """Measure a scheme at a rate."""
     chosen = as_scheme(scheme)
     near, far = topology.star(33, rate=rate), topology.fat_tree(4, rate=rate)
     hosts = topology.hosts(far)
@@ -199,26 +180,12 @@ def _row(one: Plausibility, mark: str) -> tuple[str, ...]:
 
 
 def text(found: Sequence[Plausibility]) -> str:
-    """Return a table for the terminal; numbers that are not green are between stars.
-
-    Parameters
-    ----------
-    found : sequence of Plausibility
-        Results of `plausible`.
-    """
+    """Return a table for the terminal; numbers that are not green are between stars."""
     return text_table(list(_HEADERS), [_row(one, "*") for one in found], "<" + ">" * (len(_HEADERS) - 1))
 
 
 def fill(page: str, found: Sequence[Plausibility]) -> str:
-    """Return a page with the table in it: between ``<!-- plausible -->`` and ``<!-- end -->``.
-
-    Parameters
-    ----------
-    page : str
-        In Markdown.
-    found : sequence of Plausibility
-        Results of `plausible`.
-    """
+    """Return a page with the table in it: between ``<!-- plausible -->`` and ``<!-- end -->``."""
     before, begin, rest = page.partition("<!-- plausible -->\n")
     _, end, after = rest.partition("<!-- end -->")
     if not end:
@@ -227,12 +194,6 @@ def fill(page: str, found: Sequence[Plausibility]) -> str:
 
 
 def markdown(found: Sequence[Plausibility]) -> str:
-    """Return the same as a Markdown table; numbers that are not green are bold.
-
-    Parameters
-    ----------
-    found : sequence of Plausibility
-        Results of `plausible`.
-    """
+    """Return the same as a Markdown table; numbers that are not green are bold."""
     lines = ["| " + " | ".join(_HEADERS) + " |", "|" + "---|" * len(_HEADERS)]
     return "\n".join([*lines, *("| " + " | ".join(_row(one, "**")) + " |" for one in found)])

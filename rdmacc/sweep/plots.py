@@ -41,7 +41,9 @@ def _legend_beside(ax: Axes) -> None:
 
 
 class StudyPlots:
-    """Plots of a study, as ``study.plot``. Each takes `ax` and returns the Axes.
+    """Plots of a study, as ``study.plot``.
+
+    All methods take `ax`, the axes to draw on (default: a new figure). They return the axes.
 
     Parameters
     ----------
@@ -59,16 +61,6 @@ class StudyPlots:
     @typed
     def fct_cdf(self, ax: Axes | None = None) -> Axes:
         """Draw the CDF of the delivered messages' FCT, all seeds together, with one curve per scheme and value.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
 
         Raises
         ------
@@ -94,13 +86,6 @@ class StudyPlots:
         ----------
         percentile : {50, 99}
             The percentile, 50 or 99.
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
 
         Raises
         ------
@@ -136,15 +121,8 @@ class StudyPlots:
             One of the varied parameters.
         quantity : str
             A column of `Study.runs`.
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
         confidence : float
             Confidence level of the bars, by Student's t.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
 
         Raises
         ------

@@ -22,7 +22,7 @@ from typing import Any, Protocol, runtime_checkable
 import pandas as pd
 from tqdm.auto import tqdm
 
-from rdmacc.engine.select import ENGINES
+from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.compiling import units_of
@@ -208,6 +208,7 @@ def sweep(
     changes: Mapping[str, Any] | None = None,
     store: Store | Path | str | None = None,
     jobs: int | None = None,
+    threads: int = 1,
     executor: Executor | None = None,
     progress: bool = False,
 ) -> Sweep:
@@ -234,6 +235,8 @@ def sweep(
         notebook, or in a script that runs something on import.
     executor : concurrent.futures.Executor, optional
         Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
+    threads : int
+        Of each simulation, as in `rdmacc.simulate`. There are so many times fewer processes by default.
     progress : bool
         Show a progress bar.
 
@@ -251,6 +254,7 @@ def sweep(
     """
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
+    check_threads(threads)
     check_executor(executor)
     store = store if isinstance(store, Store) else Store(store)
     found, asked = _stored(experiment, scale, seed, seeds, changes, store)
@@ -261,10 +265,12 @@ def sweep(
         (point for point in found.missing if once[keys[point.name]] == point.name), key=lambda point: -point.cost
     )
     if missing:
-        jobs = (1 if scale == "quick" else default_jobs()) if jobs is None else check_jobs(jobs)
+        jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else check_jobs(jobs)
         jobs = min(jobs, len(missing))
         tasks = {
-            one.name: Task(pickle.dumps((experiment, asked[one.name], engine)), found.identities[one.name]["code"])
+            one.name: Task(
+                pickle.dumps((experiment, asked[one.name], engine, threads)), found.identities[one.name]["code"]
+            )
             for one in missing
         }
         why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from rdmacc.engine.select import check_threads
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
@@ -231,6 +232,7 @@ def study(
     check: bool | None = None,
     engine: str = "auto",
     jobs: int | None = None,
+    threads: int = 1,
     executor: Executor | None = None,
     store: Store | Path | str | None = None,
     progress: bool = True,
@@ -259,6 +261,8 @@ def study(
         Changing the window does not rerun anything.
     jobs : int, optional
         Number of processes. Default: 1 for short studies, otherwise one per processor.
+    threads : int
+        Threads of each run, as in `rdmacc.simulate`. There are so many times fewer processes by default.
     executor : concurrent.futures.Executor, optional
         Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     store : Store or path, optional
@@ -299,6 +303,7 @@ def study(
             raise ConfigError(name, given, "a list")
     if check is not None and not isinstance(check, bool):
         raise ConfigError("check", check, "True, False or None")
+    check_threads(threads)
     check_executor(executor)
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
@@ -306,23 +311,24 @@ def study(
     runs = runs_of(network, work, named, values, chosen, until, probes, faults, check)
     parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
     if all(source_file(type(part).__module__) for part in parts):
-        jobs = (default_jobs() if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
+        jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
         found = sweep(
-            StudyRuns(runs), engine=engine, store=store, jobs=jobs, executor=executor, progress=progress,
+            StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor,
+            progress=progress,
         )  # fmt: skip
     else:
-        found = _unstored(runs, engine)
+        found = _unstored(runs, engine, threads)
     for name, failed in found.failures.items():
         _log.warning("rdmacc: %s failed: %s", name, failed.reason)
     return _study(found, tuple(values), window)
 
 
-def _unstored(runs: Sequence[StudyRun], engine: str) -> Sweep:
+def _unstored(runs: Sequence[StudyRun], engine: str, threads: int) -> Sweep:
     """Compute runs in this process and store nothing."""
     experiment = StudyRuns(runs)
     found = Sweep(experiment.name, "quick", 0, {}, list(runs), {})
     for one in runs:
-        outcome = compute_here(experiment, one, engine)
+        outcome = compute_here(experiment, one, engine, threads)
         if isinstance(outcome, Failed):
             found.failures[one.name] = outcome
         else:

@@ -32,16 +32,9 @@ from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
 
 __all__ = [
-    "Computed",
-    "Failed",
-    "Task",
-    "check_executor",
-    "check_jobs",
-    "compute",
-    "compute_all",
-    "compute_here",
+    "Computed", "Failed", "Task", "check_executor", "check_jobs", "compute", "compute_all", "compute_here",
     "default_jobs",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class Task:
     Attributes
     ----------
     payload : bytes
-        Experiment, point and engine, pickled.
+        Experiment, point, engine and threads, pickled.
     code : mapping
         Hash of the code that must compute it, and versions; see `Fingerprints.code`.
     """
@@ -117,16 +110,16 @@ def compute(task: Task) -> Computed | Failed:
         The point's rows, or the reason why there are none.
     """
     try:
-        experiment, point, engine = pickle.loads(task.payload)
+        experiment, point, engine, threads = pickle.loads(task.payload)
         if Fingerprints().code(experiment, point) != task.code:
             reason = "the code, its inputs or the versions have changed since the sweep began; run it again"
             return Failed(reason)
     except Exception as error:
         return Failed(_reason(error), traceback.format_exc())
-    return compute_here(experiment, point, engine)
+    return compute_here(experiment, point, engine, threads)
 
 
-def compute_here(experiment: Any, point: Any, engine: str) -> Computed | Failed:
+def compute_here(experiment: Any, point: Any, engine: str, threads: int = 1) -> Computed | Failed:
     """Compute a point in this process; return any error instead of raising it.
 
     Parameters
@@ -135,7 +128,7 @@ def compute_here(experiment: Any, point: Any, engine: str) -> Computed | Failed:
         The point's experiment.
     point : Point
         The point.
-    engine : str
+    engine, threads : str, int
         As in `rdmacc.simulate`.
 
     Returns
@@ -144,7 +137,7 @@ def compute_here(experiment: Any, point: Any, engine: str) -> Computed | Failed:
         The point's rows, or the reason why there are none.
     """
     try:
-        return _compute(experiment, point, engine)
+        return _compute(experiment, point, engine, threads)
     except Exception as error:
         return Failed(_reason(error), traceback.format_exc())
 
@@ -157,11 +150,11 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
-def _compute(experiment: Any, point: Any, engine: str) -> Computed:
+def _compute(experiment: Any, point: Any, engine: str, threads: int) -> Computed:
     results: list[tuple[str, int, int]] = []
 
     def run(scenario: Scenario) -> Result:
-        result = replace(scenario, engine=engine).run()
+        result = replace(scenario, engine=engine).run(threads)
         hops = int(result.counters["data_packet_hops"] + result.counters["control_packet_hops"])
         results.append((result.engine, hops, result.now_ps))
         return result
@@ -298,10 +291,16 @@ def _outcome(future: Future[Computed | Failed]) -> Computed | Failed:
     return future.result() if error is None else Failed(f"{type(error).__name__}: {error}")
 
 
-def default_jobs() -> int:
-    """Return the number of processes that suits this machine."""
+def default_jobs(threads: int = 1) -> int:
+    """Return the number of processes that suits this machine.
+
+    Parameters
+    ----------
+    threads : int
+        Of each process.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, (len(affinity(0)) if affinity else os.cpu_count() or 1) // threads)
 
 
 def check_executor(executor: object) -> None:

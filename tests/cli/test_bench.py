@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import statistics
 import subprocess
@@ -157,10 +158,29 @@ def test_a_failed_process_says_why():
 
 def test_run_scales_simpy_by_default(monkeypatch):
     asked = []
-    monkeypatch.setattr(bench, "measure", lambda *arguments, order: asked.append(arguments))
+
+    def measure(name, engine, scale, order, threads):
+        asked.append((name, engine, scale))
+        return made(name, engine, 1000, 1.0)
+
+    monkeypatch.setattr(bench, "measure", measure)
     list(bench.run(["simpy", "compiled"], ["c"]))
     list(bench.run(["simpy"], ["c"], 0.5))
     assert asked == [("c", "simpy", CASES["c"].simpy_scale), ("c", "compiled", 1.0), ("c", "simpy", 0.5)]
+
+
+def test_numbers_of_threads_take_turns_and_the_fastest_counts(monkeypatch):
+    walls, asked = iter([4.0, 3.0, 2.0, 2.5]), []
+
+    def measure(name, engine, scale, order, threads):
+        asked.append(threads)
+        return dataclasses.replace(made(name, engine, 1000, next(walls)), threads=threads)
+
+    monkeypatch.setattr(bench, "measure", measure)
+    measured = list(bench.run(["compiled"], ["c"], threads=[1, 2], rounds=2))
+    assert asked == [1, 2, 1, 2]
+    assert [one.wall_s for one in measured] == [2.0, 2.5]
+    assert bench_tables.table_text(measured).endswith("c: 2 threads are 0.80 times as fast as one")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_the_report_is_whole_and_needs_no_network(reproduce):
     assert "width=device-width" in text
 
 
-def test_what_fails_is_named_and_loses_nothing_else(reproduce):
+def test_a_failure_is_named_and_loses_nothing_else(reproduce):
     folder, output = reproduce("tests.troubled", "tests.tiny", code=1, scale="paper", jobs=1)
     assert "1 of 2 figures and tables, 1 failed" in output
     front = (folder / "index.html").read_text()
@@ -87,7 +87,7 @@ def test_changed_verdicts_are_named(reproduce):
 
 
 @pytest.mark.parametrize("damage", ["none", "cut", "other"])
-def test_what_is_no_report_is_refused(tmp_path, damage):
+def test_invalid_reports_are_refused(tmp_path, damage):
     if damage != "none":
         (tmp_path / "report.json").write_text("{" if damage == "cut" else '{"format": 2}')
     with pytest.raises(ConfigError, match="report ="):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -10,13 +11,15 @@ import numpy as np
 import pytest
 
 import rdmacc
+from rdmacc.component import Component
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled import windows
+from rdmacc.engine.compiled import threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
-from rdmacc.engine.outcome import Outcome
-from rdmacc.errors import ConfigError, SimulationError
+from rdmacc.engine.outcome import RunOutcome
+from rdmacc.errors import ConfigError, HandlerError, SimulationError
 from rdmacc.faults import LinkDown, Loss, SlowLink
 from rdmacc.handlers.sides import shared_fields
+from rdmacc.topology.fabric import Fabric
 from tests.scenarios import Scenario, draw, without_features
 
 SCHEMES = ("dcqcn", "hpcc", "irn", "swift", "dart", "dctcp", "timely", "infiniband-cc")
@@ -42,9 +45,11 @@ def scenario_of(number: int) -> Scenario:
     )
 
 
-def run(order: str, arguments: dict[str, Any], stops: list[int]) -> tuple[str, list[Outcome], rdmacc.Simulation]:
+def run(
+    order: str, arguments: dict[str, Any], stops: list[int], count: int = 1
+) -> tuple[str, list[RunOutcome], rdmacc.Simulation]:
     """Run to some times and to the end; return how it ends, the outcomes, and the simulation."""
-    simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order)
+    simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=count)
     outcomes, ending = [], "finished"
     try:
         for stop in [*stops, None]:
@@ -56,12 +61,11 @@ def run(order: str, arguments: dict[str, Any], stops: list[int]) -> tuple[str, l
     return ending, [*outcomes, simulation.engine.outcome()], simulation
 
 
-def compare(arguments: dict[str, Any], stops: list[int]) -> CompiledEngine:
-    """Run in both orders, and return the engine that was to run in windows."""
+def compare(arguments: dict[str, Any], stops: list[int], count: int = 1) -> CompiledEngine:
+    """Run in both orders, and return the engine that was to run in windows, with so many threads."""
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0, _LEAST_PS=2**9):
-        (ending, outcomes, _), (other_ending, others, simulation) = (
-            run(order, arguments, stops) for order in ("time", "windows")
-        )
+        ending, outcomes, _ = run("time", arguments, stops)
+        other_ending, others, simulation = run("windows", arguments, stops, count)
     assert ending == other_ending
     assert len(outcomes) == len(others)
     assert [differences(*pair) for pair in zip(outcomes, others, strict=True)] == [[]] * len(others)
@@ -69,20 +73,37 @@ def compare(arguments: dict[str, Any], stops: list[int]) -> CompiledEngine:
     return simulation.engine
 
 
-def check(number: int) -> None:
+def check(number: int, count: int) -> CompiledEngine:
     rng = np.random.default_rng(number)
-    compare(scenario_of(number).arguments(), sorted(rng.integers(10**6, 3 * 10**8, rng.integers(4)).tolist()))
+    stops = sorted(rng.integers(10**6, 3 * 10**8, rng.integers(4)).tolist())
+    if count == 1:
+        return compare(scenario_of(number).arguments(), stops)
+    arguments = scenario_of(number).arguments()
+    n_nodes = len(arguments["topology"])
+    shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
+    with (
+        mock.patch.multiple(threads, _PACKETS=8, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
+        mock.patch.object(threads, "threads_of", lambda fabric, *_: shares[: fabric.n_nodes]),
+    ):
+        return compare(arguments, stops, count)
 
 
 @pytest.mark.parametrize("number", range(QUICK))
 def test_both_orders_agree_on_random_scenarios(number: int) -> None:
-    check(number)
+    check(number, 1)
+
+
+@pytest.mark.parametrize("number", range(QUICK))
+def test_threads_agree_on_random_scenarios(number: int) -> None:
+    """Which thread a node belongs to is drawn, so that most links cross from one to another."""
+    check(number, 2 + number % 2)
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("number", range(QUICK, MANY))
-def test_both_orders_agree_on_many_random_scenarios(number: int) -> None:
-    check(number)
+def test_both_orders_agree_on_many_random_scenarios(number: int, count: int) -> None:
+    check(number, count)
 
 
 def tree(**options: Any) -> dict[str, Any]:
@@ -175,3 +196,107 @@ def test_fields_that_both_ends_use():
     assert shared_fields(rdmacc.scheme("dcqcn").components).always == ()
     assert "GoBackN.naks_taken" in shared_fields(rdmacc.scheme("dcqcn").components).after_loss
     assert "Homa.held" in shared_fields(rdmacc.scheme("homa").components).always
+
+
+def test_threads_share_a_fat_tree_by_racks():
+    fabric = Fabric.from_graph(rdmacc.fat_tree(4))
+    owners = threads.threads_of(fabric, np.where(fabric.is_host, 10.0, 0.0), 4)
+    assert (owners[fabric.hosts] == owners[threads.racks_of(fabric)]).all()
+    assert np.bincount(owners).tolist() == [9, 9, 9, 9]
+    crossing = owners[fabric.port_node] != owners[fabric.port_peer]
+    assert crossing.sum() == 2 * 3 / 4 * 16  # of the links to the core: those of other pods than the switch's thread
+
+
+def test_a_busy_rack_is_a_thread_of_its_own():
+    fabric = Fabric.from_graph(rdmacc.leaf_spine(4, 2, 4))
+    load = np.zeros(fabric.n_nodes)
+    load[fabric.hosts] = [100] * 4 + [30] * 12
+    owners = threads.threads_of(fabric, load, 2)
+    assert owners[fabric.hosts].tolist() == [0] * 4 + [1] * 12
+    assert set(owners[~fabric.is_host][-2:]) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("topology", "asked", "account"),
+    [
+        (rdmacc.fat_tree(4), 2, "2"),
+        (rdmacc.star(16), 2, "1: one switch has all hosts"),
+        (rdmacc.fat_tree(4), 11, "8: so many switches have hosts"),
+    ],
+    ids=["two", "star", "racks"],
+)
+def test_the_result_says_how_many_threads_ran(topology: Any, asked: int, account: str):
+    engine = compare(tree(topology=topology), [], asked)
+    assert engine.outcome().threads == account
+    assert 0.5 < engine.outcome().balance <= 1.0
+
+
+def test_the_result_says_why_one_thread_ran():
+    result = rdmacc.simulate(**tree(), engine="compiled", threads=2, trace=True)
+    assert result.provenance["threads"] == "1: the order is that of time"
+    assert rdmacc.simulate(**tree(), engine="simpy", threads=2).provenance["threads"] == "1"
+
+
+@pytest.mark.parametrize("asked", [0, 65, True, 2.0, "2"])
+def test_a_wrong_number_of_threads_is_refused(asked: Any):
+    with pytest.raises(ConfigError, match="threads = .*: must be a whole number from 1 to 64"):
+        rdmacc.simulate(**tree(), threads=asked)
+
+
+def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
+    """The first join is interrupted; the threads end their windows all the same."""
+    joined = threading.Thread.join
+    interrupts = iter([KeyboardInterrupt])
+
+    def join(thread: threading.Thread, timeout: float | None = None) -> None:
+        for interrupt in interrupts:
+            raise interrupt
+        joined(thread, timeout)
+
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        whole = rdmacc.Simulation(**tree(), engine="compiled", order="time").run(progress=False).outcome
+        simulation = rdmacc.Simulation(**tree(), engine="compiled", order="windows", threads=2)
+        with mock.patch.object(threading.Thread, "join", join), pytest.raises(KeyboardInterrupt) as caught:
+            simulation.run(progress=False)
+        assert 0 < caught.value.result.outcome.totals["events"] < whole.totals["events"]
+        assert not differences(whole, simulation.run(progress=False).outcome)
+
+
+def test_no_thread_works_if_one_cannot_start():
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        simulation = rdmacc.Simulation(**tree(), engine="compiled", order="windows", threads=3)
+        start, started = threading.Thread.start, iter(range(2))
+
+        def fail(thread: threading.Thread) -> None:
+            if next(started, None) is None:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        with mock.patch.object(threading.Thread, "start", fail), pytest.raises(RuntimeError, match="new thread"):
+            simulation.run(progress=False)
+        result = simulation.run(progress=False)
+    assert (result.flows.status == "finished").all()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fragile(Component):
+    """Raises an exception when a packet of an odd message arrives that is not the first."""
+
+    @staticmethod
+    def on_data(params, message, packet, now):
+        if packet.psn == 3 + message.number and message.number % 2:
+            raise ValueError("odd")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_an_exception_is_the_first_by_time(count: int):
+    scheme = rdmacc.scheme("irn")
+    arguments = tree(scheme=replace(scheme, control=(*scheme.control, Fragile())))
+    told = []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order, asked in (("time", 1), ("windows", count)):
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=asked)
+            with pytest.raises(HandlerError, match="odd") as caught:
+                simulation.run(progress=False)
+            told.append((str(caught.value), simulation.now_ps, caught.value.result.outcome.totals))
+    assert told[0] == told[1]

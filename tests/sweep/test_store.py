@@ -24,7 +24,7 @@ from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
-from rdmacc.sweep.tidy import tidy
+from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import ms
 from tests.sweeps import Tiny, Troubled, incast
 
@@ -171,6 +171,13 @@ def test_the_folder_may_be_chosen(monkeypatch, tmp_path):
     assert default_folder() == tmp_path / "rdmacc" / "points"
 
 
+def test_a_number_is_found_by_its_point_and_its_name():
+    table = pd.concat([TABLE, tidy("b", {"n": (2, "")})])
+    assert (scalar(table, "a", "n"), scalar(table, "a", "rate"), scalar(table, "b", "n")) == (1, 2.5, 2)
+    with pytest.raises(ConfigError, match="exactly once"):
+        scalar(table, "b", "rate")
+
+
 # Keys
 
 
@@ -215,6 +222,16 @@ def test_a_key_is_the_same_for_the_same_scenario_however_it_is_written():
     assert identity(point(engine="simpy"))["key"] == known
     assert identity(replace(point(), cost=9))["key"] == known
     assert identity(point(until=ms(1)))["key"] == identity(point(until="1ms"))["key"]
+
+
+def test_a_key_does_not_depend_on_the_order_of_names():
+    def keyed(names):
+        network = rdmacc.star(3)
+        network.nodes["s0"].update(dict.fromkeys(names, 1))
+        labels = dict.fromkeys(names, 2)
+        return identity(replace(point(topology=network), labels=labels))["key"]
+
+    assert keyed(["a", "b"]) == keyed(["b", "a"]) != keyed(["a", "c"])
 
 
 def test_what_is_no_plain_data_is_named():

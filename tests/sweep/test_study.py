@@ -112,12 +112,14 @@ def test_the_summary_has_students_interval(run):
     half = 3.182446 * values.std(ddof=1) / 2
     assert row["fct_mean_ps", "high"] - row["fct_mean_ps", "mean"] == pytest.approx(half, rel=1e-6)
     assert row["fct_mean_ps", "mean"] - row["fct_mean_ps", "low"] == pytest.approx(half, rel=1e-6)
-    assert "±" in repr(found)
+    assert "mean ± 95% confidence" in repr(found)
     assert "<table>" in found._repr_html_()
 
 
 def test_one_seed_has_no_interval(run):
-    row = run(["dcqcn"]).summary("goodput_bps").iloc[0]
+    found = run(["dcqcn"])
+    assert "confidence" not in repr(found)
+    row = found.summary("goodput_bps").iloc[0]
     assert np.isnan(row["goodput_bps", "low"])
     assert half_width(pd.Series([np.nan, 1.0]), pd.Series([1, 2]), 0.5).tolist()[1] == pytest.approx(1 / 2**0.5)
 

@@ -57,9 +57,10 @@ def test_a_seed_of_numpys_is_that_of_python(tmp_path):
 
 
 def test_a_sweep_gives_what_a_run_gives(tmp_path, engine):
-    table = run(Tiny(), tmp_path, engine=engine).table
-    pd.testing.assert_frame_equal(table, Tiny().run(engine=engine))
-    assert list(table["point"].unique()) == [point.name for point in Tiny().points()]
+    found = run(Tiny(), tmp_path, engine=engine)
+    pd.testing.assert_frame_equal(found.table, Tiny().run(engine=engine))
+    assert list(found.table["point"].unique()) == [point.name for point in Tiny().points()]
+    assert (0 < found.effort()["wall_s"] < 600, found.effort()["engines"]) == (True, [engine])
 
 
 def test_engines_give_one_table(tmp_path):
@@ -129,7 +130,7 @@ def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
     """Two that wait for each other come to an end, so that they ran at once; a third that fails takes nothing along."""
     found = stored(Tiny(), store=Store(tmp_path / "store"))
     point, code = found.points[0], found.identities[found.points[0].name]["code"]
-    task, folder, outcomes = Task(pickle.dumps((Tiny(), point, "simpy")), code), tmp_path / "notes", []
+    task, folder, outcomes = Task(pickle.dumps((Tiny(), point, "simpy", 1)), code), tmp_path / "notes", []
     folder.mkdir()
     first = [partial(_note_process, folder, number) for number in range(3)]
     told = []
@@ -149,6 +150,7 @@ def test_the_bar_says_what_is_compiled(tmp_path, capsys):
         shown = capsys.readouterr().err
         assert "study, 0 of 2 points, compiling 1 of 3" in shown
         assert "study, 0 of 2 points, compiling 3 of 3" in shown
+        assert "compiling 4" not in shown
 
 
 def test_no_point_loses_another(tmp_path):
@@ -182,7 +184,7 @@ def test_sources_that_changed_meanwhile_are_noticed(tmp_path):
     found = stored(Tiny(), store=Store(tmp_path))
     (point, *_), code = found.points, dict(next(iter(found.identities.values()))["code"])
 
-    payload = pickle.dumps((Tiny(), point, "simpy"))
+    payload = pickle.dumps((Tiny(), point, "simpy", 1))
     assert not isinstance(compute(Task(payload, code)), Failed)
     assert "the code" in compute(Task(payload, code | {"hash": "another"})).reason
     assert "UnpicklingError" in compute(Task(b"nonsense", code)).reason

@@ -24,6 +24,8 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN + IN_TIME),
     "run_windows": (run_windows, "int64(int64, int64, int64)", PLAIN),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
+    "find_nodes": (kernel.find_nodes, "void(int64, int64, int64, int64)", ""),
+    "move_packets": (kernel.move_packets, "void(int64, int64, int64)", ""),
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
     "upset_port": (kernel.upset_port, "void(int64, int64, int64)", ""),
 }
@@ -33,12 +35,16 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
 class Kernel(NamedTuple):
     """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel` describes it.
 
-    `run_plain` and `run_windows` are for simulations that use none of `rdmacc.engine.compiled.plain`.
+    `run_plain` and `run_windows` are for simulations that use none of `rdmacc.engine.compiled.plain`; `run_beside` is
+    `run_windows` for one of several threads.
     """
 
     run: Callable[..., Any]
     run_plain: Callable[..., Any]
     run_windows: Callable[..., Any]
+    run_beside: Callable[..., Any]
+    find_nodes: Callable[..., Any]
+    move_packets: Callable[..., Any]
     call_rows: Callable[..., Any]
     push_events: Callable[..., Any]
     upset_port: Callable[..., Any]
@@ -55,7 +61,8 @@ def compiled_kernel() -> Kernel:
     if is_new:
         where = f"later runs load it from {cache_folder()}" if cache_folder() else "it is not cached"
         _log.warning("rdmacc: compiled in %.1f s; %s", time.perf_counter() - begin, where)
-    return Kernel(**{name: code.function(name, signature) for name, (_, signature, _) in _ENTRIES.items()})
+    entries = {name: code.function(name, signature) for name, (_, signature, _) in _ENTRIES.items()}
+    return Kernel(**entries, run_beside=code.function("run_windows", _ENTRIES["run_windows"][1], is_alone=False))
 
 
 def _compile() -> dict[str, bytes]:

@@ -130,25 +130,12 @@ def _check_parents(folder: Path) -> None:
 
 
 def is_kept(unit: str) -> bool:
-    """Tell whether a unit of code is in the cache, whole.
-
-    Parameters
-    ----------
-    unit : str
-        Its name.
-    """
+    """Tell whether a unit of code is in the cache, whole."""
     return _read(unit) is not None
 
 
 def kept(unit: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
     """Return a unit of code from the cache; compile and keep it if it is not there.
-
-    Parameters
-    ----------
-    unit : str
-        Its name.
-    make : callable
-        Compiles it.
 
     Returns
     -------

@@ -17,9 +17,10 @@ from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
 from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
+from rdmacc.engine.compiled.threads import Team
 from rdmacc.engine.compiled.windows import Windows
 from rdmacc.engine.livelock import Standstill
-from rdmacc.engine.outcome import Outcome, PfcState
+from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.handlers.hooks import records_of, transfer_fields
 from rdmacc.records import NEVER, record_dtype
@@ -43,12 +44,15 @@ class CompiledEngine(Tables):
 
     name = "compiled"
 
-    def __init__(self, plan: Plan, order: str = "time") -> None:
-        self._kernel = compiled_kernel()
+    def __init__(self, plan: Plan, order: str = "time", threads: int = 1) -> None:
+        self.kernel = compiled_kernel()
         super().__init__(plan)
         has_features = self._has_features()
-        self._run = self._kernel.run if has_features else self._kernel.run_plain
+        self._run = self.kernel.run if has_features else self.kernel.run_plain
+        self.team = Team(self, threads)
         self._windows = Windows(self, order, has_features)
+        self.n_ready = 0
+        """Of the first so many messages that start, the queue pairs are open."""
         self._told: list[tuple[int, str, tuple[Any, ...]]] = []
         self._standstill = Standstill(plan)
         self._open()
@@ -60,12 +64,13 @@ class CompiledEngine(Tables):
     def _open(self) -> None:
         """Schedule the first events, and set up the components' records by on_open and on_port."""
         events = self._first_events()
-        self._kernel.push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
+        self.kernel.push_events(self.rows.ctypes.data, events.ctypes.data, len(events))
         self._is_early = self._opens_early()
         if self._is_early:
             slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
-            self._grow_events(int(self.globals["event_capacity"]) + self.plan.n_qps * slots)
-            self.globals["n_ready"] = self.globals["n_starts"]
+            self.queue.grow(int(self.globals["event_capacity"]) + self.plan.n_qps * slots)
+            self.n_ready = len(self.starts)
+            self.team.note_ready()
             self._call("on_open", self._memory["qp"], self.queue_pairs.open(np.arange(self.plan.n_qps)))
         self._call("on_port", self._memory["port"], np.arange(len(self.ports)))
 
@@ -76,9 +81,9 @@ class CompiledEngine(Tables):
             return False
         stride = self.layout.row_bytes["qp" if hook == "on_open" else "port"]
         base = int(raw.ctypes.data)
-        at = self._globals.ctypes.data
+        at = self.rows.ctypes.data
         with Catcher(self) as caught:
-            due = self._kernel.call_rows(at, address, base, stride, rows.ctypes.data, len(rows), is_armed)
+            due = self.kernel.call_rows(at, address, base, stride, rows.ctypes.data, len(rows), is_armed)
         caught.raise_again()
         return bool(due)
 
@@ -101,24 +106,18 @@ class CompiledEngine(Tables):
                 return True
         return False
 
-    @property
-    def starts(self) -> npt.NDArray[np.int32]:
-        """The messages that wait for no other, in the order of their starts."""
-        numbers: npt.NDArray[np.int32] = self._memory["starts"][: int(self.globals["n_starts"])]
-        return numbers
-
     def open_up_to(self, count: int) -> None:
         """Open the queue pairs of the first so many messages that start."""
-        while int(self.globals["n_ready"]) < count:
-            self._open_more()
+        while self.n_ready < count:
+            self.open_more()
 
-    def _open_more(self) -> None:
+    def open_more(self) -> None:
         """Give back what is done of queue pairs; open those of the messages that start next."""
         armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
         self.queue_pairs.release(self.packets()["qp"][: int(self.globals["packet_count"])], armed)
-        first = int(self.globals["n_ready"])
-        starts = self._memory["starts"][first : first + _STARTS]
-        self.globals["n_ready"] = first + len(starts)
+        starts = self.starts[self.n_ready : self.n_ready + _STARTS]
+        self.n_ready += len(starts)
+        self.team.note_ready()
         self._call("on_open", self._memory["qp"], self.queue_pairs.open(self.plan.qp[starts].astype(np.int64)))
 
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
@@ -151,14 +150,14 @@ class CompiledEngine(Tables):
             node = int(self.plan.fabric.port_node[number])
             frames = NUM_CLASSES * int(first[node + 1] - first[node]) + int(state["reserve_packets"])
             if int(state["packet_capacity"]) - int(state["packet_count"]) + int(state["free_count"]) < frames:
-                self._grow_packets(2 * int(state["packet_capacity"]) + frames)
+                self.double_packets(frames)
             pending, events = int(state["heap_length"]) + int(state["wheel_count"]), frames + 2 * len(self.ports)
             if int(state["event_capacity"]) - pending < events:
-                self._grow_events(2 * int(state["event_capacity"]) + events)
+                self.queue.grow(2 * int(state["event_capacity"]) + events)
             rows = int(state["trace_count"]) + int(state["live_packets"]) + frames
             if self.plan.has_trace and len(self.trace) < rows + int(state["reserve_events"]):
                 self._grow_trace(2 * rows + int(state["reserve_events"]))
-            self._kernel.upset_port(self._globals.ctypes.data, number, what)
+            self.kernel.upset_port(self.rows.ctypes.data, number, what)
 
     # Running
 
@@ -200,28 +199,9 @@ class CompiledEngine(Tables):
         """Time of the last event so far that is not a probe's; now if none is pending."""
         return int(self._event_times().max(initial=self.now))
 
-    def pending_events(self) -> npt.NDArray[np.int64]:
-        """Return time and rank of what is pending, in no order."""
-        near = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
-        later = self._nodes[: int(self.globals["node_used"]), :2]
-        return np.concatenate([near, later[later[:, 0] < NEVER]])
-
-    def lay_events(self, events: npt.NDArray[np.int64], step: int, *window: int) -> None:
-        """Schedule these events, of this step and later, in place of all that are pending, in windows or by time."""
-        room = int(self.globals["event_capacity"]) - int(self.globals["reserve_events"])
-        self._heap[:] = NEVER
-        self.globals["heap_length"] = self.globals["wheel_count"] = self.globals["node_used"] = 0
-        self._set_wheels(*window)
-        if len(events) > room:
-            self._grow_events(2 * int(self.globals["event_capacity"]) + len(events))
-        self.globals["wheel_now"] = (step << int(self.globals["node_bits"])) - 1 if window else 0
-        self.globals["window"] = -1
-        events = np.ascontiguousarray(events)
-        self._kernel.push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
-
     def _event_times(self) -> npt.NDArray[np.int64]:
         """Return the times of all events but those of probes."""
-        events = self.pending_events()
+        events = self.team.pending()
         return events[events[:, 1] < self._first_probe, 0]
 
     def peek(self) -> tuple[int, int] | None:
@@ -229,7 +209,8 @@ class CompiledEngine(Tables):
         self._windows.leave()
         if not self.globals["heap_length"]:
             return None
-        return int(self._heap[HEAP_PADDING, 0]), int(self._heap[HEAP_PADDING, 1])
+        time_ps, rank = self.queue.heap[HEAP_PADDING].tolist()
+        return time_ps, rank
 
     def step(self) -> None:
         """Process one event."""
@@ -250,18 +231,26 @@ class CompiledEngine(Tables):
     def _run_kernel(self, until_ps: int, max_events: int) -> int:
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
+            is_in_windows = bool(self.globals["node_bits"])
             with Catcher(self) as caught:
-                run = self._kernel.run_windows if self.globals["node_bits"] else self._run
-                reason = int(run(self._globals.ctypes.data, until_ps, max_events))
-            caught.raise_again()
-            if reason == kernel.MORE_PACKETS:
-                self._grow_packets(2 * int(self.globals["packet_capacity"]) + int(self.globals["reserve_packets"]))
+                if is_in_windows:
+                    reason = self.team.run(until_ps, self.events + max_events)
+                else:
+                    reason = int(self._run(self.rows.ctypes.data, until_ps, max_events))
+            if not is_in_windows:  # there, what is raised first may not be what happens first
+                caught.raise_again()
+            elif caught.raised is not None:
+                reason = kernel.AGAIN
+            if is_in_windows and kernel.MORE_PACKETS <= reason <= kernel.MORE_QUEUE_PAIRS:
+                self.team.provide()
+            elif reason == kernel.MORE_PACKETS:
+                self.double_packets()
             elif reason == kernel.MORE_EVENTS:
-                self._grow_events(2 * int(self.globals["event_capacity"]) + int(self.globals["reserve_events"]))
+                self.queue.double()
             elif reason == kernel.MORE_SAMPLES:
                 self._grow_samples(2 * len(self.samples) + len(self.plan.watches))
             elif reason == kernel.MORE_QUEUE_PAIRS:
-                self._open_more()
+                self.open_more()
             elif reason == kernel.MORE_TRACE:
                 self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
             elif reason == kernel.LEFT:
@@ -274,7 +263,7 @@ class CompiledEngine(Tables):
     def _begin_again(self) -> None:
         """Run from the beginning in the order of time, as far as the last upset: windows have gone too far."""
         told = self._told
-        CompiledEngine.__init__(self, self.plan)
+        CompiledEngine.__init__(self, self.plan, "time", self.team.asked)
         for time_ps, name, arguments in told:
             self.run(time_ps)
             getattr(self, name)(*arguments)
@@ -283,6 +272,11 @@ class CompiledEngine(Tables):
         """Return a time not before `time_ps` up to which it is best to run: in windows the end of one."""
         return self._windows.round_up(time_ps)
 
+    def double_packets(self, more: int = 0) -> None:
+        """Allocate twice as many rows of packets, what one event may need, and some more."""
+        more += int(self.globals["reserve_packets"])
+        self._grow_packets(2 * int(self.globals["packet_capacity"]) + more)
+
     # Reading back
 
     @property
@@ -290,7 +284,7 @@ class CompiledEngine(Tables):
         """The order in which events ran; where it was that of time, why."""
         return self._windows.order
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RunOutcome:
         """Return the counters so far."""
         return outcome_of(self)
 

@@ -105,9 +105,10 @@ class MachineCode:
         self._engine.finalize_object()
         self.addresses = {name: int(self._engine.get_function_address(name)) for name in names}
 
-    def function(self, name: str, signature: str) -> Callable[..., Any]:
-        """Return a function for Python to call, which keeps the code. No other thread of Python runs meanwhile."""
+    def function(self, name: str, signature: str, is_alone: bool = True) -> Callable[..., Any]:
+        """Return a function for Python to call, which keeps the code; other threads of Python wait, if so."""
         arguments, result = signature_of(signature)
-        entry: Any = ctypes.PYFUNCTYPE(*(_CTYPES[kind] for kind in (result, *arguments)))(self.addresses[name])
+        kind = ctypes.PYFUNCTYPE if is_alone else ctypes.CFUNCTYPE
+        entry: Any = kind(*(_CTYPES[kind] for kind in (result, *arguments)))(self.addresses[name])
         entry.code = self
         return entry

@@ -1,7 +1,7 @@
-"""Memory for the kernel's tables: zeroed, from a cache line on, and in large pages where a table is large.
+"""Memory for the kernel's tables: zeroed, aligned to cache lines, and in large pages where a table is large.
 
-The system hands out memory when it is first written, a page at a time, and each page is a trip into the system that
-takes as long as twenty events. A page of 2 MiB is one trip, and one entry of what the processor remembers of addresses.
+The system allocates memory one page at a time, on the first write; each page costs a system call as long as twenty
+events. A page of 2 MiB needs one call and one TLB entry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["filled", "mapped", "zeroed"]
 
 _LARGE_PAGE_BYTES = 2**21
 _LARGE_BYTES = 2**20
-"""Smaller tables share pages with what else the process has, which is there already."""
+"""Smaller tables share pages that the process already has."""
 
 
 def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:

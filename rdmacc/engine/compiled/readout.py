@@ -13,8 +13,8 @@ from rdmacc.engine.outcome import (
     MESSAGE_COUNTERS,
     PORT_COUNTERS,
     TOTALS,
-    Outcome,
     PfcState,
+    RunOutcome,
 )
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["outcome_of", "pfc_state_of"]
 
 
-def outcome_of(engine: CompiledEngine) -> Outcome:
+def outcome_of(engine: CompiledEngine) -> RunOutcome:
     """Return the counters so far."""
     ports, packets, is_host = engine.ports, engine.packets(), engine.plan.fabric.is_host
     counters = {name: ports[name].astype(np.int64) for name in PORT_COUNTERS}
@@ -34,7 +34,7 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
     in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
     samples = engine.samples[: int(engine.globals["sample_count"])]
     trace = engine.trace[: int(engine.globals["trace_count"])]
-    return Outcome(
+    return RunOutcome(
         messages={name: engine.messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
         computation={name: engine.computation[name].astype(np.int64) for name in COMPUTATION_COUNTERS},
         ports=counters,
@@ -49,6 +49,8 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
         transfers=engine.transfers(),
         trace=trace.copy() if engine.plan.has_trace else None,
         order=engine.order,
+        threads=engine.team.account,
+        balance=engine.team.balance,
         visits=int(engine.globals["visits"]),
     )
 

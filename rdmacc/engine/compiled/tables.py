@@ -10,8 +10,7 @@ import numpy.typing as npt
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.bits import words_of
-from rdmacc.engine.compiled.events import FAR_BITS, GRAIN_BITS, NODE_BYTES
-from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
+from rdmacc.engine.compiled.event_queue import EventQueue
 from rdmacc.engine.compiled.hooks import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.layout import (
     BACKLOG,
@@ -36,10 +35,10 @@ from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import LAST_ORDER, PROBE, START, rank_in
 from rdmacc.engine.trace import ROW
 from rdmacc.handlers.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.records import NEVER, Field, record_dtype
+from rdmacc.rules.ranks import LAST_ORDER, PROBE, START, rank_in
 from rdmacc.rules.routing import FLOWLETS
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
@@ -47,15 +46,6 @@ from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Tables", "routes_of"]
-
-_EVENTS_A_STEP = 32
-"""Of the wheel, if every link were busy: so many packets are sent in a step. Most links are not, most of the time."""
-
-_NEAR_BITS = 6, 16
-"""The near wheel has at least 2**6 and at most 2**16 buckets."""
-
-_MOST_STEPS_BITS = 6
-"""In windows it is for 2**6 steps at most."""
 
 _REACH_BYTES = 2**18, 2**20
 """Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
@@ -86,10 +76,9 @@ class Tables:
         self._first_probe = rank_in(plan.scheme, PROBE, LAST_ORDER)
         self.hooks = CompiledHooks(plan.scheme, self.layout, plan.is_checked)
         self._memory: dict[str, Any] = {}
-        self._heap: Any = None
-        self._nodes: Any = None
-        self._globals = np.zeros(1, GLOBALS)
-        self.globals = self._globals[0]
+        self.rows = np.zeros(1, GLOBALS)
+        self.globals = self.rows[0]
+        self.queue = EventQueue(self.rows, plan)
         self.globals["free_head"] = self.globals["spare"] = -1
         self._fill_scheme()
         self._fill_nodes()
@@ -97,7 +86,7 @@ class Tables:
         self._fill_routes(plan.fabric)
         self._fill_faults()
         self._fill_watches()
-        self._set_wheels()
+        self.queue.set_wheels()
         self._reserve()
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
@@ -224,11 +213,11 @@ class Tables:
         self._fill_bits()
         self._set(hash_as=self._table("hash_as", plan.hash_as) if len(plan.hash_as) else 0)
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
-        starts = order[plan.waits_for[order] == 0]
+        starts = self.starts = np.ascontiguousarray(order[plan.waits_for[order] == 0], np.int32)
         self._set(
             qps=self._memory["qp"].ctypes.data, qp_bytes=self.layout.row_bytes["qp"],
             messages=self._memory["message"].ctypes.data, message_bytes=self.layout.row_bytes["message"],
-            starts=self._table("starts", starts), n_starts=len(starts), unfinished=len(plan.waits_for),
+            starts=starts.ctypes.data, n_starts=len(starts), unfinished=len(plan.waits_for),
             undelivered=plan.n_messages,
             n_messages=plan.n_messages,
         )  # fmt: skip
@@ -381,7 +370,7 @@ class Tables:
         packets = min(1024 + 2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS)
         self._grow_packets(packets + int(self.globals["reserve_packets"]))
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
-        self._grow_events(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed + len(plan.computation))
+        self.queue.grow(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed + len(plan.computation))
         self.samples = np.zeros(0, SAMPLE)
         self._grow_samples(_FIRST_SAMPLES + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
@@ -391,38 +380,13 @@ class Tables:
         """Return time and rank of the first events: probes, computation that waits for nothing, the first message."""
         watches = enumerate(self.plan.watches)
         events = [(0, self._first_probe + i) for i, watch in watches if watch.probe.every_ps is not None]
-        if self.globals["n_starts"]:
-            first = int(self._memory["starts"][0])
+        if len(self.starts):
+            first = int(self.starts[0])
             events.append((int(self.plan.start_ps[first]), self._first_start + first))
         for row in np.flatnonzero(self.computation["waits_for"] == 0).tolist():
             ends_ps = int(self.computation["start_ps"][row]) + int(self.computation["duration_ps"][row])
             events.append((ends_ps, self._first_start + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
-
-    def _set_wheels(self, window_shift: int = 0, window_factor: int = 1) -> None:
-        """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel.
-
-        In windows a step is one of them, of `2**window_shift / window_factor` grains, and has a bucket for each node.
-        """
-        fabric, wire_bytes = self.plan.fabric, self.plan.scheme.wire_bytes
-        packets_per_ps = float(fabric.port_rate_bps.sum()) / (8e12 * wire_bytes)
-        shift = window_shift or max(0, int(np.log2(_EVENTS_A_STEP / packets_per_ps)))
-        longest_ps = int((wire_bytes * fabric.port_byte_ps + fabric.port_delay_ps).max())
-        near_shift = min(max((longest_ps >> shift).bit_length(), _NEAR_BITS[0]), _NEAR_BITS[1])
-        node_bits = 0
-        if window_shift:
-            node_bits = max(1, (fabric.n_nodes - 1).bit_length())
-            steps = 1 + (longest_ps >> GRAIN_BITS) * window_factor // 2**shift
-            near_shift = max(_NEAR_BITS[0], node_bits + min((steps + 1).bit_length(), _MOST_STEPS_BITS))
-        for name, bits in (("near", near_shift), ("far", FAR_BITS)):
-            self._memory[f"{name}_wheel"] = np.full(1 << bits, -1, np.int32)
-            self._memory[f"{name}_bits"] = np.zeros(1 << (bits - 6), np.int64)
-            self._set(**{name: self._memory[name].ctypes.data for name in (f"{name}_wheel", f"{name}_bits")})
-        self._set(
-            wheel_shift=shift, near_shift=near_shift, near_mask=(1 << near_shift) - 1, far_first=NEVER,
-            beyond_first=NEVER, beyond_head=-1, node_free=-1, node_bits=node_bits,
-            window_factor=window_factor,
-        )  # fmt: skip
 
     def _grow_packets(self, capacity: int) -> None:
         """Allocate rows, which the kernel fills when it first uses them, and copy those that it has used."""
@@ -433,21 +397,6 @@ class Tables:
             fresh[:used] = self._memory["packet"][:used]
         self._memory["packet"] = fresh
         self._set(packets=fresh.ctypes.data, packet_capacity=capacity)
-
-    def _grow_events(self, capacity: int) -> None:
-        fresh = zeroed((capacity + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
-        fresh[:] = NEVER
-        if "heap" in self._memory:
-            fresh[: len(self._heap)] = self._heap
-        self._memory["heap"] = fresh
-        self._heap = fresh
-        nodes = zeroed(capacity * NODE_BYTES).view(np.int64).reshape(capacity, -1)
-        if "nodes" in self._memory:
-            nodes[: len(self._nodes)] = self._nodes
-        self._memory["nodes"] = self._nodes = nodes
-        self._set(
-            heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, nodes=nodes.ctypes.data, event_capacity=capacity
-        )  # fmt: skip
 
     def _grow_samples(self, capacity: int) -> None:
         fresh = np.zeros(capacity, SAMPLE)

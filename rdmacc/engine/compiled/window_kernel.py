@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit, load_i8
-from rdmacc.engine.compiled.events import GRAIN_BITS, lay_event, pop_event, refill, step_of
+from rdmacc.engine.compiled.crossings import globals_of, release_all, take_in, wait_for_all
+from rdmacc.engine.compiled.events import GRAIN_BITS, go_to, lay_event, next_bucket, pop_event, step_of
 from rdmacc.engine.compiled.kernel import (
     AGAIN,
     LEFT,
@@ -21,32 +22,64 @@ from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.messages import start
 from rdmacc.engine.compiled.rows import globals_at, load_entry, message_at, message_row
 from rdmacc.engine.compiled.timers import KINDS, slot_offset
-from rdmacc.engine.ranks import DELIVER, ENDPOINT_TIMER, RANK_MASK, START, TRANSFER_TIMER, WAKE
+from rdmacc.records import NEVER
+from rdmacc.rules.ranks import DELIVER, ENDPOINT_TIMER, RANK_MASK, START, TRANSFER_TIMER, WAKE
 
 __all__ = ["run_windows"]
 
 _OPEN = -1
 _TRANSFER = KINDS.index("Transfer")
 _PATIENCE = 1 << 20
-"""If so many events on it is the same time as before, time may stand still."""
+"""If a node has so many events in a row and it is the same time as before, time may stand still."""
 
 
-def run_windows(address, until_ps, max_events):
-    """Process events before `until_ps` in windows, some `max_events`; return why it stopped."""
+def run_windows(address, until_ps, last_event):
+    """Process events before `until_ps` in windows, up to a number of all events; return why it stopped.
+
+    On several threads each calls it with its own globals, and all return the same.
+    """
     g = globals_at(address)
+    while True:
+        g.reason = play(g)
+        bucket = next_bucket(g)
+        g.upcoming_step = NEVER if bucket == NEVER else bucket >> g.node_bits
+        if g.n_threads == 1:
+            verdict = decide(g, until_ps, last_event)
+        else:
+            if g.handed_ps < NEVER:
+                g.upcoming_step = min(g.upcoming_step, step_of(g, g.handed_ps))
+            first = globals_of(g, 0)
+            if wait_for_all(g):
+                first.verdict = decide(first, until_ps, last_event)
+                release_all(g)
+            verdict = first.verdict
+            take_in(g)
+        if verdict != _OPEN:
+            return verdict
+        g.turn += 1
+
+
+@jit
+def play(g):
+    """Process what is left of this thread's events in the window agreed on; return why it cannot, if so."""
+    step = globals_of(g, 0).agreed_step
+    if g.window != step:
+        reason = begin_window(g, step)
+        if reason != _OPEN:
+            return reason
+    limit = (step + 1) << g.node_bits
     events = g.events
-    last_event, next_look, next_check = events + max_events, events, events + _PATIENCE
-    checked_ps = -1
+    next_look, next_check, checked_ps = events, events, -1
+    reason = _OPEN
     while True:
         if g.heap_length == 0:
-            if g.wheel_count == 0:
-                reason = LEFT
+            bucket = next_bucket(g)
+            if bucket >= limit:
                 break
-            refill(g)
-        if g.wheel_now >> g.node_bits != g.window:
-            reason = open_window(g, until_ps, events >= last_event)
-            if reason != _OPEN:
-                break
+            go_to(g, bucket)
+            g.visits += 1
+            next_check = events + _PATIENCE
+            continue
         now = load_i8(g.heap)
         if events >= next_look:
             room = events_with_room(g)
@@ -73,30 +106,15 @@ def run_windows(address, until_ps, max_events):
             deliver(g, number, now)
         else:
             serve(g, rank, number, now)
-        if g.unfinished == 0:  # others may have gone further than this
-            reason = AGAIN
-            break
     g.events = events
     return reason
 
 
 @rarely
-def open_window(g, until_ps, is_over):
-    """Go on to the next window, all nodes having come to its begin; return why not, if so."""
-    step = g.wheel_now >> g.node_bits
-    begin_ps = begin_of(g, step)
-    if begin_ps >= until_ps:
-        return STOPPED
-    if (
-        begin_of(g, step + 1) > until_ps
-        or g.undelivered <= 0
-        or (g.is_entwined and g.dropped_bytes + g.discarded_bytes > 0)
-    ):
-        return LEFT
-    if is_over:
-        g.now_ps = begin_ps
-        return PAUSED
-    while g.next_start < g.n_starts:  # schedule all of the next window that has some, once the one before has come
+def begin_window(g, step):
+    """Go on to the window agreed on; schedule the messages that start next; return what is short, if so."""
+    g.wheel_now = (step << g.node_bits) - 1  # nothing is pending up to there
+    while g.next_start < g.n_starts:  # all of the next window that has some, once the one before has come
         number = load_entry(g.starts, g.next_start)
         start_ps = message_at(g, number).start_ps
         if step_of(g, start_ps) > g.start_step:
@@ -111,6 +129,55 @@ def open_window(g, until_ps, is_over):
         g.next_start += 1
     g.window = step
     return _OPEN
+
+
+@rarely
+def decide(g, until_ps, last_event):
+    """Agree on the next window, all nodes having come to its begin; return why not, if so. `g`: the first thread's."""
+    reason, step = g.reason, g.upcoming_step
+    if g.n_threads > 1:
+        longest, total = g.events - g.window_base, g.events - g.window_base
+        for thread in range(1, g.n_threads):
+            other = globals_of(g, thread)
+            reason = max(reason, other.reason)
+            step = min(step, other.upcoming_step)
+            longest = max(longest, other.events)
+            total += other.events
+            absorb(g, other)
+        g.window_events += total
+        g.longest_events += longest
+        g.window_base = g.events
+    if g.is_halted or (g.unfinished == 0 and reason == _OPEN):  # others may have gone further than the last event
+        return AGAIN
+    if reason != _OPEN:
+        return reason
+    if step == NEVER:
+        return LEFT
+    begin_ps = begin_of(g, step)
+    if begin_ps >= until_ps:
+        return STOPPED
+    if (
+        begin_of(g, step + 1) > until_ps
+        or g.undelivered <= 0
+        or (g.is_entwined and g.dropped_bytes + g.discarded_bytes > 0)
+    ):
+        return LEFT
+    if g.events >= last_event:
+        g.now_ps = begin_ps
+        return PAUSED
+    g.agreed_step = step
+    return _OPEN
+
+
+@jit
+def absorb(g, other):
+    """Add what another thread has counted, as far as it decides about the next window."""
+    g.events += other.events
+    g.unfinished += other.unfinished
+    g.undelivered += other.undelivered
+    g.dropped_bytes += other.dropped_bytes
+    g.discarded_bytes += other.discarded_bytes
+    other.events = other.unfinished = other.undelivered = other.dropped_bytes = other.discarded_bytes = 0
 
 
 @jit

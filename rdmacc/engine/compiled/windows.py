@@ -22,12 +22,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rdmacc.engine.compiled.events import GRAIN_BITS
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import DELIVER, RANK_SHIFT, START
 from rdmacc.handlers.sides import shared_fields
+from rdmacc.rules.ranks import DELIVER, RANK_SHIFT, START
 
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
@@ -87,7 +86,7 @@ def why_not_better(engine: CompiledEngine) -> str:
     if not engine.globals["reach"]:
         return "the network fits into the cache"
     bytes_each = float(fabric.port_rate_bps.min()) * float(fabric.port_delay_ps.min()) / 8e12
-    few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes
+    few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes and engine.team.count == 1
     return "a link has too few packets in a window" if few else ""
 
 
@@ -160,30 +159,19 @@ class Windows:
             self._sort(in_windows=False)
 
     def _sort(self, in_windows: bool) -> None:
-        """Sort the pending events by window and node, or by time alone."""
+        """Sort the pending events by window and node, or by time alone; the starts to come are scheduled one by one."""
         engine = self._engine
-        state = engine.globals
-        events = engine.pending_events()
-        first = self._next_start(events)
+        state, events = engine.globals, engine.team.pending()
         messages = events[:, 1] & (1 << RANK_SHIFT) - 1
         is_chained = events[:, 1] < DELIVER
         is_chained[is_chained] = engine.messages["is_delayed"][messages[is_chained]] == 0
-        starts = engine.starts[first:]
-        times = engine.plan.start_ps[starts if in_windows else starts[:1]]
-        state["next_start"] = first
-        if in_windows and len(times):
-            steps = self._step_of(times)
-            times = times[steps == steps[0]]
-            state["start_step"], state["next_start"] = steps[0], first + len(times)
-            engine.open_up_to(first + len(times))
-        chain = np.stack([times, START + starts[: len(times)].astype(np.int64)], axis=1)
-        now, window = (self._step_of(engine.now), (self._shift, self._factor)) if in_windows else (0, ())
-        engine.lay_events(np.concatenate([events[~is_chained], chain]), now, *window)
-
-    def _next_start(self, events: npt.NDArray[np.int64]) -> int:
-        """Return the place of the next message that starts, in the order of starts."""
-        state: Any = self._engine.globals
-        if not state["node_bits"]:
-            return int(state["next_start"])
-        numbers = events[events[:, 1] < DELIVER, 1] - START
-        return int(state["next_start"]) - int((self._engine.messages["is_delayed"][numbers] == 0).sum())
+        others = events[~is_chained]
+        if in_windows:
+            window = self._shift, self._factor
+            engine.team.begin(others, int(state["next_start"]), self._step_of(engine.now), window)
+            return
+        engine.team.end()
+        state["next_start"] -= int(is_chained.sum())  # all before it have happened
+        starts = engine.starts[state["next_start"] :][:1]
+        chain = np.stack([engine.plan.start_ps[starts], START + starts.astype(np.int64)], axis=1)
+        engine.queue.lay(engine.kernel, np.concatenate([others, chain]), 0)

@@ -1,0 +1,341 @@
+"""Threads: in a window the nodes do not feel each other, so each thread lets its own do what they do.
+
+Each thread runs the kernel with its own row of globals. Most of it is a copy of the first one's: addresses of tables
+and the scheme's constants. Its own are the queue of events, free rows of packets, the messages that start at its nodes,
+and totals, which are added to the first one's. Rows of nodes and ports are written only by the thread that they belong
+to, and those of packets by the thread of the node, or the end of the link, where the packet is. What crosses over is in
+`rdmacc.engine.compiled.crossings`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.engine.compiled import kernel
+from rdmacc.engine.compiled.event_queue import EventQueue
+from rdmacc.engine.compiled.events import GRAIN_BITS
+from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING, GLOBALS
+from rdmacc.engine.compiled.memory import zeroed
+from rdmacc.engine.outcome import TOTALS
+from rdmacc.records import NEVER
+from rdmacc.rules.ranks import START
+from rdmacc.topology.fabric import Fabric
+
+if TYPE_CHECKING:
+    from rdmacc.engine.compiled.engine import CompiledEngine
+
+__all__ = ["Team", "racks_of", "threads_of"]
+
+_PACKETS = 4096
+"""Rows of packets that a thread gets at a time, at least."""
+
+_FIRST_EVENTS = 4096
+"""Rows of events of a thread at the start, and two for each event that is pending."""
+
+_COUNTED = [*TOTALS, "unfinished", "undelivered", "visits"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+def racks_of(fabric: Fabric) -> npt.NDArray[np.int32]:
+    """Return the switch that each host is attached to, or that its first link leads to.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network.
+    """
+    return fabric.port_peer[fabric.node_first_port[fabric.hosts]]
+
+
+def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Numbers:
+    """Return a thread for each node.
+
+    A rack is not cut: hosts are with the switch that they are attached to. Each thread gets racks of successive numbers
+    with as much load as the others'. The switches above go where most of their links lead, or of these threads to the
+    one with the least load.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network.
+    load : array of float
+        What hosts send and receive; one number for each node.
+    count : int
+        Threads, at most one for each rack.
+    """
+    switch = racks_of(fabric)
+    load = load.astype(float)
+    np.add.at(load, switch, load[fabric.hosts])
+    racks = np.unique(switch)
+    weights = load[racks] + 1e-9 * (1 + load.sum())
+    middle = np.cumsum(weights) - weights / 2
+    chosen = np.full(fabric.n_nodes, -1)
+    chosen[racks] = np.minimum(middle * count / weights.sum(), count - 1).astype(int)
+    chosen[fabric.hosts] = chosen[switch]
+    height = np.where(chosen >= 0, 0, -1)
+    level = racks
+    while len(level):  # one tier after another
+        ports = np.flatnonzero(np.isin(fabric.port_node, level) & (height[fabric.port_peer] < 0))
+        level = np.unique(fabric.port_peer[ports])
+        height[level] = height.max() + 1
+        upward = np.bincount(fabric.port_node[ports], fabric.port_rate_bps[ports], fabric.n_nodes)
+        shares = fabric.port_rate_bps[ports] / upward[fabric.port_node[ports]] * load[fabric.port_node[ports]]
+        load += np.bincount(fabric.port_peer[ports], shares, fabric.n_nodes)
+        links = np.zeros((fabric.n_nodes, count))
+        np.add.at(links, (fabric.port_peer[ports], chosen[fabric.port_node[ports]]), fabric.port_rate_bps[ports])
+        borne = np.bincount(chosen[chosen >= 0], load[chosen >= 0], count)
+        for node in level.tolist():
+            near = np.flatnonzero(links[node] >= 0.99 * links[node].max())
+            chosen[node] = near[np.argmin(borne[near])]
+            borne[chosen[node]] += load[node]
+    return chosen
+
+
+class _Worker:
+    """One thread's row of globals, its queue of events and the messages that start at its nodes."""
+
+    def __init__(self, rows: npt.NDArray[np.void], queue: EventQueue) -> None:
+        self.rows, self.row, self.queue = rows, rows[0], queue
+        self.starts = np.zeros(0, np.int32)
+        self.places = np.zeros(0, np.int64)
+        """Where these messages are among all that start."""
+        self.outbox = np.zeros(0, np.int64)
+
+    @property
+    def address(self) -> int:
+        """Where the row is."""
+        return int(self.rows.ctypes.data)
+
+
+class Team:
+    """The threads of a simulation, or the only one; the first one's row and queue are the engine's.
+
+    Parameters
+    ----------
+    engine : CompiledEngine
+        The engine.
+    asked : int
+        Threads.
+    """
+
+    def __init__(self, engine: CompiledEngine, asked: int) -> None:
+        self._engine, self.asked = engine, asked
+        self.count = min(asked, len(np.unique(racks_of(engine.plan.fabric)))) if asked > 1 else 1
+        self._addresses = np.array([engine.rows.ctypes.data] * self.count, np.int64)
+        engine.globals["n_threads"], engine.globals["team"] = self.count, self._addresses.ctypes.data
+        self._workers: list[_Worker] = [_Worker(engine.rows, engine.queue)]
+        if self.count == 1:
+            self._workers[0].starts = engine.starts
+
+    @property
+    def account(self) -> str:
+        """How many threads ran; if they are fewer than asked for, why."""
+        ran = self.count if self._engine.globals["visits"] else 1
+        if ran == self.asked:
+            return str(ran)
+        if not self._engine.globals["visits"]:
+            return "1: the order is that of time"
+        return "1: one switch has all hosts" if ran == 1 else f"{ran}: so many switches have hosts"
+
+    @property
+    def balance(self) -> float:
+        """Events in windows, over what there would be if each thread had had as many as that with most of them."""
+        longest = int(self._engine.globals["longest_events"])
+        return int(self._engine.globals["window_events"]) / (self.count * longest) if longest else 1.0
+
+    def _recruit(self) -> None:
+        """Share the nodes out, and give each thread its memory."""
+        engine, plan = self._engine, self._engine.plan
+        fabric = plan.fabric
+        load = np.bincount(plan.src, plan.packets, fabric.n_nodes) + np.bincount(plan.dst, plan.packets, fabric.n_nodes)
+        owners = self.owners = threads_of(fabric, load.astype(float), self.count)
+        there, here = owners[fabric.port_peer], owners[fabric.port_node]
+        engine.ports["crosses"] = np.where(there != here, 1 + there, 0)
+        self._crossings = np.zeros((2, fabric.n_ports), CROSSING)
+        for name in CROSSING.names or ():
+            self._crossings[name] = -1
+        self._meeting = zeroed(2 * CACHE_LINE)
+        state = engine.globals
+        state["crossings"], state["crossings_bytes"] = self._crossings.ctypes.data, self._crossings[0].nbytes
+        state["meeting"], state["yield_thread"] = self._meeting.ctypes.data, _yield_address()
+        crossing = int((there != here).sum())
+        engine.queue.spare = crossing
+        engine.queue.grow(int(state["event_capacity"]))
+        by = owners[plan.src[engine.starts]]
+        for number in range(self.count):
+            if number:
+                room = zeroed(GLOBALS.itemsize + 2 * CACHE_LINE)
+                rows = np.ndarray(1, GLOBALS, room)
+                self._workers.append(_Worker(rows, EventQueue(rows, plan, crossing)))
+            worker = self._workers[number]
+            worker.places = np.flatnonzero(by == number)
+            worker.starts = engine.starts[worker.places]
+            worker.outbox = zeroed((2 * 8 * self.count // CACHE_LINE + 1) * CACHE_LINE).view(np.int64)
+            worker.outbox[:] = -1
+            self._addresses[number] = worker.address
+
+    def begin(self, events: Numbers, first: int, step: int, window: tuple[int, int]) -> None:
+        """Go into windows of which `step` is the next, with events, and messages from the `first` one on to start."""
+        engine = self._engine
+        if self.count > len(self._workers):
+            self._recruit()
+        owners = np.zeros(len(events), np.int64)
+        if self.count > 1:
+            events = np.ascontiguousarray(events)
+            engine.kernel.find_nodes(engine.rows.ctypes.data, events.ctypes.data, owners.ctypes.data, len(events))
+            owners = self.owners[owners]
+        for number, worker in enumerate(self._workers):
+            row, own = worker.row, events[owners == number]
+            if number:
+                worker.rows[:] = engine.rows
+                for name in (*_COUNTED, "free_count", "packet_count", "packet_capacity", "heap_length", "wheel_count"):
+                    row[name] = 0
+                row["free_head"] = row["spare"] = -1
+                worker.queue.grow(_FIRST_EVENTS + 2 * len(own) + int(row["reserve_events"]))
+            row["starts"], row["n_starts"] = worker.starts.ctypes.data, len(worker.starts)
+            next_start = self._place(worker, first)
+            times = engine.plan.start_ps[worker.starts[next_start:]]
+            if len(times):
+                steps = (times >> GRAIN_BITS) * window[1] >> window[0]
+                times = times[steps == steps[0]]
+                row["start_step"] = steps[0]
+                last = next_start + len(times)
+                chain = np.stack([times, START + worker.starts[next_start:last].astype(np.int64)], axis=1)
+                own, next_start = np.concatenate([own, chain]), last
+                engine.open_up_to(1 + (last - 1 if self.count == 1 else int(worker.places[last - 1])))
+            row["next_start"] = next_start
+            row["thread"], row["outbox"], row["turn"], row["handed_ps"] = number, worker.outbox.ctypes.data, 0, NEVER
+            worker.queue.lay(engine.kernel, own, step, *window)
+        engine.globals["window_base"] = engine.globals["events"]
+        self.note_ready()
+        if self.count > 1:
+            self._deal_packets()
+
+    def _place(self, worker: _Worker, place: int) -> int:
+        """Return where a place among all messages that start is among those of a thread."""
+        return place if self.count == 1 else int(np.searchsorted(worker.places, place))
+
+    def end(self) -> None:
+        """Give the first thread all rows of packets, and the messages that start; its queue gets the events next."""
+        engine = self._engine
+        started = self.scheduled_starts
+        for worker in self._workers[1:]:
+            row = worker.row
+            if row["spare"] >= 0:
+                packet = engine.packets()[row["spare"] : row["spare"] + 1]
+                packet["next"], packet["qp"] = row["free_head"], -1
+                row["free_head"], row["spare"] = row["spare"], -1
+                row["free_count"] += 1
+            engine.kernel.move_packets(worker.address, engine.rows.ctypes.data, int(row["free_count"]))
+            self._absorb(worker)
+            row["next_start"] = row["heap_length"] = row["wheel_count"] = row["node_used"] = 0
+        state = engine.globals
+        state["starts"], state["n_starts"], state["n_ready"] = (
+            engine.starts.ctypes.data, len(engine.starts), engine.n_ready,
+        )  # fmt: skip
+        state["next_start"] = started
+
+    def pending(self) -> Numbers:
+        """Return time and rank of what is pending, in no order."""
+        return np.concatenate([worker.queue.pending() for worker in self._workers])
+
+    @property
+    def scheduled_starts(self) -> int:
+        """Messages whose start is over or scheduled."""
+        return sum(int(worker.row["next_start"]) for worker in self._workers)
+
+    def note_ready(self) -> None:
+        """Let the threads know up to which message queue pairs are open."""
+        engine = self._engine
+        if not engine.globals["node_bits"]:
+            engine.globals["n_ready"] = engine.n_ready
+            return
+        for worker in self._workers:
+            worker.row["n_ready"] = self._place(worker, engine.n_ready)
+
+    def run(self, until_ps: int, last_event: int) -> int:
+        """Run the kernel in windows; return why it stopped."""
+        engine = self._engine
+        if self.count == 1:
+            return int(engine.kernel.run_windows(engine.rows.ctypes.data, until_ps, last_event))
+        verdicts = [0] * self.count
+        may_begin, is_off = threading.Event(), [False]
+
+        def work(number: int) -> None:
+            may_begin.wait()
+            if not is_off[0]:
+                verdicts[number] = engine.kernel.run_beside(self._workers[number].address, until_ps, last_event)
+
+        threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(self.count)]
+        interrupt: BaseException | None = None
+        try:
+            for thread in threads:
+                thread.start()
+        except BaseException as error:  # all work, or none
+            is_off[0], interrupt = True, error
+        may_begin.set()
+        for thread in threads:
+            while thread.is_alive():
+                try:
+                    thread.join()
+                except KeyboardInterrupt as error:
+                    interrupt = error
+        for worker in self._workers[1:]:
+            self._absorb(worker)
+        engine.globals["now_ps"] = max(int(worker.row["now_ps"]) for worker in self._workers)
+        if interrupt is not None:
+            raise interrupt
+        return int(verdicts[0])
+
+    def _absorb(self, worker: _Worker) -> None:
+        """Add what a thread has counted to what the first one has."""
+        for name in _COUNTED:
+            self._engine.globals[name] += worker.row[name]
+            worker.row[name] = 0
+
+    def provide(self) -> None:
+        """Provide the memory that threads wait for."""
+        reasons = [int(worker.row["reason"]) for worker in self._workers]
+        for worker, reason in zip(self._workers, reasons, strict=True):
+            if reason == kernel.MORE_EVENTS:
+                worker.queue.double()
+        if kernel.MORE_PACKETS in reasons:
+            if self.count == 1:
+                self._engine.double_packets()
+            else:
+                self._deal_packets()
+        if kernel.MORE_QUEUE_PAIRS in reasons:
+            self._engine.open_more()
+
+    def _deal_packets(self) -> None:
+        """Share the free rows of packets out: packets may end at other threads than they begin at."""
+        engine, state, others = self._engine, self._engine.globals, self._workers[1:]
+        for worker in others:
+            engine.kernel.move_packets(worker.address, engine.rows.ctypes.data, int(worker.row["free_count"]))
+            self._absorb(worker)
+        each = max(_PACKETS, int(state["live_packets"]) // (2 * self.count), int(state["free_count"]) // self.count)
+        each += int(state["reserve_packets"])
+        spare = int(state["packet_capacity"]) - int(state["packet_count"]) + int(state["free_count"])
+        if spare < each * self.count:
+            engine.double_packets(each * self.count)
+        for worker in others:
+            worker.row["packets"] = state["packets"]
+            engine.kernel.move_packets(engine.rows.ctypes.data, worker.address, each)
+            self._absorb(worker)
+
+
+def _yield_address() -> int:
+    """Return the address of the system's function that lets other threads run; 0 for none."""
+    try:
+        if sys.platform == "win32":
+            return ctypes.cast(ctypes.WinDLL("kernel32").SwitchToThread, ctypes.c_void_p).value or 0
+        return ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value or 0
+    except (AttributeError, OSError):
+        return 0
