@@ -237,8 +237,28 @@ XPASS = {
 _UET = _packets(4086, 64, 64, base_rtt="largest") | of("Queueing", trimmed_bytes=64)
 UET = {
     "nscc": _UET,
-    "rccc": _UET | of("UetQueue", marks_last_hop=False),
+    "rccc": _UET
+    | of("UetQueue", marks_last_hop=False)
+    | of("ReceiverCredit", oversubscription=Scaled(1.0, oversubscription=1.0)),
     "nscc-rccc": _UET | of("UetQueue", marks_last_hop=False) | of("Nscc", spares_last_hop=True),
+}
+
+# UE specification 1.0.3: sections 3.5.12, 3.6.13.3, 3.6.16.3, 3.6.17, table 3-82; the rest is uet-htsim's.
+
+_UEC = _UET | of("Uet", ack_every_bytes=16 * 1024, timeout_ps=0) | of("PathChoice", values=256, choice="mixed") | of(
+    "UetQueue", limit=1.0, low=0.2, high=0.8, tail_probability=0.5
+) | of("Queueing", control_limit_bytes=Scaled(150_000, rate="100Gbps", rtt="12us"))  # fmt: skip
+_UEC_NSCC = of(
+    "Nscc", target=0.75, largest_window=1.5, proportional=4.0, fair=5.0, steady=0.15, gamma=0.8, fast=0.25,
+    adjust_packets=8, quick_share=1 / 2**3, quick_delay=1e6, gain=0.0125,
+)  # fmt: skip
+_UEC_CREDIT = of("UetQueue", marks_last_hop=False) | of(
+    "ReceiverCredit", unit_bytes=256, units_per_pull=64, rate=0.99, largest=1.5, oversubscription=1.0
+)
+UEC = {
+    "nscc": _UEC | _UEC_NSCC | of("UetQueue", marks_last_hop=True),
+    "rccc": _UEC | _UEC_CREDIT,
+    "nscc-rccc": _UEC | _UEC_NSCC | _UEC_CREDIT | of("Nscc", spares_last_hop=True),
 }
 
 # csg-htsim: main_eqds.cpp, eqds.cpp, eqdspacket.h.
@@ -292,6 +312,7 @@ PUBLISHED: dict[str, dict[str, Values]] = {
     "phost-2015": {"phost": PHOST},
     "phost-yaps": {"phost": PHOST_YAPS},
     "expresspass-2017": XPASS,
+    "uec-1.0": UEC,
     "uet-htsim": UET,
     "eqds-htsim": {"eqds": EQDS},
     "powertcp-ns3": POWERTCP,
@@ -302,7 +323,7 @@ PUBLISHED: dict[str, dict[str, Values]] = {
 }
 """Every setting of every scheme, by preset."""
 RATES_BPS = {"rcc-2021": 100e9, "hpcc-ns3": 100e9, "ndp-htsim": 100e9, "roce-htsim": 100e9, "phost-yaps": 100e9,
-             "uet-htsim": 100e9, "eqds-htsim": 100e9, "ren-2021": 40e9, "igbn-2019": 40e9,
+             "uec-1.0": 100e9, "uet-htsim": 100e9, "eqds-htsim": 100e9, "ren-2021": 40e9, "igbn-2019": 40e9,
              "powertcp-ns3": 25e9, "dcqcn-2015": 40e9, "irn-2018": 40e9, "infiniband-2010": 16e9}  # fmt: skip
 """Of the hosts' links; 10 Gb/s in the others."""
 

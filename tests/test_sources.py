@@ -105,6 +105,14 @@ def call_rows(address, hook, base, stride, count, first, last):
 
 def push_events(address, events, count):
     pass
+
+
+def find_nodes(address, events, nodes, count):
+    pass
+
+
+def move_packets(source, target, count):
+    pass
 """
 TINY_LOOP = """
 def run_windows(address, until_ps, max_events):

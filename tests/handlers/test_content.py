@@ -399,7 +399,7 @@ LEAVES: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("check", [True, False])
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 @pytest.mark.parametrize("name", LEAVES)
-def test_what_leaves_the_language_is_refused_when_it_is_run(
+def test_code_outside_the_language_is_refused_at_run_time(
     name: str, engine: str, check: bool, lab: Callable[..., Any]
 ) -> None:
     kind, change = LEAVES[name]
@@ -505,7 +505,7 @@ def test_a_name_that_nobody_defines_yet_counts() -> None:
     assert content_hash(handler, "test") != before
 
 
-def test_of_a_module_what_is_read_counts_and_nothing_else() -> None:
+def test_only_the_attributes_read_from_a_module_count() -> None:
     lab = types.ModuleType("lab")
     lab.inner = types.ModuleType("inner")  # type: ignore[attr-defined]
     lab.inner.K, lab.other = 1, 1  # type: ignore[attr-defined]
@@ -520,7 +520,7 @@ def test_of_a_module_what_is_read_counts_and_nothing_else() -> None:
         assert content_hash(handler, "test") != before
 
 
-def test_what_refers_to_itself_ends() -> None:
+def test_self_reference_terminates() -> None:
     one: list[Any] = [1]
     one.append(one)
     other: list[Any] = [2]
@@ -544,7 +544,7 @@ class Secretive:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_what_has_no_content_to_compare_is_refused_by_its_name(value: Any, kind: str) -> None:
+def test_objects_without_comparable_content_are_refused_by_name(value: Any, kind: str) -> None:
     lab = types.ModuleType("lab")
     lab.table = {"deep": [value]}  # type: ignore[attr-defined]
     handler = defined("def handler():\n    return lab.table", lab=lab)

@@ -1,11 +1,8 @@
-"""What all models share: metadata, checks, frames, plots, doctests, sliders; and the frame that `compare` makes."""
+"""What all models share: metadata, checks, frames, plots, sliders; and the frame that `compare` makes."""
 
 from __future__ import annotations
 
 import dataclasses
-import doctest
-import importlib
-import pkgutil
 
 import matplotlib
 
@@ -18,7 +15,6 @@ import pytest
 from matplotlib.axes import Axes
 
 import rdmacc
-from rdmacc import models
 from rdmacc.errors import ConfigError
 from rdmacc.models import explore as exploring
 from rdmacc.models.base import Model
@@ -38,7 +34,6 @@ from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation, plot_se
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
 from rdmacc.scenario import Scenario
 
-MODULES = sorted(module.name for module in pkgutil.iter_modules(models.__path__))
 MODELS = [
     DasrConvergence(), DasrIncast(step_ps="400ns"), DcqcnFluid(duration_ps="5ms"), DcqcnMargin(), GoBackNGoodput(),
     HpccSteady(rounds=50), ProcessorSharing(), RccFluid(duration_ps="200us"), RccLoop(), RccLoop(feedback_rtts=0.5),
@@ -56,12 +51,6 @@ def _close():
 
 def name_of(model):
     return type(model).__name__
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_doctests(name):
-    outcome = doctest.testmod(importlib.import_module(f"rdmacc.models.{name}"))
-    assert outcome.failed == 0
 
 
 @pytest.mark.parametrize("model", MODELS, ids=name_of)

@@ -41,6 +41,13 @@ def test_delayed_solution_converges_where_lags_are_no_multiples_of_the_step():
     assert abs(end(0.01) - best) < abs(end(0.04) - best)
 
 
+def test_a_lag_may_be_shorter_than_a_step():
+    def end(step):
+        return solve_dde(lambda t, y, past: [-past(t - 0.005)[0]], [1.0], 1.0, step).state[-1, 0]
+
+    assert end(0.04) == pytest.approx(end(0.001), abs=1e-4)
+
+
 def test_lag_that_depends_on_the_state():
     # y(t) = t solves dy/dt = 1 + y(t - y/2) - y/2.
     path = solve_dde(lambda t, y, past: [1.0 + past(t - y[0] / 2)[0] - y[0] / 2], [0.0], 2.0, 0.01)

@@ -2,9 +2,9 @@
 
     python -m tests.mutation.mutants experiments/igbn rdmacc/protocols --sample 20
 
-Each change is made in a copy of the package, never here, and the tests that belong to the file are run on it: the
-judges of the experiments that use it, then the fast tests of the paper or the component, then the slow ones, until one
-fails. A change that no test notices has survived; survivors are named at the end, and the exit code is their number.
+Each change is made in a copy of the package, never here, and the tests that belong to it are run until one fails: in
+an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests that run the line
+(`tests.mutation.ran`), the cheapest first. A change that no test notices has survived; the exit code counts them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutation.ran import Ran
 from tests.mutation.trial import Stage, Trials
 
 ROOT = Path(__file__).parents[2]
 JUDGES = "tests/experiments/test_tables.py"
 _PUBLISHED = "tests/experiments/test_published.py"
-_OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py"}
+_OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py",
+             "framework": "test_ba*.py"}  # fmt: skip
 _QUICK = "not nightly and not slow"
-_OF_ALL = ("engine/test_closed_forms.py", "engine/test_conservation.py", "test_scheme.py")
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,15 @@ class Mutant:
     """The tests to run; those that belong to the file, if there are none."""
 
     @property
+    def line(self) -> int:
+        """Number of the line that it begins in."""
+        return (ROOT / self.path).read_text().count("\n", 0, self.start) + 1
+
+    @property
     def name(self) -> str:
         """Where it is and what it does."""
         text = (ROOT / self.path).read_text()
-        line = text.count("\n", 0, self.start) + 1
-        return f"{self.path}:{line}: {text[self.start : self.end]!r} -> {self.new!r}"
+        return f"{self.path}:{self.line}: {text[self.start : self.end]!r} -> {self.new!r}"
 
 
 def named(path: str, old: str, new: str, *tests: str, only: str = "") -> Mutant:
@@ -127,10 +132,11 @@ _ONLY_SHOWN = {
 }
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
+def mutants_of(path: Path, judges: bool = False) -> Iterator[Mutant]:
     """Yield the mutants of a file: comparisons, sums, `and`, `or` and `not`, numbers, quantities, means and extremes.
 
-    What is only shown stays as it is: drawing, texts, types, the costs by which points are ordered.
+    What is only shown stays as it is: drawing, texts, types, the costs by which points are ordered. With `judges`, only
+    what decides: claims, what they measure, and bands.
     """
     text = path.read_text()
     lines = [0]
@@ -143,7 +149,9 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
     relative = str(path.relative_to(ROOT))
     swaps = _REVERSED if relative.startswith("experiments") else _TIES
-    for node in _computing(ast.parse(text)):
+    tree = ast.parse(text)
+    roots = [one for one in ast.walk(tree) if _judges(one)] if judges and path.parent.name != "framework" else [tree]
+    for node in (node for root in roots for node in _computing(root)):
         for start, end, new in _changes(node, text, place, swaps):
             yield Mutant(relative, start, end, new)
 
@@ -167,6 +175,12 @@ def _computing(node: ast.AST) -> Iterator[ast.AST]:
             continue
         yield child
         yield from _computing(child)
+
+
+def _judges(node: ast.AST) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return isinstance(node.returns, ast.Name) and node.returns.id == "Measured"
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "claims"
 
 
 def _only_draws(function: ast.FunctionDef) -> bool:
@@ -216,45 +230,28 @@ def _other_value(value: bool | float | str) -> str:
     return repr(value + 1 if type(value) is int else value * 1.25 or 0.25)
 
 
-def tests_of(path: str, trials: Trials) -> tuple[Stage, ...]:
-    """Return the tests that belong to a file, the quickest and most telling ones first."""
-    parts = Path(path).parts
-    if parts[0] == "experiments":
-        module = ".".join(("rdmacc", *Path(path).with_suffix("").parts))
-        users = trials.users_of(module)
-        ids = [f"{JUDGES}::{test}" for tests in users.values() for test in tests]
-        of_paper = _OF_PAPER.get(parts[1], "test_base.py" if len(parts) == 2 else f"test_{parts[1]}*.py")
-        files = _test_files(f"experiments/{of_paper}")
-        own = _using(module.replace(".", r"\."), files) or (files if len(users) > 3 else ())
-        published = f"{_PUBLISHED}::test_{parts[1]}" if parts[1] in _OF_PAPER else ""
-        stages = (
-            Stage((*ids, published) if published else tuple(ids)),
-            Stage(own, "not simpy", _QUICK),
-            Stage(files, f"not simpy and not drawn and ({' or '.join(users)})"),
-        )
-        return tuple(one for one in stages if one.tests and not one.only.endswith("()"))
-    if parts[0] == "models":
-        return _of_model(Path(path).stem)
-    stem, package = Path(path).stem, parts[1]
-    if package == "presets":
-        patterns = ("presets/test_presets.py", f"protocols/test_{stem.split('_')[0]}*.py", "test_scheme.py")
-        found = [_test_files(one) for one in patterns]
-        return tuple(Stage(files, "not compiled", jit=False) for files in found if files)
-    own = _test_files(f"{package}/test_{stem}.py")
-    module = rf"rdmacc\.{package}\.{stem}|rdmacc\.{package} import .*\b{stem}"
-    beside = tuple(file for file in _test_files(f"{package}/test_*.py") if file not in own)
-    others = tuple(file for file in _using(module, _test_files("**/test_*.py")) if file not in {*own, *beside})
-    stages = [Stage(own, "not compiled", jit=False)]
-    stages += [Stage(files, "not compiled", _QUICK, jit=False) for files in (beside, others)]
-    stages += [Stage(tuple(f"tests/{name}" for name in _OF_ALL), "not compiled", _QUICK, jit=False)]
-    return tuple(one for one in stages if one.tests)
-
-
-def _of_model(stem: str) -> tuple[Stage, ...]:
-    files = _test_files("models/test_*.py")
-    own = tuple(file for file in files if stem.split("_")[0] in file)
-    others = tuple(file for file in files if file not in own)
-    return tuple(Stage(one, "not compiled", _QUICK, jit=False) for one in (own, others) if one)
+def tests_of(mutant: Mutant, trials: Trials, ran: Ran | None) -> tuple[Stage, ...]:
+    """Return the tests that belong to a change, the quickest and most telling ones first."""
+    parts = Path(mutant.path).parts
+    if parts[0] != "experiments":
+        assert ran, "which tests run the line? --ran"
+        tests = ran.of(mutant.path, mutant.line)
+        return (Stage(tests),) if tests else ()
+    module = ".".join(("rdmacc", *Path(mutant.path).with_suffix("").parts))
+    users = trials.users_of(module)
+    ids = [f"{JUDGES}::{test}" for tests in users.values() for test in tests]
+    of_paper = _OF_PAPER.get(parts[1], "test_base.py" if len(parts) == 2 else f"test_{parts[1]}*.py")
+    files = _test_files(f"experiments/{of_paper}")
+    own = _using(module.replace(".", r"\."), files) or (files if len(users) > 3 else ())
+    if parts[1] == "framework":  # all tables use it: its own tests first
+        return Stage(files, "not simpy", _QUICK), Stage(tuple(ids))
+    published = f"{_PUBLISHED}::test_{parts[1]}" if parts[1] in _OF_PAPER else ""
+    stages = (
+        Stage((*ids, published) if published else tuple(ids)),
+        Stage(own, "not simpy", _QUICK),
+        Stage(files, f"not simpy and not drawn and ({' or '.join(users)})"),
+    )
+    return tuple(one for one in stages if one.tests and not one.only.endswith("()"))
 
 
 def _using(module: str, files: tuple[str, ...]) -> tuple[str, ...]:
@@ -279,13 +276,13 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def killer(mutant: Mutant, trials: Trials) -> str:
-    """Return the test that notices the change; "" if none does. The copy stays as it was."""
+def killer(mutant: Mutant, trials: Trials, ran: Ran | None = None, stages: int | None = None) -> str:
+    """Return the test that notices the change; "" if none of the first stages does. The copy stays as it was."""
     inside = trials.folder / ("rdmacc" if mutant.path.startswith(("experiments", "models")) else "") / mutant.path
-    stages = mutant.stages or tests_of(mutant.path, trials)
+    asked = (mutant.stages or tests_of(mutant, trials, ran))[:stages]
     text = inside.read_text()
     changed = text[: mutant.start] + mutant.new + text[mutant.end :]
-    return next((by for stage in stages if (by := trials.killer(stage, inside, changed))), "")
+    return next((by for stage in asked if (by := trials.killer(stage, inside, changed))), "")
 
 
 def main() -> int:
@@ -294,19 +291,24 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", default=["experiments", "rdmacc/protocols"])
     parser.add_argument("--sample", type=int, default=20, help="mutants of each path")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ran", type=Path, help="data of coverage.py that names tests, see tests.mutation.ran")
+    parser.add_argument("--seconds", type=float, default=8, help="CPU time that the tests of a line may take")
+    parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
+    parser.add_argument("--judges", action="store_true", help="of experiments, only what decides on claims")
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
+    ran = Ran(asked.ran, asked.seconds) if asked.ran else None
     possible: dict[str, int] = {}
     killers: dict[Mutant, str] = {}
     with tempfile.TemporaryDirectory() as name:
         trials = Trials(copied(Path(name) / "copy"))
         for path in asked.paths:
-            every = [mutant for file in sorted(_python_files(ROOT / path)) for mutant in mutants_of(file)]
+            every = [mutant for file in sorted(_python_files(ROOT / path)) for mutant in mutants_of(file, asked.judges)]
             chosen = random.Random(asked.seed).sample(every, min(asked.sample, len(every)))
             possible[path] = len(every)
             for number, mutant in enumerate(chosen, 1):
                 began = time.monotonic()
-                killers[mutant] = "listed" if asked.list else killer(mutant, trials)
+                killers[mutant] = "listed" if asked.list else killer(mutant, trials, ran, asked.stages)
                 words = killers[mutant] or "SURVIVES"
                 _say(f"{number}/{len(chosen)} {mutant.name}: {words} ({time.monotonic() - began:.0f} s)")
     survivors = sum(not by for by in killers.values())

@@ -26,17 +26,16 @@ _HEAVY = (
     "matplotlib.pyplot", "pyarrow.parquet", "simpy", "hypothesis", "typer.testing", "tqdm.auto", "jinja2",
 )  # fmt: skip
 _PLUGINS = ("-p", "no:cacheprovider", "-p", "pytest_timeout")
-_OK, _INTERNAL, _NO_TESTS, _CRASHED = 0, 3, 5, 99
+_OK, _INTERNAL, _NO_SUCH, _NO_TESTS, _CRASHED = 0, 3, 4, 5, 99
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Some tests: files or node ids, pytest's -k and -m; whether the kernel is compiled."""
+    """Some tests: files or node ids, pytest's -k and -m."""
 
     tests: tuple[str, ...]
     only: str = ""
     marks: str = "not nightly"
-    jit: bool = True
 
 
 _OF_A_TABLE = ("test_a_table_is_whole", "test_a_claim_is_decided", "test_every_claim_hangs")
@@ -54,58 +53,35 @@ class Trials:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._sound: set[str] = set()
-        self._broken: set[str] = set()
         self._warm: set[str] = set()
         for name in _HEAVY:
             with suppress(ImportError):
                 importlib.import_module(name)
 
     def killer(self, stage: Stage, path: Path, changed: str) -> str:
-        """Return the test that fails because a file of the copy has another text; "" if none does.
-
-        Without the compiler a test may fail on the unchanged copy as well; then it is not run again.
-        """
+        """Return the test that fails because a file of the copy has another text; "" if none does."""
         self._warm_up(stage)
         text, time_ns = path.read_text(), path.stat().st_mtime_ns
-        while True:
-            path.write_text(changed)
-            try:
-                test = self.failure(stage)
-            finally:
-                path.write_text(text)
-                os.utime(path, ns=(time_ns, time_ns))
-            if (
-                not test
-                or stage.jit
-                or test in self._sound
-                or not self.failure(Stage((test,), marks=stage.marks, jit=stage.jit))
-            ):
-                self._sound.add(test)
-                return test
-            self._broken.add(test)
+        path.write_text(changed)
+        try:
+            return self.failure(stage)
+        finally:
+            path.write_text(text)
+            os.utime(path, ns=(time_ns, time_ns))
 
     def failure(self, stage: Stage) -> str:
         """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
         assert stage.tests  # without any pytest would run them all
         arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(TEST_TIMEOUT_S)]
         arguments += ["-k", stage.only] if stage.only else []
-        arguments += [part for test in sorted(self._broken) for part in ("--deselect", test)]
-
-        def run() -> int:
-            if not stage.jit:
-                importlib.import_module("numba").config.DISABLE_JIT = 1
-            return int(pytest.main([*arguments, *stage.tests]))
-
-        code, told = self._forked(run)
+        code, told = self._forked(lambda: int(pytest.main([*arguments, *stage.tests])))
         if code in (_OK, _NO_TESTS):
             return ""
         named = [line for line in told.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        if not named and code in (_INTERNAL, _CRASHED):
+        if not named and code in (_INTERNAL, _NO_SUCH, _CRASHED):
             raise RuntimeError(told)
         if not named:
-            self._sound.add(told := f"pytest ended with {code}: {told[-100:]!r}")
-            return told
+            return f"pytest ended with {code}: {told[-100:]!r}"
         return named[0].split(" - ")[0].split(" ", 1)[1]
 
     def _warm_up(self, stage: Stage) -> None:

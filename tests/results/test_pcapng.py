@@ -143,7 +143,7 @@ def test_marks_cnps_and_pause_frames(marked, tmp_path):
     path = tmp_path / "s0.pcapng"
     rows = seen(marked, "s0")
     assert write_pcapng(marked, path, node="s0") == len(rows)
-    packets = read(path)
+    packets, of_message = read(path), {}
     for packet, row in zip(packets, rows.itertuples(), strict=True):
         if row.kind in ("pause", "resume"):
             assert packet[Ether].type == 0x8808
@@ -154,8 +154,10 @@ def test_marks_cnps_and_pause_frames(marked, tmp_path):
         else:
             assert (packet[IP].tos & 3 == 3) == row.ce
             assert (packet[BTH].opcode == CNP_OPCODE) == (row.kind == "cnp")
+            of_message.setdefault(packet[UDP].sport, set()).add(row.message)
             if row.kind == "cnp":
                 assert packet[BTH].becn == 1
+    assert sorted(map(list, of_message.values())) == [[0], [1], [2]], "one source port per message"
     assert rows["ce"].any()
 
 

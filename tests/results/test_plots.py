@@ -94,12 +94,15 @@ def test_plots_draw_on_the_axes_that_are_given(result, name):
     assert len(plt.get_fignums()) == 1
 
 
+COUNT = probes.field("flow", 0, "received_packets", every="50us")
+
+
 @pytest.fixture(scope="module")
 def others(engine):
     """Return a later and an earlier flow between the same hosts, and one between others, under two schemes."""
     work = rdmacc.messages([("h1", "h0", "64kB", "200us"), ("h1", "h0", "8kB", "0us"), ("h2", "h0", "8kB", "0us")])
     sampled = replace(probes.rate(0, every="3us"), name="rate 0, sampled")
-    watched = [probes.rate(0), probes.rate(1), probes.rate(2), sampled, probes.queue("s0", "h0")]
+    watched = [probes.rate(0), probes.rate(1), probes.rate(2), sampled, probes.queue("s0", "h0"), COUNT]
     return [
         rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, probes=watched, progress=False)
         for scheme in ("dcqcn", "line-rate")
@@ -116,6 +119,7 @@ def test_a_rate_is_drawn_only_while_its_flow_is_active(others):
         assert start_ps <= time_ps.min() < start_ps + 3e6
         assert end_ps - 3e6 < time_ps.max() <= end_ps
         assert np.asarray(line.get_ydata())[0] == 100.0
+    assert result.plot.curve(COUNT)[0].min() < flows["start_ps"][0], "anything else is drawn all the time"
 
 
 def test_flows_between_the_same_hosts_are_told_apart_by_number(others):
@@ -160,7 +164,7 @@ def test_a_model_laid_over_a_result_keeps_title_limits_and_unit(others):
     assert drawn.get_xdata()[-1] == pytest.approx(model.solve()["time_ps"].iloc[-1] / 1e6)
 
 
-def test_a_title_that_is_there_stays(others):
+def test_an_existing_title_is_kept(others):
     _, ax = plt.subplots()
     ax.set_title("mine")
     others[0].plot.rates(ax=ax)

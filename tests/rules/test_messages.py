@@ -208,7 +208,7 @@ def test_a_request_of_a_data_class_waits_with_its_message(priority, expected):
 def test_a_transmission_ends_after_its_bytes_and_arrives_a_delay_later(kind, data, control):
     port = record(Port, byte_ps=80.0, rate_bps=100e9, delay_ps=500)
     packet = record(Packet, kind=kind, wire_bytes=100)
-    links.put_on_link(SimpleNamespace(tick_ps=0), port, packet, 1000)
+    links.put_on_link(port, packet, SimpleNamespace(tick_ps=0), 1000)
     assert (port.busy_until_ps, packet.arrival_ps, port.tx_bytes) == (9000, 9500, 100)
     assert (port.tx_data_packets, port.tx_control_packets) == (data, control)
 
