@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from html import escape
 from multiprocessing import get_context
@@ -13,7 +14,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, select, summary_path
+from rdmacc.experiments import Experiment, experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger.score import PAPERS, score_text, standing_text
 from rdmacc.show.png import png
 
@@ -21,34 +22,22 @@ _DPI = 70
 
 
 def write_gallery(docs: Path) -> None:
-    """Write ``gallery.md`` and its pictures into the folder of the documentation; newer than its table, one stays.
+    """Write ``gallery.md`` into the folder of the documentation.
 
     Parameters
     ----------
     docs : Path
         The folder.
     """
-    pictures = docs / "_static" / "gallery"
-    pictures.mkdir(parents=True, exist_ok=True)
     lines = [
         "# Gallery", "",
         "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc.",
         "`rdmacc run dart.fig3 --scale paper` computes one, `rdmacc reproduce --scale paper` all, with a page for",
         "each: claims, verdicts and reasons.", "", score_text(), "", standing_text(), "",
     ]  # fmt: skip
-    drawn = [
-        (one.name, picture)
-        for one in select("validation")
-        if load_summary(one.name) is not None and _is_old(picture := pictures / f"{one.name}.png", one.name)
-    ]
     for paper, name in PAPERS.items():
         lines += [f"## {name}", "", "```{raw} html", '<div class="rdmacc-gallery">']
-        for one in EXPERIMENTS.values():
-            if one.name.partition(".")[0] != paper or load_summary(one.name) is None:
-                continue
-            picture = pictures / f"{one.name}.png"
-            if _is_old(picture, one.name):
-                drawn.append((one.name, picture))
+        for one in _shown(paper):
             source, words = f"_static/gallery/{one.name}.png", escape(one.description)
             lines += [
                 f'<figure id="{one.name}"><a href="{source}" title="{words}">',
@@ -57,13 +46,32 @@ def write_gallery(docs: Path) -> None:
                 f"({len(one.claims)} {'claim' if len(one.claims) == 1 else 'claims'})</figcaption></figure>",
             ]
         lines += ["</div>", "```", ""]
-    if drawn:
-        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-            for made in [pool.submit(_draw, *one) for one in drawn]:
-                made.result()
     page, text = docs / "gallery.md", "\n".join(lines)
     if not page.exists() or page.read_text() != text:
         page.write_text(text)
+
+
+def draw_gallery(docs: Path) -> None:
+    """Draw the pictures of the gallery and of the validations into ``_static``; one newer than its table stays.
+
+    Parameters
+    ----------
+    docs : Path
+        The folder of the documentation.
+    """
+    folder = docs / "_static" / "gallery"
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {one.name: folder / f"{one.name}.png" for paper in (*PAPERS, "validation") for one in _shown(paper)}
+    old = [(name, picture) for name, picture in pictures.items() if _is_old(picture, name)]
+    if old:
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+            for made in [pool.submit(_draw, *one) for one in old]:
+                made.result()
+
+
+def _shown(paper: str) -> Iterator[Experiment]:
+    """Yield the experiments of a paper that have a table at paper scale."""
+    return (one for one in select(paper) if load_summary(one.name) is not None)
 
 
 def _is_old(picture: Path, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import re
 import runpy
@@ -21,8 +22,8 @@ import pytest
 from rdmacc.schemes import SCHEMES
 from tests.support import run_cell
 
-DOCS = Path(__file__).parents[2] / "docs"
-NOTEBOOKS = DOCS.parent / "notebooks"
+ROOT = Path(__file__).parents[2]
+DOCS, NOTEBOOKS = ROOT / "docs", ROOT / "notebooks"
 PAGES = sorted(path for folder in ("tutorials", "howto") for path in (DOCS / folder).glob("*.md"))
 
 
@@ -62,7 +63,7 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_the_readmes_links_lead_somewhere_and_on_pypi_too():
-    root = DOCS.parent
+    root = ROOT
     text = (root / "README.md").read_text()
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
     assert len(targets) > 10
@@ -76,8 +77,8 @@ def test_the_readmes_links_lead_somewhere_and_on_pypi_too():
 NAME = re.compile(r"`{1,2}(rdmacc(?:\.\w+)+)[`(]")
 PATH = re.compile(r"`{1,2}((?:rdmacc|experiments|models|tests|docs|notebooks|\.ci)/[\w./*-]+)`")
 FILES = [
-    *DOCS.parent.glob("*.md"), *DOCS.glob("**/*.md"), *NOTEBOOKS.glob("*.ipynb"), *DOCS.glob("**/*.py"),
-    *(path for name in ("rdmacc", "models", "experiments", "tests") for path in (DOCS.parent / name).glob("**/*.py")),
+    *ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *NOTEBOOKS.glob("*.ipynb"), *DOCS.glob("**/*.py"),
+    *(path for name in ("rdmacc", "models", "experiments", "tests") for path in (ROOT / name).glob("**/*.py")),
 ]  # fmt: skip
 
 
@@ -106,17 +107,17 @@ def test_what_texts_name_is_there():
     assert sorted(one for one in names if not one[0].endswith("style") and not is_there(one[0])) == []
     paths = {(found, path.name) for path in FILES for found in PATH.findall(path.read_text())}
     assert len(paths) > 10
-    assert sorted(one for one in paths if not any(DOCS.parent.glob(one[0].rstrip("/")))) == []
+    assert sorted(one for one in paths if not any(ROOT.glob(one[0].rstrip("/")))) == []
 
 
 def project():
-    return tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def test_the_readmes_commands_are_those_that_work():
-    text = (DOCS.parent / "README.md").read_text()
+    text = (ROOT / "README.md").read_text()
     commands = re.findall(r"^```sh\n(.*?)\n```", text, re.MULTILINE | re.DOTALL)
-    ci = (DOCS.parent / ".ci" / "run").read_text()
+    ci = (ROOT / ".ci" / "run").read_text()
     assert commands[0] == "pip install . && rdmacc demo"
     assert commands[1] == 'pip install -e ".[dev]" && pytest -n auto'
     assert 'pip install --quiet --no-compile -e ".[dev]"' in ci  # CI starts from there, and runs the demo
@@ -128,15 +129,15 @@ def test_the_readmes_commands_are_those_that_work():
 def test_every_extra_that_a_text_names_exists_and_the_readme_names_those_that_users_need():
     extras = set(project()["optional-dependencies"])
     sources = [
-        *DOCS.rglob("*.md"), *(DOCS.parent / "rdmacc").rglob("*.py"), *NOTEBOOKS.glob("*.ipynb"),
-        DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md",
+        *DOCS.rglob("*.md"), *(ROOT / "rdmacc").rglob("*.py"), *NOTEBOOKS.glob("*.ipynb"),
+        ROOT / "README.md", ROOT / "CONTRIBUTING.md",
     ]  # fmt: skip
     named = {
         extra for path in sources for line in path.read_text().splitlines() if "pip install" in line
         for extra in re.findall(r"(?:rdmacc|\.)\[([a-z]+)\]", line)
     }  # fmt: skip
     assert named <= extras
-    readme = set(re.findall(r"(?:rdmacc|\.)\[([a-z]+)\]", (DOCS.parent / "README.md").read_text()))
+    readme = set(re.findall(r"(?:rdmacc|\.)\[([a-z]+)\]", (ROOT / "README.md").read_text()))
     assert readme == extras - {"docs", "tests"}
 
 
@@ -147,18 +148,31 @@ def test_an_extra_extends_what_is_installed_without_an_index():
 
 
 def test_a_release_knows_its_repository():
-    text = (DOCS.parent / "pyproject.toml").read_text()
-    made = runpy.run_path(str(DOCS.parent / ".github" / "absolute_links.py"))["with_urls"](text, "someone/rdmacc", "v1")
+    text = (ROOT / "pyproject.toml").read_text()
+    made = runpy.run_path(str(ROOT / ".github" / "absolute_links.py"))["with_urls"](text, "someone/rdmacc", "v1")
     urls = tomllib.loads(made)["project"]["urls"]
     assert urls["Repository"] == "https://github.com/someone/rdmacc"
     assert urls.items() > project()["urls"].items()
-    dois = set(re.findall(r"doi: (10\.1109/\S+)", (DOCS.parent / "CITATION.cff").read_text()))
+    dois = set(re.findall(r"doi: (10\.1109/\S+)", (ROOT / "CITATION.cff").read_text()))
     assert {url.removeprefix("https://doi.org/") for url in project()["urls"].values()} == dois
+
+
+def test_the_examples_in_docstrings_print_what_they_show(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wrong, found = [], 0
+    for folder, package in ((ROOT / "rdmacc", "rdmacc"), (ROOT / "models", "rdmacc.models")):
+        for path in folder.rglob("*.py"):
+            if ">>> " in path.read_text():
+                name = ".".join((package, *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
+                result = doctest.testmod(importlib.import_module(name))
+                wrong, found = wrong + [name] * result.failed, found + result.attempted
+    assert wrong == []
+    assert found > 80
 
 
 def test_the_readmes_examples_print_what_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
-    text = (DOCS.parent / "README.md").read_text()
+    text = (ROOT / "README.md").read_text()
     namespace = {"__name__": "readme"}
     for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         exec(compile(block, "README.md", "exec"), namespace)

@@ -7,7 +7,8 @@ objects of the base class, found by name). The rules:
 
 - everything has a docstring; a method that overrides a documented one with the same arguments may leave it at that one,
   and a handler (`on_*`) at what `rdmacc.component` says of its hook and of its arguments;
-- a function with arguments has a Parameters section that names each of them;
+- a function with arguments has a Parameters section that names each of them, but for those that a paragraph of its
+  class ("All methods take `ax`, ... They return ...") describes for all of its methods;
 - a dataclass describes each of its fields: in Attributes or Parameters, in a string below
   it, or in the `doc` of `param` and `parameter`;
 - a function that returns something has a Returns or Yields section, or its summary begins with Return, Yield, Say or
@@ -139,6 +140,16 @@ def section(text, name):
     return None
 
 
+def shared(owner):
+    """Return the paragraph of a class on what all of its methods take and return, or nothing."""
+    found = (
+        re.search(r"^All methods take .*?(?=\n\n|\Z)", inspect.cleandoc(owner.__doc__ or ""), re.S | re.M)
+        if owner
+        else None
+    )
+    return found[0] if found else ""
+
+
 def raised(function):
     """Return the names of the errors that a function's own body raises."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
@@ -162,10 +173,12 @@ def problems(function, owner):
     if not (own := text_of(function, owner)):
         return ["no docstring"]
     texts = [own, overridden(function, owner)]
-    found = []
+    found, common = [], shared(owner)
     if names := arguments(function):
         described = functools.reduce(lambda a, b: {**b, **a}, [section(text, "Parameters") or {} for text in texts])
-        found += [f"Parameters: {name} is missing" for name in names if name not in described]
+        found += [
+            f"Parameters: {name} is missing" for name in names if name not in described and f"`{name}`" not in common
+        ]
         if function.__doc__ and (stale := set(section(own, "Parameters") or {}) - {*names, *_wrapped(function)}):
             found.append(f"Parameters: {', '.join(sorted(stale))} do not exist")
         found += [
@@ -178,11 +191,15 @@ def problems(function, owner):
             and not SAYS_UNIT.search(described[name])
         ]
     gives = function.__annotations__.get("return") not in (None, "None")
-    if gives and not any(
-        section(text, "Returns")
-        or section(text, "Yields")
-        or re.match(r"(Return|Yield|Tell|Say|Read|Load|Parse|Create|Convert|Combine)\b", text)
-        for text in texts
+    if (
+        gives
+        and "They return" not in common
+        and not any(
+            section(text, "Returns")
+            or section(text, "Yields")
+            or re.match(r"(Return|Yield|Tell|Say|Read|Load|Parse|Create|Convert|Combine)\b", text)
+            for text in texts
+        )
     ):
         found.append("no Returns")
     named = functools.reduce(lambda a, b: {**a, **b}, [section(text, "Raises") or {} for text in texts])
