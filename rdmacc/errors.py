@@ -14,19 +14,9 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 __all__ = [
-    "CompileError",
-    "ConfigError",
-    "DeadlockError",
-    "HandlerError",
-    "LivelockError",
-    "RdmaccError",
-    "SimulationError",
-    "StalledError",
-    "install_command",
-    "microseconds",
-    "not_installed",
-    "unknown",
-]
+    "CompileError", "ConfigError", "DeadlockError", "HandlerError", "LivelockError", "RdmaccError", "SimulationError",
+    "StalledError", "install_command", "microseconds", "not_installed", "unknown",
+]  # fmt: skip
 
 _SHOWN = 8
 _repr = reprlib.Repr()

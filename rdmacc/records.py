@@ -89,7 +89,7 @@ class Field:
 
 
 def Int(default: int = 0, doc: str = "") -> int:
-    """Declare a 64-bit integer field.
+    """Return a 64-bit integer field, typed as the value that the record's attribute will have; so do those below.
 
     Parameters
     ----------
@@ -97,17 +97,12 @@ def Int(default: int = 0, doc: str = "") -> int:
         Value in a new record.
     doc : str
         What the field holds.
-
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
     """
     return Field("i8", default, doc)  # type: ignore[return-value]
 
 
 def Int32(default: int = 0, doc: str = "") -> int:
-    """Declare a 32-bit integer field (counts and ids that stay below 2**31).
+    """Return a 32-bit integer field (counts and ids that stay below 2**31).
 
     Parameters
     ----------
@@ -115,17 +110,12 @@ def Int32(default: int = 0, doc: str = "") -> int:
         Value in a new record.
     doc : str
         What the field holds.
-
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
     """
     return Field("i4", default, doc)  # type: ignore[return-value]
 
 
 def Byte(default: int = 0, doc: str = "") -> int:
-    """Declare an 8-bit field, -128 to 127 (flags, states, small enumerations).
+    """Return an 8-bit field, -128 to 127 (flags, states, small enumerations).
 
     Parameters
     ----------
@@ -133,17 +123,12 @@ def Byte(default: int = 0, doc: str = "") -> int:
         Value in a new record.
     doc : str
         What the field holds.
-
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
     """
     return Field("i1", default, doc)  # type: ignore[return-value]
 
 
 def Float(default: float = 0.0, doc: str = "") -> float:
-    """Declare a 64-bit floating-point field.
+    """Return a 64-bit floating-point field.
 
     Parameters
     ----------
@@ -151,17 +136,12 @@ def Float(default: float = 0.0, doc: str = "") -> float:
         Value in a new record.
     doc : str
         What the field holds.
-
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
     """
     return Field("f8", default, doc)  # type: ignore[return-value]
 
 
 def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
-    """Declare an array of 64-bit integers of fixed length.
+    """Return an array of 64-bit integers of fixed length.
 
     Parameters
     ----------
@@ -171,11 +151,6 @@ def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
         Value in a new record.
     doc : str
         What the field holds.
-
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
 
     Raises
     ------
@@ -192,7 +167,7 @@ def _length(length: int) -> int:
 
 
 def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
-    """Declare an array of 64-bit floating-point numbers of fixed length.
+    """Return an array of 64-bit floating-point numbers of fixed length.
 
     Parameters
     ----------
@@ -203,11 +178,6 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
     doc : str
         What the field holds.
 
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
-
     Raises
     ------
     ConfigError
@@ -217,33 +187,23 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
 
 
 def Bits(doc: str = "") -> Any:
-    """Declare a set of a message's packets, in a `Transfer` record: one bit per packet, accessed through `rdmacc.bits`.
+    """Return a field for a set of packets, in a `Transfer` record: one bit per packet, accessed through `rdmacc.bits`.
 
     Parameters
     ----------
     doc : str
         What the field holds.
-
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
     """
     return Field("i8", 0, doc, is_bits=True)
 
 
 def Deadline(doc: str = "") -> int:
-    """Declare a deadline, in ps; its name must end in `_timer_ps`.
+    """Return a deadline, in ps; its name must end in `_timer_ps`.
 
     Parameters
     ----------
     doc : str
         What the field holds.
-
-    Returns
-    -------
-    Field
-        Typed as the value that the record's attribute will have.
     """
     return Field("i8", NEVER, doc, is_deadline=True)  # type: ignore[return-value]
 

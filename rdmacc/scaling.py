@@ -19,7 +19,7 @@ __all__ = ["Links", "Scaled"]
 
 
 class Links:
-    """The properties of a network that parameters scale with: the rate of the hosts' links and the longest base RTT.
+    """The properties of a network that parameters scale with: rate of the hosts' links, longest base RTT, uplinks.
 
     Parameters
     ----------
@@ -27,26 +27,40 @@ class Links:
         Rate of the hosts' links; the highest, if they differ.
     rtt : quantity of time or callable
         Largest base RTT between two hosts, or a function that computes it, which takes a while on a large network.
+    oversubscription : float or callable
+        Rate of the hosts over that of the uplinks (:func:`rdmacc.topology.measures.uplink_shortage`), or a function
+        that computes it.
     """
 
-    def __init__(self, rate: Quantity, rtt: Quantity | Callable[[], int]) -> None:
+    def __init__(
+        self,
+        rate: Quantity,
+        rtt: Quantity | Callable[[], int],
+        oversubscription: float | Callable[[], float] = 1.0,
+    ) -> None:
         self.rate_bps = rate_bps(rate, field="rate of the hosts' links")
         if not self.rate_bps > 0:
             raise ConfigError("rate of the hosts' links", rate, "more than 0")
         self._rtt = rtt if callable(rtt) else time_ps(rtt, field="base RTT", bare_ps=True)
+        self._oversubscription = oversubscription
 
     @cached_property
     def rtt_ps(self) -> int:
         """Largest base RTT between two hosts."""
         return self._rtt() if callable(self._rtt) else self._rtt
 
+    @cached_property
+    def oversubscription(self) -> float:
+        """Rate of the hosts over that of the uplinks; 1 if no tier is oversubscribed."""
+        return self._oversubscription() if callable(self._oversubscription) else self._oversubscription
+
 
 @dataclass(frozen=True, init=False)
 class Scaled:
-    """A number that holds on one network and scales to others: in proportion to rate and RTT, inversely to payload.
+    """A number that holds on one network and scales to others.
 
-    An omitted property has no influence. A number that scales with all three is a window in packets, a multiple of the
-    BDP.
+    It is proportional to rate, RTT and oversubscription, and inversely proportional to the payload. An omitted property
+    has no influence. A number that scales with rate, RTT and payload is a window in packets, a multiple of the BDP.
 
     Attributes
     ----------
@@ -58,6 +72,8 @@ class Scaled:
         Largest base RTT on that network; 0: no influence.
     payload_bytes : int
         Payload of a packet on that network; 0: no influence.
+    oversubscription : float
+        Oversubscription of that network; 0: no influence.
     least : number
         Lower bound of the scaled value.
     is_time : bool
@@ -65,7 +81,7 @@ class Scaled:
 
     Parameters
     ----------
-    value, rate, rtt, payload, least, is_time
+    value, rate, rtt, payload, oversubscription, least, is_time
         The same, as quantities.
     """
 
@@ -73,6 +89,7 @@ class Scaled:
     rate_bps: float
     rtt_ps: int
     payload_bytes: int
+    oversubscription: float
     least: Any
     is_time: bool
 
@@ -83,6 +100,7 @@ class Scaled:
         rate: Quantity | None = None,
         rtt: Quantity | None = None,
         payload: Quantity | None = None,
+        oversubscription: float | None = None,
         least: Any = 0,
         is_time: bool = False,
     ) -> None:
@@ -91,6 +109,7 @@ class Scaled:
             "rate_bps": 0.0 if rate is None else rate_bps(rate, field="rate"),
             "rtt_ps": 0 if rtt is None else time_ps(rtt, field="rtt", bare_ps=True),
             "payload_bytes": 0 if payload is None else size_bytes(payload, field="payload"),
+            "oversubscription": oversubscription or 0.0,
             "least": least,
             "is_time": is_time,
         }
@@ -101,7 +120,8 @@ class Scaled:
         """Return the constructor's arguments."""
         return {
             "value": self.value, "rate": self.rate_bps or None, "rtt": self.rtt_ps or None,
-            "payload": self.payload_bytes or None, "least": self.least, "is_time": self.is_time,
+            "payload": self.payload_bytes or None, "oversubscription": self.oversubscription or None,
+            "least": self.least, "is_time": self.is_time,
         }  # fmt: skip
 
     def with_value(self, value: Any, least: Any) -> Scaled:
@@ -132,6 +152,8 @@ class Scaled:
             found *= links.rtt_ps / self.rtt_ps
         if self.payload_bytes:
             found *= self.payload_bytes / payload_bytes
+        if self.oversubscription:
+            found *= links.oversubscription / self.oversubscription
         found = max(found, self.least)
         return round(found) if isinstance(self.value, int) else found
 
@@ -141,6 +163,7 @@ class Scaled:
             format_rate(self.rate_bps) if self.rate_bps else "",
             f"an RTT of {format_time(self.rtt_ps)}" if self.rtt_ps else "",
             f"{format_size(self.payload_bytes)} of payload" if self.payload_bytes else "",
+            f"an oversubscription of {self.oversubscription:.6g}" if self.oversubscription else "",
         )
         return ", ".join(filter(None, parts))
 
@@ -150,6 +173,7 @@ class Scaled:
             ("" if not self.rate_bps else "inversely to the rate" if self.is_time else "in proportion to the rate"),
             "in proportion to the RTT" if self.rtt_ps else "",
             "inversely to the payload" if self.payload_bytes else "",
+            "in proportion to the oversubscription" if self.oversubscription else "",
         )
         return ", ".join(filter(None, parts)).replace("the rate, in proportion to the RTT", "the rate and the RTT")
 

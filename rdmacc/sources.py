@@ -21,17 +21,9 @@ from typing import Any
 from rdmacc.errors import ConfigError
 
 __all__ = [
-    "PACKAGE",
-    "digest_of",
-    "import_closure",
-    "imports_of",
-    "is_standard",
-    "lazy_names",
-    "source_file",
-    "source_hashes",
-    "statements_of",
-    "syntax_tree",
-]
+    "PACKAGE", "digest_of", "import_closure", "imports_of", "is_standard", "lazy_names", "source_file", "source_hashes",
+    "statements_of", "syntax_tree",
+]  # fmt: skip
 
 PACKAGE = Path(__file__).parent
 """The folder of `rdmacc` itself."""

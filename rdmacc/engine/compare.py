@@ -1,19 +1,19 @@
-"""Do the engines agree? Compares outcomes exactly, and finds the first event at which two runs part."""
+"""Compare the engines: their outcomes exactly, and their events up to the first difference."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rdmacc.engine.outcome import Outcome
+from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import class_and_number
 from rdmacc.records import NEVER
+from rdmacc.rules.ranks import class_and_number
 
 __all__ = ["differences", "event_name", "first_difference"]
 
 
-def differences(one: Outcome, other: Outcome) -> list[str]:
-    """Return what differs between two outcomes, in words; empty if they are equal to the last bit."""
+def differences(one: RunOutcome, other: RunOutcome) -> list[str]:
+    """Return the differences between two outcomes in words; empty if they are bit-identical."""
     found = [f"now_ps: {one.now_ps} and {other.now_ps}"] if one.now_ps != other.now_ps else []
     for place in ("messages", "computation", "ports", "hosts", "transfers"):
         mine, theirs = getattr(one, place), getattr(other, place)
@@ -40,16 +40,13 @@ def differences(one: Outcome, other: Outcome) -> list[str]:
 
 def event_name(plan: Plan, time_ps: int, rank: int) -> str:
     """Describe an event."""
-    name, number = class_and_number(rank, plan.scheme.tick_ps)
+    name, number = class_and_number(plan.scheme, rank)
     where = f" {plan.fabric.port_name(number)}" if name in ("deliver", "wake") else ""
     return f"{name} {number}{where} at {time_ps} ps"
 
 
 def first_difference(plan: Plan, until_ps: int = NEVER) -> str:
-    """Run both engines event by event; say at which event they part, or return an empty text.
-
-    The engines part when the events that they process next are not the same.
-    """
+    """Run both engines event by event; describe the first event at which they differ, or return an empty text."""
     from rdmacc.engine.compiled.engine import CompiledEngine
     from rdmacc.engine.reference.network import Network
 

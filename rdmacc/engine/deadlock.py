@@ -1,9 +1,9 @@
-"""The search for PFC deadlocks: ports that wait on each other in a circle.
+"""The search for PFC deadlocks: cycles of ports that wait for each other.
 
-A paused ingress queue is stuck if nothing of it can leave, since a switch reconsiders a pause when a packet of that
-ingress leaves, or if it would stay above its resume threshold after everything that can still leave has left. The
-search assumes that all paused queues are stuck and takes back, until nothing changes, those that the rest would let
-resume; what remains can never move again.
+A switch reconsiders a pause whenever a packet of that ingress leaves. So a paused ingress queue is stuck if none of its
+packets can leave, or if it would stay above the resume threshold after all that can leave have left. The search starts
+with every paused queue marked as stuck and unmarks those that the others would let resume, until nothing changes.
+Whatever is still marked can never move again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Queue = tuple[int, int]
 
 
 def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
-    """Return the names of ports that wait on each other, in the order of a cycle; empty if there is no deadlock."""
+    """Return the names of the ports in a cycle, in order; empty if there is no deadlock."""
     policy, fabric = plan.scheme.buffer, plan.fabric
     if not isinstance(policy, Pfc):
         return []

@@ -1,4 +1,4 @@
-"""Who waits for whom, and for how long: messages and computation on hosts, as numbers for both engines."""
+"""Dependencies between messages and computation on hosts, as numbers for both engines."""
 
 from __future__ import annotations
 
@@ -54,15 +54,7 @@ class Dependents:
 
 
 def dependencies(frame: pd.DataFrame, computes: npt.NDArray[np.bool_]) -> tuple[Ints, Dependents | None]:
-    """Return for how many others each number waits, and what waits for each; None if nothing waits or computes.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A checked workload, whose index is 0 to N - 1.
-    computes : ndarray of bool
-        Which of its rows are computation; shape N.
-    """
+    """Return how many others each number waits for, and its dependents; None if nothing waits or computes."""
     numbers = np.empty(len(frame), np.int64)
     numbers[~computes] = np.arange(np.count_nonzero(~computes))
     numbers[computes] = np.arange(np.count_nonzero(~computes), len(frame))

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, which looks at every object now and then, stands aside while much is made."""
+"""Turn off Python's cycle collector while many objects are created, because it would scan all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["uncollected"]
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch the collector off meanwhile; as it was before, afterwards. Also a decorator: ``@uncollected()``."""
+    """Switch the collector off, then restore its state. Also a decorator: ``@uncollected()``."""
     collects = gc.isenabled()
     gc.disable()
     try:

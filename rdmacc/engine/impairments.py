@@ -1,4 +1,4 @@
-"""Faults that hold for a whole run, in numbers: losses by chance or by script, clocks that are off."""
+"""Faults that last for a whole run, in numbers: random and scripted losses, and clock offsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["clocks_of", "losses_of", "scripts_of"]
 
 
 def scripts_of(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLoss, ...]:
-    """Return scripted losses with the messages' numbers in place of their rows, which computation may lie between."""
+    """Return scripted losses by message number instead of by row, since rows of computation are not messages."""
     scripts = (fault for fault in faults if isinstance(fault, ScriptedLoss))
     return tuple(
         replace(script, message=message_number(frame, script.message, "ScriptedLoss.message")) for script in scripts
@@ -29,7 +29,7 @@ def scripts_of(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLo
 
 
 def clocks_of(fabric: Fabric, faults: Sequence[Fault], key: int) -> tuple[npt.NDArray[np.int64], int]:
-    """Return by what each host's clock is off, and the jitter of reading one, ps."""
+    """Return the offset of each host's clock and the jitter of a reading, ps."""
     offsets = np.zeros(fabric.n_nodes, np.int64)
     jitter = 0
     for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
@@ -41,7 +41,7 @@ def clocks_of(fabric: Fabric, faults: Sequence[Fault], key: int) -> tuple[npt.ND
 
 
 def losses_of(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return with what probability each port loses a data packet, and a control packet."""
+    """Return the probabilities that each port loses a data packet and a control packet."""
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
         if not isinstance(fault, Fault):

@@ -1,4 +1,4 @@
-"""Livelocks: time stands still, since events make new events at the same instant without end."""
+"""Livelocks: events keep scheduling more events at the same instant, so time never advances."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any, Protocol
 
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import class_and_number
 from rdmacc.errors import LivelockError
 from rdmacc.handlers.hooks import slots_of
+from rdmacc.rules.ranks import class_and_number
 
 __all__ = ["Standstill"]
 
@@ -47,12 +47,12 @@ class Standstill:
         self._time_ps, self._events = -1, 0
 
     def look(self, engine: _Stepping) -> None:
-        """Raise LivelockError if too much has happened since time moved; call it now and then.
+        """Raise LivelockError if too many events have run since time last advanced; call it now and then.
 
         Raises
         ------
         LivelockError
-            Naming what happens again and again.
+            Names the events that repeat.
         """
         if engine.now != self._time_ps:
             self._time_ps, self._events = engine.now, engine.events
@@ -62,13 +62,13 @@ class Standstill:
                 upcoming = engine.peek()
                 if upcoming is None or upcoming[0] != self._time_ps:
                     return
-                seen[class_and_number(upcoming[1], engine.plan.scheme.tick_ps)] += 1
+                seen[class_and_number(engine.plan.scheme, upcoming[1])] += 1
                 engine.step()
             raise LivelockError(_named(engine.plan, *seen.most_common(1)[0][0]), self._time_ps)
 
 
 def _named(plan: Plan, name: str, number: int) -> str:
-    """Return what an event is, for people."""
+    """Return a readable name for an event."""
     if name not in _OWNERS:
         return f"an event of kind '{name}' of number {number}"
     kind, owner = _OWNERS[name]

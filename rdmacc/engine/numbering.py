@@ -20,7 +20,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 
 def message_number(frame: pd.DataFrame, row: Any, field: str) -> int:
-    """Return the number of the message that a row of the workload is: rows of computation may lie between."""
+    """Return the message number of a row of the workload, since rows of computation are not messages."""
     if isinstance(row, bool) or not isinstance(row, int | np.integer) or row not in frame.index:
         first, last = int(frame.index[0]), int(frame.index[-1])
         between = "" if first == 0 and last == len(frame) - 1 else ", that is a message"
@@ -46,10 +46,7 @@ def queue_pairs(src: Ints, dst: Ints, is_pairwise: bool, labels: Ints) -> tuple[
 
 
 def hash_as(qp: Ints, labels: Ints) -> npt.NDArray[np.int32]:
-    """Return the message by whose number ECMP hashes each: the first of its queue pair if the workload names that.
-
-    Empty if it names none.
-    """
+    """Return the message whose number ECMP hashes for each message; empty if the workload names no queue pairs."""
     if not len(labels):
         return np.zeros(0, np.int32)
     first = np.unique(qp, return_index=True)[1]
@@ -57,7 +54,7 @@ def hash_as(qp: Ints, labels: Ints) -> npt.NDArray[np.int32]:
 
 
 def first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
-    """Return the port by which packets of each queue pair leave host `src`; several are shared out by hash."""
+    """Return the port by which each queue pair leaves host `src`; a hash spreads them over several ports."""
     first = np.asarray(fabric.node_first_port)
     ports = first[src].astype(np.int64)
     for number in np.flatnonzero(first[src + 1] - first[src] > 1):
@@ -81,7 +78,7 @@ def lead_by_paths(ports: Ints, paths: Paths, back: int, qp: Ints, frame: pd.Data
 
 
 def count_paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:
-    """Return how many shortest paths there are from behind each port to a host."""
+    """Return the number of shortest paths to a host from the far end of each port."""
     paths = np.ones(len(ports), np.int64)
     if scheme.routing == "source":
         for number, (port, host) in enumerate(zip(ports.tolist(), dst.tolist(), strict=True)):

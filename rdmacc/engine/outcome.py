@@ -1,4 +1,4 @@
-"""What an engine hands over when it stops: counters as arrays, the same from both engines."""
+"""The counters that an engine returns when it stops, as arrays; both engines return the same ones."""
 
 from __future__ import annotations
 
@@ -13,15 +13,9 @@ from rdmacc.engine.plan import Plan
 from rdmacc.topology.fabric import Fabric
 
 __all__ = [
-    "COMPUTATION_COUNTERS",
-    "HOST_COUNTERS",
-    "MESSAGE_COUNTERS",
-    "PORT_COUNTERS",
-    "TOTALS",
-    "Engine",
-    "Outcome",
-    "PfcState",
-]
+    "COMPUTATION_COUNTERS", "HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "TOTALS", "Engine", "PfcState",
+    "RunOutcome",
+]  # fmt: skip
 
 MESSAGE_COUNTERS = (
     "start_ps", "delivered_ps", "acked_ps", "retransmissions", "timeouts", "failed", "received_packets",
@@ -40,7 +34,7 @@ TOTALS = (
 
 
 @dataclass
-class Outcome:
+class RunOutcome:
     """Counters of a simulation, so far.
 
     Attributes
@@ -66,6 +60,10 @@ class Outcome:
         The order in which events ran: "windows", or "time" and why (`rdmacc.engine.compiled.windows`).
     visits : int
         In windows, how often a node had events in one.
+    threads : str
+        How many threads ran, and why not as many as asked for.
+    balance : float
+        Of their events, over what there would be if each had had as many in every window as the busiest one.
     """
 
     messages: dict[str, npt.NDArray[np.int64]]
@@ -80,6 +78,8 @@ class Outcome:
     trace: npt.NDArray[np.void] | None = None
     order: str = "time"
     visits: int = 0
+    threads: str = "1"
+    balance: float = 1.0
 
 
 @dataclass
@@ -139,9 +139,9 @@ class Engine(Protocol):
         """Process every event before `until_ps`, or until the last message is finished."""
 
     def round_up(self, time_ps: int) -> int:
-        """Return a time not before `time_ps` up to which it is best to run."""
+        """Return the best time to run to, at or after `time_ps`."""
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RunOutcome:
         """Return the counters so far."""
 
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
@@ -163,7 +163,7 @@ class Engine(Protocol):
         """Return a field of a "message", of a "port", or of the queue pair ("qp") of a message that has started."""
 
     def longest_pause_ps(self) -> int:
-        """For how long the port that PFC has stopped longest has been stopped."""
+        """The longest time that PFC has kept any port paused so far, without a break until now."""
 
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""

@@ -42,7 +42,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 
 _LATEST_PS = 10**18
-"""Messages start no later: sums of times stay below NEVER."""
+"""Latest start of a message, which keeps sums of times below NEVER."""
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
@@ -265,12 +265,12 @@ def _started(fabric: Fabric, upsets: Sequence[Upset]) -> Fabric:
 
 
 def _narrow(numbers: npt.NDArray[Any]) -> Int32s:
-    """Return counts and numbers of things in 32 bits, as the records have them: a million messages take half."""
+    """Return counts and indices as 32-bit integers, as in the records: that halves a million messages."""
     return numbers.astype(np.int32)
 
 
 def _alike(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the values, kept as one where all are the same, as weights and groups mostly are."""
+    """Return the values as one broadcast number if all are equal, as weights and groups mostly are."""
     return np.broadcast_to(values[:1].copy(), values.shape) if (values == values[:1]).all() else values
 
 

@@ -1,12 +1,11 @@
-"""Runs without end: when a simulation that goes on has come to a stop.
+"""Detects runs that go on without progress.
 
-A scheme may ask again and again for what never comes. Such a run makes no progress: no receiver accepts a byte, no
-acknowledgement is new, no message ends. It need not be over, since timers may be long. So the quiet is counted in
-rounds: a round lasts until everything that was pending at its start has happened, and at least one slice. A round in
-which a packet moves is a retry. A scheme gives a message up after `retry_limit` retries at most; when there have been
-more of them, and the quiet exceeds 100 base RTTs, no retry will help.
-
-Random losses can lie about this, so that the retries grow by the chance that a packet and its answer get through.
+A scheme may retry forever for something that never comes. Such a run makes no progress: no receiver accepts a byte, no
+ACK is new, no message ends. A quiet run need not be over, though, because timers may be long. So quiet time is counted
+in rounds: a round lasts until every event that was pending at its start has run, and at least one slice. A round in
+which a packet moves counts as a retry. Every scheme gives a message up after at most `retry_limit` retries; so once
+there have been more, and the quiet exceeds 100 base RTTs, more retries cannot help. Where losses are random, the limit
+grows with the expected number of tries per round trip.
 """
 
 from __future__ import annotations
@@ -21,21 +20,16 @@ __all__ = ["Progress"]
 
 _LEAST_RETRIES = 100
 _MARGIN = 1.25
-"""So many times the retries after which a scheme gives up, since a round need not hold exactly one."""
+"""Factor on the retries after which a scheme gives up, since a round may not hold exactly one."""
 
 _LEAST_RTTS = 100
 
 _STILL_PS = time_ps("10s")
-"""If no packet moves for so long, beyond the longest computation, only timers are left that lead nowhere."""
+"""If no packet moves for this long beyond the longest computation, only idle timers are left."""
 
 
 class Progress:
     """Watches whether a simulation makes progress.
-
-    Parameters
-    ----------
-    plan : Plan
-        What runs.
 
     Attributes
     ----------
@@ -61,7 +55,7 @@ class Progress:
         self._round_end_ps = self._round_moved = 0
 
     def has_ended(self, engine: Engine) -> bool:
-        """Tell whether a simulation has come to a stop; call it after each slice."""
+        """Tell whether a simulation has stalled; call it after each slice."""
         now, done = engine.now, (engine.accepted_bytes, engine.unfinished)
         if done != self._done or now <= self._last_start_ps:
             self._done = done
@@ -88,7 +82,7 @@ class Progress:
 
 
 def _tries(plan: Plan) -> float:
-    """Return in how many tries a packet and its answer get through a network with random losses, on average."""
+    """Return the expected number of tries for a packet and its answer in a network with random losses."""
     losses = np.maximum(plan.loss_data, plan.loss_control)
     worst = float(losses[losses < 1.0].max(initial=0.0))
     if worst == 0.0:

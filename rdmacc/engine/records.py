@@ -1,20 +1,13 @@
-"""What both engines keep beside the records that protocols see (`rdmacc.state`) and the rules' (`rdmacc.switch`)."""
+"""Fields that both engines keep in addition to those that protocols see (`rdmacc.state`) and the rules' own."""
 
 from __future__ import annotations
 
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record
 
 __all__ = [
-    "Clock",
-    "ComputationProgress",
-    "LinkLoss",
-    "MessageProgress",
-    "QueuePairUse",
-    "Routing",
-    "Transit",
-    "Transmitter",
+    "Clock", "ComputationProgress", "LinkLoss", "MessageProgress", "QueuePairUse", "Routing", "Transit", "Transmitter",
     "Turns",
-]
+]  # fmt: skip
 
 
 class Transit(Record):

@@ -10,12 +10,14 @@ from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import check_handlers
 
-__all__ = ["ENGINES", "ORDERS", "make_engine", "why_not_compiled"]
+__all__ = ["ENGINES", "ORDERS", "check_threads", "make_engine", "why_not_compiled"]
 
 ENGINES = ("auto", "compiled", "simpy")
 
 ORDERS = ("auto", "time", "windows")
-"""In which events are taken by the compiled engine; the other one goes by time."""
+"""Orders in which the compiled engine may run events; the other engine runs them by time."""
+
+_MOST_THREADS = 64
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +34,13 @@ def why_not_compiled() -> str:
     return ""
 
 
-def make_engine(name: str, plan: Plan, order: str = "auto") -> Engine:
+def check_threads(threads: int) -> None:
+    """Raise a ConfigError unless a number of threads is one that may run."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS:
+        raise ConfigError("threads", threads, f"a whole number from 1 to {_MOST_THREADS}")
+
+
+def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) -> Engine:
     """Return an engine, ready to run a plan.
 
     Raises
@@ -46,12 +54,13 @@ def make_engine(name: str, plan: Plan, order: str = "auto") -> Engine:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
     if not isinstance(order, str) or order not in ORDERS:
         raise ConfigError("order", order, f"one of {', '.join(ORDERS)}")
+    check_threads(threads)
     if name != "simpy":
         reason = why_not_compiled()
         if not reason:
             from rdmacc.engine.compiled.engine import CompiledEngine
 
-            return CompiledEngine(plan, order)
+            return CompiledEngine(plan, order, threads)
         if name == "compiled":
             raise ConfigError("engine", name, f"'simpy' or 'auto' here: {reason}")
         _log.warning("rdmacc: using the SimPy engine: %s", reason)

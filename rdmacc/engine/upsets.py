@@ -1,7 +1,7 @@
-"""Upsets: what faults do to links and NICs at given times, as one list in the order of time.
+"""Upsets: what faults do to links and NICs, as one list ordered by time.
 
-Both engines are told at the same times and do the same; nothing of it is an event. What happens at a time happens
-before the events of that time.
+Both engines are told of an upset at the same time and react alike; it is not an event. It takes effect before the
+events of its instant.
 """
 
 from __future__ import annotations
@@ -57,15 +57,7 @@ class Engine(Protocol):
 
 
 class Upsets:
-    """The upsets that are still to come.
-
-    Parameters
-    ----------
-    upsets : sequence of Upset
-        In the order of their times.
-    fabric : Fabric
-        The network when nothing has failed.
-    """
+    """The upsets that are still to come."""
 
     def __init__(self, upsets: Sequence[Upset], fabric: Fabric) -> None:
         self._pending = list(reversed(upsets))
@@ -96,15 +88,6 @@ class Upsets:
 def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tuple[Upset, ...]:
     """Return what faults do to a network.
 
-    Parameters
-    ----------
-    fabric : Fabric
-        The network, with the rates that its links have by right.
-    faults : sequence of Fault
-        What goes wrong.
-    has_pfc : bool
-        Whether switches obey PAUSE frames.
-
     Raises
     ------
     ConfigError
@@ -121,13 +104,7 @@ def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tupl
 
 
 def initial_rates(upsets: Sequence[Upset]) -> dict[int, float]:
-    """Return the rates of ports whose links are slow from the start, bit/s.
-
-    Parameters
-    ----------
-    upsets : sequence of Upset
-        As `upsets_of` returns them.
-    """
+    """Return the rates of ports whose links are slow from the start, bit/s."""
     return {port: one.rate_bps for one in upsets if one.what == RATE and one.time_ps == 0 for port in one.ports}
 
 
@@ -149,7 +126,7 @@ def _times(fault: Any, late_ps: int = 0) -> list[tuple[int, int]]:
 def _switched(
     faults: Sequence[Any], ports: Sequence[tuple[int, ...]], on: int, off: int, late_ps: Sequence[int] = ()
 ) -> list[tuple[tuple[int, ...], int, int]]:
-    """Return when ports change between none and some of the faults that they have: ports, what, time."""
+    """Return when the first of a port's faults begins and the last ends: ports, what, time."""
     steps = [
         (time, step, which)
         for number, (fault, which) in enumerate(zip(faults, ports, strict=True))

@@ -1,4 +1,4 @@
-"""Who waits for what, in words: what a stalled simulation says of its unfinished messages."""
+"""Explains a stalled simulation: what each unfinished message waits for."""
 
 from __future__ import annotations
 
@@ -16,28 +16,14 @@ from rdmacc.topology.fabric import Fabric
 __all__ = ["explain_stall"]
 
 _EXPLAINED = 3
-"""Messages that are explained; the others that wait mostly do so for the same reason."""
+"""Most messages to explain; the rest mostly wait for the same reason."""
 
 _NAMED = 2
-"""Ports at which a way is cut, of many."""
+"""Most cut ports to list."""
 
 
 def explain_stall(engine: Engine, fabric: Fabric, numbers: list[int], since_ps: int, retries: int) -> str:
-    """Return why messages do not go on.
-
-    Parameters
-    ----------
-    engine : Engine
-        As it stands.
-    fabric : Fabric
-        With the routes of now.
-    numbers : list of int
-        The unfinished messages.
-    since_ps : int
-        When something new was seen last.
-    retries : int
-        Rounds since then in which packets moved to no avail.
-    """
+    """Return why messages are stalled."""
     reasons = []
     if retries:
         noun = "retry" if retries == 1 else "retries"
@@ -56,7 +42,7 @@ def explain_stall(engine: Engine, fabric: Fabric, numbers: list[int], since_ps: 
 
 
 def _waits(engine: Engine, fabric: Fabric, number: int) -> Iterator[str]:
-    """Yield what keeps a message from its end, the network's part first."""
+    """Yield the reasons why a message has not ended, those of the network first."""
     yield from _cuts(engine, fabric, number)
     plan, qp = engine.plan, int(engine.plan.qp[number])
     packets = int(plan.packets[number])
@@ -109,7 +95,7 @@ def _cuts(engine: Engine, fabric: Fabric, number: int) -> Iterator[str]:
 
 
 def _cut_at(fabric: Fabric, first: int, dst: int, is_cut: npt.NDArray[np.bool_]) -> tuple[list[int], bool]:
-    """Return the ports at which ways from a host's port to another host are cut, and whether one is not."""
+    """Return the ports where paths between two hosts are cut, and whether any path is intact."""
     todo, seen, cut, is_open = [first], {first}, [], False
     while todo:
         port = todo.pop()

@@ -1,4 +1,4 @@
-"""Probes resolved: which record of which number, and which field."""
+"""Probes resolved to a record, its number and a field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Watch", "watch_of"]
 
 @dataclass(frozen=True)
 class Watch:
-    """A probe resolved: which record of which number, and which field."""
+    """A probe resolved to a record, its number and a field."""
 
     probe: Probe
     record: str

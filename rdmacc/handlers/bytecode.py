@@ -42,13 +42,7 @@ class Bytecode:
 
 @lru_cache(4096)
 def bytecode_of(code: types.CodeType) -> Bytecode:
-    """Analyse bytecode.
-
-    Parameters
-    ----------
-    code : code
-        A function's, or that of a part of it.
-    """
+    """Analyse bytecode."""
     taken: dict[tuple[str, bool, tuple[str, ...]], None] = {}
     constants, names, has_import, can_raise = set(), set(code.co_names), False, False
     chain: list[str] = []

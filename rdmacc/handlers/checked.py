@@ -224,19 +224,7 @@ class Checks:
         return instrumented(call.function, marks, has_trail=self._has_trail, memo=self._memo)
 
     def around(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> tuple[list[str], list[str]]:
-        """Return the lines of a hook before and after a handler's call; `trail` is at hand there.
-
-        Parameters
-        ----------
-        name : str
-            The handler's name.
-        kind : str
-            For a timer the kind of the record that holds it, else empty.
-        call : Call
-            The handler.
-        record : callable
-            Returns the expression for an argument of the handler in the hook's source.
-        """
+        """Return the lines of a hook before and after a handler's call; `trail` is at hand there."""
         before = self._before(name, kind, call, record)
         tests = tests_of(self._components, name, kind, call, record, self._port_node)
         after = [line for number, test in enumerate(tests, len(self.tests)) for line in _lines(test, str(number))]
@@ -282,17 +270,7 @@ class Checks:
         return before
 
     def explain(self, trail: Any, exception: BaseException, now: int) -> HandlerError:
-        """Return the error that names component, handler, line and reason.
-
-        Parameters
-        ----------
-        trail : dict
-            Location of the run, by the names of `Trail`.
-        exception : BaseException
-            The exception from the handler or a test.
-        now : int
-            Simulated time, ps.
-        """
+        """Return the error that names component, handler, line and reason."""
         name, call, offers = self.calls[int(trail["handler"])]
         component = type(self._components[call.component]).__name__
         failed = int(trail["test"])
@@ -312,17 +290,7 @@ class Checks:
 
 
 def explain(components: Components, exception: BaseException, now: int) -> HandlerError | None:
-    """Return the error for an exception raised by an unchecked handler; None if it came from elsewhere.
-
-    Parameters
-    ----------
-    components : sequence of Component
-        The scheme's.
-    exception : BaseException
-        The exception, with its traceback.
-    now : int
-        Simulated time, ps.
-    """
+    """Return the error for an exception raised by an unchecked handler; None if it came from elsewhere."""
     trace = exception.__traceback__
     known = {
         (function.__code__.co_filename, function.__code__.co_name): type(part).__name__

@@ -67,13 +67,6 @@ class Checker:
     def read(self, function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Kind:
         """Check a function for arguments of some kinds.
 
-        Parameters
-        ----------
-        function : callable
-            A plain function.
-        kinds : mapping
-            Kinds of its arguments, by name.
-
         Returns
         -------
         Kind
@@ -103,19 +96,7 @@ class Checker:
         return self._returned[key]
 
     def error(self, function: Callable[..., Any], line: int, text: str, allowed: str) -> ConfigError:
-        """Return the error for a line of a function.
-
-        Parameters
-        ----------
-        function : callable
-            The function.
-        line : int
-            The line's number in its file.
-        text : str
-            The offending code.
-        allowed : str
-            What to write instead.
-        """
+        """Return the error for a line of a function."""
         where = f"line {line} of {Path(function.__code__.co_filename).name}"
         return ConfigError(self.handler, _Text(text.split("\n")[0]), allowed, where=where)
 

@@ -33,7 +33,7 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Elli
 _LIBRARIES = ("numpy", "numba", "scipy")
 """Their versions are part of both keys, as Python's is."""
 
-_OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes")
+_OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes.composition")
 """Classes of these modules count by their names: both keys hold the modules' sources."""
 
 _CHECKING = "rdmacc.typed"

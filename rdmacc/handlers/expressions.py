@@ -32,30 +32,12 @@ UNSET = "must be set on every path to this line: assign it a value first"
 
 
 def record_kind(*roles: str) -> Kind:
-    """Return the kind of a record.
-
-    Parameters
-    ----------
-    *roles : str
-        The handlers' arguments that it may be.
-    """
+    """Return the kind of a record."""
     return Kind("a record", roles=frozenset(roles))
 
 
 class Expressions:
-    """A function, for arguments of some kinds: its names, and its expressions that call nothing.
-
-    Parameters
-    ----------
-    checker : Checker
-        The checker that reads it.
-    function : callable
-        The function.
-    tree : FunctionDef
-        Its syntax tree.
-    kinds : mapping
-        What its arguments are, by name.
-    """
+    """A function, for arguments of some kinds: its names, and its expressions that call nothing."""
 
     def __init__(
         self, checker: Any, function: Callable[..., Any], tree: ast.FunctionDef, kinds: Mapping[str, Kind]
@@ -350,13 +332,7 @@ def _stored(tree: ast.FunctionDef) -> frozenset[str]:
 
 
 def topic(value: Any) -> str:
-    """Return the word of `ADVICE` for something of another module, or nothing.
-
-    Parameters
-    ----------
-    value : object
-        What a handler names.
-    """
+    """Return the word of `ADVICE` for something of another module, or nothing."""
     module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     owner = getattr(value, "__self__", None)  # random.random is a method of a hidden generator
     module = str(module or type(owner).__module__)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from rdmacc.component import HOOKS, Component
 from rdmacc.records import NEVER, Field, Record
+from rdmacc.rules.ranks import Ticks
 
 __all__ = [
     "Call", "Components", "Slot", "bits_of", "calls_of", "has_requests", "limits_of", "moved", "records_of", "slots_of",
@@ -106,13 +107,13 @@ def limits_of(components: Components) -> dict[str, list[int]]:
     }
 
 
-def moved(deadline: str, armed: str, has_tick: bool) -> str:
+def moved(scheme: Ticks, deadline: str, armed: str) -> str:
     """Return the condition under which a deadline needs a new event.
 
     This is so if it is earlier than the pending event. With a tick, the event's order within its instant depends on
     when the deadline was set, so any other time needs a new event.
     """
-    return f"{armed} != {deadline} < {NEVER}" if has_tick else f"{deadline} < {armed}"
+    return f"{armed} != {deadline} < {NEVER}" if scheme.tick_ps else f"{deadline} < {armed}"
 
 
 def has_requests(components: Components) -> bool:

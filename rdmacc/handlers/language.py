@@ -58,13 +58,7 @@ _KINDS = {bool: BOOL, int: INT, float: FLOAT}
 
 
 def kind_of(value: object) -> Kind | None:
-    """Return the kind of a constant of a module, a closure or a default; None if it is not a constant.
-
-    Parameters
-    ----------
-    value : object
-        A number, or a tuple of numbers.
-    """
+    """Return the kind of a constant of a module, a closure or a default; None if it is not a constant."""
     if type(value) is int and abs(value) > LARGEST:
         return None
     if type(value) is tuple and value:
@@ -117,11 +111,6 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
 
 def constant(node: ast.AST) -> int | float | None:
     """Return the value of a purely numeric expression such as `2**31`; None for other expressions.
-
-    Parameters
-    ----------
-    node : ast.AST
-        The expression.
 
     Raises
     ------

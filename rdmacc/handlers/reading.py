@@ -58,11 +58,6 @@ _MAY_WRITE_OF_PACKET = {
 def check_handlers(components: Components) -> None:
     """Raise `ConfigError` if a handler leaves the language, reads an unknown field, or writes a foreign one.
 
-    Parameters
-    ----------
-    components : sequence of Component
-        A scheme's: their handlers are read.
-
     Raises
     ------
     ConfigError
@@ -78,15 +73,6 @@ def check_handlers(components: Components) -> None:
 def marks_of(components: Components, part: Component, name: str) -> Marks:
     """Return the marks for checked mode in a handler and in the functions that it calls.
 
-    Parameters
-    ----------
-    components : sequence of Component
-        The scheme's.
-    part : Component
-        One of them.
-    name : str
-        The handler's name.
-
     Raises
     ------
     ConfigError
@@ -97,15 +83,6 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
 
 def accesses_of(components: Components, part: Component, name: str) -> frozenset[Access]:
     """Return which fields of its arguments a handler uses, itself or in a function that it calls.
-
-    Parameters
-    ----------
-    components : sequence of Component
-        The scheme's.
-    part : Component
-        One of them.
-    name : str
-        The handler's name.
 
     Raises
     ------

@@ -41,11 +41,6 @@ class Shared(NamedTuple):
 def shared_fields(components: Components) -> Shared:
     """Return the fields that handlers use at more than one place.
 
-    Parameters
-    ----------
-    components : sequence of Component
-        A scheme's.
-
     Returns
     -------
     Shared

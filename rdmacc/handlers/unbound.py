@@ -11,26 +11,14 @@ __all__ = ["falls_through", "first_unbound"]
 
 @cache
 def first_unbound(function: ast.FunctionDef) -> ast.Name | None:
-    """Return the first use of a local variable that is unset on some path through a function.
-
-    Parameters
-    ----------
-    function : FunctionDef
-        Its syntax tree.
-    """
+    """Return the first use of a local variable that is unset on some path through a function."""
     arguments = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
     stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return _Flow(stored - arguments).block(function.body, set())[1]
 
 
 def falls_through(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether some path through statements may reach their end.
-
-    Parameters
-    ----------
-    statements : sequence of stmt
-        A function's body, or a branch of it.
-    """
+    """Tell whether some path through statements may reach their end."""
     if not statements:
         return True
     last = statements[-1]

@@ -235,7 +235,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
     "infiniband-2010": ("infiniband_cc",), "irn-2018": ("irn",), "ndp-2017": ("ndp",), "ndp-htsim": ("ndp",),
     "phost-2015": ("phost",), "phost-yaps": ("phost",), "powertcp-ns3": ("powertcp",), "rcc-2021": ("rcc",),
     "ren-2021": ("ren",), "ren-2021-testbed": ("ren",), "roce-htsim": ("ndp",), "timely-2015": ("timely",),
-    "uet-htsim": ("uet",),
+    "uec-1.0": ("uet",), "uet-htsim": ("uet",),
 }  # fmt: skip
 """Keys by the name of a preset."""
 

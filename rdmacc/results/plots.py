@@ -29,10 +29,13 @@ _MANY_SIZES = 5
 
 
 class ResultPlots:
-    """Plots of one result, as ``result.plot``. Each takes `ax` and `label`, and returns the Axes.
+    """Plots of one result, as ``result.plot``.
 
     To overlay results, draw them on the same axes: each takes new colours, and the legend distinguishes them by
     `label`.
+
+    All methods take `ax`, the axes to draw on (default: a new figure), and most `label`, the name of this result in the
+    legend (default: the scheme's name if `ax` is given, otherwise none). They return the axes.
 
     Parameters
     ----------
@@ -48,18 +51,6 @@ class ResultPlots:
         """Draw every probed rate: sending rates of flows, throughputs of links.
 
         A flow's rate is drawn from its start to its last ACK.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-        label : str, optional
-            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
         """
         probes = [probe for probe in self._result.watched if _is_rate(probe)]
         self._need(probes, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
@@ -67,20 +58,7 @@ class ResultPlots:
 
     @typed
     def queues(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw every probed queue.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-        label : str, optional
-            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw every probed queue."""
         probes = [probe for probe in self._result.watched if _field(probe) == "queue_bytes"]
         self._need(probes, "queues", "rdmacc.probes.queue(node, peer)")
         return self._draw(ax, probes, 1e3, "Queues", "queue (kB)", label)
@@ -93,15 +71,6 @@ class ResultPlots:
         ----------
         name : str
             Name of the probe, such as ``"queue s0->h0"``.
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-        label : str, optional
-            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
 
         Raises
         ------
@@ -117,18 +86,6 @@ class ResultPlots:
     @typed
     def fct_cdf(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the CDF of the delivered messages' FCT, with one curve per size if there are few sizes.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-        label : str, optional
-            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
 
         Raises
         ------
@@ -157,20 +114,7 @@ class ResultPlots:
 
     @typed
     def slowdown_by_size(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw median and p99 slowdown over message size.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-        label : str, optional
-            Name of this result in the legend. Default: the scheme's name if `ax` is given, otherwise none.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw median and p99 slowdown over message size."""
         table = slowdown_by_size(self._result.flows)
         sizes = table["size_bytes"] / 1e3
         with style():
@@ -214,15 +158,8 @@ class ResultPlots:
             Start of the period to draw, such as ``"2us"``.
         end : number or str, optional
             End of the period to draw.
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
         squeeze : bool
             Cut out long periods without packets.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
 
         Raises
         ------
@@ -243,13 +180,6 @@ class ResultPlots:
         ----------
         hosts : sequence of hashable, optional
             Which hosts, from top to bottom; by default all that compute or send.
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
 
         Raises
         ------

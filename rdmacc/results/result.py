@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import platform
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from functools import cached_property
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.engine.outcome import Outcome
+from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.citations import Citations, papers_of
+from rdmacc.results.provenance import provenance_of
 from rdmacc.results.saving import save
 from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Summary, Transport, percentile, starting_in
-from rdmacc.schemes import scheme_table
-from rdmacc.state import HOST_NIC, LINK_CLASSES
+from rdmacc.results.totals import totals_of
+from rdmacc.state import LINK_CLASSES
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_time
 
@@ -122,7 +121,7 @@ class Result(Recorded):
         Scheme, seed, engine, versions, wall time.
     plan : Plan
         The scenario, resolved to arrays.
-    outcome : Outcome
+    outcome : RunOutcome
         What the engine recorded, as arrays.
     engine : str
         "simpy" or "compiled".
@@ -130,7 +129,7 @@ class Result(Recorded):
         Wall time of the run and of its preparation, in seconds.
     """
 
-    def __init__(self, plan: Plan, outcome: Outcome, engine: str, wall_s: float, setup_s: float) -> None:
+    def __init__(self, plan: Plan, outcome: RunOutcome, engine: str, wall_s: float, setup_s: float) -> None:
         self.plan = plan
         self.outcome = outcome
         self.engine = engine
@@ -318,47 +317,13 @@ class Result(Recorded):
     @cached_property
     def counters(self) -> pd.Series[Any]:
         """Totals: marks by link class, CNPs, PFC pauses and their duration, drops, timeouts, packets, bytes."""
-        ports, totals = self.outcome.ports, self.outcome.totals
-        classes = self.plan.fabric.port_class
-        counters: dict[str, int] = {
-            "data_packet_hops": int(ports["tx_data_packets"].sum()),
-            "control_packet_hops": int(ports["tx_control_packets"].sum()),
-        }
-        for number, name in enumerate(LINK_CLASSES):
-            counters[f"marks_{name}"] = int(ports["marked_packets"][classes == number].sum())
-        counters |= {
-            "pfc_pauses": int(ports["pauses"].sum()),
-            "pfc_paused_ps": int(ports["paused_ps"].sum()),
-            "pfc_violations": int(ports["violations"].sum()),
-            "dropped_packets": int(ports["dropped_packets"].sum()),
-            "trimmed_packets": int(ports["trimmed_packets"].sum()),
-            "deflected_packets": int(ports["deflected_packets"].sum()),
-            "lost_packets": int(ports["lost_packets"].sum()),
-            "peak_queue_bytes": int(ports["peak_queue_bytes"][classes != HOST_NIC].max(initial=0)),
-            "peak_buffer_bytes": int(self.outcome.buffer_peak_bytes.max(initial=0)),
-            "timeouts": int(self.outcome.messages["timeouts"].sum()),
-            "retransmissions": int(self.outcome.messages["retransmissions"].sum()),
-        }
-        return pd.Series(counters | totals, name="counters")
+        return totals_of(self.outcome, self.plan.fabric.port_class)
 
     @property
     def provenance(self) -> dict[str, Any]:
         """The scenario's scheme and seed, the engine, versions, and the wall time."""
-        packages = ("rdmacc", "numpy", "numba", "simpy", "networkx", "pandas")
-        return {
-            "scheme": repr(self.plan.scheme),
-            "parameters": {
-                f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(self.plan.scheme)
-            },
-            "seed": self.plan.seed,
-            "engine": self.engine,
-            "order": self.outcome.order,
-            "python": platform.python_version(),
-            "versions": {name: metadata.version(name) for name in packages},
-            "simulated_ps": self.now_ps,
-            "wall_s": self.wall_s,
-            "setup_s": self.setup_s,
-        }
+        times = {"simulated_ps": self.now_ps, "wall_s": self.wall_s, "setup_s": self.setup_s}
+        return provenance_of(self.plan, self.engine, self.outcome) | times
 
     save = save
 

@@ -16,5 +16,6 @@ module        decides
 `pfc`         when to pause a neighbour, when it may resume, how a port obeys
 `classes`     which class a port serves next
 `credits`     when the next credit may go
+`ranks`       in which order simultaneous events run
 ============  ==============================================================================
 """

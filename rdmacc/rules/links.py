@@ -1,24 +1,26 @@
 """Transmissions: how long one takes, what it changes at its port, and what the link loses. And the hosts' clocks.
 
-`agenda` knows the scheme's tick and the order of the event under way (`rdmacc.engine.ranks`).
+`agenda` knows the scheme's tick and the order of the event under way (`rdmacc.rules.ranks`).
 """
 
 from __future__ import annotations
 
 from rdmacc.chance import uniform
+from rdmacc.rules.ranks import next_order
 from rdmacc.state import DATA, MAC
-from rdmacc.units import cut_ps, whole_ps
+from rdmacc.units import cut_ps
 
 __all__ = ["end_pause", "is_busy", "is_lost", "put_on_link", "read_clock"]
 
 
-def put_on_link(agenda, port, packet, now):
+def put_on_link(port, packet, agenda, now):
     """Begin a packet's transmission: count it, set when it ends and when the packet arrives."""
     wire = packet.wire_bytes
     if agenda.tick_ps:
         end = now + cut_ps(wire, port.rate_bps, agenda.tick_ps)
+        packet.order = port.order = next_order(agenda)
     else:
-        end = now + whole_ps(wire * port.byte_ps)
+        end = now + int(wire * port.byte_ps + 0.5)
     port.busy_until_ps = end
     port.tx_bytes += wire
     if packet.kind == DATA:

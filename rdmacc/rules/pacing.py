@@ -1,13 +1,13 @@
 """When a queue pair may send its next packet: window, credits, and the pacing rate.
 
-`agenda` knows the scheme's tick (`rdmacc.engine.ranks`).
+`agenda` knows the scheme's tick (`rdmacc.rules.ranks`).
 """
 
 from __future__ import annotations
 
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE, PACING, READY
-from rdmacc.units import cut_ps, whole_ps
+from rdmacc.units import cut_ps
 
 __all__ = ["arm_pace", "expire_pace", "may_send", "next_start_ps", "wait_for_turn"]
 
@@ -19,13 +19,14 @@ def may_send(qp):
 
 def next_start_ps(agenda, qp, now):
     """Return when the pacing rate lets the next packet start; NEVER at rate 0."""
-    if qp.last_wire_bytes == 0:
+    wire, rate_bps = qp.last_wire_bytes, qp.rate_bps
+    if wire == 0:
         return now
-    if qp.rate_bps <= 0.0:
+    if rate_bps <= 0.0:
         return NEVER
     if agenda.tick_ps:
-        return qp.last_start_ps + cut_ps(qp.last_wire_bytes, qp.rate_bps, agenda.tick_ps)
-    return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps)
+        return qp.last_start_ps + cut_ps(wire, rate_bps, agenda.tick_ps)
+    return qp.last_start_ps + int(wire * 8e12 / rate_bps + 0.5)
 
 
 def wait_for_turn(qp, start_ps, busy_until_ps, now):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rdmacc.records import NEVER
 
 __all__ = [
-    "close_message", "close_pair", "fail_waiting", "has_ended", "has_unsent", "is_delivered", "is_due", "open_message",
-    "packets_left", "sends_in_order", "starts_later", "wait_for_less",
+    "close_message", "close_pair", "fail_waiting", "has_ended", "is_delivered", "is_due", "open_message",
+    "sends_in_order", "starts_later", "wait_for_less",
 ]  # fmt: skip
 
 
@@ -26,16 +26,6 @@ def open_message(qp, message):
     message.is_open = 1
     qp.remaining -= 1
     qp.active_messages += 1
-
-
-def has_unsent(message):
-    """Return whether a message's next packet is there to send, and granted."""
-    return message.next_psn < message.granted_psn
-
-
-def packets_left(message):
-    """Return how many packets a message has still to send."""
-    return message.packets - message.next_psn
 
 
 def sends_in_order(message, psn):

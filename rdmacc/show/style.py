@@ -21,19 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "COLOURS",
-    "axis_time_unit",
-    "canvas",
-    "draw_fct_cdf",
-    "draw_trace",
-    "ecdf",
-    "new_axes",
-    "plain_log",
-    "save",
-    "style",
-    "time_unit",
-    "value_unit",
-]
+    "COLOURS", "axis_time_unit", "canvas", "draw_fct_cdf", "draw_trace", "ecdf", "new_axes", "plain_log", "save",
+    "style", "time_unit", "value_unit",
+]  # fmt: skip
 
 COLOURS = {
     "blue": "#0072B2",

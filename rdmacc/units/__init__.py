@@ -26,34 +26,10 @@ from __future__ import annotations
 from rdmacc.units.converters import GB, MB, B, KiB, MiB, bps, gbps, kB, kbps, mbps, ms, ns, ps, s, us
 from rdmacc.units.formatting import format_rate, format_size, format_time
 from rdmacc.units.parsing import Number, Picoseconds, Quantity, rate_bps, size_bytes, time_ps
-from rdmacc.units.transmission import cut_ps, transmission_ps, whole_ps
+from rdmacc.units.transmission import cut_ps, transmission_ps
 
 __all__ = [
-    "GB",
-    "MB",
-    "B",
-    "KiB",
-    "MiB",
-    "Number",
-    "Picoseconds",
-    "Quantity",
-    "bps",
-    "cut_ps",
-    "format_rate",
-    "format_size",
-    "format_time",
-    "gbps",
-    "kB",
-    "kbps",
-    "mbps",
-    "ms",
-    "ns",
-    "ps",
-    "rate_bps",
-    "s",
-    "size_bytes",
-    "time_ps",
-    "transmission_ps",
-    "us",
-    "whole_ps",
-]
+    "GB", "MB", "B", "KiB", "MiB", "Number", "Picoseconds", "Quantity", "bps", "cut_ps", "format_rate", "format_size",
+    "format_time", "gbps", "kB", "kbps", "mbps", "ms", "ns", "ps", "rate_bps", "s", "size_bytes", "time_ps",
+    "transmission_ps", "us",
+]  # fmt: skip

@@ -12,16 +12,8 @@ from typing import Any, TypeAlias
 from rdmacc.errors import ConfigError
 
 __all__ = [
-    "EXACT",
-    "Number",
-    "Picoseconds",
-    "Quantity",
-    "exact_decimal",
-    "nearest_int64",
-    "rate_bps",
-    "size_bytes",
-    "time_ps",
-]
+    "EXACT", "Number", "Picoseconds", "Quantity", "exact_decimal", "nearest_int64", "rate_bps", "size_bytes", "time_ps",
+]  # fmt: skip
 
 Number: TypeAlias = Real | Decimal | int | float
 Quantity: TypeAlias = Number | str

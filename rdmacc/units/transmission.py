@@ -1,19 +1,8 @@
-"""The time that bytes take at a rate: the one rounding that both engines use."""
+"""The time that bytes take at a rate, and the one place that cuts it to ticks."""
 
 from __future__ import annotations
 
-__all__ = ["cut_ps", "transmission_ps", "whole_ps"]
-
-
-def whole_ps(time_ps: float) -> int:
-    """Return a time in whole picoseconds: the nearest.
-
-    Parameters
-    ----------
-    time_ps : float
-        A time, not negative.
-    """
-    return int(time_ps + 0.5)
+__all__ = ["cut_ps", "transmission_ps"]
 
 
 def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
@@ -57,4 +46,4 @@ def transmission_ps(wire_bytes: int, rate_bps: float, tick_ps: int = 0) -> int:
     tick_ps : int
         Clock tick; 0 for none.
     """
-    return cut_ps(wire_bytes, rate_bps, tick_ps) if tick_ps else whole_ps(wire_bytes * (8e12 / rate_bps))
+    return cut_ps(wire_bytes, rate_bps, tick_ps) if tick_ps else int(wire_bytes * (8e12 / rate_bps) + 0.5)

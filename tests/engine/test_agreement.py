@@ -10,7 +10,7 @@ import pytest
 import rdmacc
 from rdmacc.engine.compare import differences, first_difference
 from rdmacc.engine.compiled import tables
-from rdmacc.engine.outcome import Outcome
+from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
 from tests.scenarios import WIDENED, Scenario, draw, with_computation, without_features
@@ -31,7 +31,7 @@ MEMORIES: tuple[dict[str, Any], ...] = (
 """In turn the kernel looks ahead as in a small network, a middle one (there with tables that grow), and a large one."""
 
 
-def run(scenario: Scenario, engine: str, is_checked: bool) -> tuple[str, Outcome | None]:
+def run(scenario: Scenario, engine: str, is_checked: bool) -> tuple[str, RunOutcome | None]:
     """Return how a run ends, and its counters; None if a handler's mistake ended it."""
     simulation = rdmacc.Simulation(**scenario.arguments(), engine=engine, check=is_checked)
     try:

@@ -89,7 +89,7 @@ def test_a_process_that_compiles_nothing_finds_what_its_code_calls(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "gone", "folder"])
-def test_what_is_damaged_is_compiled_anew(small, damage):
+def test_damaged_code_is_compiled_again(small, damage):
     small()
     (path,) = small.folder.rglob("small.zip")
     content = path.read_bytes()
@@ -121,7 +121,7 @@ def test_without_a_folder_that_can_be_written_code_is_compiled_into_memory(small
     assert "cannot cache compiled code" in caplog.text
 
 
-def test_what_cannot_be_written_costs_time_alone(small, monkeypatch, caplog):
+def test_an_unwritable_cache_only_costs_time(small, monkeypatch, caplog):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -157,7 +157,7 @@ def test_an_archive_runs_only_under_the_name_that_it_was_written_under(small):
 
 
 @pytest.mark.parametrize("damage", ["gone", "short", "another", "readable"])
-def test_what_another_key_has_signed_is_compiled_anew(small, damage):
+def test_code_signed_with_another_key_is_compiled_again(small, damage):
     small()
     (key,) = small.folder.rglob("key")
     assert key.stat().st_mode & 0o777 == 0o600

@@ -96,7 +96,7 @@ def test_defaults_closures_and_options_count():
     assert part_of(own) is not part_of(own, **CHECKED)
 
 
-def test_a_process_keeps_so_many(monkeypatch):
+def test_a_process_keeps_a_limited_number_of_parts(monkeypatch):
     monkeypatch.setattr(callees, "_KEPT", OrderedDict())
     monkeypatch.setattr(callees, "_MOST_KEPT", 3)
     first = part_of(module(number="1.0")["half"])
@@ -112,7 +112,7 @@ def test_a_process_keeps_so_many(monkeypatch):
     assert part_of(module(number="1.0")["half"]) is not first
 
 
-def test_names_are_those_of_all_that_is_called():
+def test_names_include_those_of_all_callees():
     own = module(field="order")
     names = names_in(own["on_ack"])
     assert names is not None

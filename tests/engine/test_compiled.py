@@ -238,7 +238,7 @@ def test_a_changed_constant_is_not_served_from_the_cache():
     assert second == _incast("simpy", namespace["scheme"]).flows.fct_ps.max()
 
 
-def test_what_cannot_be_compiled_is_refused_with_line_and_reason():
+def test_code_that_cannot_compile_is_refused_with_line_and_reason():
     bad = OWN_PROTOCOL.replace("reply.marked = float(packet.ce)", "reply.marked = open('x').read()")
     line = next(i for i, line in enumerate(bad.splitlines(), 1) if "open('x')" in line)
     with pytest.raises(rdmacc.ConfigError, match=rf"^Halver\.on_data = open.* \(line {line} of <cell \d+>\): must"):

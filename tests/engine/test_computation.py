@@ -72,7 +72,7 @@ def test_a_straggler_is_a_row_that_takes_longer(engine):
     assert step("17us") - step("5us") == 12 * US
 
 
-def test_what_is_under_way_shows_when_a_run_stops(engine):
+def test_packets_in_flight_are_counted_when_a_run_stops(engine):
     rows = [
         {"src": "h0", "duration": "4us"},
         {"src": "h0", "duration": "9us", "after": 0},
@@ -83,6 +83,9 @@ def test_what_is_under_way_shows_when_a_run_stops(engine):
     assert result.computation["status"].tolist() == ["finished", "running", "waiting"]
     assert result.flows["status"].tolist() == ["waiting"]
     assert run(rows, engine).computation["status"].tolist() == ["finished"] * 3
+    rows = [{"src": "h0", "duration": "0ns"}, {"src": "h0", "dst": "h1", "size": 1_000, "after": 0}]
+    result = run(rows, engine, until="1ns")
+    assert (result.computation["status"].tolist(), result.flows["status"].tolist()) == (["finished"], ["running"])
 
 
 def test_long_computation_is_no_stall(engine):
@@ -90,7 +93,7 @@ def test_long_computation_is_no_stall(engine):
     assert run(rows, engine).flows["start_ps"][0] == 25 * 10**12
 
 
-def test_what_waits_for_a_message_that_fails_fails_too(engine):
+def test_dependents_of_a_failed_message_fail_too(engine):
     work = rdmacc.messages(
         [
             {"src": "h0", "dst": "h1", "size": 1_000},

@@ -247,7 +247,7 @@ def test_a_break_in_the_circle_frees_all():
     assert find_deadlock(plan, state) == []
 
 
-def test_what_can_still_leave_may_free_a_queue():
+def test_packets_that_can_leave_may_free_a_queue():
     """Half of what each ingress holds waits for a host: when that has left, the rest is below the threshold."""
     plan, fabric = plan_of_ring(pool=60_000)
     state = circle_state(fabric, 4_096, (30_000, 0))

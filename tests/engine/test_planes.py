@@ -34,7 +34,7 @@ def sent_by(result, port):
 
 
 @pytest.mark.parametrize("planes", [1, 2, 4, 8])
-def test_planes_carry_so_many_times_as_much(engine, planes):
+def test_n_planes_carry_n_times_as_much(engine, planes):
     """A packet every t / n; the last passes four links of t, and with several planes two of t / n and 1 ps beside."""
     packets = 8 * planes
     t, together = transmission(MTU, LINE), transmission(MTU, planes * LINE)

@@ -56,7 +56,7 @@ def test_a_tick_of_a_picosecond_cuts_off_less_than_that() -> None:
 
 
 @pytest.mark.parametrize("tick_ps", [3, 7, 1_500, 83_840, 10**12 + 1])
-def test_what_does_not_divide_a_second_is_refused(tick_ps: int) -> None:
+def test_a_tick_that_does_not_divide_a_second_is_refused(tick_ps: int) -> None:
     with pytest.raises(ConfigError, match=rf"^tick_ps = {tick_ps}: must be 0, or a whole fraction of a second"):
         rdmacc.scheme("dcqcn").replace(tick_ps=tick_ps)
 

@@ -164,7 +164,7 @@ def test_overlapping_failures_count():
         (lambda: flapping(("h0", "s0"), at_ps=1, down_ps=1, up_ps=1, times=0)[0], "times"),
     ],
 )
-def test_what_is_no_fault_is_refused(make, field):
+def test_invalid_faults_are_refused(make, field):
     with pytest.raises(ConfigError) as caught:
         star([make()], "simpy")
     assert caught.value.field == field

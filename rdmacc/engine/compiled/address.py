@@ -6,6 +6,7 @@ compiled code reads and writes by field name; `call` calls a compiled handler by
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -18,19 +19,9 @@ from numba.extending import intrinsic, models, register_model
 from rdmacc.engine.compiled.machine_code import Part
 
 __all__ = [
-    "Row",
-    "call",
-    "jit",
-    "load_f8",
-    "load_i1",
-    "load_i4",
-    "load_i8",
-    "lowest_bit",
-    "prefetch",
-    "record_at",
-    "store_i4",
-    "store_i8",
-]
+    "Row", "call", "count_up", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "load_shared", "lowest_bit",
+    "prefetch", "record_at", "relax", "store_i4", "store_i8", "store_shared",
+]  # fmt: skip
 
 _I64 = ir.IntType(64)
 
@@ -44,7 +35,7 @@ class Row(types.Record):
     __repr__ = types.Type.__repr__
 
     def can_convert_to(self, typing_context: Any, other: Any) -> None:
-        """Say no: to Numba a record is also one of every type whose fields it begins with."""
+        """Return no: Numba would also accept a record as any type that its fields begin with."""
 
 
 register_model(Row)(models.RecordModel)
@@ -133,3 +124,48 @@ def call(typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: 
         return builder.call(builder.inttoptr(arguments[0], pointer), arguments[1:])
 
     return types.int64(*[types.int64] * 9), generate
+
+
+@intrinsic
+def count_up(typing_context: Any, address: Any) -> Any:
+    """Add 1 to a number that several threads count with; return what it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.atomic_rmw("add", builder.inttoptr(arguments[0], _I64.as_pointer()), _I64(1), "acq_rel")
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def load_shared(typing_context: Any, address: Any) -> Any:
+    """Load a number that another thread stores with `store_shared`; what it wrote before is then seen here."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(builder.inttoptr(arguments[0], _I64.as_pointer()), "acquire", 8)
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def store_shared(typing_context: Any, address: Any, value: Any) -> Any:
+    """Store a number for `load_shared`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store_atomic(arguments[1], builder.inttoptr(arguments[0], _I64.as_pointer()), "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic
+def relax(typing_context: Any) -> Any:
+    """Let the processor know that this thread waits for another one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if platform.machine() in ("x86_64", "AMD64"):
+            name = "llvm.x86.sse2.pause"
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(builder.module.globals.get(name) or ir.Function(builder.module, kind, name), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate

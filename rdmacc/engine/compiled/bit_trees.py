@@ -77,7 +77,7 @@ def leave(port, backlog, cls, place):
 
 @jit
 def following(port, backlog, cls, place):
-    """Return the first place of a line, which has one, after a place (-1: the first of all), and round again."""
+    """Return the first place of a non-empty line after a place (-1: from the start), wrapping around."""
     if port.line_depth == 1:
         later = backlog.ready & (-2 << place) if place >= 0 else backlog.ready
         return lowest_bit(later if later else backlog.ready)

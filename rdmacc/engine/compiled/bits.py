@@ -40,7 +40,7 @@ def clear_bit(address, psn):
 
 @jit
 def _first(address, start, end, flip):
-    """Return the first bit that is 1 once all are flipped (-1) or not (0)."""
+    """Return the first bit that is 1, after flipping all bits (-1) or not (0)."""
     psn = start
     while psn < end:
         rest = (load_i8(address + (psn >> 6) * 8) ^ flip) >> (psn & 63)

@@ -21,23 +21,15 @@ from rdmacc.parameters import number_of
 __all__ = ["names_in", "part_of"]
 
 _KEPT: OrderedDict[Hashable, Part] = OrderedDict()
-"""The parts that were used last, under all that they are made of."""
+"""Parts used last, keyed by everything that they are made of."""
 
 _MOST_KEPT = 512
 _MOST_VERSIONS = 16
-"""A part for more kinds of arguments than these is made anew."""
+"""A part with more kinds of arguments than this is compiled again."""
 
 
 def part_of(function: Callable[..., Any], **options: Any) -> Part:
-    """Return the compiled form of a plain function, and of the plain functions that it calls.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-    **options
-        Numba's, as `rdmacc.engine.compiled.machine_code.CHECKED`.
-    """
+    """Return the compiled form of a plain function, and of the plain functions that it calls."""
     code = function.__code__
     called = {name: part_of(value, **options) for name, value in _called_by(function)}
     content = content_hash(function, function.__qualname__)  # Numba freezes constants: another value, another part

@@ -1,6 +1,7 @@
-"""What the compiler objects to in a handler, said with its name, its line and what that line says.
+"""Compiler errors in a handler, reported with its name, line and source text.
 
-Handlers keep to a language that compiles (`rdmacc.handlers`), so that this is for what the language has overlooked.
+Handlers keep to a language that compiles (`rdmacc.handlers`), so this covers only what the language's checks have
+missed.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ from rdmacc.engine.compiled.rows import (
     qp_row,
     rank_without_order,
 )
-from rdmacc.engine.ranks import (
+from rdmacc.records import NEVER
+from rdmacc.rules.ranks import (
     DELIVER,
     EGRESS_TIMER,
     ENDPOINT_TIMER,
@@ -41,19 +42,12 @@ from rdmacc.engine.ranks import (
     TRANSFER_TIMER,
     WAKE,
 )
-from rdmacc.records import NEVER
 
 __all__ = [
-    "FAR_BITS",
-    "GRAIN_BITS",
-    "NODE_BYTES",
-    "lay_event",
-    "pop_event",
-    "push_event",
-    "refill",
-    "replace_event",
+    "FAR_BITS", "GRAIN_BITS", "NODE_BYTES", "go_to", "lay_event", "next_bucket", "node_of", "pop_event", "push_event",
+    "refill", "replace_event",
     "step_of",
-]
+]  # fmt: skip
 
 GRAIN_BITS = 7
 """Windows begin at multiples of so many ps, as a power of two."""
@@ -220,30 +214,39 @@ def buckets_ahead(bits, mask, after):
 def refill(g):
     """Go on to the next bucket that has events, and move them to the empty heap."""
     while g.heap_length == 0 and g.wheel_count > 0:
-        now = g.wheel_now
-        ahead = buckets_ahead(g.near_bits, g.near_mask, now & g.near_mask)
-        step = min(g.far_first, g.beyond_first)
+        go_to(g, next_bucket(g))
+
+
+@jit
+def next_bucket(g):
+    """Return the next bucket that has events, or from which on those of the far wheel are to be sorted; else NEVER."""
+    if g.wheel_count == 0:
+        return NEVER
+    ahead = buckets_ahead(g.near_bits, g.near_mask, g.wheel_now & g.near_mask)
+    step = min(g.far_first, g.beyond_first)
+    return min(step, g.wheel_now + ahead) if ahead else step
+
+
+@jit
+def go_to(g, step):
+    """Go on to a bucket, the next one; its events go to the empty heap."""
+    g.wheel_now = step
+    if step == g.beyond_first:
+        number = g.beyond_head
+        g.beyond_head = -1
+        g.beyond_first = NEVER
+        pour(g, number)
+    if step == g.far_first:
+        turn = step >> g.near_shift
+        number = take_bucket(g.far_wheel, g.far_bits, turn & _FAR_MASK)
+        ahead = buckets_ahead(g.far_bits, _FAR_MASK, turn & _FAR_MASK)
+        g.far_first = (turn + ahead) << g.near_shift if ahead else NEVER
+        pour(g, number)
+    pour(g, take_bucket(g.near_wheel, g.near_bits, step & g.near_mask))
+    if g.reach > 1:  # the first row of the bucket after this one will have left the cache
+        ahead = buckets_ahead(g.near_bits, g.near_mask, step & g.near_mask)
         if ahead:
-            step = min(step, now + ahead)
-        g.wheel_now = step
-        if g.node_bits:
-            g.visits += 1
-        if step == g.beyond_first:
-            number = g.beyond_head
-            g.beyond_head = -1
-            g.beyond_first = NEVER
-            pour(g, number)
-        if step == g.far_first:
-            turn = step >> g.near_shift
-            number = take_bucket(g.far_wheel, g.far_bits, turn & _FAR_MASK)
-            ahead = buckets_ahead(g.far_bits, _FAR_MASK, turn & _FAR_MASK)
-            g.far_first = (turn + ahead) << g.near_shift if ahead else NEVER
-            pour(g, number)
-        pour(g, take_bucket(g.near_wheel, g.near_bits, step & g.near_mask))
-        if g.reach > 1:  # the first row of the bucket after this one will have left the cache
-            ahead = buckets_ahead(g.near_bits, g.near_mask, step & g.near_mask)
-            if ahead:
-                prefetch(g.nodes + load_i4(g.near_wheel + ((step + ahead) & g.near_mask) * 4) * NODE_BYTES)
+            prefetch(g.nodes + load_i4(g.near_wheel + ((step + ahead) & g.near_mask) * 4) * NODE_BYTES)
 
 
 @jit

@@ -24,17 +24,11 @@ _HALTED = 2**60
 
 
 class Catcher:
-    """Catches what handlers raise while the kernel runs.
-
-    Parameters
-    ----------
-    engine : CompiledEngine
-        The engine.
-    """
+    """Catches what handlers raise while the kernel runs; `raised` is the first exception."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
-        self._raised: BaseException | None = None
+        self.raised: BaseException | None = None
         self._trail: dict[str, Any] | None = None
 
     def __enter__(self) -> Catcher:
@@ -44,7 +38,7 @@ class Catcher:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         sys.unraisablehook = self._before
-        if self._raised is not None:
+        if self.raised is not None and not self._engine.globals["node_bits"]:
             self._engine.globals["unfinished"] += _HALTED
 
     def raise_again(self) -> None:
@@ -55,9 +49,9 @@ class Catcher:
         HandlerError
             If a handler has raised an exception, or failed a test.
         """
-        if self._raised is None:
+        if self.raised is None:
             return
-        engine, raised = self._engine, self._raised
+        engine, raised = self._engine, self.raised
         if self._trail is not None and self._trail["handler"] >= 0:
             raise engine.hooks.checks.explain(self._trail, raised, engine.now) from None
         raise (explain(engine.plan.scheme.components, raised, engine.now) or raised) from None
@@ -67,16 +61,19 @@ class Catcher:
             self._before(unraisable)
             return
         trail = self._engine.trail
-        if self._raised is None:
-            self._raised = unraisable.exc_value
-            self._engine.globals["unfinished"] -= _HALTED
+        if self.raised is None:
+            self.raised = unraisable.exc_value
+            if self._engine.globals["node_bits"]:
+                self._engine.globals["is_halted"] = 1
+            else:
+                self._engine.globals["unfinished"] -= _HALTED
             if trail is not None:
                 self._trail = {name: trail[name] for name in trail.dtype.names}
         if trail is not None:
             self._make_harmless(trail)
 
     def _make_harmless(self, trail: Any) -> None:
-        """Let the event under way end: what the handler has written may be no number that the kernel can use."""
+        """Let the current event end safely: what the handler has written may be no number that the kernel can use."""
         packets = self._engine.layout.packet
         for name in ("packet_row", "reply_row", "notice_row"):
             if trail[name]:

@@ -1,9 +1,9 @@
-"""Compiles a scheme's hooks: for each one function of addresses, that the kernel calls by its own address.
+"""Compiles a scheme's hooks: one function of addresses each, which the kernel calls by its address.
 
-As the reference engine does (`rdmacc.engine.reference.binding`), source is written for each hook: the handlers in
-order, the lowest rate and window, and the set of deadlines that moved. The machine code lies in the cache folder under
-the hash of all that it is made of. A process keeps what it used last in memory: another simulation of the same scheme
-takes it from there.
+As in the reference engine (`rdmacc.engine.reference.binding`), the source of each hook is generated: the handlers in
+order, the lowest rate and window, and the set of deadlines that moved. Machine code is cached under a hash of
+everything that it depends on. A process keeps the hooks it used last in memory, so another simulation of the same
+scheme finds them there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "p
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 
 _LOADED: OrderedDict[str, MachineCode] = OrderedDict()
-"""The hooks that this process used last, under the hash of all that they are made of."""
+"""Hooks that this process used last, by the hash of everything that they depend on."""
 
 _MOST_LOADED = 256
 """Schemes. Code that a simulation runs stays loaded as long as the simulation is there."""
@@ -175,9 +175,7 @@ class CompiledHooks:
                 if (kind, slot.component) in touched_components:
                     at = f"{kind.lower()}{slot.component}_r"
                     bit = 1 << (position * MAX_SLOTS + slot.number)
-                    condition = moved(
-                        f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", has_tick=self._scheme.tick_ps > 0
-                    )
+                    condition = moved(self._scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")
                     lines.append(f"if {condition}:")
                     lines.append(f"    due |= {bit}")
         lines.append("return due")
@@ -199,7 +197,7 @@ class CompiledHooks:
         return self._packets[headers]
 
     def _argument(self, name: str, component: int, touched: dict[str, str], headers: tuple[str, ...] = ()) -> str:
-        """Return the local name of a handler's argument, and see to it that it is set up."""
+        """Return the local name of a handler's argument, which this sets up if need be."""
         if name == "now":
             return "now"
         kind = name.capitalize()

@@ -23,20 +23,13 @@ from rdmacc.engine.compiled.rules import address_reply, is_delivered, read_clock
 from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
-from rdmacc.engine.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 from rdmacc.records import NEVER
+from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
 
 __all__ = [
-    "announce_group",
-    "expire",
-    "forget_incoming",
-    "host_receive",
-    "on_arrival",
-    "owner_row",
-    "pick_messages",
-    "send",
-]
+    "announce_group", "expire", "forget_incoming", "host_receive", "on_arrival", "owner_row", "pick_messages", "send",
+]  # fmt: skip
 
 
 @jit
@@ -177,7 +170,7 @@ def pick_messages(g, host, now):
 
 @jit
 def first_by_key(g, host):
-    """Return the incoming message with the lowest key, of two the one with the lower number; -1 if none has one."""
+    """Return the incoming message with the lowest key, ties broken by number; -1 if none has a key."""
     best, best_key = -1, NEVER
     number = host.first_incoming
     while number >= 0:
@@ -297,10 +290,10 @@ def expire(g, kind, owner, slot, now):
         send(g, reply, qp, message, now)
         if request >= 0:
             send_request(g, request, qp, message, now)
-        if host_at(g, node).pick:
-            pick_messages(g, host_at(g, node), now)
         if kind == 2:
             after_sender(g, qp, message, now)
+        elif host_at(g, node).pick:
+            pick_messages(g, host_at(g, node), now)
 
 
 @jit

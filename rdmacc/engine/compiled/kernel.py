@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, lowest_bit, prefetch, store_i8
-from rdmacc.engine.compiled.events import lay_event, pop_event, push_event, refill, replace_event
+from rdmacc.engine.compiled.events import lay_event, node_of, pop_event, push_event, refill, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
@@ -27,6 +27,7 @@ from rdmacc.engine.compiled.rows import (
     load_entry,
     message_at,
     message_row,
+    new_packet,
     note,
     packet_at,
     packet_row,
@@ -37,6 +38,7 @@ from rdmacc.engine.compiled.rows import (
     rank_in,
     rank_last,
     rank_without_order,
+    recycle,
     sample_at,
     watch_at,
 )
@@ -44,7 +46,8 @@ from rdmacc.engine.compiled.rules import expire_pace, route_key
 from rdmacc.engine.compiled.rules import is_lost as is_lost_by_chance
 from rdmacc.engine.compiled.switches import next_hop, route_entry, switch_receive
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.ranks import (
+from rdmacc.engine.trace import ARRIVED
+from rdmacc.rules.ranks import (
     DELIVER,
     ORDER_SHIFT,
     PACE,
@@ -56,13 +59,12 @@ from rdmacc.engine.ranks import (
     START,
     WAKE,
 )
-from rdmacc.engine.trace import ARRIVED
 from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
 __all__ = [
     "AGAIN", "CALM", "DOWN", "LEFT", "MORE_EVENTS", "MORE_PACKETS", "MORE_QUEUE_PAIRS", "MORE_SAMPLES", "MORE_TRACE",
-    "PAUSED", "STOPPED", "STORM", "UP", "WORK", "call_rows", "deliver", "events_with_room", "push_events", "run_kernel",
-    "serve", "spare_events", "upset_port", "what_is_short",
+    "PAUSED", "STOPPED", "STORM", "UP", "WORK", "call_rows", "deliver", "events_with_room", "find_nodes",
+    "move_packets", "push_events", "run_kernel", "serve", "spare_events", "upset_port", "what_is_short",
 ]  # fmt: skip
 
 DOWN, UP, WORK, STORM, CALM = range(5)
@@ -377,8 +379,22 @@ def push_events(address, events, count):
         else:
             push_event(g, time_ps, rank)
         events += 16
-    if g.heap_length == 0 and g.wheel_count > 0:
+    if g.heap_length == 0 and g.wheel_count > 0 and not g.node_bits:
         refill(g)
+
+
+def find_nodes(address, events, nodes, count):
+    """Write down at which node each event happens, from rows of time and rank."""
+    g = globals_at(address)
+    for number in range(count):
+        store_i8(nodes + 8 * number, node_of(g, load_i8(events + 16 * number + 8)))
+
+
+def move_packets(source, target, count):
+    """Move so many rows of packets that are free from one thread's to another's."""
+    a, b = globals_at(source), globals_at(target)
+    for _ in range(count):
+        recycle(b, new_packet(a))
 
 
 def call_rows(address, hook, base, stride, rows, count, is_armed):

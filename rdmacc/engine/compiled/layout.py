@@ -36,21 +36,22 @@ if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
 __all__ = [
-    "BACKLOG", "CACHE_LINE", "COMPUTATION", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE",
-    "QUEUES_AT", "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals", "Layout",
-    "packet_with",
+    "BACKLOG", "CACHE_LINE", "COMPUTATION", "CROSSING", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP",
+    "QUEUE", "QUEUES_AT", "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals",
+    "Layout", "packet_with",
 ]  # fmt: skip
 
 
 CACHE_LINE = 64
-"""Rows of ports begin at cache lines, so that an event touches as few of them as possible, and have an odd number of
-them: where a line may lie in a cache is decided by the lowest bits of its number, and with rows of 512 bytes the first
-lines of all ports would have to share an eighth of it."""
+"""Rows of ports are aligned to cache lines, so that an event touches as few as possible, and take an odd number of
+lines: with rows of 512 bytes, the first lines of all ports would compete for an eighth of the cache.
+"""
 
 ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT = (1 << 24) - 1, 1 << 24, 25
-"""An entry of the table of routes has 64 bits, so that a look at it misses the cache once: how many ports there are to
-choose from, whether these have consecutive numbers, and from bit ROUTE_SHIFT on the first of them or, if they have not,
-its place in the list of ports."""
+"""A 64-bit entry of the route table, so that a lookup misses the cache once: the number of ports to choose from,
+whether their numbers are consecutive, and, from bit ROUTE_SHIFT on, the first port or else the place in the list
+of ports.
+"""
 
 
 class _Packet(Record):
@@ -90,6 +91,15 @@ class _Port(Record):
     is_nic = Byte()
     peer_is_host = Byte()
     has_loss = Byte()
+    crosses = Byte(doc="on several threads: 1 + the one that its peer belongs to, if that is another one")
+
+
+class _Crossing(Record):
+    """Of a port whose link leads to a node of another thread: what it has sent in a window."""
+
+    first = Int32(-1)
+    last = Int32(-1)
+    next_port = Int32(-1, "the next one that has sent to the same thread")
 
 
 class _Line(Record):
@@ -118,7 +128,7 @@ class _Queue(Record):
 
 
 class _Backlog(Record):
-    """Of a port's class, what few of them have."""
+    """Fields that only some classes of a port need."""
 
     ready = Int(0, "top level of the line of queue pairs (NICs); 0 if none waits")
     waiting_bytes = Int(0, "of classes that are limited")
@@ -138,19 +148,19 @@ class _Sample(Record):
 
 
 def feature(field: Any) -> Any:
-    """Declare a field that turns a feature on which few simulations use, and that is 0 in the others to the end.
+    """Declare a field that enables a rarely used feature and otherwise stays 0.
 
-    The plain kernel (`rdmacc.engine.compiled.plain`) is compiled for the others.
+    The plain kernel (`rdmacc.engine.compiled.plain`) is compiled for runs in which all of them are 0.
     """
     return replace(field, is_feature=True)
 
 
 class KernelGlobals(Record):
-    """Everything that there is once: addresses, strides, the clock, totals, the scheme's hooks."""
+    """Everything that exists once: addresses, strides, the clock, totals, the scheme's hooks."""
 
     now_ps = Int()
     unfinished = Int()
-    undelivered = Int(doc="messages whose end is more than a link's delay away; 0 once a message has failed")
+    undelivered = Int(doc="messages whose end is more than a link's delay away; below 0 once a message has failed")
     events = Int()
     heap = Int(doc="address of the root")
     heap_length = Int()
@@ -325,6 +335,25 @@ class KernelGlobals(Record):
     credits = Int()
     adverts = Int()
     requests = Int()
+    # windows, on several threads
+    agreed_step = Int(-1, "in windows: the step that all threads are to go on with")
+    upcoming_step = Int(doc="in windows: no event of this thread is due before it")
+    reason = Int(doc="in windows: why this thread cannot end its window; -1 if it has")
+    verdict = Int(doc="in windows: what all threads do next")
+    meeting = Int(doc="address of two cache lines: threads that have come to the end of the window; how often all have")
+    n_threads = Int(1)
+    team = Int(doc="addresses of the rows of all threads, this one's first if it has n_threads")
+    thread = Int(doc="place in that list")
+    outbox = Int(doc="first ports that have sent to each other thread, in even windows and in odd ones")
+    crossings = Int(doc="rows of ports, for even windows and for odd ones")
+    crossings_bytes = Int(doc="of the rows for even windows")
+    turn = Int(doc="windows so far, to tell even ones from odd ones")
+    handed_ps = Int(NEVER, "when the first packet arrives that was sent to another thread in this window")
+    yield_thread = Int(doc="address of the system's function that lets other threads run; 0 for none")
+    is_halted = Int(doc="1 once a handler has raised an exception in windows")
+    window_events = Int(doc="on several threads: events in windows")
+    window_base = Int(doc="on several threads: events of the first one up to the last window")
+    longest_events = Int(doc="on several threads: those of the thread that had most in each window")
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {
@@ -335,8 +364,9 @@ RECORDS: dict[str, tuple[type[Record], ...]] = {
     "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
     "switch": (Routing, SharedBuffer, _Switch),
 }
-"""The engine's records in each kind of row. Those that an event touches come together: the first cache line of a packet
-is all that its way through the network needs; what only its ends read, `sent_ps` and the headers, lies behind."""
+"""The engine's records in each kind of row, ordered by use: forwarding a packet needs only its first cache line;
+`sent_ps` and the headers, which only hosts read, come later.
+"""
 
 GLOBALS = record_dtype(KernelGlobals)
 PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())
@@ -344,6 +374,7 @@ COMPUTATION = record_dtype(ComputationProgress, _Computation)
 QUEUE = record_dtype(_Queue)
 BACKLOG = record_dtype(_Backlog)
 INGRESS = record_dtype(IngressAccount)
+CROSSING = record_dtype(_Crossing)
 WATCH = record_dtype(_Watch)
 SAMPLE = record_dtype(_Sample)
 QUEUES_AT = PORT.itemsize + -PORT.itemsize % CACHE_LINE
@@ -409,15 +440,7 @@ class Layout:
 
 
 def packet_with(packet: np.dtype[np.void], headers: tuple[str, ...]) -> np.dtype[np.void]:
-    """Return a packet's dtype with some of its header fields, which are where they are in all of it.
-
-    Parameters
-    ----------
-    packet : numpy.dtype
-        A packet of a scheme.
-    headers : tuple of str
-        The fields.
-    """
+    """Return a packet's dtype with some of its header fields, which are where they are in all of it."""
     if not headers:
         return PACKET
     names = [*(PACKET.names or ()), *headers]

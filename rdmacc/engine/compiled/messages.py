@@ -27,8 +27,10 @@ from rdmacc.engine.compiled.rules import (
 )
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
-from rdmacc.engine.ranks import START
 from rdmacc.records import NEVER
+from rdmacc.rules.ranks import START
+
+_FAILED = 1 << 40
 
 __all__ = ["after_sender", "count_down", "end_computation", "fail_dependents", "finish", "start"]
 
@@ -78,7 +80,7 @@ def finish(g, qp_number, number, now):
         if qp.last_pending == number:
             qp.last_pending = before
     if message.failed:
-        g.undelivered = 0
+        g.undelivered -= _FAILED
         if g.has_dependents:
             fail_dependents(g, number)
     if g.has_dependents:
@@ -107,7 +109,7 @@ def count_down(g, number, now, is_acked):
 
 @rarely
 def release(g, number, delay_ps, now):
-    """Let something wait for one less, and start when the delay after it is over."""
+    """Count one dependency as met; after the last one, start once its delay is over."""
     if number < g.n_messages:
         start_ps = wait_for_less(message_at(g, number), delay_ps, now)
         if start_ps < NEVER:

@@ -21,10 +21,8 @@ from rdmacc.engine.compiled.rows import (
 )
 from rdmacc.engine.compiled.rules import (
     arm_pace,
-    has_unsent,
     may_send,
     next_start_ps,
-    packets_left,
     read_clock,
     request_class,
     sends_in_order,
@@ -32,20 +30,13 @@ from rdmacc.engine.compiled.rules import (
     write_data,
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
-from rdmacc.engine.ranks import PACE
 from rdmacc.records import NEVER
+from rdmacc.rules.ranks import PACE
 from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
 
 __all__ = [
-    "join",
-    "join_line",
-    "next_turn",
-    "send_data",
-    "send_next_nic",
-    "send_queued",
-    "sendable_message",
-    "unsent_message",
-]
+    "join", "join_line", "next_turn", "send_data", "send_next_nic", "send_queued", "sendable_message", "unsent_message",
+]  # fmt: skip
 
 
 @jit
@@ -60,7 +51,7 @@ def unsent_message(g, qp):
     number = qp.first_pending
     while number >= 0:
         message = message_at(g, number)
-        if has_unsent(message):
+        if message.next_psn < message.granted_psn:
             return number
         number = message.next_pending
     return -1
@@ -68,7 +59,7 @@ def unsent_message(g, qp):
 
 @jit
 def join_line(g, qp, now):
-    """As `schedule`, without waking the NIC; return whether the queue pair joined the line."""
+    """Like `schedule`, but do not wake the NIC; return whether the queue pair joined the line."""
     if qp.state == READY:
         return False
     message_number = sendable_message(g, qp)
@@ -143,7 +134,8 @@ def remaining_packets(g, qp):
     number = sendable_message(g, qp)
     if number < 0:
         return NEVER
-    return packets_left(message_at(g, number))
+    message = message_at(g, number)
+    return message.packets - message.next_psn
 
 
 @jit
@@ -164,7 +156,7 @@ def next_turn(g, port, backlog, cls):
 
 @rarely
 def note_out_of_order(g, message, psn):
-    """Count a packet that was sent before; mark those that are skipped, whose first time is still to come."""
+    """Count a retransmission; mark skipped packets, whose first transmission is still to come."""
     highest = message.highest_psn
     bits = g.skipped + 8 * load_entry(g.skipped_first, message.number)
     if psn > highest:

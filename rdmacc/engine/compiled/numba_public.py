@@ -1,7 +1,7 @@
-"""Compiles through Numba's public interfaces, where the private ones are missing: slower, at the same results.
+"""Compiles through Numba's public interfaces where the private ones are missing: slower, with the same results.
 
-Each function that compiled code calls is optimized by itself, with all that it calls; a module of LLVM's code for one
-that is called by its address comes out of `numba.cfunc`.
+Each function that compiled code calls is optimized on its own, together with everything that it calls. The LLVM module
+of a function called by address comes from `numba.cfunc`.
 """
 
 from __future__ import annotations

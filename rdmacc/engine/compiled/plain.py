@@ -1,11 +1,9 @@
-"""Kernels of one source: with all features, and without those that few simulations use.
+"""Two kernels from one source: with all features, and without those that few simulations use.
 
-What a simulation does not use costs it something all the same: at each packet the kernel looks whether there is a tick,
-a trace, a rate for credits, and what would follow takes room in the caches and in the registers. So the kernel is
-linked twice. In the plain one, the fields of the globals that turn these features on are constants, 0, and LLVM drops
-all that they lead to. It runs wherever they are 0.
-
-In the same way `node_bits` is 0 in the kernels that go by the order of time, and only that of windows reads it.
+A feature costs time even when unused: for each packet the kernel checks for a tick, a trace, a credit rate, and the
+code behind the check takes up cache and registers. So the kernel is linked twice. In the plain one, the fields of the
+globals that enable these features are the constant 0, and LLVM drops all code that depends on them. It runs whenever
+they are 0. Likewise `node_bits` is 0 in the kernels that run in order of time; only the kernel of windows reads it.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def enqueue(g, port, number, cls, now):
 
 @jit
 def forward(g, port, number, cls, now):
-    """As `enqueue`, at a switch: a packet that finds nothing waiting need not join a queue to leave it at once."""
+    """Like `enqueue`, at a switch: a packet that finds nothing waiting skips the queue."""
     is_held = port.waiting or port.paused & (1 << cls) or port.is_wake_pending or port.is_down
     if is_held or is_busy(g, port, now) or (g.has_limits and cls < DATA_CLASS):
         enqueue(g, port, number, cls, now)
@@ -185,7 +185,7 @@ def fail_port(g, number):
 
 @jit
 def restore_port(g, number):
-    """Bring a port back: neither side knows of a pause, so tell the neighbour of those that hold."""
+    """Bring a port back up and repeat the pauses that still hold, since the neighbour has forgotten them."""
     port, now = port_at(g, number), g.now_ps
     port.is_down = 0
     end_pause(port, now)

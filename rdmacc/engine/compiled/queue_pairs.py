@@ -1,7 +1,8 @@
-"""Rows of queue pairs: filled when a message is about to start, given back when no more will be read of them.
+"""Rows of queue pairs: filled shortly before a message starts, released once nothing reads them any more.
 
-There may be a million of them, a few thousand at a time in use. So their table is mapped memory of which only what is
-written takes space, and a block of rows that are done is unmapped again; numbers and addresses stay as they are.
+There may be a million of them, but only a few thousand in use at a time. So their table is mapped memory, which takes
+space only where it has been written, and blocks of finished rows are unmapped again. Numbers and addresses never
+change.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BLOCK = 512
 """Rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages."""
 
 _SPARE_BLOCKS = 64
-"""So many are not worth the look."""
+"""Fewest rows worth releasing."""
 
 Numbers = npt.NDArray[np.int64]
 

@@ -6,6 +6,7 @@ See `rdmacc.engine.reference.ports` and `switches`.
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, prefetch
+from rdmacc.engine.compiled.crossings import hand_over
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.rows import (
@@ -13,7 +14,6 @@ from rdmacc.engine.compiled.rows import (
     discard,
     ingress_at,
     new_packet,
-    next_order,
     note,
     packet_at,
     port_at,
@@ -36,21 +36,13 @@ from rdmacc.engine.compiled.rules import (
     write_frame,
 )
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.engine.trace import SENT
+from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
 __all__ = [
-    "append",
-    "join_queue",
-    "next_class",
-    "release",
-    "run_port_hook",
-    "send_pfc",
-    "take",
-    "transmit",
-    "wake_at_end",
-]
+    "append", "join_queue", "next_class", "release", "run_port_hook", "send_pfc", "take", "transmit", "wake_at_end",
+]  # fmt: skip
 
 
 @jit
@@ -98,11 +90,13 @@ def wake_at_end(g, port):
 def transmit(g, port, number, now):
     """Put a packet on the link."""
     packet = packet_at(g, number)
-    put_on_link(g, port, packet, now)
+    put_on_link(port, packet, g, now)
     if g.has_trace:
         note(g, SENT, port.number, number, now)
-    packet.order = port.order = next_order(g)
     packet.next = -1
+    if g.node_bits and port.crosses:
+        hand_over(g, port, number)
+        return
     if port.flight_head < 0:  # only the head of the packets under way has an event
         port.flight_head = number
         push_event(g, packet.arrival_ps, rank_in(g, DELIVER + port.number, packet.order))

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from rdmacc.engine import ranks
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.plain import globals_at
-from rdmacc.engine.ranks import LAST_ORDER
 from rdmacc.engine.trace import DROPPED, ROW
+from rdmacc.rules import ranks
+from rdmacc.rules.ranks import LAST_ORDER
 from rdmacc.state import NUM_CLASSES, PAUSE
 
 __all__ = [
-    "backlog_of",
-    "computation_at",
-    "discard",
-    "fetch_port",
-    "globals_at",
-    "host_at",
-    "ingress_at",
-    "ingress_row",
-    "load_entry",
-    "message_at",
-    "message_row",
-    "new_packet",
-    "next_order",
-    "note",
-    "packet_at",
-    "packet_row",
-    "port_at",
-    "qp_at",
-    "qp_row",
-    "queue_of",
-    "rank_in",
-    "rank_last",
-    "rank_now",
-    "rank_without_order",
-    "recycle",
-    "sample_at",
-    "switch_at",
-    "watch_at",
-]
+    "backlog_of", "computation_at", "discard", "fetch_port", "globals_at", "host_at", "ingress_at", "ingress_row",
+    "load_entry", "message_at", "message_row", "new_packet", "next_order", "note", "packet_at", "packet_row", "port_at",
+    "qp_at", "qp_row", "queue_of", "rank_in", "rank_last", "rank_now", "rank_without_order", "recycle", "sample_at",
+    "switch_at", "watch_at",
+]  # fmt: skip
 
 next_order, rank_in, rank_without_order = jit(ranks.next_order), jit(ranks.rank_in), jit(ranks.rank_without_order)
 

@@ -7,15 +7,15 @@ from numba.extending import overload
 from rdmacc.engine.compiled import chance  # noqa: F401 - what rules call for chance
 from rdmacc.engine.compiled.address import jit, lowest_bit
 from rdmacc.engine.compiled.machine_code import OVERLOAD, rarely
-from rdmacc.rules import addressing, admission, classes, credits, links, pacing, pfc, progress, routing
-from rdmacc.units import cut_ps, whole_ps
+from rdmacc.rules import addressing, admission, classes, credits, links, pacing, pfc, progress, ranks, routing
+from rdmacc.units import cut_ps
 
 __all__ = [
     "address_reply", "address_request", "admit_lossless", "admit_lossy", "arm_pace", "choose_class", "close_message",
     "close_pair", "count_lane", "credit_ready_ps", "cut_payload", "draw_deflection", "end_pause", "expire_pace",
-    "fail_waiting", "first_in_scan", "fits_queue", "flowlet_place", "has_ended", "has_unsent", "is_busy",
+    "fail_waiting", "first_in_scan", "fits_queue", "flowlet_place", "has_ended", "is_busy",
     "is_deflection_port", "is_delivered", "is_due", "is_lost", "may_resume", "may_send", "modulo", "must_pause",
-    "next_start_ps", "obey", "open_message", "packets_left", "put_on_link", "queue_limit_bytes", "read_clock",
+    "next_start_ps", "obey", "open_message", "put_on_link", "queue_limit_bytes", "read_clock",
     "release_lossless", "release_lossy", "reply_class", "request_class", "route_key", "sends_in_order",
     "spend_credit", "starts_later", "wait_for_less", "wait_for_turn", "wait_ps", "way_by_distance", "way_by_packet",
     "way_in_turn", "write_data", "write_frame",
@@ -27,11 +27,10 @@ def _first_class(classes):
     return lambda classes: lowest_bit(classes)
 
 
-for _rule in (classes.count_lane, admission.xoff_bytes, routing.modulo, cut_ps, whole_ps):
+for _rule in (classes.count_lane, admission.xoff_bytes, routing.modulo, ranks.next_order, cut_ps):
     overload(_rule, strict=False, jit_options=OVERLOAD)(lambda *_, rule=_rule: rule)  # rules call it
 
 starts_later, open_message, has_ended = jit(progress.starts_later), jit(progress.open_message), jit(progress.has_ended)
-has_unsent, packets_left = jit(progress.has_unsent), jit(progress.packets_left)
 sends_in_order, is_delivered = jit(progress.sends_in_order), jit(progress.is_delivered)
 close_message, close_pair = jit(progress.close_message), jit(progress.close_pair)
 is_due, wait_for_less, fail_waiting = jit(progress.is_due), jit(progress.wait_for_less), jit(progress.fail_waiting)

@@ -15,9 +15,9 @@ from rdmacc.engine.compiled.rows import (
     queue_of,
     rank_now,
 )
-from rdmacc.engine.compiled.rules import may_send, next_start_ps, packets_left
-from rdmacc.engine.ranks import ORDER_SHIFT, PACE
+from rdmacc.engine.compiled.rules import may_send, next_start_ps
 from rdmacc.records import NEVER
+from rdmacc.rules.ranks import ORDER_SHIFT, PACE
 from rdmacc.state import DATA_CLASS, IDLE, READY
 
 __all__ = ["advance", "has_work", "join_scanned_line", "send_next_scanning"]
@@ -92,8 +92,9 @@ def turn(g, port, now):
         if not port.paused & (1 << message.priority) and may_send(qp) and next_start_ps(g, qp, now) <= now:
             if not g.is_srpt:
                 return place
-            if packets_left(message) < fewest:
-                chosen, fewest = place, packets_left(message)
+            left = message.packets - message.next_psn
+            if left < fewest:
+                chosen, fewest = place, left
     return chosen
 
 

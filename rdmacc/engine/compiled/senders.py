@@ -40,7 +40,7 @@ def call_sender(g, hook, qp, message, packet, now):
 
 @jit
 def address_request(g, number, qp_number, message_number, now):
-    """Address a request to the receiver; return False, and take it back, if no handler filled it in."""
+    """Address a request to the receiver; if no handler filled it in, recycle it and return False."""
     request = packet_at(g, number)
     if request.kind == 0:
         recycle(g, number)

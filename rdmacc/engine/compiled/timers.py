@@ -9,7 +9,7 @@ from __future__ import annotations
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.rows import rank_now
-from rdmacc.engine.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
+from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 
 __all__ = ["KINDS", "MAX_SLOTS", "arm", "arm_slots", "cancel"]
 

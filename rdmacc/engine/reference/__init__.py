@@ -1,1 +1,1 @@
-"""The reference engine: plain objects on a SimPy environment, to read, to step through and to check against."""
+"""The reference engine: plain objects on a SimPy environment, to read, step through and check against."""

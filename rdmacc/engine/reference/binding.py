@@ -125,9 +125,7 @@ class Binding:
             for slot in self._slots[held]:
                 if owner in signature and (held, slot.component) in touched:
                     at = f"{held.lower()}{slot.component}"
-                    condition = moved(
-                        f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", has_tick=self.scheme.tick_ps > 0
-                    )
+                    condition = moved(self.scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")
                     lines.append(f"if {condition}: arm({owner}, {held.lower()}_slot{slot.number})")
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source

@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from rdmacc.bits import make_bits
-from rdmacc.engine.ranks import START
 from rdmacc.engine.reference.classes import class_with
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.flows import Computation, Message, QueuePair
@@ -20,6 +19,7 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch, SwitchPort
 from rdmacc.handlers.hooks import bits_of
+from rdmacc.rules.ranks import START
 
 __all__ = ["make_computation", "make_messages", "make_nodes", "make_queue_pairs"]
 
@@ -59,7 +59,7 @@ def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
             ports.append(node.add(make_output(net, number)))
     for port in ports:
         port.reverse = ports[fabric.port_reverse[port.number]]
-        port.peer = nodes[fabric.port_peer[port.number]]
+        port.receive = nodes[fabric.port_peer[port.number]].receive
         if net.on_port is not None:
             net.on_port(port)
     return nodes, ports

@@ -15,13 +15,6 @@ def class_with(base: type, slots: tuple[str, ...]) -> type:
     Python finds an attribute fastest where a function has met it on the same class before (PEP 659), and forgets that
     when another class comes: ports of hosts and of switches, or of two schemes, must not share a function's code.
     The copies are of the same source lines, where a debugger finds them; tracebacks and profiles name the class.
-
-    Parameters
-    ----------
-    base : type
-        A class of the engine.
-    slots : tuple of str
-        Names of the attributes to add.
     """
     return type(base)(base.__name__, (base,), {**_own_methods(base), "__slots__": slots})
 

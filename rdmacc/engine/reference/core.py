@@ -24,14 +24,7 @@ Hook = Callable[..., None] | None
 
 
 class Core:
-    """What the parts of a network share; `rdmacc.engine.reference.network.Network` adds the parts.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to simulate.
-    arm : callable
-        Schedules a deadline (`rdmacc.engine.reference.timers.arm`).
+    """What the parts of a network share; see `rdmacc.engine.reference.network.Network` for the parts.
 
     Attributes
     ----------
@@ -80,6 +73,8 @@ class Core:
         self._has_requests = has_requests(scheme.components)
         self._ack_priority = scheme.ack_priority
         self._packet_class = packet_class(scheme.components)
+        self.spare = self.new_packet()
+        """A fresh packet for a notice, which few arrivals need."""
         self._transmissions = {script.key: 0 for script in plan.scripts}
         self._lost = {(*script.key, script.nth) for script in plan.scripts}
         self.messages: list[Message] = []

@@ -1,6 +1,6 @@
 """The SimPy environment, whose queue also holds functions of the time.
 
-SimPy orders its queue by (time, priority, number). An event of the engine has its rank (`rdmacc.engine.ranks`) as
+SimPy orders its queue by (time, priority, number). An event of the engine has its rank (`rdmacc.rules.ranks`) as
 priority, so simultaneous events run in a fixed order whoever scheduled them first, and a function where SimPy has an
 event object. SimPy's own events, those of processes that a user attaches, have priorities up to 1 and come before.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import simpy
 
-from rdmacc.engine.ranks import LAST_ORDER, ORDER_SHIFT, next_order, rank_in
+from rdmacc.rules.ranks import LAST_ORDER, ORDER_SHIFT, next_order, rank_in
 
 __all__ = ["Environment"]
 
@@ -24,22 +24,17 @@ _SIMPY_PRIORITY = 1
 class Environment(simpy.Environment):
     """A SimPy environment that calls functions with the time.
 
-    Parameters
-    ----------
-    tick_ps : int
-        The scheme's tick; 0 for none.
-
     Attributes
     ----------
-    order, order_now : int
-        With a tick: order of what was scheduled last, and of the event under way.
+    order : int
+        With a tick: order of what was scheduled last.
     """
 
     def __init__(self, tick_ps: int) -> None:
         super().__init__(initial_time=0)
         self.tick_ps = tick_ps
         self.order = 0
-        self.order_now = LAST_ORDER
+        self._rank_now = LAST_ORDER << ORDER_SHIFT
 
     @property
     def queue(self) -> list[tuple[int, int, int, Any]]:
@@ -47,16 +42,23 @@ class Environment(simpy.Environment):
         queue: list[tuple[int, int, int, Any]] = self._queue
         return queue
 
+    @property
+    def order_now(self) -> int:
+        """With a tick: order of the event under way."""
+        return self._rank_now >> ORDER_SHIFT
+
     def call(self, time_ps: int, rank: int, function: Callable[[int], None]) -> None:
-        """Call a function at a time; with a tick, after what has been scheduled for that time before."""
-        self.call_in_order(time_ps, rank, next_order(self), function)
+        """Call a function at a time; with a tick, after everything already scheduled for that time."""
+        if self.tick_ps:
+            rank = rank_in(self, rank, next_order(self))
+        heappush(self._queue, (time_ps, rank, next(self._eid), function))
 
     def call_last(self, time_ps: int, rank: int, function: Callable[[int], None]) -> None:
-        """Call a function at a time; with a tick, after whatever else is due then."""
+        """Call a function at a time; with a tick, after everything else at that time."""
         self.call_in_order(time_ps, rank, LAST_ORDER, function)
 
     def call_in_order(self, time_ps: int, rank: int, order: int, function: Callable[[int], None]) -> None:
-        """Call a function at a time; with a tick, in an order among what is due then."""
+        """Call a function at a time; with a tick, at a given place among the events of that time."""
         if self.tick_ps:
             rank = rank_in(self, rank, order)
         heappush(self._queue, (time_ps, rank, next(self._eid), function))
@@ -64,14 +66,13 @@ class Environment(simpy.Environment):
     def step(self) -> None:
         """Process the next event."""
         now, rank, number, event = heappop(self._queue)
-        self.order_now = rank >> ORDER_SHIFT
+        self._now, self._rank_now = now, rank
         if rank > _SIMPY_PRIORITY:
-            self._now = now
             event(now)
         else:
             heappush(self._queue, (now, rank, number, event))
             super().step()
 
     def advance(self, time_ps: int) -> None:
-        """Let it be a later time, at which nothing is pending before."""
+        """Advance the clock to a time before which nothing is pending."""
         self._now = time_ps

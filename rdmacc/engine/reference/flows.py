@@ -21,10 +21,10 @@ class Nic(Protocol):
         """Let a queue pair send what it may."""
 
     def heed_rate(self, qp: QueuePair, now: int) -> None:
-        """Heed that an ACK has changed a queue pair's rate."""
+        """React to an ACK that has changed a queue pair's rate."""
 
     def heed_timer(self, qp: QueuePair, before: tuple[float, int, int], now: int) -> None:
-        """Heed that a sender's timer may have changed rate, window and credits."""
+        """React to a sender's timer, which may have changed rate, window and credits."""
 
     def enqueue(self, packet: Packet, cls: int, now: int) -> None:
         """Append a packet to a class's queue and see that it will be sent."""

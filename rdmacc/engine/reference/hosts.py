@@ -38,18 +38,18 @@ class Host(state.Host, Clock):
         self._qps_here: list[QueuePair] = []
 
     def add(self, port: NicPort) -> NicPort:
-        """Take a port; return it."""
+        """Add a port and return it."""
         port.host = self
         self.nics.append(port)
         self.line_bps = self.nics[0].rate_bps
         return port
 
     def expect(self, qp: QueuePair) -> None:
-        """Know a queue pair that leads here."""
+        """Register a queue pair whose receiver this host is."""
         self._qps_here.append(qp)
 
     def expect_message(self, message: Message) -> None:
-        """Know a message of a group that comes here."""
+        """Register a message of a group that this host receives."""
         self._group_members.setdefault(message.group, []).append(message)
 
     def clock(self, now: int) -> int:
@@ -73,7 +73,7 @@ class Host(state.Host, Clock):
     # As the sender of a message
 
     def _hear_receiver(self, packet: Packet, message: Message, now: int) -> None:
-        """Run the sender's handlers on a reply; send what they filled in, and what the queue pair now may."""
+        """Run the sender's handlers on a reply; send their request and whatever the queue pair may now send."""
         net, qp = self._net, message.queue_pair
         hook = net.reply_hooks[packet.kind]
         if hook is None or qp.closed:  # a closed queue pair has no use for late replies
@@ -91,7 +91,7 @@ class Host(state.Host, Clock):
     def _hear_sender(self, packet: Packet, message: Message, now: int) -> None:
         """Run the receiver's handlers on a packet of a sender and send what they filled in."""
         net, qp = self._net, message.queue_pair
-        reply, notice = net.new_packet(), net.new_packet()
+        reply, notice = net.new_packet(), net.spare
         if net.on_candidate is not None and not message.is_incoming and message.delivered_ps < 0:
             message.is_incoming = 1
             self._incoming[message.number] = message
@@ -103,7 +103,9 @@ class Host(state.Host, Clock):
         elif net.on_request is not None:
             net.on_request(self, qp, message, packet, reply, notice, now)
         self.send(reply, qp, message, now)
-        self.send(notice, qp, message, now)
+        if notice.kind != NONE:
+            net.spare = net.new_packet()
+            self.send(notice, qp, message, now)
         if self.announce:
             self.announce = 0
             self._announce_group(message, now)

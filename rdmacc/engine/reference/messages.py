@@ -1,11 +1,10 @@
-"""The life of a message: it starts, ends, and lets go what waits for it."""
+"""The life of a message: it starts, ends, and releases its dependents."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.ranks import START
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.flows import Computation, Message, QueuePair
 from rdmacc.records import NEVER
@@ -19,6 +18,7 @@ from rdmacc.rules.progress import (
     starts_later,
     wait_for_less,
 )
+from rdmacc.rules.ranks import START
 
 __all__ = ["after_sender", "count_down", "schedule_computation", "schedule_start", "start"]
 
@@ -51,7 +51,7 @@ def after_sender(net: Core, qp: QueuePair, message: Message, now: int) -> None:
 
 
 def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
-    """Take a message out of its queue pair; let go what waits for it."""
+    """Remove a message from its queue pair; release its dependents."""
     close_message(qp, message)
     qp.pending.remove(message)
     if message.failed:
@@ -70,7 +70,7 @@ def _cancel(net: Core, kind: str, owner: Any) -> None:
 
 
 def count_down(net: Core, message: Message, now: int, is_acked: bool) -> None:
-    """Let go what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
+    """Release the dependents of a message: at its sender once acknowledged, elsewhere once delivered."""
     if net.plan.dependents is None or message.failed:
         return
     for number, delay_ps in net.plan.dependents.of(message.number):
@@ -86,7 +86,7 @@ def _waiting(net: Core, number: int) -> Message | Computation:
 
 
 def _release(net: Core, waiting: Message | Computation, delay_ps: int, now: int) -> None:
-    """Let something wait for one less, and start when the delay after it is over."""
+    """Count one dependency as met; after the last one, start once its delay is over."""
     start_ps = wait_for_less(waiting, delay_ps, now)
     if start_ps >= NEVER:
         return
@@ -98,12 +98,12 @@ def _release(net: Core, waiting: Message | Computation, delay_ps: int, now: int)
 
 
 def schedule_computation(net: Core, row: Computation) -> None:
-    """Let computation that has what it needs end."""
+    """Schedule the end of computation that waits for nothing more."""
     net.env.call_last(row.start_ps + row.duration_ps, START + row.number, partial(_end_computation, net, row))
 
 
 def _end_computation(net: Core, row: Computation, now: int) -> None:
-    """End a row of computation; let go what waits for it."""
+    """End a row of computation; release its dependents."""
     row.end_ps = now
     assert net.plan.dependents is not None
     for number, delay_ps in net.plan.dependents.of(row.number):
@@ -112,7 +112,7 @@ def _end_computation(net: Core, row: Computation, now: int) -> None:
 
 
 def _fail_dependents(net: Core, number: int) -> None:
-    """Fail everything that waits, directly or not, for a message."""
+    """Fail all direct and indirect dependents of a message."""
     todo = [number]
     while todo and net.plan.dependents is not None:
         for waiting, _ in net.plan.dependents.of(todo.pop()):

@@ -1,8 +1,8 @@
 """The reference engine: the objects of a plan, run on a SimPy environment.
 
-Read it from here down. `build` makes hosts and switches with their ports (`hosts`, `nic`, `switches`, `ports`) and what
-they send (`flows`, `messages`, `timers`); all of them know the network as `net` (`core`), and take the decisions that
-the compiled engine takes too by the rules of `rdmacc.rules`.
+Start reading here. `build` makes hosts and switches with their ports (`hosts`, `nic`, `switches`, `ports`) and their
+traffic (`flows`, `messages`, `timers`). All of them share the network as `net` (`core`). Decisions that the compiled
+engine takes too are rules (`rdmacc.rules`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Any
 
 from rdmacc.engine.garbage import uncollected
 from rdmacc.engine.livelock import Standstill
-from rdmacc.engine.outcome import Outcome, PfcState
+from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import LAST_ORDER, PROBE, rank_in
 from rdmacc.engine.reference.build import make_computation, make_messages, make_nodes, make_queue_pairs
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
@@ -28,13 +27,14 @@ from rdmacc.errors import HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
 from rdmacc.records import NEVER
+from rdmacc.rules.ranks import LAST_ORDER, PROBE, rank_in
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Network"]
 
 _LOOKS = 1 << 14
-"""Check for a livelock every so many events."""
+"""Events between two checks for a livelock."""
 
 
 class Network(Core):
@@ -75,23 +75,29 @@ class Network(Core):
     @uncollected()  # the engine makes no cycles, and the collector would look at every record of the network
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
-        queue, step = self.env.queue, self.env.step
-        standstill, watches = Standstill(self.plan), self._probes.on_change
+        standstill = Standstill(self.plan)
         try:
-            while queue and self.unfinished and queue[0][0] < until_ps:
-                self.events += 1
-                step()
-                if self.events % _LOOKS == 0:
-                    standstill.look(self)
-                if watches:
-                    self._probes.note_changes()
+            while self._run_some(until_ps):
+                standstill.look(self)
         except Exception as error:
             raise self._explained(error) from error
         if self.unfinished and until_ps < NEVER:
             self.env.advance(until_ps)
 
+    def _run_some(self, until_ps: int) -> bool:
+        """Process some events; return whether more are due."""
+        queue, step, watches = self.env.queue, self.env.step, self._probes.on_change
+        for _ in range(_LOOKS):
+            if not queue or queue[0][0] >= until_ps or not self.unfinished:
+                return False
+            self.events += 1
+            step()
+            if watches:
+                self._probes.note_changes()
+        return True
+
     def round_up(self, time_ps: int) -> int:
-        """Return the time: this engine can stop anywhere."""
+        """Return the time itself: this engine can stop anywhere."""
         return time_ps
 
     def step(self) -> None:
@@ -164,7 +170,7 @@ class Network(Core):
         """Packets that ports have put on their links."""
         return sum(port.tx_data_packets + port.tx_control_packets for port in self.ports)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RunOutcome:
         """Return the counters so far."""
         return outcome_of(self, self.nodes, self.ports, self.events, self._probes.samples)
 
@@ -173,7 +179,7 @@ class Network(Core):
         return pfc_state_of(self.nodes)
 
     def longest_pause_ps(self) -> int:
-        """For how long the port that PFC has stopped longest has been stopped."""
+        """The longest time that PFC has kept any port paused so far, without a break until now."""
         return max((self.now - port.paused_since_ps for port in self.ports if port.paused), default=0)
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
@@ -199,7 +205,7 @@ class Network(Core):
         return self.binding.checks.explain(trail, error, self.now)
 
     def _without_rate(self) -> HandlerError | None:
-        """Return the error for a rate that is no number, which the engine cannot compute with."""
+        """Return the error for a rate that is not finite, with which the engine cannot compute."""
         for component in limits_of(self.scheme.components)["rate_bps"]:
             name = type(self.scheme.components[component]).__name__
             for qp in self.qps:

@@ -6,7 +6,6 @@ from bisect import bisect_right, insort
 from functools import partial
 from typing import Protocol
 
-from rdmacc.engine.ranks import PACE
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.flows import Message, QueuePair
 from rdmacc.engine.reference.packets import Packet
@@ -14,7 +13,8 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.records import NEVER
 from rdmacc.rules.addressing import address_request, request_class, write_data
 from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, wait_for_turn
-from rdmacc.rules.progress import has_unsent, packets_left, sends_in_order
+from rdmacc.rules.progress import sends_in_order
+from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, NONE, NUM_CLASSES, PACING, READY, REQUEST
 
 __all__ = ["NicPort", "unsent_message"]
@@ -23,20 +23,15 @@ __all__ = ["NicPort", "unsent_message"]
 def unsent_message(qp: QueuePair) -> Message | None:
     """Return the first message of a queue pair with a packet to send."""
     for message in qp.pending:
-        if has_unsent(message):
+        if message.next_psn < message.granted_psn:
             return message
     return None
 
 
-def sendable_message(qp: QueuePair) -> Message | None:
-    """Return the first message with a packet to send, if window and credits allow one."""
-    return unsent_message(qp) if may_send(qp) else None
-
-
 def _remaining_packets(qp: QueuePair) -> int:
-    """Return how many packets the message that is served next has left to send."""
-    message = sendable_message(qp)
-    return NEVER if message is None else packets_left(message)
+    """Return how many packets are left of the message that the queue pair sends next."""
+    message = unsent_message(qp) if may_send(qp) else None
+    return NEVER if message is None else message.packets - message.next_psn
 
 
 class Clock(Protocol):
@@ -47,10 +42,10 @@ class Clock(Protocol):
 
 
 class NicPort(Port):
-    """A host's port: replies wait in queues, data packets are made when a queue pair's turn comes.
+    """A host's port: replies wait in queues; a data packet is made only when its queue pair's turn comes.
 
-    Queue pairs that may send wait, in one line for each class, and go round robin: the next is the first that waits
-    after the one served last, by number, so that one that has just sent does not get ahead of one that has just come.
+    Queue pairs that may send wait in one line per class and take turns by number: the next is the first in line after
+    the one served last. So a queue pair that has just sent does not overtake one that has just joined.
     """
 
     __slots__ = ("_marks", "host", "lines")
@@ -65,15 +60,15 @@ class NicPort(Port):
     # Whose turn it is
 
     def schedule(self, qp: QueuePair, now: int) -> None:
-        """Let a queue pair send, or wait for its turn, for its pacing time or for what it lacks."""
+        """Let a queue pair send, or wait for its turn, its pacing time, or whatever it lacks."""
         if self.join_line(qp, now) and not self.is_wake_pending:
             self.kick(now)
 
     def join_line(self, qp: QueuePair, now: int) -> bool:
-        """As `schedule`, without waking the port; return whether the queue pair joined the line."""
+        """Like `schedule`, but do not wake the port; return whether the queue pair joined the line."""
         if qp.state == READY:
             return False
-        message = sendable_message(qp)
+        message = unsent_message(qp) if may_send(qp) else None
         start_ps = NEVER if message is None else next_start_ps(self.env, qp, now)
         if start_ps <= now and message is not None and self.is_idle(now):
             self.peak_queue_bytes = max(self.peak_queue_bytes, self.net.scheme.wire_bytes)  # as if it had been in line
@@ -92,18 +87,18 @@ class NicPort(Port):
         return True
 
     def _pace(self, qp: QueuePair, now: int) -> None:
-        """A queue pair's pacing time has come, or had been set to this time before."""
+        """Serve the event of a pacing time, which may have moved since the event was scheduled."""
         if expire_pace(qp, now):
             self.schedule(qp, now)
 
     def join(self, line: list[int], qp: QueuePair) -> None:
-        """Put a queue pair in a line: it counts as a full packet that waits."""
+        """Put a queue pair in a line; it counts as one full packet in the queue."""
         insort(line, qp.number)
         self.queue_bytes += self.net.scheme.wire_bytes
         self.peak_queue_bytes = max(self.peak_queue_bytes, self.queue_bytes)
 
     def take_turn(self, cls: int) -> QueuePair:
-        """Take the queue pair out of a line whose turn it is: the next one, or with the fewest packets to send."""
+        """Remove the queue pair whose turn it is from a line: the next one, or the one with the fewest packets left."""
         line, qps = self.lines[cls], self.net.qps
         at = bisect_right(line, self.served)
         if self.net.scheme.nic_order == "srpt":
@@ -128,7 +123,7 @@ class NicPort(Port):
                 self.transmit(self.take(cls), now)
                 break
             qp = self.take_turn(cls)
-            message = sendable_message(qp)
+            message = unsent_message(qp) if may_send(qp) else None
             if message is not None and next_start_ps(self.env, qp, now) <= now:
                 self._serve(qp, message, now)
                 break
@@ -138,7 +133,7 @@ class NicPort(Port):
             self.wake_at_end()
 
     def _serve(self, qp: QueuePair, message: Message, now: int) -> None:
-        """Send the next packet of a queue pair, and see to the one after it; the caller sees to the wake."""
+        """Send the next packet of a queue pair and put the queue pair in line again; the caller wakes the port."""
         self.served = qp.number
         self.send_data(qp, message, now)
         self.join_line(qp, now)
@@ -166,7 +161,7 @@ class NicPort(Port):
             self.join_queue(request, request_class(request, message), now)  # the caller sees to its turn
 
     def _note_out_of_order(self, message: Message, psn: int) -> None:
-        """Count a packet that was sent before; note those that are skipped, whose first time is still to come."""
+        """Count a retransmission; note skipped packets, whose first transmission is still to come."""
         skipped = self.net.skipped[message.number]
         if psn > message.highest_psn:
             skipped.update(range(message.highest_psn, psn))
@@ -204,8 +199,8 @@ class NicPort(Port):
     # What else changes when a queue pair may send
 
     def heed_rate(self, qp: QueuePair, now: int) -> None:
-        """Heed that an ACK has changed a queue pair's rate; `schedule` does so, which follows."""
+        """React to an ACK that has changed a queue pair's rate; here `schedule`, called next, does that."""
 
     def heed_timer(self, qp: QueuePair, before: tuple[float, int, int], now: int) -> None:
-        """Heed that a sender's timer may have changed rate, window and credits from what they were before."""
+        """React to a sender's timer, which may have changed rate, window and credits from `before`."""
         self.schedule(qp, now)

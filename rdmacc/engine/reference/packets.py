@@ -8,8 +8,19 @@ from rdmacc import state
 from rdmacc.engine.records import Transit
 from rdmacc.handlers.hooks import Components
 from rdmacc.records import record_dtype
+from rdmacc.rules.admission import IngressAccount
 
-__all__ = ["Packet", "packet_class"]
+__all__ = ["Ingress", "Packet", "packet_class"]
+
+
+class Ingress(IngressAccount):
+    """A switch's account of the packets that arrived by a port in a class."""
+
+    __slots__ = ("cls", "port")
+
+    def __init__(self, port: int, cls: int, headroom_bytes: int) -> None:
+        super().__init__()
+        self.port, self.cls, self.headroom_bytes = port, cls, headroom_bytes
 
 
 class Packet(state.Packet, Transit):
@@ -17,8 +28,8 @@ class Packet(state.Packet, Transit):
 
     __slots__ = ("ingress",)
 
-    ingress: tuple[int, int]
-    """In a switch: the port and the class that it came in by, whose account its bytes are in."""
+    ingress: Ingress
+    """In a switch: the account that its bytes are in."""
 
 
 def packet_class(components: Components) -> type[Packet]:

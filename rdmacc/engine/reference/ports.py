@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from rdmacc import state
-from rdmacc.engine.ranks import DELIVER, SHAPE, WAKE, next_order
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.packets import Packet
@@ -16,16 +16,10 @@ from rdmacc.rules.classes import ClassTurns, choose_class
 from rdmacc.rules.credits import TokenBucket, credit_ready_ps, spend_credit
 from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
 from rdmacc.rules.pfc import obey, write_frame
+from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
 
 __all__ = ["Port"]
-
-
-class Node(Protocol):
-    """What is at the other end of a link."""
-
-    def receive(self, packet: Packet, in_port: Port, now: int) -> None:
-        """Take a packet that came in by a port."""
 
 
 class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
@@ -35,12 +29,12 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     """
 
     __slots__ = (
-        "_arrival_rank", "_has_scripts", "_is_plain", "_wake_rank", "env", "flight", "net", "peer", "queueing",
-        "queues", "reverse", "waiting_bytes",
+        "_arrival_rank", "_has_scripts", "_is_plain", "_may_lose", "_wake_rank", "env", "flight", "net",
+        "queueing", "queues", "receive", "reverse", "waiting_bytes",
     )  # fmt: skip
 
-    peer: Node
-    """Where the link leads."""
+    receive: Callable[[Packet, Port, int], None]
+    """Called with the packet and its input port at the far end of the link."""
     reverse: Port
     """The peer's port back."""
 
@@ -60,6 +54,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.loss_key = int(plan.loss_key[number])
         self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])
         self._has_scripts = bool(plan.scripts) and bool(fabric.is_host[fabric.port_node[number]])
+        self._may_lose = self._has_scripts or self.loss_data > 0.0 or self.loss_control > 0.0
         self.credit_tokens = float(self.queueing.credit_burst_bytes)
         turns = self.queueing.wrr_ratio or self.queueing.lanes
         limits = self.queueing.credit_fraction or self.queueing.control_limit_bytes
@@ -71,31 +66,28 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     # Waiting
 
     def enqueue(self, packet: Packet, cls: int, now: int) -> None:
-        """Send a packet at once if the port is idle, else let it wait in its class's queue."""
+        """Send a packet at once if the port is idle; otherwise queue it in its class."""
         if self.is_idle(now):
-            self._pass(packet, cls, now)
+            if cls >= DATA_CLASS:  # as if it had been in a queue of its own
+                if packet.wire_bytes > self.peak_queue_bytes:
+                    self.peak_queue_bytes = packet.wire_bytes
+                self.depart(packet, now)
+            self.transmit(packet, now)
         elif self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
 
     def is_idle(self, now: int) -> bool:
-        """Tell whether what comes now leaves at once.
+        """Tell whether a packet that arrives now leaves at once.
 
-        It would also leave at once by way of its queue (`join_queue`, `kick`), but that makes a run a fifth slower. Not
-        where classes take turns or have limits, which are counted in the queue, nor with a tick.
+        It would leave at once through its queue too (`join_queue`, `kick`), but that makes a run a fifth slower. Ports
+        whose classes take turns or have limits always use their queues, which do the counting; so do ports with a tick.
         """
         if self.waiting or self.paused or self.is_wake_pending or self.is_down or not self._is_plain:
             return False
         return self.busy_until_ps <= now
 
-    def _pass(self, packet: Packet, cls: int, now: int) -> None:
-        """Send a packet, after what happens to it in a queue of its own."""
-        if cls >= DATA_CLASS:
-            self.peak_queue_bytes = max(self.peak_queue_bytes, packet.wire_bytes)
-            self.depart(packet, now)
-        self.transmit(packet, now)
-
     def depart(self, packet: Packet, now: int) -> None:
-        """Do what a data packet's end of waiting brings with it."""
+        """Handle a data packet that has left its queue."""
 
     def join_queue(self, packet: Packet, cls: int, now: int) -> bool:
         """Put a packet into a class's queue, or drop it; return whether it is in."""
@@ -114,8 +106,9 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def take(self, cls: int) -> Packet:
         """Remove the first packet of a class's queue."""
-        packet = self.queues[cls].popleft()
-        if not self.has_work(cls):
+        queue = self.queues[cls]
+        packet = queue.popleft()
+        if not queue and not self.has_work(cls):
             self.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
             self.queue_bytes -= packet.wire_bytes
@@ -133,7 +126,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     # Sending
 
     def kick(self, now: int) -> None:
-        """Send now if the transmitter is free, else wake up when it is."""
+        """Send now if the transmitter is free; otherwise wake up when it is."""
         if self.is_down:
             return
         if is_busy(self.env, self, now):
@@ -157,7 +150,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         raise NotImplementedError
 
     def next_class(self, now: int) -> int:
-        """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""
+        """Return the class to serve, -1 for none; if only credits wait, wake up when the next one may go."""
         sendable = self.waiting & ~self.paused
         queueing = self.queueing
         if queueing.credit_fraction > 0.0 and sendable & 1 << CREDITS:
@@ -178,31 +171,36 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def transmit(self, packet: Packet, now: int) -> None:
         """Put a packet on the link."""
         net = self.net
-        put_on_link(self.env, self, packet, now)
+        self.begin(packet, self.env, now)
         if net.trace is not None:
             net.trace.add(now, SENT, self.number, packet)
-        if net.env.tick_ps:
-            packet.order = self.order = next_order(net.env)
+        if not self.flight:  # only the head of the packets under way has an event
+            self.env.call_in_order(packet.arrival_ps, self._arrival_rank, packet.order, self._deliver)
         self.flight.append(packet)
-        if len(self.flight) == 1:  # only the head of the packets under way has an event
-            net.env.call_in_order(packet.arrival_ps, self._arrival_rank, packet.order, self._deliver)
+
+    begin: ClassVar[Any] = put_on_link  # a method, so that `class_with` gives each kind of port a copy of the rule
 
     # The link
 
     def _deliver(self, now: int) -> None:
-        """The head of the packets under way has arrived, unless it was lost when the link went down."""
-        if not self.flight or self.flight[0].arrival_ps != now:
+        """Deliver the first packet in flight, unless it was lost when the link went down."""
+        flight = self.flight
+        if not flight or flight[0].arrival_ps != now:
             return
-        packet = self.flight.popleft()
-        if self.flight:
-            head = self.flight[0]
+        packet = flight.popleft()
+        if flight:
+            head = flight[0]
             self.env.call_in_order(head.arrival_ps, self._arrival_rank, head.order, self._deliver)
-        if is_lost(self, packet) or (self._has_scripts and self.net.is_scripted_loss(packet)):
+        if self._may_lose and self._is_lost(packet):
             self._lose(packet, now)
             return
         if self.net.trace is not None:
             self.net.trace.add(now, ARRIVED, self.number, packet)
-        self.peer.receive(packet, self.reverse, now)
+        self.receive(packet, self.reverse, now)
+
+    def _is_lost(self, packet: Packet) -> bool:
+        """Draw whether the link loses a packet, or let a script say so."""
+        return is_lost(self, packet) or (self._has_scripts and self.net.is_scripted_loss(packet))
 
     def _lose(self, packet: Packet, now: int) -> None:
         """Count a packet that the link has lost, and drop it."""
@@ -236,10 +234,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
                 self._lose(packet, now)
 
     def give_back(self, packet: Packet, now: int) -> None:
-        """Give the bytes of a data packet that leaves the queue back to the buffer, where there is one."""
+        """Return a departing data packet's bytes to the buffer, if there is one."""
 
     def restore(self, now: int) -> None:
-        """The link is back: neither side knows of a pause."""
+        """Bring the link back up; pauses in either direction are forgotten."""
         self.is_down = 0
         end_pause(self, now)
 

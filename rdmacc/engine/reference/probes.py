@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.ranks import PROBE
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.watches import Watch
+from rdmacc.rules.ranks import PROBE
 
 __all__ = ["Probes", "Samples"]
 
@@ -17,15 +17,7 @@ Samples = list[tuple[int, float]]
 
 
 class Probes:
-    """The samples of all probes so far.
-
-    Parameters
-    ----------
-    net : Core
-        The network.
-    nodes, ports : sequence
-        What there is to watch beside messages and queue pairs.
-    """
+    """The samples of all probes so far."""
 
     def __init__(self, net: Core, nodes: Sequence[Any], ports: Sequence[Any]) -> None:
         self.samples: list[Samples] = [[] for _ in net.plan.watches]

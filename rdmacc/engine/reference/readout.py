@@ -14,8 +14,8 @@ from rdmacc.engine.outcome import (
     HOST_COUNTERS,
     MESSAGE_COUNTERS,
     PORT_COUNTERS,
-    Outcome,
     PfcState,
+    RunOutcome,
 )
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
@@ -30,14 +30,14 @@ __all__ = ["outcome_of", "pfc_state_of"]
 
 def outcome_of(
     net: Core, nodes: Sequence[Host | Switch], ports: Sequence[Port], events: int, samples: Sequence[Samples]
-) -> Outcome:
+) -> RunOutcome:
     """Return the counters so far."""
     now = int(net.env.now)
     of_ports = {name: _column(ports, name) for name in PORT_COUNTERS}
     is_paused = _column(ports, "paused") != 0
     of_ports["paused_ps"] += np.where(is_paused, now - _column(ports, "paused_since_ps"), 0)
     packets = [packet for port in ports for queue in (*port.queues, port.flight) for packet in queue]
-    return Outcome(
+    return RunOutcome(
         messages={name: _column(net.messages, name) for name in MESSAGE_COUNTERS},
         computation={name: _column(net.computation, name) for name in COMPUTATION_COUNTERS},
         ports=of_ports,
@@ -82,15 +82,15 @@ def pfc_state_of(nodes: Sequence[Host | Switch]) -> PfcState:
     for node in nodes:
         if not isinstance(node, Switch):
             continue
-        for (number, cls), account in node.accounts.items():
-            before = node.ports[number].reverse
-            if account.pause_sent and before.paused & 1 << cls:
-                if all(packet.priority != cls for packet in before.flight):
-                    state.ingress[number, cls] = account.ingress_bytes, account.headroom_used
+        for account in (account for accounts in node.accounts.values() for account in accounts):
+            before = node.ports[account.port].reverse
+            if account.pause_sent and before.paused & 1 << account.cls:
+                if all(packet.priority != account.cls for packet in before.flight):
+                    state.ingress[account.port, account.cls] = account.ingress_bytes, account.headroom_used
         for port in node.ports.values():
             for cls in range(DATA_CLASS, NUM_CLASSES):
                 for packet in port.queues[cls]:
-                    state.held[port.number, cls][packet.ingress] += packet.wire_bytes
+                    state.held[port.number, cls][packet.ingress.port, packet.ingress.cls] += packet.wire_bytes
     return state
 
 

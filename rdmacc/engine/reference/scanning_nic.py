@@ -1,30 +1,30 @@
-"""A NIC as ns-3's HPCC simulator has it: one timer for all queue pairs, and a look at each in turn.
+"""A NIC as in HPCC's ns-3 simulator: one timer for all queue pairs, and a scan over them.
 
-Whenever something happens at the host - a transmission ends, an ACK arrives, a message starts, the timer expires - the
-NIC looks for a packet: a reply that waits, else the first queue pair, after the one served last, that has packets left,
-room in its window and a pacing time that has come (qbb-net-device.cc, GetNextQindex and DequeueAndTransmit). If there
-is none and no timer is pending, one is set for the earliest pacing time of those with packets left, window or not;
-none if that time has passed. What is simultaneous depends on it, to the nanosecond; schemes with a tick use it.
+Whenever something happens at the host (a transmission ends, an ACK arrives, a message starts, the timer expires), the
+NIC looks for a packet. Waiting replies come first. Then comes the first queue pair after the one served last that has
+packets left, room in its window, and a pacing time that has come (qbb-net-device.cc, GetNextQindex and
+DequeueAndTransmit). If there is none and no timer is pending, a timer is set for the earliest pacing time of all queue
+pairs with packets left, whatever their windows, unless that time has passed. The order of simultaneous events depends
+on this, to the nanosecond; schemes with a tick use it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 
-from rdmacc.engine.ranks import PACE
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.flows import QueuePair
 from rdmacc.engine.reference.nic import NicPort, unsent_message
 from rdmacc.records import NEVER
 from rdmacc.rules.pacing import may_send, next_start_ps
-from rdmacc.rules.progress import packets_left
+from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, READY
 
 __all__ = ["ScanningNicPort"]
 
 
 class ScanningNicPort(NicPort):
-    """A host's port that looks through its queue pairs; all with packets left are in one line."""
+    """A host's port that scans one line of all queue pairs with packets left."""
 
     __slots__ = ("line",)
 
@@ -40,7 +40,7 @@ class ScanningNicPort(NicPort):
         self.resume_work(now)
 
     def resume_work(self, now: int) -> None:
-        """Send if the transmitter is free, else when it is."""
+        """Send if the transmitter is free; otherwise when it is."""
         if self._may_have_work() and not self.is_wake_pending:
             self.kick(now)
 
@@ -84,12 +84,13 @@ class ScanningNicPort(NicPort):
             elif not self.paused & 1 << message.priority and may_send(qp) and next_start_ps(self.env, qp, now) <= now:
                 if self.net.scheme.nic_order == "round-robin":
                     return qp
-                if packets_left(message) < fewest:
-                    chosen, fewest = qp, packets_left(message)
+                left = message.packets - message.next_psn
+                if left < fewest:
+                    chosen, fewest = qp, left
         return chosen
 
     def _set_timer(self, now: int) -> None:
-        """Look again when the earliest pacing time has come, unless a timer is pending."""
+        """Scan again at the earliest pacing time, unless a timer is pending."""
         if self.timer_ps == NEVER:
             qps = (self.net.qps[number] for number in self.line)
             starts_ps = (next_start_ps(self.env, qp, now) for qp in qps if qp.credits > 0)
@@ -103,7 +104,7 @@ class ScanningNicPort(NicPort):
         self.timer_ps, self.timer_order = at_ps, self.env.order
 
     def _expire(self, now: int) -> None:
-        """Serve the timer, unless another one has taken its place."""
+        """Serve the timer, unless a later one has replaced it."""
         if self.env.order_now == self.timer_order and self.timer_ps == now:
             self.timer_ps = NEVER
             self.resume_work(now)
@@ -115,7 +116,7 @@ class ScanningNicPort(NicPort):
             self._push_timer(max(start_ps, now))
 
     def heed_timer(self, qp: QueuePair, before: tuple[float, int, int], now: int) -> None:
-        """Heed what a sender's timer has changed; nothing else makes the NIC look."""
+        """React to changes by a sender's timer; nothing else makes the NIC scan."""
         rate_bps, *room = before
         if qp.rate_bps != rate_bps:
             self.heed_rate(qp, now)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.packets import Packet
+from rdmacc.engine.reference.packets import Ingress, Packet
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.records import NEVER
 from rdmacc.rules.admission import (
-    IngressAccount,
     SharedBuffer,
     admit_lossless,
     admit_lossy,
@@ -80,10 +79,10 @@ class SwitchPort(Port):
             net.on_dequeue(self, packet, now)
             if packet.ce and not was_marked:
                 self.marked_packets += 1
-        self.give_back(packet, now)
+        self.switch.release(packet, now)
 
     def give_back(self, packet: Packet, now: int) -> None:
-        """Give the bytes of a data packet that leaves the queue back to the buffer."""
+        """Return a departing data packet's bytes to the buffer."""
         self.switch.release(packet, now)
 
     def take_last(self, cls: int) -> Packet:
@@ -95,11 +94,11 @@ class SwitchPort(Port):
         return packet
 
     def restore(self, now: int) -> None:
-        """The link is back: neither side knows of a pause, so tell the neighbour of those that hold."""
+        """Bring the link back up and repeat the pauses that still hold, since the neighbour has forgotten them."""
         super().restore(now)
-        for cls in range(NUM_CLASSES):
-            if self.switch.accounts[self.number, cls].pause_sent:
-                self.send_frame(PAUSE, cls, now)
+        for account in self.switch.accounts[self.number]:
+            if account.pause_sent:
+                self.send_frame(PAUSE, account.cls, now)
 
 
 class Switch(Routing, SharedBuffer):
@@ -108,7 +107,7 @@ class Switch(Routing, SharedBuffer):
     The components' records are attributes of it: `chip0`, ...
     """
 
-    __slots__ = ("_flowlets", "_kept_ways", "_net", "_turns", "accounts", "number", "ports")
+    __slots__ = ("_flowlets", "_is_lossless", "_kept_ways", "_net", "_policy", "_turns", "accounts", "number", "ports")
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__()
@@ -120,20 +119,20 @@ class Switch(Routing, SharedBuffer):
         self.is_nic = int(plan.fabric.is_nic[number])
         self.ports: dict[int, SwitchPort] = {}
         """By number, as in the plan."""
-        self.accounts: dict[tuple[int, int], IngressAccount] = {}
-        """What came in and has not left, by port and class."""
+        self.accounts: dict[int, list[Ingress]] = {}
+        """Packets in the switch, by input port and class."""
+        self._policy = net.scheme.buffer
+        self._is_lossless = isinstance(self._policy, Pfc)
         self._kept_ways: dict[int, SwitchPort] = {}
         self._turns: dict[int, int] = {}
         self._flowlets: dict[int, tuple[int, int]] = {}
 
     def add(self, port: SwitchPort) -> SwitchPort:
-        """Take a port, and return it; its headroom is for the link that comes in by it."""
+        """Add a port and return it; its headroom covers the incoming link."""
         port.switch = self
         self.ports[port.number] = port
         headroom_bytes = int(self._net.plan.headroom_bytes[self._net.fabric.port_reverse[port.number]])
-        for cls in range(NUM_CLASSES):
-            account = self.accounts[port.number, cls] = IngressAccount()
-            account.headroom_bytes = headroom_bytes
+        self.accounts[port.number] = [Ingress(port.number, cls, headroom_bytes) for cls in range(NUM_CLASSES)]
         return port
 
     # A packet passes
@@ -149,7 +148,7 @@ class Switch(Routing, SharedBuffer):
             in_port.reverse.lost_packets += 1
             net.discard(packet, in_port.reverse.number, now)
             return
-        packet.ingress = in_port.number, packet.priority  # features may change its class
+        packet.ingress = self.accounts[in_port.number][packet.priority]  # features may change its class
         if net.on_route is not None and packet.kind == DATA and not self.is_nic:
             port = self._reroute(packet, in_port, port, now)
         if port.is_down:  # routes do not know yet
@@ -158,7 +157,7 @@ class Switch(Routing, SharedBuffer):
             return
         if packet.priority >= DATA_CLASS and not self._passes_features(packet, port, now):
             return
-        if net.scheme.queueing.returns_headers and packet.is_trimmed:
+        if packet.is_trimmed and net.scheme.queueing.returns_headers:
             port = self._turn_back(packet, port)
         if packet.priority >= DATA_CLASS and not self._admit(packet, port, now):
             net.discard(packet, port.number, now)
@@ -187,7 +186,7 @@ class Switch(Routing, SharedBuffer):
     # Routing
 
     def _way(self, packet: Packet) -> SwitchPort | None:
-        """Return the port towards a packet's host, the same for all of its message where routing keeps paths."""
+        """Return the port towards a packet's host; where routing keeps paths, the same for the whole message."""
         key = route_key(packet)
         port = self._kept_ways.get(key)
         if port is None:
@@ -197,7 +196,7 @@ class Switch(Routing, SharedBuffer):
         return port
 
     def _next_hop(self, packet: Packet, key: int) -> SwitchPort | None:
-        """Return the port towards a host: of the message's own path, the only one, or one chosen for it."""
+        """Return the port towards a host: on the message's own path, the only one, or a chosen one."""
         net, plan = self._net, self._net.plan
         own = self.ports.get(net.own_ways.get((key, self.number), -1))
         if own is not None and not own.is_down:
@@ -214,7 +213,7 @@ class Switch(Routing, SharedBuffer):
         return choices[chosen]
 
     def _choose(self, packet: Packet, key: int, choices: list[SwitchPort]) -> int:
-        """Return the place of the way that a packet takes."""
+        """Return the index of the port that a packet takes."""
         plan, fabric, count = self._net.plan, self._net.fabric, len(choices)
         routing, column = ROUTINGS.index(plan.scheme.routing), int(fabric.attach[packet.dst])
         if routing == ADAPTIVE:
@@ -229,7 +228,7 @@ class Switch(Routing, SharedBuffer):
         return int(way_by_packet(routing, self, packet, key, count))
 
     def _adapt(self, choices: list[SwitchPort], key: int) -> int:
-        """Return which port has the shortest queue, or the last packet's of the message if that is not long ago."""
+        """Return the port with the shortest queue, or the message's previous port if its last packet was recent."""
         now, gap_ps = int(self._net.env.now), self._net.scheme.flowlet_gap_ps
         place = flowlet_place(key)
         last_ps, chosen = self._flowlets.get(place, (-NEVER, 0))
@@ -241,11 +240,11 @@ class Switch(Routing, SharedBuffer):
         return chosen % len(choices)
 
     def forget_routes(self) -> None:
-        """Choose anew for every message: the network has changed."""
+        """Forget the ports chosen for messages: the network has changed."""
         self._kept_ways.clear()
 
     def _reroute(self, packet: Packet, in_port: Port, port: SwitchPort, now: int) -> SwitchPort:
-        """Let switch features send a data packet another way than its route; return its port."""
+        """Let switch features override a data packet's route; return its port."""
         net = self._net
         message = net.messages[packet.message]
         packet.route, packet.verdict = -1, ACCEPT
@@ -275,7 +274,7 @@ class Switch(Routing, SharedBuffer):
             net.trace.add(now, TRIMMED, port.number, packet)
 
     def _trim_tail(self, packet: Packet, port: SwitchPort, now: int) -> None:
-        """Cut the payload of the last packet of the queue off in place of this packet's."""
+        """Trim the last packet of the queue instead of this one."""
         if not port.queues[packet.priority]:
             self._trim(packet, port, now)
             return
@@ -288,7 +287,7 @@ class Switch(Routing, SharedBuffer):
         port.enqueue(tail, tail.priority, now)
 
     def _turn_back(self, packet: Packet, port: SwitchPort) -> SwitchPort:
-        """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
+        """Return a trimmed packet to its sender if its queue is full, at most once; return the port to take."""
         limit = queue_limit_bytes(self._net.scheme.queueing, packet.priority)
         if packet.kind != DATA or not limit:
             return port
@@ -301,33 +300,31 @@ class Switch(Routing, SharedBuffer):
     # The buffer
 
     def _admit(self, packet: Packet, port: SwitchPort, now: int) -> bool:
-        """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
-        policy, wire_bytes = self._net.scheme.buffer, packet.wire_bytes
-        if not isinstance(policy, Pfc):
+        """Account a data packet to the buffer, pausing the neighbour if necessary; return whether the packet fits."""
+        policy, wire_bytes = self._policy, packet.wire_bytes
+        if not self._is_lossless:
             if self.is_nic or admit_lossy(policy, self, port.queue_bytes, wire_bytes):
                 return True
             port.dropped_packets += 1
             return False
-        in_port, cls = packet.ingress
-        account = self.accounts[packet.ingress]
+        account = packet.ingress
         if not admit_lossless(policy, self, account, wire_bytes):
-            self.ports[in_port].reverse.violations += 1
+            self.ports[account.port].reverse.violations += 1
             return False
         if not account.pause_sent and must_pause(policy, self, account):
             account.pause_sent = 1
-            self.ports[in_port].send_frame(PAUSE, cls, now)
+            self.ports[account.port].send_frame(PAUSE, account.cls, now)
         return True
 
     def release(self, packet: Packet, now: int) -> None:
-        """Give a departing packet's bytes back to the buffer; resume a neighbour if it is time."""
-        policy = self._net.scheme.buffer
-        if not isinstance(policy, Pfc):
+        """Return a departing packet's bytes to the buffer, resuming a neighbour if possible."""
+        policy = self._policy
+        if not self._is_lossless:
             if not self.is_nic:
                 release_lossy(self, packet.wire_bytes)
             return
-        in_port, cls = packet.ingress
-        account = self.accounts[packet.ingress]
+        account = packet.ingress
         release_lossless(policy, self, account, packet.wire_bytes)
         if account.pause_sent and may_resume(policy, self, account):
             account.pause_sent = 0
-            self.ports[in_port].send_frame(RESUME, cls, now)
+            self.ports[account.port].send_frame(RESUME, account.cls, now)

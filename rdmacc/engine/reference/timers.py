@@ -1,35 +1,23 @@
-"""Deadlines: any record may hold some, an event is pending for each deadline's earliest value."""
+"""Deadlines: any record may have some, and each has an event pending at its earliest value."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.ranks import TIMERS
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.flows import Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import after_sender
 from rdmacc.handlers.hooks import Slot
 from rdmacc.records import NEVER
+from rdmacc.rules.ranks import TIMERS
 
 __all__ = ["arm"]
 
 
 def arm(net: Core, hosts: dict[int, Host], owner: Any, slot: Slot) -> None:
-    """Schedule an event for a deadline that is earlier than the one pending (with a tick: for any other).
-
-    Parameters
-    ----------
-    net : Core
-        The network.
-    hosts : dict
-        Its hosts, by node number.
-    owner : object
-        The queue pair, message, host or port whose record holds the deadline.
-    slot : Slot
-        Which deadline.
-    """
+    """Schedule an event for a deadline that has moved before its pending event (with a tick: to any other time)."""
     record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
     at = max(getattr(record, slot.field.name), net.env.now)
     setattr(record, slot.field.armed_name, at)
@@ -39,7 +27,7 @@ def arm(net: Core, hosts: dict[int, Host], owner: Any, slot: Slot) -> None:
 
 
 def _expire(net: Core, hosts: dict[int, Host], owner: Any, record: Any, slot: Slot, now: int) -> None:
-    """Serve a timer event: it may be stale or early, since deadlines move without moving the event."""
+    """Serve a timer event, which may be stale or early, because a deadline moves without its event."""
     name = slot.field.name
     if getattr(record, slot.field.armed_name) != now:
         return

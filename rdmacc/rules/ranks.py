@@ -16,7 +16,7 @@ from typing import Protocol
 __all__ = [
     "DELIVER", "EGRESS_TIMER", "ENDPOINT_TIMER", "LAST_ORDER", "ORDER_SHIFT", "PACE", "PROBE", "RANK_MASK",
     "RANK_SHIFT", "RECEIVER_TIMER", "SENDER_TIMER", "SHAPE", "START", "TIMERS", "TRANSFER_TIMER", "WAKE",
-    "class_and_number", "next_order", "rank_in", "rank_without_order",
+    "Ticks", "class_and_number", "next_order", "rank_in", "rank_without_order",
 ]  # fmt: skip
 
 RANK_SHIFT = 58
@@ -82,8 +82,8 @@ def rank_without_order(rank: int) -> int:
     return (((rank >> _TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
 
 
-def class_and_number(rank: int, tick_ps: int) -> tuple[str, int]:
+def class_and_number(scheme: Ticks, rank: int) -> tuple[str, int]:
     """Return the class of an event and the number of what it belongs to."""
-    if tick_ps:
+    if scheme.tick_ps:
         rank = rank_without_order(rank)
     return _CLASSES[(rank >> RANK_SHIFT) - 1], rank & RANK_MASK

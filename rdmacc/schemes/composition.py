@@ -1,12 +1,11 @@
-"""Schemes: compositions of loss recovery, congestion control, switch features and a buffer policy."""
+"""A scheme: a composition of loss recovery, congestion control, switch features and a buffer policy."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rdmacc.component import Component
@@ -19,9 +18,8 @@ from rdmacc.scaling import Links, Scaled
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
-from rdmacc.typed import typed
 
-__all__ = ["SCHEMES", "Scheme", "about", "as_scheme", "register_scheme", "scheme", "scheme_table"]
+__all__ = ["BaseRtt", "Connection", "Scheme"]
 
 Connection = Literal["auto", "message", "pair"]
 BaseRtt = Literal["pair", "network", "largest"]
@@ -164,7 +162,7 @@ class Scheme(Parameters):
 
         rows = [
             (f"{row['component']}.{row['parameter']}", _shown(row["value"], row["unit"]), str(row["source"]))
-            for row in scheme_table(self)
+            for row in parameter_rows(self, {}, None)
         ]
         return html_table(["parameter", "value", "source"], rows, repr(self))
 
@@ -260,7 +258,7 @@ class Scheme(Parameters):
         for part in (self, *self.components, self.buffer, self.queueing):
             for name, value in vars(part).items():
                 if isinstance(value, Scaled):
-                    links = links or _links(network, self)
+                    links = links or links_of(network, self)
                     changes[f"{type(part).__name__}.{name}"] = _within(part, name, value.on(links, self.payload_bytes))
         return self.replace(**changes)
 
@@ -332,16 +330,17 @@ def _within(part: Any, name: str, number: float) -> float:
     return number if high is None else min(number, high)
 
 
-def _links(network: Any, scheme: Scheme) -> Links:
+def links_of(network: Any, scheme: Scheme) -> Links:
     """Return the properties of a network that parameters scale with."""
     if isinstance(network, Links):
         return network
     from rdmacc.topology.base_times import largest_rtt_ps  # these import networkx
     from rdmacc.topology.fabric import Fabric
+    from rdmacc.topology.measures import uplink_shortage
 
     fabric = network if isinstance(network, Fabric) else Fabric.from_graph(network)
     rates = fabric.port_rate_bps[fabric.is_host[fabric.port_node]]
-    return Links(float(rates.max()), lambda: largest_rtt_ps(fabric, scheme.wire_bytes))
+    return Links(float(rates.max()), lambda: largest_rtt_ps(fabric, scheme.wire_bytes), lambda: uplink_shortage(fabric))
 
 
 _OWN = frozenset(field.name for field in dataclasses.fields(Scheme))
@@ -370,142 +369,10 @@ def _parameters(component: Parameters) -> set[str]:
     return {field.name for field in dataclasses.fields(component)}  # type: ignore[arg-type]
 
 
-SCHEMES: dict[str, Callable[[], Scheme]] = {}
-"""Functions by scheme name; each creates the scheme with its default parameters."""
-
-_ABOUT: dict[str, str] = {}
-
-
-def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", replace: bool = False) -> None:
-    """Add a scheme under a name, so that `scheme(name)` and the command line find it.
-
-    Parameters
-    ----------
-    name : str
-        The name.
-    make : callable
-        Creates the scheme with its default parameters.
-    about : str
-        One-line description for lists of schemes. Default: the first line of `make`'s docstring.
-    replace : bool
-        Replace an existing scheme of that name.
-
-    Raises
-    ------
-    ConfigError
-        If the name or `about` is not a string, or the name is taken.
-    """
-    if not isinstance(name, str) or not (name and name.isprintable()):
-        raise ConfigError("scheme name", name, "a non-empty string in one line")
-    if not callable(make):
-        raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
-    if name in SCHEMES and not replace:
-        raise ConfigError("scheme name", name, "must not be registered yet, unless replace=True")
-    if not isinstance(about, str):
-        raise ConfigError(f"about, of scheme {name!r}", about, "a string")
-    SCHEMES[name] = make
-    _ABOUT[name] = about
-
-
-@typed
-def about(name: str) -> str:
-    """Return a one-line description of a scheme.
-
-    Parameters
-    ----------
-    name : str
-        One of `SCHEMES`.
-
-    Returns
-    -------
-    str
-        The text given to `register_scheme`; otherwise the first line of the function's docstring, or the components.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such scheme.
-    """
-    made = scheme(name)
-    documented = getattr(SCHEMES[name], "__doc__", None) if isinstance(SCHEMES[name], FunctionType) else None
-    text = _ABOUT.get(name) or documented or ", ".join(type(part).__name__ for part in made.components)
-    return text.strip().splitlines()[0]
-
-
-def scheme(name: str, /, **changes: Any) -> Scheme:
-    """Return the scheme of that name, with some parameters changed.
-
-    Parameters
-    ----------
-    name : str
-        One of `SCHEMES`.
-    **changes
-        Values by parameter, as in `Scheme.replace`.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such scheme or parameter, or a value is not allowed.
-
-    Examples
-    --------
-    >>> scheme("dcqcn", cnp_interval_ps="4us").control[0].cnp_interval_ps
-    4000000
-    >>> scheme("dcqcn", **{"Pfc.alpha": 0.5}).buffer.alpha
-    0.5
-    """
-    if not isinstance(name, str) or name not in SCHEMES:
-        raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
-    made = SCHEMES[name]()
-    if not isinstance(made, Scheme):
-        raise ConfigError(f"scheme {name!r}", made, "a Scheme, which the registered function must return")
-    return made.replace(**changes)
-
-
-def as_scheme(value: str | Scheme) -> Scheme:
-    """Return a scheme for a name, or the scheme itself.
-
-    Parameters
-    ----------
-    value : str or Scheme
-        A key of `SCHEMES`, or a scheme.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such scheme.
-    """
-    if isinstance(value, Scheme):
-        return value
-    if isinstance(value, str):
-        return scheme(value)
-    raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
-
-
-@typed
-def scheme_table(
-    value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({}), network: Any = None
-) -> list[dict[str, Any]]:
-    """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc, scaled.
-
-    Parameters
-    ----------
-    value : str or Scheme
-        The scheme.
-    sources : mapping
-        Sources of values, by "Component.parameter"; other values have the source of their default.
-    network : networkx.Graph or Links, optional
-        Return values for this network, at a host's link. Default: values as stored.
-
-    Returns
-    -------
-    list of dict
-        `scaled` says how the value scales with the network, or is None.
-    """
+def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | None) -> list[dict[str, Any]]:
+    """Return the rows of `rdmacc.schemes.scheme_table`; with `links`, values are those on such links."""
     rows = []
-    chosen = as_scheme(value)
-    links = None if network is None else _links(network, chosen)
-    for part in (*chosen.components, chosen.buffer, chosen.queueing, chosen):
+    for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme):
         for field in dataclasses.fields(part):  # type: ignore[arg-type]
             if "doc" in field.metadata:
                 component, current = type(part).__name__, getattr(part, field.name)
@@ -514,6 +381,6 @@ def scheme_table(
                 row["source"] = sources.get(f"{component}.{field.name}", row["source"])
                 row["scaled"] = _rule(part, field.name)
                 if links is not None and row["scaled"] is not None:
-                    row["value"] = row["scaled"].on(links, chosen.payload_bytes)
+                    row["value"] = row["scaled"].on(links, scheme.payload_bytes)
                 rows.append(row)
     return rows
