@@ -36,6 +36,7 @@ class Stage:
     tests: tuple[str, ...]
     only: str = ""
     marks: str = "not nightly"
+    timeout_s: int = TEST_TIMEOUT_S
 
 
 _OF_A_TABLE = ("test_a_table_is_whole", "test_a_claim_is_decided", "test_every_claim_hangs")
@@ -72,7 +73,7 @@ class Trials:
     def failure(self, stage: Stage) -> str:
         """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
         assert stage.tests  # without any pytest would run them all
-        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(TEST_TIMEOUT_S)]
+        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(stage.timeout_s)]
         arguments += ["-k", stage.only] if stage.only else []
         code, told = self._forked(lambda: int(pytest.main([*arguments, *stage.tests])))
         if code in (_OK, _NO_TESTS):
