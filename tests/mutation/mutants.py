@@ -298,7 +298,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=8, help="CPU time that the tests of a line may take")
     parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
     parser.add_argument("--judges", action="store_true", help="of experiments, only what decides on claims")
-    parser.add_argument("--record", type=Path, help="file of a JSON line for each mutant; those in it are not run again")
+    parser.add_argument("--record", type=Path, help="a JSON line for each mutant; those in it are not run again")
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
     ran = Ran(asked.ran, asked.seconds) if asked.ran else None

@@ -75,14 +75,16 @@ class Ran:
     def of(self, path: str, line: int) -> tuple[tuple[str, ...], ...]:
         """Return the tests that run a line, the cheapest first: those of the files named after the module, then others.
 
-        A line that runs at import belongs to all tests in whose file one runs any line of the module.
+        A line that runs at import, or while tests are collected, belongs to all tests in whose file one runs any line
+        of the module.
         """
         of_line = self._data.contexts_by_lineno(str(Path(path).resolve()))
         begins = max((one for one in of_line if one <= line), default=0)
-        tests = set(of_line.get(begins, ())) & self._seconds.keys()
-        if not tests:
+        contexts = set(of_line.get(begins, ()))
+        tests = contexts & self._seconds.keys()
+        if not tests or "" in contexts:
             files = {_file(test) for some in of_line.values() for test in some if test}
-            tests = {test for test in self._seconds if _file(test) in files}
+            tests |= {test for test in self._seconds if _file(test) in files}
         own = {test for test in tests if Path(path).stem in Path(_file(test)).stem}
         return tuple(some for some in (self._cheapest(own), self._cheapest(tests - own)) if some)
 

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -78,6 +78,9 @@ class Trials:
         code, told = self._forked(lambda: int(pytest.main([*arguments, *stage.tests])))
         if code in (_OK, _NO_TESTS):
             return ""
+        files = tuple(dict.fromkeys(test.partition("::")[0] for test in stage.tests))
+        if code == _NO_SUCH and files != stage.tests:
+            return self.failure(replace(stage, tests=files))  # a test's name tells a value that has changed
         named = [line for line in told.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if not named and code in (_INTERNAL, _NO_SUCH, _CRASHED):
             raise RuntimeError(told)
