@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
-    BOTH,
+    BY_LOAD,
     DEFAULT_READING,
+    FRESH,
     LOADS,
+    MIN_RTT,
     NOTICEABLE,
     Case,
     cases,
     drawn_readings,
+    kept,
     means,
     of_reading,
     reduction,
@@ -39,10 +43,12 @@ _LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D"
 
 
 def runs(scale: str) -> list[Case]:
-    """Return the four schemes at every mix and load in both readings; at quick scale two loads of the typical mix."""
+    """Return the four schemes at every mix and load by reading; at quick scale two loads of the typical mix."""
     if scale == "quick":
-        return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)])
-    return [case for reading in BOTH for case in all_runs(*LOADS, reading=reading)]
+        return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
+    timely = [replace(case, changes=MIN_RTT) for case in all_runs(*LOADS, schemes=("timely",))]
+    found = [case for reading in (BY_LOAD, kept(128), FRESH) for case in all_runs(*LOADS, reading=reading)]
+    return list(dict.fromkeys([*timely, *found]))
 
 
 def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[Case]:
