@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
-    BY_LOAD,
-    FRESH,
     LOADS,
     NOTICEABLE,
     Case,
@@ -22,8 +20,6 @@ from rdmacc.experiments.dart.clos import (
     cases,
     claim,
     drawn_readings,
-    is_default,
-    kept,
     of_reading,
     reduction,
 )
@@ -63,10 +59,10 @@ _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
 def variants(scale: str) -> list[Case]:
-    """Return the six variants at each load of the typical mix by reading; at quick scale two loads in one."""
+    """Return the six variants at each load of the typical mix ; at quick scale two loads."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
-    return cases(tuple(VARIANTS), _LOADS, (BY_LOAD, kept(128), FRESH))
+    return cases(tuple(VARIANTS), _LOADS)
 
 
 def _draw_variants(rows: pd.DataFrame) -> Figure:
@@ -207,9 +203,6 @@ class Figure14(ClosFigure):
 
     def cases(self, scale: str) -> list[Case]:
         return variants(scale)
-
-    def seeds_of(self, case: Case) -> int:
-        return self.seeds if is_default(case) else 1
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         return _draw_variants(rows)
