@@ -41,9 +41,10 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 __all__ = [
-    "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW", "NOTICEABLE", "READINGS",
-    "SEEDS", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means",
-    "of_reading", "reduction", "spreads",
+    "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LAST_HOP", "LOADS",
+    "LONG_WINDOW", "MIN_RTT", "NOTICEABLE", "SEEDS", "SPREAD_STARTS", "STARTS_WITHIN", "TIMELY_20", "TO_LAST_HOP",
+    "TRAFFIC", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "changed", "claim", "drawn_readings",
+    "groups_by_load", "is_default", "kept", "means", "of_reading", "reduction", "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
@@ -71,20 +72,31 @@ class Traffic:
     """Groups of a receiver and its senders; None: each incast has others."""
 
 
-FRESH, FRESH_GROUPS, LONG_WINDOW = "fresh", "fresh, 128 groups", "long window"
-READINGS = {
+def kept(groups: int) -> str:
+    """Return the label of runs in which rates outlive messages, with so many groups."""
+    return f"kept, {groups} groups"
+
+
+def groups_by_load(load: float, degree: int = 16) -> int:
+    """Return the number of groups of which each is equally busy at every load and degree: 128 at 40% and 16."""
+    return round(320 * load * 16 / degree)
+
+
+FRESH, FRESH_GROUPS, BY_LOAD = "fresh", "fresh, 128 groups", "kept, groups by load"
+TRAFFIC = {
     FRESH: Traffic(is_kept=False, groups=None),
     FRESH_GROUPS: Traffic(is_kept=False, groups=128),
-    **{f"kept, {groups} groups": Traffic(is_kept=True, groups=groups) for groups in (64, 128, 256)},
+    **{kept(groups): Traffic(is_kept=True, groups=groups) for groups in (64, 79, 128, 192, 256, 341)},
 }
-"""By label of the tables."""
-DEFAULT_READING = "kept, 128 groups"
-"""Label of the runs by which claims are judged."""
+"""By label of the runs."""
+DEFAULT_READING = BY_LOAD
+"""Label of the runs by which claims are judged: at each load and degree, those with `groups_by_load` groups."""
 BOTH = (DEFAULT_READING, FRESH)
-"""Labels of the readings in which all schemes and mixes were run."""
-LABELS = {DEFAULT: DEFAULT_READING, LONG_WINDOW: DEFAULT_READING} | {
-    f"{groups} groups": f"kept, {groups} groups" for groups in (64, 256)
-}
+"""Labels of the readings that pictures show."""
+LONG_WINDOW, TIMELY_20, LAST_HOP, SPREAD_STARTS = (
+    "long window", "TIMELY's 20 us", "deflection at the last hop", "starts within 100 us",
+)  # fmt: skip
+LABELS = {DEFAULT: DEFAULT_READING} | {f"{groups} groups": kept(groups) for groups in (64, 128, 256)}
 """Labels by reading, where they differ."""
 
 
@@ -103,6 +115,12 @@ class Case:
     """Parameters of the scheme."""
     is_persistent: bool = False
     """Each host has one long flow of 1 GB from the start on; the load sets the short flows alone."""
+    jitter: str = ""
+    """Time within which the flows of an incast start; empty if they start together."""
+
+    def __post_init__(self) -> None:
+        if self.reading == BY_LOAD:  # runs that two readings share are the same case
+            object.__setattr__(self, "reading", kept(groups_by_load(self.load, self.degree)))
 
     @property
     def differences(self) -> str:
@@ -110,6 +128,7 @@ class Case:
         parts = [f"degree {self.degree}"] if self.degree != 16 else []
         parts += [f"{self.short_bytes} B"] if self.short_bytes else []
         parts += ["long flows of 1 GB"] if self.is_persistent else []
+        parts += [f"starts within {self.jitter}"] if self.jitter else []
         return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
 
     @property
@@ -124,9 +143,10 @@ class Case:
         traffic = partial(
             mix_on_clos, self.load, self.mix, duration=ARRIVALS[scale], degree=self.degree,
             short=self.short_bytes or workload.DART_SHORT, long="1GB" if self.is_persistent else "1MB",
-            is_persistent=self.is_persistent, groups=READINGS[self.reading].groups, seed=seed,
+            is_persistent=self.is_persistent, groups=TRAFFIC[self.reading].groups, jitter=self.jitter or "0us",
+            seed=seed,
         )  # fmt: skip
-        connection = "pair" if READINGS[self.reading].is_kept else "auto"
+        connection = "pair" if TRAFFIC[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
         scenario = Scenario(
             topology=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
@@ -150,8 +170,18 @@ def metered(name: str, **changes: Any) -> Scheme:
 
 
 WINDOW = (("Dasr.window_ps", "0s"), ("Dasr.full_packets", 10))
+MIN_RTT = (("min_rtt_ps", "20us"),)
+TO_LAST_HOP = (("deflect_last_hop", True),)
+STARTS_WITHIN = "100us"
 WITH_LONG = Case("dart", "typical", 0.2, changes=WINDOW).differences
 """DASR's longer window, as a parameter and as the label `changes`."""
+CHANGED = {
+    LONG_WINDOW: WITH_LONG,
+    TIMELY_20: Case("timely", "typical", 0.2, changes=MIN_RTT).differences,
+    LAST_HOP: Case("dart", "typical", 0.2, changes=TO_LAST_HOP).differences,
+    SPREAD_STARTS: Case("dart", "typical", 0.2, jitter=STARTS_WITHIN).differences,
+}
+"""By reading in which some runs differ from the default in a parameter alone, their label `changes`."""
 
 
 class ClosFigure(CaseFigure):
@@ -161,16 +191,17 @@ class ClosFigure(CaseFigure):
 
     seeds = SEEDS
 
+    def seeds_of(self, case: Any) -> int:
+        return 1 if case.jitter or case.changes in (MIN_RTT, WINDOW) else self.seeds
+
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows of a reading; with the longer window, Dart's are those that have it, where that was run."""
+        """Return the rows of a reading; None if there are none that the default has not too."""
+        if reading in CHANGED:
+            return changed(of_reading(table), CHANGED[reading])
         rows = of_reading(table, LABELS.get(reading, reading))
-        is_long = rows["changes"] == WITH_LONG
-        if reading == LONG_WINDOW:
-            longer = rows[is_long].assign(changes="")
-            where = ["scheme", "mix", "load", "changes"]
-            is_other = ~pd.MultiIndex.from_frame(rows[where]).isin(pd.MultiIndex.from_frame(longer[where]))
-            return pd.concat([rows[~is_long & is_other], longer]) if len(longer) else None
-        return rows[~is_long] if len(rows) else None
+        if reading == DEFAULT:
+            return rows
+        return rows if len(rows) and not rows["point"].isin(of_reading(table)["point"]).all() else None
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""
@@ -223,21 +254,40 @@ def cases(
     readings: Sequence[str] = (DEFAULT_READING,),
     **options: Any,
 ) -> list[Case]:
-    """Return a case for every scheme at every (mix, load) in every reading."""
-    return [
+    """Return a case for every scheme at every (mix, load) in every reading; once, where readings share it."""
+    found = [
         Case(scheme, mix, load, reading, **options) for mix, load in loads for scheme in schemes for reading in readings
     ]
+    return list(dict.fromkeys(found))
 
 
 def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFrame:
-    """Return the rows of one of `READINGS`."""
-    return rows[rows["reading"] == reading]
+    """Return the rows of a label of `TRAFFIC`, or of `BY_LOAD`."""
+    if reading != BY_LOAD:
+        return rows[rows["reading"] == reading]
+    cells = rows[["load", "degree"]].drop_duplicates()
+    wanted = {(load, degree): kept(groups_by_load(load, degree)) for load, degree in cells.to_numpy()}
+    of_each = [wanted[cell] for cell in zip(rows["load"], rows["degree"], strict=True)]
+    return rows[rows["reading"] == pd.Series(of_each, index=rows.index, dtype=object)]
+
+
+def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
+    """Return the rows with those that differ in a parameter in the place of the same runs without; None without any."""
+    others = rows[rows["changes"] == name].assign(changes="")
+    rows = rows[rows["seed"].isin(others["seed"].unique())]  # the same flows
+    where = ["scheme", "mix", "load", "changes"]
+    is_other = ~pd.MultiIndex.from_frame(rows[where]).isin(pd.MultiIndex.from_frame(others[where]))
+    return pd.concat([rows[is_other & (rows["changes"] != name)], others]) if len(others) else None
+
+
+def is_default(case: Case) -> bool:
+    """Return whether a case is one of those by which claims are judged."""
+    return case == Case(case.scheme, case.mix, case.load, degree=case.degree, short_bytes=case.short_bytes)
 
 
 def drawn_readings(rows: pd.DataFrame) -> list[str]:
     """Return the labels of the readings that a picture shows: those of `BOTH`, or else what is there."""
-    there = [one for one in READINGS if (rows["reading"] == one).any()]
-    return [one for one in BOTH if one in there] or there
+    return [one for one in BOTH if len(of_reading(rows, one))] or [*rows["reading"].unique()]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:

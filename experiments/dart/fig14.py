@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
-    BOTH,
     LOADS,
     NOTICEABLE,
     Case,
@@ -60,10 +59,10 @@ _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
 def variants(scale: str) -> list[Case]:
-    """Return the six variants at each load of the typical mix in both readings; at quick scale two loads in one."""
+    """Return the six variants at each load of the typical mix ; at quick scale two loads."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
-    return cases(tuple(VARIANTS), _LOADS, BOTH)
+    return cases(tuple(VARIANTS), _LOADS)
 
 
 def _draw_variants(rows: pd.DataFrame) -> Figure:
@@ -73,7 +72,7 @@ def _draw_variants(rows: pd.DataFrame) -> Figure:
     with style():
         figure, axes = plt.subplots(1, len(readings), figsize=(5.4 * len(readings), 4), squeeze=False, sharey=True)
         for ax, reading in zip(axes[0], readings, strict=True):
-            chosen = of_reading(rows, reading)
+            chosen = of_reading(rows, reading).query("changes == ''")
             p99 = {one: part.set_index(["load", "seed"])["p99"] for one, part in chosen.groupby("scheme")}
             for place, (scheme, name) in enumerate(list(VARIANTS.items())[1:]):
                 spread = (p99[scheme] / p99["dcqcn"]).groupby("load").agg(["min", "mean", "max"])
