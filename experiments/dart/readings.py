@@ -1,7 +1,8 @@
 """Dart, section VI: what the paper leaves open about its simulations, and what that decides.
 
-Every reading of `rdmacc.experiments.dart.clos` in the typical mix; and, in all mixes, DASR's throughput measured over
-half to all of a base RTT, and at least 10 packets, instead of 6 us and 5. What the authors ran is not known.
+Readings of `rdmacc.experiments.dart.clos` in the typical mix, the default with three seeds, the others with one and at
+the loads that tell them apart; and DASR's throughput measured over half to all of a base RTT, and at least 10 packets,
+instead of 6 us and 5. What the authors ran is not known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from rdmacc.experiments.dart.clos import (
     LOADS,
     LONG_WINDOW,
     NOTICEABLE,
+    TIMELY_20,
     WINDOW,
     WITH_LONG,
     Case,
@@ -127,6 +129,27 @@ QUESTIONS = register(
         ),
         why="The paper gives no time, and says that marks of the receiver's own congestion are suppressed: only the"
         " shorter window does so for incasts.",
+    ),
+    Question(
+        title="Which minimum RTT has TIMELY?",
+        place="VI-A",
+        sentence="We set TIMELY's parameters as per the TIMELY paper: T_low = 50 us, T_high = 500 us, alpha = 1 Mbps,"
+        " and beta = 0.8.",
+        readings=(
+            Reading(
+                name="the network's RTT",
+                answer="That of the path: 60 us between pods. TIMELY divides its gradient by it.",
+                evidence='TIMELY\'s authors publish it as a variable, "fixed minimum network RTT value", beside the'
+                " parameters that they recommend. Against it: @AGAINST60@",
+            ),
+            Reading(
+                name=TIMELY_20,
+                answer="20 us, which simulators of TIMELY have, HPCC's among them. One seed.",
+                evidence="@FOR20@",
+            ),
+        ),
+        why="The paper lists no such parameter, and TIMELY's own code takes the network's. 20 us would make rates here"
+        " react three times as hard to the same gradient.",
     ),
 )
 
