@@ -15,6 +15,8 @@ import pandas as pd
 from rdmacc.experiments.dart.clos import (
     LOADS,
     NOTICEABLE,
+    STARTS_WITHIN,
+    TO_LAST_HOP,
     Case,
     ClosFigure,
     cases,
@@ -62,7 +64,9 @@ def variants(scale: str) -> list[Case]:
     """Return the six variants at each load of the typical mix ; at quick scale two loads."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
-    return cases(tuple(VARIANTS), _LOADS)
+    deflected = cases(("iofd", "dart"), _LOADS, changes=TO_LAST_HOP)
+    spread = cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.4)], jitter=STARTS_WITHIN)
+    return [*deflected, *spread, *cases(tuple(VARIANTS), _LOADS)]
 
 
 def _draw_variants(rows: pd.DataFrame) -> Figure:
@@ -203,6 +207,9 @@ class Figure14(ClosFigure):
 
     def cases(self, scale: str) -> list[Case]:
         return variants(scale)
+
+    def seeds_of(self, case: Case) -> int:
+        return 1 if case.changes else super().seeds_of(case)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         return _draw_variants(rows)

@@ -17,7 +17,7 @@ from rdmacc import topology
 from rdmacc.experiments.dart.fig10 import incasts_and_long_flow
 from rdmacc.experiments.dart.setup import PRESET, TESTBED_PAYLOAD_BYTES
 from rdmacc.experiments.framework.bands import AtLeast, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment

@@ -18,9 +18,11 @@ from rdmacc.experiments.dart.clos import (
     BY_LOAD,
     FRESH,
     FRESH_GROUPS,
+    LAST_HOP,
     LOADS,
     LONG_WINDOW,
     NOTICEABLE,
+    SPREAD_STARTS,
     TIMELY_20,
     WINDOW,
     WITH_LONG,
@@ -150,6 +152,35 @@ QUESTIONS = register(
         ),
         why="The paper lists no such parameter, and TIMELY's own code takes the network's. 20 us would make rates here"
         " react three times as hard to the same gradient.",
+    ),
+    Question(
+        title="Are flows deflected at their receiver's own port?",
+        place="I",
+        sentence="flows that collide at the receiver should not be deflected",
+        readings=(
+            Reading(name="not at the last hop", answer="No.", evidence="@NOLAST@"),
+            Reading(
+                name=LAST_HOP,
+                answer="Yes: the switch knows queues, not receivers (IV-A). One seed; typical and heavy mix.",
+                evidence="@LAST@",
+            ),
+        ),
+        why="The sentence says so.",
+    ),
+    Question(
+        title="Do the flows of an incast start together?",
+        place="V-B",
+        sentence="We introduce random jitter of 0-100 μs among the incast senders in each round.",
+        readings=(
+            Reading(name="together", answer="Yes, to the picosecond.", evidence="@TOGETHER@"),
+            Reading(
+                name=SPREAD_STARTS,
+                answer="Each starts up to 100 us late at random, as on the testbed. One seed; typical mix at 20 and"
+                " 40%.",
+                evidence="@SPREAD@",
+            ),
+        ),
+        why="The sentence is about the testbed; the simulations (VI-A) have no such one.",
     ),
 )
 
