@@ -61,7 +61,7 @@ def runs(scale: str) -> list[Case]:
     """Return the four schemes at every mix and load by reading; at quick scale two loads of the typical mix."""
     if scale == "quick":
         return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
-    timely = [replace(case, changes=MIN_RTT) for case in all_runs(*LOADS, schemes=("timely",))]
+    timely = [replace(case, changes=MIN_RTT) for case in all_runs("typical", "heavy", schemes=("timely",))]
     found = [case for reading in (BY_LOAD, kept(128), FRESH) for case in all_runs(*LOADS, reading=reading)]
     return list(dict.fromkeys([*timely, *found]))
 
