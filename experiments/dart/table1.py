@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, STARTS_WITHIN, Case, cases, claim, means
+from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, cases, claim, means
 from rdmacc.experiments.dart.loads import LoadFigure
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.experiments.framework.bands import AtLeast, Each, Rises, Some, Within
@@ -102,10 +102,7 @@ class Table1(LoadFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
-        if scale == "quick":
-            return table_runs(scale)
-        at = [("typical", 0.2), ("typical", 0.4)]
-        return [*cases(("dcqcn", "dart"), at, jitter=STARTS_WITHIN), *table_runs(scale)]
+        return table_runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         return draw_bars(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, TO_LAST_HOP, Case, cases, claim, means
+from rdmacc.experiments.dart.clos import LOADS, Case, claim, means
 from rdmacc.experiments.dart.loads import LoadFigure
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.experiments.framework.bands import All, Band, Each, MoreThan, Ordered, Within
@@ -114,13 +114,7 @@ class Table2(LoadFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
-        if scale == "quick":
-            return table_runs(scale)
-        at = [(mix, load) for mix in ("typical", "heavy") for load in LOADS[mix]]
-        return [*cases(("dart",), at, changes=TO_LAST_HOP), *table_runs(scale)]
-
-    def seeds_of(self, case: Case) -> int:
-        return 1 if case.changes else super().seeds_of(case)
+        return table_runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         return draw_bars(
