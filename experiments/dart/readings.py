@@ -90,9 +90,9 @@ QUESTIONS = register(
                 name="groups by load",
                 answer='In proportion to the load, drawn once ("static in the application", III-D): 64 at 20%, 128 at'
                 " 40%, 192 at 60%, 256 at 80%. More load is more incasts side by side, each group as busy as before.",
-                evidence="Dart's tail is 68% below DCQCN's at 20% and 85% at 60% (published: 84 and 93%), and IOFD gains"
-                " more at higher load, as published. Against it: Pri-Q is worse than DCQCN at 60% (dart-f14-7), and"
-                " look-ahead gains nothing at 20% (dart-f14-8).",
+                evidence="Dart's tail is 68% below DCQCN's at 20% and 85% at 60% (published: 84 and 93%), and IOFD"
+                " gains more at higher load, as published. Against it: Pri-Q is worse than DCQCN at 60% (dart-f14-7),"
+                " and look-ahead gains nothing at 20% (dart-f14-8).",
             ),
             Reading(
                 name="128 groups",

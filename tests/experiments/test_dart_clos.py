@@ -47,9 +47,9 @@ def test_figures_share_their_points():
     points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
     assert points["dart.fig11"].keys() == points["dart.fig12"].keys() == points["dart.fig13"].keys()
     assert points["dart.table1"].keys() <= points["dart.fig11"].keys()
-    # 128 groups and fresh at nine cells, groups by load at three more; at three of the light mix, and with TIMELY's
-    # own minimum RTT, one seed.
-    assert len(points["dart.fig11"]) == 4 * SEEDS * (9 + 9 + 3) + 4 * 3 + 9
+    # 128 groups and fresh at nine cells, groups by load at three more; with one seed at three of the light mix, and
+    # under TIMELY's other minimum RTT at five.
+    assert len(points["dart.fig11"]) == 4 * SEEDS * (9 + 9 + 3) + 4 * 3 + 5
     for name in NAMES:
         assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
         for key, point in points[name].items():
@@ -202,7 +202,6 @@ def test_a_claim_is_judged_by_one_reading_alone():
 def test_groups_by_load_are_equally_busy():
     """And at 40% they are the 128 groups: the same runs, once."""
     assert [groups_by_load(load) for load in LOADS["light"]] == [64, 128, 192, 256]
-    assert [groups_by_load(0.4, degree) for degree in (6, 16, 26)] == [341, 128, 79]
     for load in LOADS["light"]:
         flows = Case("dart", "typical", load).point("quick", 0).scenario.workload()
         short = flows[flows["group"].notna()]
@@ -245,19 +244,11 @@ def test_runs_that_differ_in_a_parameter_are_compared_with_the_same_flows():
     assert set(experiment("dart.table1").under(pd.concat([table, other, more]), LONG_WINDOW)["seed"]) == {0}
 
 
-def test_the_flows_of_an_incast_start_together_unless_they_are_spread():
-    for case, spread_ps in ((Case("dart", "typical", 0.2), 0), (Case("dart", "typical", 0.2, jitter="100us"), 1e8)):
-        flows = case.point("quick", 0).scenario.workload()
-        starts = flows[flows["group"].notna()].groupby("group")["start_ps"]
-        longest = (starts.max() - starts.min()).max()
-        assert 0.99 * spread_ps <= longest <= spread_ps
-
-
 def test_every_reading_that_is_a_label_has_rows_of_its_own():
     labels = {LABELS.get(one.name, one.name) for _, one in readings_of("dart") if one.name not in CHANGED}
     there = {one.labels["reading"] for name in NAMES for one in experiment(name).points("paper")}
     assert labels <= there
-    assert set(CHANGED) >= {LONG_WINDOW, TIMELY_20}
+    assert set(CHANGED) == {LONG_WINDOW, TIMELY_20}
 
 
 def test_a_figure_can_be_judged_under_readings_that_were_run_for_another():
