@@ -34,7 +34,7 @@ from rdmacc.units import ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure10", "incasts_and_long_flow"]
+__all__ = ["Figure10"]
 
 AGGREGATOR, BACKGROUND = "h0", "h1"
 _LOOKS = {
@@ -43,7 +43,7 @@ _LOOKS = {
 }
 
 
-def incasts_and_long_flow(degree: int, rounds: int, period_ps: int, seed: int) -> pd.DataFrame:
+def _messages(degree: int, rounds: int, period_ps: int, seed: int) -> pd.DataFrame:
     """Return the incasts, and the long flow as the last message."""
     senders = [f"h{number}" for number in range(2, 2 + degree)]
     incasts = workload.incast(
@@ -167,7 +167,7 @@ class Figure10(Experiment):
         for degree, name in product(degrees, _LOOKS):
             scenario = Scenario(
                 topology=topology.dart_testbed,
-                workload=partial(incasts_and_long_flow, degree, rounds, period_ps, seed),
+                workload=partial(_messages, degree, rounds, period_ps, seed),
                 scheme=PRESET[name].replace(payload_bytes=TESTBED_PAYLOAD_BYTES),
                 until=ms(1) + rounds * period_ps,
                 seed=seed,

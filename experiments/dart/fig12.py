@@ -63,7 +63,7 @@ class Figure12(LoadFigure):
             "dart-f12-3", "Fig 12bc", "mean median reduction vs DCQCN and TIMELY", "light, heavy mix", "36%, 29%",
             measure=lambda rows: {mix: mean_of("p50", mix, BASELINES)(rows)["mean"] for mix in ("light", "heavy")},
             band=Each(AtLeast(0.1), "mix"), direction=IS_GAIN, unit="%", needs=_of_baselines("light", "heavy"),
-            expect=Outcome.DIRECTION, why=f"In the light mix less than 10%. {_MEDIAN}",
+            expect=Outcome.FAILS, why=f"In the light mix nothing, in the heavy one 59%. {_MEDIAN}",
         ),
         claim(
             "dart-f12-4", "Fig 12", "Dart's median / the lowest", "all mixes and loads", "Dart lowest",
