@@ -137,8 +137,8 @@ def load(folder: str | Path) -> SavedResult:
 
 def _check(about: dict[str, Any]) -> None:
     """Raise an exception unless the parts of a JSON file have the types with which they are written."""
-    kinds = {"summary": dict, "provenance": dict, "counters": dict, "watched": list, "job_of_host": dict}
-    for name, kind in kinds.items():
+    parts = {"summary": dict, "provenance": dict, "counters": dict, "watched": list, "job_of_host": dict}
+    for name, kind in parts.items():
         if not isinstance(about[name], kind):
             raise TypeError(f"{name} is not a {kind.__name__}")
     for field in fields(Summary):
