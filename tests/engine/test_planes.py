@@ -1,4 +1,4 @@
-"""Hosts with several links: a queue pair sends by all of them. Closed forms by hand, failures, what is refused."""
+"""Hosts with several links: a queue pair sends over all of them. Closed forms by hand, failures, refusals."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_queue_pair_of_another_scheme_keeps_to_one_link(engine):
 
 
 def test_a_storm_meets_every_link_of_a_host(engine):
-    """PAUSE to all leaves: what is sent meanwhile waits."""
+    """PAUSE to all leaves: packets sent until RESUME wait."""
     network = topology.multi_plane(2, leaves=1, spines=1, hosts_per_leaf=2)
     scheme = rdmacc.scheme("nscc", choice="oblivious").replace(buffer=rdmacc.Pfc())
     storm = [PauseStorm(host="h1", at_ps=0, until_ps="50us")]

@@ -217,7 +217,7 @@ def test_the_patched_variant_settles_at_its_fixed_point(engine):
     """The model's reference queue is C T_low: here the RTT holds two links' ACK and propagation besides."""
     queue, rates = patched_queue(engine, 2, "30ms", "20ms")
     fixed = PatchedTimelyFluid(flows=2).fixed_point()
-    elsewhere = 10e9 * (4e-6 + 1048 * 8 / 10e9) / 8  # what is in flight, not queued, in such an RTT
+    elsewhere = 10e9 * (4e-6 + 1048 * 8 / 10e9) / 8  # packets in flight, not queued, in such an RTT
     assert queue == pytest.approx(fixed["queue_bytes"] - elsewhere, rel=0.1)
     assert rates == pytest.approx([5e9, 5e9], rel=0.1)
 

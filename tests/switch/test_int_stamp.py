@@ -1,4 +1,4 @@
-"""INT records: what each hop writes, units and wraps, and the copy in the reply."""
+"""INT records: each hop's values, units and wraps, and the copy in the reply."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_sixth_hop_overwrites_the_first_and_hosts_write_none():
 
 @dataclass(frozen=True, kw_only=True)
 class Reader(Component):
-    """Keeps what the last two ACKs say."""
+    """Keeps the values of the last two ACKs."""
 
     class Sender(Record):
         """Of hop 1."""

@@ -54,7 +54,7 @@ def test_a_slice_is_a_picosecond_at_least():
 
 
 def period(bench, joins, leaves):
-    """Run one period from 0; return the marks of what leaves in the next."""
+    """Run one period from 0; return the marks of the packets that leave in the next."""
     waiting = [bench.join(0) for _ in range(joins)]
     for i in range(leaves):
         bench.leave(waiting.pop(0), i * TICK)
@@ -81,7 +81,7 @@ def test_idle_time_beyond_the_queue_lets_packets_keep_under():
 
 @pytest.mark.parametrize(("reading", "left"), [("literal", 30), ("outstanding", 20)])
 def test_marks_of_the_last_rtt_are_outstanding(reading, left):
-    """20 idle, of which 10 are told in the second period: 30 are idle in it, 10 of them under way already."""
+    """20 idle, 10 of them reported in the second period: 30 are idle in it, 10 of them under way already."""
     bench = Bench(reading=reading)
     period(bench, 20, 20)
     assert bench.egress.under == 20

@@ -57,7 +57,7 @@ def test_only_data_at_switches_is_trimmed():
 
 
 def test_incast_is_trimmed_beyond_the_queue(engine):
-    """Fact 3: what does not fit arrives as a header; no data is dropped, and the queue stays within 8 packets."""
+    """Fact 3: excess packets arrive as headers; no data is dropped, and the queue stays within 8 packets."""
     scheme = line_rate(timeout_ps="50us")
     scheme = rdmacc.Scheme(
         name="ndp port", recovery=scheme.recovery, control=scheme.control, switch=PayloadTrimming(),
