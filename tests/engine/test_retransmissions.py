@@ -46,7 +46,7 @@ def test_what_is_counted_is_what_the_trace_shows_twice(name: str) -> None:
 
 
 def test_without_losses_there_is_none_whatever_the_order(engine: str) -> None:
-    """pHost sends the packets that its tokens name; sprayed tokens overtake one another, none is given twice so soon."""
+    """pHost sends its tokens' packets; sprayed tokens overtake one another, and none is sent twice so soon."""
     work = rdmacc.permutation(_HOSTS, "300kB")
     scheme = rdmacc.scheme("phost").replace(buffer=rdmacc.Pfc(), resend_packets=1e4)
     result = rdmacc.simulate(_LEAF_SPINE, work, scheme, engine=engine, trace=True, progress=False)
