@@ -41,14 +41,14 @@ class Closed(Component):
         sender.window_bytes = 0
 
 
-def ring(n, pool=10_000, rate="10Gbps", host_rate="10Gbps"):
+def ring(n, pool=10_000, rate="10Gbps"):
     """Return n switches in a circle, each with a host; `pool` bytes to share beyond reserves and headrooms."""
     graph = nx.Graph(name=f"ring({n})")
     for i in range(n):
         topology.add_host(graph, f"h{i}")
         topology.add_switch(graph, f"s{i}", 1)
     for i in range(n):
-        topology.add_link(graph, f"h{i}", f"s{i}", host_rate, "1us")
+        topology.add_link(graph, f"h{i}", f"s{i}", "10Gbps", "1us")
         topology.add_link(graph, f"s{i}", f"s{(i + 1) % n}", rate, "1us")
     for i in range(n):
         links = graph.adj[f"s{i}"].values()

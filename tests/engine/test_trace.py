@@ -28,8 +28,8 @@ def both(**arguments):
     return one
 
 
-def dropping_tail(limit="5kB"):
-    return rdmacc.scheme("dcqcn", timeout_ps="200us").replace(buffer=rdmacc.DropTail(limit_bytes=limit))
+def dropping_tail():
+    return rdmacc.scheme("dcqcn", timeout_ps="200us").replace(buffer=rdmacc.DropTail(limit_bytes="5kB"))
 
 
 LEAF_SPINE = {

@@ -346,13 +346,13 @@ def test_a_timer_that_waits_for_the_last_packet(engine):
 # Many messages under random loss
 
 
-def run_messages(engine, name, loss, count, size, seed=1, **changes):
+def run_messages(engine, name, loss, count, size, **changes):
     """Return the goodput of messages one after another, over that without a loss, and the result."""
     work = rdmacc.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
     faults = [Loss(data=loss, control=loss, links=(("h0", "s0"), ("h1", "s0")))]
     scheme = rdmacc.scheme(name, **changes)
     result = rdmacc.simulate(
-        rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=seed, faults=faults, progress=False
+        rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=1, faults=faults, progress=False
     )
     alone = int(result.flows["ideal_fct_ps"][0]) + BACK
     end = int((result.flows["start_ps"] + result.flows["fct_acked_ps"]).max())

@@ -115,9 +115,9 @@ def test_a_window_alone_lets_a_packet_go_in_each_round_trip(engine, is_paced, pa
     assert result.samples("received_packets 0").iloc[-1] == packets
 
 
-def hpcc(rtts, rate, last=100, stage=0, **changes):
+def hpcc(rtts, rate, **changes):
     params, qp, sender = make(TimelyHpcc, **changes)
-    sender.current_bps, sender.last_rtt_ps, sender.stage = rate, us(last), stage
+    sender.current_bps, sender.last_rtt_ps, sender.stage = rate, us(100), 0
     found = []
     for rtt in rtts:
         update_hpcc(params, qp, sender, us(rtt))

@@ -15,9 +15,9 @@ from rdmacc.units import us
 from tests.support import chain, line_rate, packet_with
 
 
-def stamp(part, packet, now=0, tx=0, queue=0, rate=100e9, where=IN_NETWORK):
+def stamp(part, packet, now=0, tx=0, queue=0, where=IN_NETWORK):
     port = Port()
-    port.rate_bps, port.tx_bytes, port.queue_bytes, port.link_class = rate, tx, queue, where
+    port.rate_bps, port.tx_bytes, port.queue_bytes, port.link_class = 100e9, tx, queue, where
     part.on_dequeue(part, port, packet, now)
 
 

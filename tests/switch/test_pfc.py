@@ -67,9 +67,9 @@ class OneIngress:
         return self.headroom == 0 and (self.taken == 0 or self.taken + self.xon <= self.threshold)
 
 
-def pauses_and_resumes(account, packets, rate_in, delay, rate_out, wire=WIRE):
+def pauses_and_resumes(account, packets, rate_in, delay, rate_out):
     """Follow one line-rate sender into a slow port: times at which PAUSE and RESUME reach the sender."""
-    t_in, t_out, t_pfc = (transmission(*pair) for pair in ((wire, rate_in), (wire, rate_out), (PFC_WIRE, rate_in)))
+    t_in, t_out, t_pfc = (transmission(*pair) for pair in ((WIRE, rate_in), (WIRE, rate_out), (PFC_WIRE, rate_in)))
     effects, arrivals = [], deque()
     queue = sent = 0
     sender_free = port_free = 0
@@ -93,14 +93,14 @@ def pauses_and_resumes(account, packets, rate_in, delay, rate_out, wire=WIRE):
         elif what == 0:
             arrivals.popleft()
             queue += 1
-            if account.arrive(wire) and not is_paused:
+            if account.arrive(WIRE) and not is_paused:
                 is_paused = True
                 paused_from = now + t_pfc + delay
                 effects.append(("pause", paused_from))
             port_free = max(port_free, now)
         else:
             queue -= 1
-            if account.leave(wire) and is_paused:
+            if account.leave(WIRE) and is_paused:
                 is_paused = False
                 resumed_at, paused_from = max(now, paused_from - t_pfc - delay) + t_pfc + delay, None
                 effects.append(("resume", resumed_at))

@@ -118,13 +118,13 @@ def test_hosts_do_not_mark_and_readings_are_checked():
         RenMarker(reading="other")
 
 
-def bottleneck(reading, rtts=30, burst=40):
+def bottleneck(reading):
     """Flows with one BDP in flight get a burst of another; return packets in flight and queue at the end."""
     bench = Bench(reading=reading)
-    queue = deque(bench.join(0) for _ in range(burst))
+    queue = deque(bench.join(0) for _ in range(40))
     way = deque([1] * 40)  # packets on their way to the port, one step each
     longest = []
-    for step in range(rtts * 40):
+    for step in range(30 * 40):
         now = step * TICK
         bench.tick(now)
         for _ in range(way.popleft()):
