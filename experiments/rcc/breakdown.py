@@ -9,9 +9,8 @@ import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, At, AtLeast, Between, Each, MoreThan, Some
 from rdmacc.experiments.rcc.fat_tree import (
-    CNP,
-    CNP_WORKLOADS,
     DCQCN,
+    OTHER_DCQCN,
     SCHEMES,
     WORKLOADS,
     Case,
@@ -57,8 +56,7 @@ class Breakdown(FatTreeFigure):
     workload: ClassVar[str]
 
     def cases(self, scale: str) -> list[Case]:
-        also = [self.workload] if self.workload in CNP_WORKLOADS else []
-        return [*cases(SCHEMES, [self.workload], scale), *cases([CNP], also, scale)]
+        return cases((*SCHEMES, OTHER_DCQCN), [self.workload], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN

@@ -40,20 +40,16 @@ from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
-    "CNP", "CNP_WORKLOADS", "DCQCN", "FEW_FLOWS", "LOADS", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
-    "WORKLOADS", "Case", "FatTreeFigure", "Workload", "cases", "differences", "means", "reductions", "scheme_for",
-    "spreads",
+    "DCQCN", "FEW_FLOWS", "HOMA", "LOADS", "OTHER_DCQCN", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
+    "WORKLOADS", "Case", "FatTreeFigure", "Workload", "cases", "differences", "means", "quick_tree", "reductions",
+    "scheme_for", "spreads",
 ]  # fmt: skip
 
 LOADS = (0.3, 0.5, 0.7)
 QUICK_LOADS = (0.3, 0.7)
-SCHEMES = ("rcc", "hpcc", "homa", "expresspass", "dcqcn", "timely")
-DCQCN = "dcqcn"
-"""As in HPCC's simulator."""
-CNP = "dcqcn-cnp"
-"""As in the code that V-A names."""
-CNP_WORKLOADS = ("web_server", "cache_follower", "web_search")
-"""Workloads in which it ran: a point of data mining takes several times as long as one of the others."""
+DCQCN, OTHER_DCQCN = "dcqcn-cnp", "dcqcn"
+"""As in the code that V-A names, with CNPs, and as in HPCC's simulator."""
+SCHEMES = ("rcc", "hpcc", "homa", "expresspass", DCQCN, "timely")
 VARIANTS = ("rcc", "rcc-pid", "rcc-ewa")
 SEEDS = 3
 SHORT_BYTES = 100_000
@@ -67,16 +63,27 @@ UNTIL_PS = ms(1000)
 QUICK_CAP = "3MB"
 FEW_FLOWS = "The quick network has 32 hosts, two loads and a few hundred flows of one seed: too few to tell."
 Changes = tuple[tuple[str, Any], ...]
+HOMA: dict[str, Changes] = {
+    "RTTbytes of 9.7 kB": (("rtt_bytes", "9.7kB"),),
+    "RTTbytes of 60 kB": (("rtt_bytes", "60kB"),),
+    "RTTbytes of 75 kB": (("rtt_bytes", "75kB"),),
+    "RTTbytes of 97 kB": (("rtt_bytes", "97kB"),),
+    "NICs without SRPT": (("nic_order", "round-robin"),),
+}
+"""Readings of Homa that figure 9 has, web search, one seed."""
 READINGS: dict[str, tuple[str, str, Changes]] = {
     "12 us for all paths": ("rcc", "rcc", (("base_rtt_ps", "12us"),)),
     "equation (4) as printed": ("rcc", "rcc", (("pid_form", "accumulating"),)),
     "n = 100": ("rcc", "rcc", (("late_samples", 100),)),
+    "99% of the link": ("rcc", "rcc", (("ewa_eta", 0.99),)),
+    "no floor": ("rcc", "rcc", (("has_floor", False),)),
     "95% of the link": ("rcc", "rcc", (("ewa_eta", 0.95),)),
+    **{name: ("homa", "homa", changes) for name, changes in HOMA.items()},
     "ECMP": ("homa", "homa", (("routing", "ecmp"),)),
     "first rate 1/2": ("expresspass", "expresspass", (("initial_fraction", 0.5),)),
-    "DCQCN with CNPs": (DCQCN, CNP, ()),
+    "DCQCN of HPCC's simulator": (DCQCN, OTHER_DCQCN, ()),
     "DCQCN of HPCC's simulator, own timers": (
-        "dcqcn", "dcqcn",
+        DCQCN, OTHER_DCQCN,
         (("alpha_period_ps", "50us"), ("decrease_period_ps", "50us"), ("increase_period_ps", "55us")),
     ),
     "TIMELY of HPCC's simulator": ("timely", "timely-hpcc", ()),
@@ -117,9 +124,9 @@ WORKLOADS = {
 """The workloads of V-A, from the one that takes least time to simulate to the one that takes most."""
 
 
-def quick_tree() -> nx.Graph[Any]:
+def quick_tree(fabric_rate: str = "400Gbps") -> nx.Graph[Any]:
     """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, as fast, as far apart, not oversubscribed."""
-    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate="400Gbps", delay="1us", buffer="32MB")
+    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate=fabric_rate, delay="1us", buffer="32MB")
 
 
 TREES: dict[str, Callable[[], nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
@@ -168,10 +175,14 @@ class Case:
             "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
         }  # fmt: skip
 
+    def tree(self, scale: str) -> Callable[[], nx.Graph[Any]]:
+        """Return what makes the network."""
+        return TREES[scale]
+
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         scenario = Scenario(
-            topology=TREES[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
+            topology=self.tree(scale), workload=partial(traffic, self.workload, scale, self.load, seed),
             scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes),
             seed=seed, until=UNTIL_PS,
         )  # fmt: skip
@@ -193,9 +204,15 @@ class FatTreeFigure(CaseFigure):
         if reading not in READINGS:
             return super().under(table, reading)
         default, other, changes = READINGS[reading]
-        return in_place(
-            table, {"scheme": default, "changes": ""}, {"scheme": other, "changes": differences(changes)}
-        )  # fmt: skip
+        rows = {"scheme": other, "changes": differences(changes)}
+        found = in_place(table, {"scheme": default, "changes": ""}, rows)
+        if found is None:
+            return None
+        ran = table.loc[(table[[*rows]] == pd.Series(rows)).all(axis=1), "seed"]
+        return found[found["seed"].isin(ran)].reset_index(drop=True)  # the same flows for all schemes
+
+    def seeds_of(self, case: Case) -> int:
+        return 1 if case.changes in HOMA.values() else self.seeds
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return completion times of all, of short and of long flows, and what went wrong."""

@@ -17,6 +17,7 @@ from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.rcc.fat_tree import DCQCN, OTHER_DCQCN
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
 from rdmacc.experiments.rcc.setup import NAMES, in_place
 from rdmacc.results.result import Result
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Figure1"]
 
-DCQCN = "dcqcn"
 SCHEMES = (DCQCN, "timely")
-OTHER = "dcqcn-cnp"
-"""DCQCN with CNPs."""
 
 
 _LONG = AtLeast(10e9)
@@ -98,13 +96,17 @@ class Figure1(Experiment):
     )  # fmt: skip
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        if reading != "DCQCN with CNPs":
+        if reading != "DCQCN of HPCC's simulator":
             return super().under(table, reading)
-        return in_place(table, {"scheme": DCQCN}, {"scheme": OTHER})
+        return in_place(table, {"scheme": DCQCN}, {"scheme": OTHER_DCQCN})
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         runs = range(seed, seed + (3 if check_scale(scale) == "paper" else 1))
-        return [point_for(name, scale, run, (0, 100, 200), 300, quick=10) for name in (*SCHEMES, OTHER) for run in runs]
+        return [
+            point_for(name, scale, run, (0, 100, 200), 300, quick=10)
+            for name in (OTHER_DCQCN, "timely", DCQCN)
+            for run in runs
+        ]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         return measure_flows(point, result)

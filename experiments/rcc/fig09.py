@@ -6,6 +6,7 @@ The caption of the paper's figure: average FCT achieved by each scheme, over the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,11 @@ from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, Exact
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import (
-    CNP,
-    CNP_WORKLOADS,
     DCQCN,
     FEW_FLOWS,
+    HOMA,
     LOADS,
+    OTHER_DCQCN,
     SCHEMES,
     WORKLOADS,
     Case,
@@ -39,12 +40,13 @@ if TYPE_CHECKING:
 __all__ = ["PUBLISHED", "Figure9"]
 
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
-    "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), "dcqcn": (0.30,), "timely": (0.45,)},
-    "data_mining": {"hpcc": (0.07,), "homa": (0.04,), "expresspass": (0.15,), "dcqcn": (0.18,), "timely": (0.19,)},
+    "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), DCQCN: (0.30,), "timely": (0.45,)},
+    "data_mining": {"hpcc": (0.07,), "homa": (0.04,), "expresspass": (0.15,), DCQCN: (0.18,), "timely": (0.19,)},
     "web_server": {"hpcc": (0.05, 0.11)},
     "cache_follower": {"hpcc": (0.14,)},
 }
 """By how much RCC's average FCT is lower, at most; a pair is a range (V-D-1)."""
+_NAME = "web_search"
 _BEHIND = dict.fromkeys(("ExpressPass", "DCQCN", "TIMELY"), Each(MoreThan(0), "load"))
 """The sign is the paper's; HPCC and Homa may be 5% below RCC."""
 _REDUCED = All(_BEHIND, dict.fromkeys(("HPCC", "Homa"), Each(AtLeast(-0.05), "load")))
@@ -152,7 +154,10 @@ class Figure9(FatTreeFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
-        return [*cases(SCHEMES, WORKLOADS, scale), *cases([CNP], CNP_WORKLOADS, scale)]
+        homa = [replace(case, changes=changes) for changes in HOMA.values() for case in cases(["homa"], [_NAME], scale)]
+        last = cases([DCQCN], ["data_mining"], scale)
+        # These runs joined the table late. They come first: a scheme's last run is its canary, which must not change.
+        return list(dict.fromkeys([*homa, *last, *cases((*SCHEMES, OTHER_DCQCN), WORKLOADS, scale)]))
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         names = [name for name in WORKLOADS if (rows["workload"] == name).any()]
