@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import random
 import re
 import shutil
@@ -30,6 +31,8 @@ _PUBLISHED = "tests/experiments/test_published.py"
 _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py",
              "framework": "test_ba*.py"}  # fmt: skip
 _QUICK = "not nightly and not slow"
+LINE_TIMEOUT_S = 20
+"""For each of the tests that run a line: they take a second together, or a few."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,7 @@ def tests_of(mutant: Mutant, trials: Trials, ran: Ran | None) -> tuple[Stage, ..
     if parts[0] != "experiments":
         assert ran, "which tests run the line? --ran"
         tests = ran.of(mutant.path, mutant.line)
-        return (Stage(tests),) if tests else ()
+        return tuple(Stage(some, timeout_s=LINE_TIMEOUT_S) for some in tests)
     module = ".".join(("rdmacc", *Path(mutant.path).with_suffix("").parts))
     users = trials.users_of(module)
     ids = [f"{JUDGES}::{test}" for tests in users.values() for test in tests]
@@ -295,9 +298,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=8, help="CPU time that the tests of a line may take")
     parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
     parser.add_argument("--judges", action="store_true", help="of experiments, only what decides on claims")
+    parser.add_argument("--record", type=Path, help="a JSON line for each mutant; those in it are not run again")
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
     ran = Ran(asked.ran, asked.seconds) if asked.ran else None
+    lines = asked.record.read_text().splitlines() if asked.record and asked.record.exists() else []
+    known = {one["mutant"]: one["killer"] for one in map(json.loads, lines)}
     possible: dict[str, int] = {}
     killers: dict[Mutant, str] = {}
     with tempfile.TemporaryDirectory() as name:
@@ -308,9 +314,16 @@ def main() -> int:
             possible[path] = len(every)
             for number, mutant in enumerate(chosen, 1):
                 began = time.monotonic()
+                if mutant.name in known:
+                    killers[mutant] = known[mutant.name]
+                    continue
                 killers[mutant] = "listed" if asked.list else killer(mutant, trials, ran, asked.stages)
                 words = killers[mutant] or "SURVIVES"
                 _say(f"{number}/{len(chosen)} {mutant.name}: {words} ({time.monotonic() - began:.0f} s)")
+                if asked.record and not asked.list:
+                    with asked.record.open("a") as record:
+                        line = {"folder": path, "seed": asked.seed, "mutant": mutant.name, "killer": killers[mutant]}
+                        record.write(json.dumps(line) + "\n")
     survivors = sum(not by for by in killers.values())
     _say(f"{len(killers) - survivors} of {len(killers)} killed, of {sum(possible.values())} possible")
     return survivors

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -36,6 +36,7 @@ class Stage:
     tests: tuple[str, ...]
     only: str = ""
     marks: str = "not nightly"
+    timeout_s: int = TEST_TIMEOUT_S
 
 
 _OF_A_TABLE = ("test_a_table_is_whole", "test_a_claim_is_decided", "test_every_claim_hangs")
@@ -72,11 +73,14 @@ class Trials:
     def failure(self, stage: Stage) -> str:
         """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
         assert stage.tests  # without any pytest would run them all
-        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(TEST_TIMEOUT_S)]
+        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(stage.timeout_s)]
         arguments += ["-k", stage.only] if stage.only else []
         code, told = self._forked(lambda: int(pytest.main([*arguments, *stage.tests])))
         if code in (_OK, _NO_TESTS):
             return ""
+        files = tuple(dict.fromkeys(test.partition("::")[0] for test in stage.tests))
+        if code == _NO_SUCH and files != stage.tests:
+            return self.failure(replace(stage, tests=files))  # a test's name tells a value that has changed
         named = [line for line in told.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if not named and code in (_INTERNAL, _NO_SUCH, _CRASHED):
             raise RuntimeError(told)
