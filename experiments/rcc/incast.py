@@ -52,8 +52,8 @@ FEW = 50
 """Senders of the sweep of figure 12."""
 FEW_SENDERS = "At quick scale there are 200 senders: other shares, and other queues."
 TOGETHER = "request, 99%, no floor, jitter of 3 us"
-_TOGETHER = {"start": REQUEST, "eta": 0.99, "has_floor": False}
-_AS_PRINTED = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}
+_TOGETHER: dict[str, Any] = {"start": REQUEST, "eta": 0.99, "has_floor": False}
+_AS_PRINTED: dict[str, Any] = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}
 READINGS: dict[str, dict[str, Any]] = {
     "each answer by itself": _AS_PRINTED,
     "share in the request": _AS_PRINTED | {"start": REQUEST},
