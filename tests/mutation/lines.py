@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 
 import coverage
 import pytest
@@ -22,6 +22,8 @@ from _pytest.runner import runtestprotocol
 
 TEST_CPU_S = 5.0
 """For one test, of CPU time: a change may make a loop endless."""
+MEASURED_CPU_S = 1.5
+"""For one test while lines are noted: a longer one would try no mutant anyway."""
 _OPTIMIZED = 0x01
 
 
@@ -70,7 +72,7 @@ class Lines:
             for item, following in zip(items, [*items[1:], None]):
                 measured.switch_context(item.nodeid)
                 began = time.process_time()
-                if not _failure(item, following):
+                if not _failure(item, following, MEASURED_CPU_S):
                     seconds[item.nodeid] = time.process_time() - began
             measured.stop()
             measured.save()
@@ -109,12 +111,17 @@ def _first_failure(items: list[pytest.Item], changed: dict[tuple[str, str, int],
     return next((item.nodeid for item, following in pairs if _failure(item, following)), "")
 
 
-def _failure(item: pytest.Item, following: pytest.Item | None) -> bool:
-    def stop(*_: object) -> None:
+def _failure(item: pytest.Item, following: pytest.Item | None, limit_s: float = TEST_CPU_S) -> bool:
+    def stop(_: int, frame: FrameType | None) -> None:
+        while frame:
+            if "coverage" in frame.f_code.co_filename:  # it may hold a lock
+                signal.setitimer(signal.ITIMER_PROF, 0.01)
+                return
+            frame = frame.f_back
         raise TimeoutError("CPU time")
 
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, TEST_CPU_S)
+    signal.setitimer(signal.ITIMER_PROF, limit_s)
     try:
         return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
     except TimeoutError:
