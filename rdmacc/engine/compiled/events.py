@@ -271,7 +271,8 @@ def pour(g, number):
 @jit
 def fetch_rows(g, rank):
     """Ask for the row that an event of this step will need."""
-    rank = rank_without_order(g, rank)
+    if g.tick_ps:
+        rank = rank_without_order(rank)
     number = rank & RANK_MASK
     if rank < SHAPE:
         fetch_port(g, number)
