@@ -223,6 +223,17 @@ def test_a_run_that_ends_in_a_window_begins_again():
     assert engine.outcome().messages["failed"].all()
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_waits_for_a_message_that_fails_fails_at_once(count: int):
+    scheme = rdmacc.scheme("irn").replace(retry_limit=0)
+    rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "100kB"} for n in range(16)]
+    rows += [{"src": f"h{(n + 5) % 16}", "dst": f"h{n}", "size": "1kB", "after": n} for n in range(16)]
+    rows += [{"src": "h6", "duration": "3us", "after": 1}, {"src": "h6", "dst": "h0", "size": "1kB", "after": 32}]
+    down = LinkDown(link=("h1", "tor0"), at_ps="5us")
+    engine = compare(tree(workload=rdmacc.messages(rows), scheme=scheme, faults=(down,)), [], count)
+    assert engine.outcome().computation["failed"].all()
+
+
 @pytest.mark.parametrize(
     ("topology", "why"),
     [
