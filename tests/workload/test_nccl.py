@@ -165,7 +165,7 @@ CASES = {
     "hierarchical": {"size_bytes": "8MB", "settings": Nccl(algorithm="hierarchical", node=4)},
     "trees of 2 nodes of 4": {"size_bytes": "4MB", "settings": _TREE.replace(node=4)},
     "trees of 4 nodes of 4": {"ranks": 16, "size_bytes": "4MB", "settings": _TREE.replace(node=4)},
-    "trees, a channel for each NIC": {"size_bytes": "4MB", "settings": _TREE.replace(node=2, channels=2)},
+    "trees, a channel for each NIC": {"size_bytes": "8MB", "settings": _TREE.replace(node=2, channels=2)},
     "ring, LL": {"size_bytes": "4MB", "settings": Nccl(protocol="LL")},
     "trees of nodes, LL128": {"size_bytes": "4MB", "settings": _TREE.replace(node=2, protocol="LL128")},
 }
