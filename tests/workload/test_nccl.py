@@ -234,5 +234,3 @@ def test_wrong_settings_are_errors(change, match):
 def test_nodes_must_be_whole():
     with pytest.raises(ConfigError, match="a divisor of the 8 ranks"):
         nccl.all_reduce(HOSTS, "1MB", Nccl(node=3))
-    with pytest.raises(ConfigError, match="1 with trees"):
-        nccl.all_reduce(HOSTS, "1MB", Nccl(node=4, algorithm="tree"))
