@@ -6,7 +6,7 @@ Times are picoseconds, rates bit/s and sizes bytes in parameters and in frames, 
 inside, equations are in seconds.
 
 A model that can be compared with a simulation also has ``scenario()``, ``predict(result)`` and ``measure(result)``: the
-scenario to simulate, and the same quantities from equations and from packets. `rdmacc.compare` needs nothing else.
+scenario to simulate, and the same quantities from equations and from packets. `rdmacc.compare` needs only these.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class Comparison:
         quantity : str, optional
             Which; default the first.
         last : float
-            Show the last part of the rows, such as 0.5 without a transient.
+            Fraction of the rows to show, the last ones; 0.5 omits the first half, a transient.
 
         Returns
         -------

@@ -178,13 +178,15 @@ class DasrIncast(Model):
 
     senders: int = param(16, "senders of the incast", symbol="k", low=1, slider=(1, 64))
     message_bytes: Size = param("256kB", "payload of each message", unit="bytes", low=1, slider=("8kB", "1MB"))
-    jitter_ps: Time = param("20us", "messages start up to so much later", unit="ps", low=0, slider=("0us", "200us"))
+    jitter_ps: Time = param(
+        "20us", "messages start at random within this time", unit="ps", low=0, slider=("0us", "200us")
+    )
     look_ahead: bool = param(True, "the first message announces all senders", source="III-D")
     line_bps: Rate = param("100Gbps", "every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
     delay_ps: Time = param(
         "5us", "each of two links between sender and receiver", unit="ps", low=1, slider=("1us", "20us")
     )
-    start_ps: Time = param("100us", "begin of the incast; the long flow starts at 0", unit="ps", low=0)
+    start_ps: Time = param("100us", "start of the incast; the long flow starts at 0", unit="ps", low=0)
     payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=64)
     header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0, high=2**16)
     step_ps: OptionalTime = param(
@@ -247,7 +249,9 @@ class DasrIncast(Model):
         h = float(self.step_ps or max(_STEP_BYTES / line, until / _STEPS))
         rounds = int(until / h)
         if rounds > _MOST_STEPS:
-            raise ConfigError("DasrIncast.step_ps", self.step_ps, f"so long that {_MOST_STEPS} steps do, not {rounds}")
+            raise ConfigError(
+                "DasrIncast.step_ps", self.step_ps, f"a longer step: at most {_MOST_STEPS} steps, not {rounds}"
+            )
         lag_there, lag_back = int(there / h), int(back / h)
         sent, arrived = np.zeros(self.senders + 1), np.zeros(self.senders + 1)
         counted, ended = np.full(self.senders + 1, np.inf), np.full(self.senders + 1, np.inf)

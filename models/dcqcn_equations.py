@@ -68,7 +68,7 @@ class DcqcnEquations(DcqcnParameters):
     )
     at_dequeue: bool = param(
         True,
-        "mark packets that leave the queue, so that tau* has no queueing delay; else those that join",
+        "mark packets as they leave the queue, which excludes its delay from tau*; false: as they join it",
     )
 
     @property
@@ -94,7 +94,7 @@ class DcqcnEquations(DcqcnParameters):
     def slopes(
         self, alpha: float, target: float, rate: float, p: float, past_rate: float
     ) -> tuple[float, float, float]:
-        """Return d/dt of (alpha, R_T, R_C): rates in packets/s, `p` and `past_rate` those of tau* ago.
+        """Return d/dt of (alpha, R_T, R_C): rates in packets/s, `p` and `past_rate` from tau* ago.
 
         Parameters
         ----------

@@ -148,8 +148,7 @@ class DcqcnMargin(DcqcnParameters):
     ) -> pd.DataFrame:
         """Return `delay_ps, flows, phase_margin_deg, crossover_rad_s, marking, is_on_ramp`.
 
-        `is_on_ramp` tells whether the fixed point's marking probability is at most P_max, so that a ramp
-        that ends at K_max has the fixed point.
+        `is_on_ramp`: the fixed point's marking probability is at most P_max, so it lies on a ramp that ends at K_max.
 
         Parameters
         ----------

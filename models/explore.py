@@ -163,7 +163,7 @@ def picture(model: Model) -> Axes:
     Returns
     -------
     Axes
-        Of a new figure; of a loop, those of its gain.
+        The axes of a new figure; for a loop, those of the gain.
     """
     bode = getattr(model, "plot_bode", None)
     return model.plot() if bode is None else bode()[0]

@@ -3,9 +3,9 @@
 The ideal of receiver-driven schemes: every active sender immediately gets 1/n of the receiver's link. Dart's receiver
 advertises this rate (Xue et al., IEEE/ACM ToN 2020, III-A and III-B).
 
-Assumptions: a fluid model. All messages of the incast start together and are of one size, so that they end together.
-Shares follow n without delay, so the link is never idle and never has a queue. A real scheme adds to the FCT the time
-it takes to learn n, and until then it loses the bytes that do not fit.
+Assumptions: a fluid model. All messages of the incast have one size and start together, so they end together. Shares
+follow n without delay, so the link is never idle and never has a queue. A real scheme adds to the FCT the time it takes
+to learn n, and until then it loses the bytes that do not fit.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def fill_some(
 ) -> int:  # fmt: skip
     """Give some flows the fair rates that the room on their links allows; return how many links they touch.
 
-    Of the links touched, `inside` counts these flows, `level` is the rate of those that the link stops, -1 if it stops
-    none, and `fastest` the highest rate.
+    For each link touched, `inside` counts these flows, `level` is the rate at which the link stops flows (-1: it stops
+    none), and `fastest` is the highest rate.
     """
     n_touched = 0
     for i in range(count):
@@ -104,10 +104,10 @@ def settle(
     capacity: Floats, room: Floats, load: Floats, demand: Floats, inside: Ints, level: Floats, fastest: Floats,
     state: Ints, rate: Floats, bottleneck: Ints, holds: Ints, touched: Ints, tolerance: float,
 ) -> int:  # fmt: skip
-    """Give some flows their rates, and those that must change with them; return how many.
+    """Set the rates of some flows and of those that must change with them; return how many.
 
-    `room` is what all flows leave of each link, `holds` counts those that it stops. `state` is 1 for an active flow,
-    and 1 again at the end. A link is full, and two rates are equal, within the tolerance.
+    `room` is each link's free capacity, `holds` counts the flows that it stops. `state` is 1 for an active flow, and
+    1 again at the end. A link is full, and two rates are equal, within the tolerance.
     """
     filled = 0
     while filled < count:
@@ -154,9 +154,9 @@ def run(
     Parameters
     ----------
     volume, ready, waits, latency, next_first, nexts, delays, first, links, use, capacity
-        As `rdmacc.models.water_filling.transfer` has them; times in ps, so that flows that end within one end together.
+        As in `rdmacc.models.water_filling.transfer`; times in ps: flows that end within one picosecond end together.
     pair : ndarray of int
-        Queue pair of each flow: its flows are sent one after the other, in the order in which they are ready.
+        Queue pair of each flow: it sends its flows one by one, in the order in which they become ready.
     tolerance : float
         Part of its capacity or rate by which a link or a flow may miss its fair share.
     """
@@ -209,7 +209,7 @@ def run(
                 room[link] += rate[f] * use[k]
                 if holds[link] == 0:
                     continue
-                for entry in members[base[link] : base[link] + size[link]]:  # those that it held back
+                for entry in members[base[link] : base[link] + size[link]]:  # flows that it held back
                     other = owner[entry]
                     if bottleneck[other] == link and state[other] == 1:
                         state[other] = 2
@@ -234,7 +234,7 @@ def run(
             some[count] = f
             count += 1
         kept = 0
-        for i in range(count):  # some of those that were held back have ended too
+        for i in range(count):  # some of the flows held back have ended too
             if state[some[i]] == 2:
                 some[kept] = some[i]
                 kept += 1

@@ -5,9 +5,8 @@ those of the packet simulator, by the same ECMP hash.
 
 Each result shows the error on record of messages of its size at its load (`rdmacc.models.max_min_record`).
 
-What is counted: headers, ACKs, which take their part of the links on the way back, and the order of messages on a queue
-pair. What is not: queues, the time that a scheme takes to find the rates, and store and forward beyond what one message
-alone sees.
+Included: headers, ACKs on the way back, and the order of messages on a queue pair. Not included: queues, the time that
+a scheme takes to find the rates, and store-and-forward delays beyond those of a message alone.
 """
 
 from __future__ import annotations
@@ -130,8 +129,8 @@ class MaxMin(Model):
     def solve(self) -> pd.DataFrame:
         """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, error`, one row for each message.
 
-        A message alone has a slowdown of 1. `start_ps` is when it starts, after those that it waits for. `error` is how
-        far from packets half of the messages of such a size were, at such a load, when that was measured.
+        A message alone has a slowdown of 1. `start_ps` is when it starts, after those that it waits for. `error` is the
+        median error on record against packets, for messages of this size at this load.
         """
         scheme = as_scheme(self.scheme)
         plan = make_plan(self.topology, self.workload, scheme, seed=self.seed)

@@ -1,4 +1,4 @@
-"""How far `MaxMin` is from packets: errors measured before, which it shows beside its results.
+"""Errors of `MaxMin` against the packet simulator, measured once and shown with its results.
 
 ``python -m rdmacc.experiments.micro.max_min`` measures them again and writes ``max_min.csv`` here.
 """
@@ -16,7 +16,7 @@ __all__ = ["CHAINS", "EDGES", "RECORD", "error_on_record", "errors_on_record", "
 
 RECORD = Path(__file__).with_name("max_min.csv")
 EDGES = (10_000, 100_000, 1_000_000)
-"""Message sizes in bytes that part the classes of the record."""
+"""Message sizes in bytes that separate the classes of the record."""
 CHAINS = "chains"
 """In place of a load: messages that wait for others."""
 
@@ -53,10 +53,10 @@ def error_on_record(scheme: str, load: float | None, size_bytes: npt.NDArray[np.
     Parameters
     ----------
     scheme : str
-        Its name; of one that was not measured, the largest error of all.
+        Its name; for a scheme that was not measured, the largest error of all applies.
     load : float or None
-        Of the hosts' links: errors are those of the next higher load on record, or of the highest; None for messages
-        that wait for others.
+        Load of the hosts' links, rounded up to the next on record, or down to the highest; None for messages that
+        wait for others.
     size_bytes : ndarray of int
         Sizes; shape M.
 

@@ -195,7 +195,7 @@ class RccLoop(RccTarget):
         is_accumulating : bool
             Equation (4) as printed, or without u(t - 1) on its right-hand side.
         delay : int
-            Rounds between a measurement and the window that it changes, beyond the one of the update.
+            Rounds between a measurement and the window that it changes, in addition to the round of the update.
 
         Returns
         -------

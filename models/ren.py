@@ -4,10 +4,9 @@ Source: Li et al., "REN: Receiver-driven Congestion Control using Explicit Notif
 IEEE TCC 2021, section 4. Round i is the i-th base RTT; in it m_i flows arrive at line rate and f_i leave.
 Queues are in packets of one MSS, T trials of n rounds are arrays of shape (T, n).
 
-What the equations leave open, and what is done here:
+Choices where the equations are silent:
 
-- A queue is never negative, and of the active flows no more leave than there are. Without a flow nothing is
-  released.
+- A queue is never negative, and no more flows leave than are active. Without a flow nothing is released.
 - Equation (1) speaks of round 1; with m_1 = 0 it would be negative. Here it holds whenever flows arrive
   where none is active: the first BDP of one of them passes, the others queue.
 - The paper gives no number of rounds, of trials, nor how it averages: these are parameters
@@ -58,8 +57,7 @@ def _flows(name: str, counts: npt.ArrayLike) -> Ints:
 
 
 def departures_at_most(wanted: npt.ArrayLike, arrivals: npt.ArrayLike) -> Ints:
-    """Return the departures in each round, no more than flows that arrived in earlier rounds and are still
-    there.
+    """Return the departures in each round, at most the flows that arrived in earlier rounds and have not left.
 
     Parameters
     ----------
@@ -93,7 +91,7 @@ def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float
     bdp : float
         Packets of one base RTT.
     is_ren : bool
-        REN, equation (3), which removes one BDP in each round; else the traditional protocol, equation (4).
+        REN, equation (3), which removes one BDP in each round; false: the traditional protocol, equation (4).
 
     Returns
     -------
@@ -235,15 +233,15 @@ def drain_rounds(burst_flows: int, *, buffer_bdp: float = np.inf, feedback_round
     """Return the rounds from a burst's first packet until REN has drained it, by equation (3).
 
     The link is full when the burst comes: it adds one BDP for each of its flows, and REN takes one BDP away
-    in each round. As printed, already in the round in which the burst comes; marks that have to travel to
-    the sender and act on what arrives one round later are `feedback_rounds` = 1.
+    in each round. As printed, REN starts in the round of the burst. With `feedback_rounds` = 1 a mark
+    first travels to the sender and acts on the arrivals of the next round.
 
     Parameters
     ----------
     burst_flows : int
         Flows that start at once at line rate.
     buffer_bdp : float
-        Switch buffer in BDP: what does not fit is lost and need not be drained.
+        Switch buffer in BDP: the excess is lost and need not be drained.
     feedback_rounds : int
         Rounds before the first BDP is taken away.
 

@@ -36,7 +36,7 @@ _MOST_DRAWS = 5_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class RenRate(Model):
-    """Figure 8: the rate after bandwidth has become free, and what it means for the completion time.
+    """Figure 8: the rate after bandwidth has become free, and the completion times that follow.
 
     >>> RenRate(start_fraction=0.15).evaluate().set_index("protocol").rounds_to_full.to_dict()
     {'REN': 3.0, 'traditional': nan}
@@ -49,7 +49,7 @@ class RenRate(Model):
     start_fraction: float = param(
         0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    message_bytes: Size = param("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
+    message_bytes: Size = param("300kB", "bytes left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
     rounds: int = param(8, "rounds to show", low=1, high=1000, slider=(4, 20))
 
     def solve(self) -> pd.DataFrame:

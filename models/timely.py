@@ -12,10 +12,9 @@ once per tau_i = max(Seg / R_i, D_min), by the queue of tau' = q / C + MTU / C +
 
 with w rising from 0 at g = -1/4 to 1 at 1/4 and q_ref = C T_low.
 
-TIMELY has no fixed point: with g = 0 rates still rise. If g = 0 meant "hold" (`is_strict`), every split of
-C with the queue between the thresholds would be one, so that where flows end depends on where they start.
-Patched TIMELY has exactly one: equal rates and q* = q_ref (1 + N delta / (beta C)), as long as that is
-below C T_high.
+TIMELY has no fixed point: with g = 0 rates still rise. If g = 0 meant "hold" (`is_strict`), every split of C with the
+queue between the thresholds would be one: where flows end would depend on where they start. Patched TIMELY has exactly
+one: equal rates and q* = q_ref (1 + N delta / (beta C)), as long as that is below C T_high.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ class TimelyFluid(Model):
 
     @property
     def is_patched(self) -> bool:
-        """Tell which of the two it is."""
+        """Whether this is the patched version."""
         return False
 
     @property
@@ -122,11 +121,11 @@ class TimelyFluid(Model):
 
     @property
     def low_bytes(self) -> float:
-        """What the link sends in T_low."""
+        """Bytes that the link sends in T_low."""
         return self.capacity_byte_s * self.t_low_ps * 1e-12
 
     def fixed_points(self) -> str:
-        """Say what the stationary points are."""
+        """Return the stationary points, in words."""
         return "every split of C with the queue between C T_low and C T_high" if self.is_strict else "none"
 
     def _between(self) -> Callable[[float, float, float], float]:
@@ -243,11 +242,11 @@ class PatchedTimelyFluid(TimelyFluid):
 
     @property
     def is_patched(self) -> bool:
-        """Tell which of the two it is."""
+        """Whether this is the patched version."""
         return True
 
     def fixed_points(self) -> str:
-        """Say what the stationary points are."""
+        """Return the stationary points, in words."""
         return "one: equal rates and q_ref (1 + N delta / (beta C))"
 
     def fixed_point(self) -> pd.Series[float]:

@@ -1,7 +1,7 @@
 """Progressive filling, and flows as fluids whose max-min fair rates change at each start and end. Compiled
 if Numba is there.
 
-Rates: all rise together, and those that cross a full link stop (Bertsekas and Gallager, "Data Networks",
+All rates rise together; a flow stops rising when one of its links is full (Bertsekas and Gallager, "Data Networks",
 6.5.2). A flow may use a link at a multiple of its rate, such as the small one of its ACKs.
 """
 
@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def compiled(function: Any) -> Any:
-    """Return a function compiled; without Numba as it is, which gives the same numbers, slowly."""
+    """Compile a function; without Numba return it unchanged: slow, with the same numbers."""
     try:
         from numba import njit
     except ImportError:  # pragma: no cover
@@ -80,20 +80,20 @@ def release(
     f: int, done: float, n: int, begin: Floats, waiting: Ints, latency: Floats, next_first: Ints, nexts: Ints,
     delays: Floats, queue: list[tuple[float, int]],
 ) -> None:  # fmt: skip
-    """Let what waits for one that is through at a time wait for one less; queue starts of flows, ends of computation.
+    """Release the followers of a finished flow or computation: those that wait for nothing more join the queue.
 
     Parameters
     ----------
     f, done : int, float
-        What is through, and when.
+        The flow or computation that has finished, and when.
     n : int
-        Number of flows; what is beyond computes.
+        Number of flows; higher numbers are computations.
     begin, waiting : ndarray
-        Start and number of others still waited for, of each; both change.
+        For each, its start and how many others it still waits for; both change.
     latency, next_first, nexts, delays : ndarray
-        As `transfer` has them.
+        As in `transfer`.
     queue : list of (float, int)
-        A heap of times, and of what starts or ends then.
+        A heap of (time, flow that starts or computation that ends).
     """
     for k in range(next_first[f], next_first[f + 1]):
         follower = nexts[k]
@@ -108,34 +108,34 @@ def transfer(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
     first: Ints, links: Ints, use: Floats, capacity: Floats,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return when each flow and computation starts, and when its last byte has left or it ends, in units of `ready`.
+    """Return when each flow or computation starts, and when the flow's last byte leaves or the computation ends.
 
-    Flow f has `volume` to send, starts at `ready` or, if it waits for others, when the last of them is
-    through, which is its `latency` after its last byte has left; the flows that wait for f, and the delays after
-    it, are ``nexts[next_first[f]:...]``. What is beyond the F flows sends nothing: it computes for its `latency`.
+    Flow f sends `volume`. It starts at `ready` or, if it waits for others, once the last of them is complete: its
+    `latency` after its last byte has left. The followers of f are ``nexts[next_first[f]:next_first[f + 1]]``, each
+    after its own delay. Numbers from F on are computations: they send nothing and take their `latency`.
 
     Parameters
     ----------
     volume : ndarray of float
-        What each flow sends, in units of capacity times time; shape F.
+        Volume of each flow, in units of capacity times time; shape F.
     ready : ndarray of float
         Earliest start of each flow and computation; shape N, at least F.
     waits : ndarray of int
-        How many others each waits for; shape N.
+        Number of others that each waits for; shape N.
     latency : ndarray of float
-        Time from a flow's last byte to its completion, or that of the computation, in the unit of `ready`; shape N.
+        Time from a flow's last byte to its completion, or of the computation, in the unit of `ready`; shape N.
     next_first : ndarray of int
-        Where each one's part of `nexts` begins; shape N + 1.
+        Where the followers of each begin in `nexts`; shape N + 1.
     nexts : ndarray of int
-        What waits for each of them, one after another.
+        Followers of each, one list after another.
     delays : ndarray of float
-        How long each of `nexts` waits beyond.
+        Additional delay of each of `nexts`.
     first : ndarray of int
         Where each flow's part of `links` begins; shape F + 1.
     links : ndarray of int
         The links of each flow, one flow after another.
     use : ndarray of float
-        Load on that link for each unit of the flow's rate, beside `links`.
+        Load on the same entry of `links` per unit of the flow's rate.
     capacity : ndarray of float
         Rate of each link; shape L.
     """

@@ -15,6 +15,7 @@ _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "ci", derandomize=True, max_examples=40, deadline=None, suppress_health_check=_QUIET, database=None
 )
+settings.register_profile("few", settings.get_profile("ci"), max_examples=8)
 settings.register_profile("nightly", max_examples=1000, deadline=None, suppress_health_check=_QUIET, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -21,6 +21,7 @@ from rdmacc.experiments.dart.testbed import (
     parts_of_epochs,
     testbed_scenario,
 )
+from rdmacc.experiments.framework.band import show
 from rdmacc.experiments.framework.bands import All, AtMost, Between, Each, Exactly, MoreThan, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.experiment import Experiment
@@ -39,7 +40,11 @@ if TYPE_CHECKING:
 __all__ = ["Figure9"]
 
 
-_PUT_IN = "The emulated CPU's time and the link's rate are taken from the published numbers: nothing is left to find."
+_CPU = (
+    "The CPU's time is drawn so that the published quantiles would come out if the network took the 12 us that the"
+    " paper has for the hardware. At R's clock it takes 21 us here (dart-f9b-4), and the sum is 8 to 9 us too long."
+)
+_FEW = "The quick scale has 16 epochs: too few for these quantiles."
 _HARDWARE = Each(Between(us(12), us(18)))
 
 
@@ -74,8 +79,15 @@ def _as_published(parts: pd.DataFrame) -> pd.Series:
 
 
 def _quantile(table: pd.DataFrame, level: float) -> Measured:
-    found = _as_published(parts_of_epochs(table, "epochs"))
-    return Measured(found.quantile(level), f"calibrated, {len(found)} epochs")
+    parts = parts_of_epochs(table, "epochs")
+    found, in_truth = _as_published(parts), parts["t_f"] + parts["t_cpu"] + parts["t_b"]
+    words = f"{len(found)} epochs; in truth, t_f + t_cpu + t_b, {show(in_truth.quantile(level), 'us')}"
+    return Measured(found.quantile(level), words)
+
+
+def _in_rtts(table: pd.DataFrame, level: float) -> Measured:
+    found, note = _quantile(table, level)
+    return Measured(found / RTT_PS, note)
 
 
 def _hardware(table: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -107,7 +119,7 @@ class Figure9(Experiment):
         Claim(
             "dart-f9a-1", "V-A", "LFS's peak throughput", "no contention", "43 Gb/s",
             measure=lambda table: _levels(table)[0], band=Within(43e9, share=0.05), unit="Gb/s",
-            expect=Outcome.NOT_JUDGED, why=_PUT_IN,
+            expect=Outcome.NOT_JUDGED, why="The link's rate is put in: nothing is left to find.",
         ),
         Claim(
             "dart-f9a-2", "V-A", "LFS's throughput / its peak", "SFS active", "about 22.5 Gb/s (about half)",
@@ -123,7 +135,7 @@ class Figure9(Experiment):
                 f"dart-f9b-{number}", "V-A", f"convergence time p{100 * level:g}", "software DASR",
                 f"{value_us:g} us",
                 measure=partial(_quantile, level=level), band=Within(us(value_us), share=0.15), unit="us",
-                expect=Outcome.NOT_JUDGED, why=_PUT_IN,
+                expect=Outcome.FAILS, why=_CPU, too_small=_FEW,
             )
             for number, (level, value_us) in enumerate(PUBLISHED_US.items(), 1)
         ),
@@ -138,8 +150,8 @@ class Figure9(Experiment):
         Claim(
             "dart-f9b-5", "V-A", "median convergence / RTT", "software, unloaded RTT 15 us",
             "about one RTT (<= 3x at p99.9)",
-            measure=lambda table: _quantile(table, 0.5).numbers / RTT_PS, band=AtMost(2), unit="RTT",
-            expect=Outcome.NOT_JUDGED, why=_PUT_IN,
+            measure=partial(_in_rtts, level=0.5), band=AtMost(2), unit="RTT", expect=Outcome.FAILS, why=_CPU,
+            too_small=_FEW,
         ),
         Claim(
             "dart-f9b-6", "V-A", "TIMELY's convergence", "50 RTT of 1 ms", "50 ms",

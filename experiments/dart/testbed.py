@@ -7,8 +7,9 @@ The switch's ports have 56 Gb/s, of which a host got 43 Gb/s (V): hosts send at 
 Convergence takes the network some time and R's CPU some more. The network's part is simulated, in epochs of 0.4 ms:
 SFS starts 100 us after LFS, up to 10 us later at random. Assumed: LFS pauses as well before the next epoch, so that
 each epoch starts with empty queues; the point "without a pause" shows what happens otherwise. What the paper measured
-is t_cpu + t_b + t_f', on R's clock; so it is here. The CPU's part is no prediction: its times are drawn from the
-quantiles that the paper measured, less the hardware RTT. No claim is judged by the sum.
+is t_cpu + t_b + t_f', on R's clock; so it is here. Assumed: the CPU's times have the quantiles that the paper measured,
+less the hardware RTT, which the paper says convergence in hardware approaches (V-A). The sum is judged: it is the
+published one if the simulated network takes as long as that.
 """
 
 from __future__ import annotations

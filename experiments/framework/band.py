@@ -90,7 +90,7 @@ class Band(ABC):
 
     @abstractmethod
     def outside(self, value: Value) -> Value:
-        """Return a value of the same shape for which it does not."""
+        """Return a value of the same shape for which the band does not hold."""
 
     @abstractmethod
     def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:

@@ -90,7 +90,7 @@ class Some(Band):
         return f"{self.band.words(unit)} for at least {many} of {self.of or 'them'}"
 
     def _just(self, value: Value) -> Value:
-        """Return values of which only as many as needed are inside."""
+        """Return values of which just enough are inside."""
         least = self._least(value)
         return {
             name: self.band.inside(one) if place < least else self.band.outside(one)
@@ -229,7 +229,7 @@ class Lowest(Band):
 
 
 class Highest(Lowest):
-    """The number of this name is the highest; the slack is the same for each other."""
+    """The number of this name is the highest; the slack is the same against each other number."""
 
     _way = -1
 

@@ -40,8 +40,8 @@ class Case(Protocol):
 class CaseFigure(Experiment):
     """A figure of some cases, drawn from one row per run.
 
-    A subclass for all figures that share runs has `measure` and is their `points_of`: what one figure has stored, the
-    others reuse.
+    Figures that share runs have one subclass, with `measure`, as their `points_of`: they reuse each other's stored
+    points.
 
     Class attributes
     ----------------

@@ -149,8 +149,8 @@ class Claim:
     seeds : int
         Number of seeds required.
     judge, words, refuses : callable, str, callable
-        In place of `measure` and `band`, for what no band expresses: a function of the rows that returns a `Verdict`,
-        what counts as holding in words, and a change of the stored rows that the judge refuses.
+        In place of `measure` and `band`, where no band will do: a function of the rows that returns a `Verdict`, the
+        condition in words, and a change of the stored rows that the judge must refuse.
     """
 
     id: str
@@ -178,10 +178,10 @@ class Claim:
         if set(by_scale) != set(SCALES) or not all(isinstance(one, Outcome) for one in by_scale.values()):
             raise ConfigError(f"{self.id}: expect", self.expect, f"an Outcome, or one for each of {', '.join(SCALES)}")
         if not self.why and any(one != Outcome.HOLDS for one in by_scale.values()):
-            raise ConfigError(f"{self.id}: why", self.why, "a text that says why the claim is not expected to hold")
+            raise ConfigError(f"{self.id}: why", self.why, "the reason why the claim is not expected to hold")
         is_banded = self.measure is not None and self.band is not None
         if is_banded == (self.judge is not None) or (self.judge is not None and not self.words):
-            raise ConfigError(f"{self.id}: measure", self.measure, "given with a band, or else a judge and its words")
+            raise ConfigError(f"{self.id}: measure", self.measure, "a measure with a band, or a judge with its words")
 
     def expectation(self, scale: str) -> Outcome:
         """Return the recorded verdict at a scale."""
@@ -190,7 +190,7 @@ class Claim:
         return self.expect[scale] if isinstance(self.expect, Mapping) else self.expect
 
     def band_words(self) -> str:
-        """Return what counts as holding, and as the right sign."""
+        """Return in words what counts as holding, and as the right sign."""
         if self.band is None:
             return self.words
         words = self.band.words(self.unit)
@@ -239,7 +239,7 @@ class Claim:
         Parameters
         ----------
         rows : DataFrame
-            Those of all seeds.
+            The rows of all seeds.
         parts : mapping
             The rows of each seed.
         is_pooled : bool

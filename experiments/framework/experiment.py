@@ -142,7 +142,7 @@ class Experiment(ABC):
             raise ConfigError(f"points of {self.name}", [], f"at least one at {scale} scale")
         twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
         if twice:
-            raise ConfigError(f"points of {self.name}", twice[0], "a name that no other point has")
+            raise ConfigError(f"points of {self.name}", twice[0], "a unique name")
         return with_parameters(points, changes or {})
 
     def seeded_points(
@@ -204,7 +204,7 @@ class Experiment(ABC):
         """
         rows = self.under(table, check_reading(self.name, reading))
         if rows is None:
-            allowed = f"one that the table of {self.name} has rows of: {', '.join([DEFAULT, *self.readings_in(table)])}"
+            allowed = f"a reading in the table of {self.name}: {', '.join([DEFAULT, *self.readings_in(table)])}"
             raise ConfigError("reading", reading, allowed)
         return rows
 

@@ -83,7 +83,7 @@ def register(paper: str, *questions: Question) -> tuple[Question, ...]:
     names = Counter([DEFAULT, *(one.name for question in questions for one in question.readings)])
     twice = [name for name, count in names.items() if count > 1]
     if twice:
-        raise ConfigError(f"reading of {paper}", twice[0], "a name that no other reading of the paper has")
+        raise ConfigError(f"reading of {paper}", twice[0], "a unique name among the paper's readings")
     QUESTIONS[paper] = questions
     return questions
 

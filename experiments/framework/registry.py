@@ -51,7 +51,7 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     if kind.measure is Experiment.measure and kind.execute is Experiment.execute:
         raise ConfigError(f"{kind.__name__}.measure", "not defined", "a method, unless execute() is one")
     if added.name in EXPERIMENTS and not replace:
-        raise ConfigError("experiment", added.name, "a name that is not taken, or registered with replace=True")
+        raise ConfigError("experiment", added.name, "a name not yet registered, or replace=True")
     EXPERIMENTS[added.name] = added
     # Sorting is stable: groups, and experiments other than figures and tables, keep their order.
     groups = [name.partition(".")[0] for name in EXPERIMENTS]
@@ -68,7 +68,7 @@ def _place(name: str) -> tuple[int, int]:
 
 
 def import_modules(package: str) -> None:
-    """Import every module of a package, so that the experiments in it register themselves.
+    """Import every module of a package; its experiments register themselves.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Curves of throughput over loss, for figures 2, 6 and 7: runs, their mean, the closed form, the paper's values.
 
-The band holds 80% of runs of a hundred messages, by the closed form's rate of timeouts: those of some twenty runs would
-give it a random width. The marker is the mean of all simulated runs, its bar the 95% confidence interval of that mean.
-The thin line is the closed form of the mean.
+The band contains 80% of runs of a hundred messages, by the closed form's rate of timeouts; a band from some twenty
+simulated runs would have a random width. The marker is the mean of all simulated runs, its bar the 95% confidence
+interval of that mean. The thin line is the closed form of the mean.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def mark_published(ax: Axes, values: Iterable[tuple[float, float]], colour: str 
 
 
 def explain(figure: Figure, table: pd.DataFrame, names: Iterable[tuple[str, str, str]]) -> None:
-    """Add the key: (name, colour, marker) of each curve, and what bands, bars, lines and stars are."""
+    """Add the key: (name, colour, marker) of each curve, and the meaning of bands, bars, lines and stars."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

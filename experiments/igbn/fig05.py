@@ -66,7 +66,7 @@ def _checks(table: pd.DataFrame) -> Measured:
 
 
 def _is_apart(before: tuple[int, float] | None, here: tuple[int, float]) -> bool:
-    """Tell whether there is room for a note: packets that follow one another restart the timer each."""
+    """Whether a note fits: each packet of a back-to-back train restarts the timer."""
     return before is None or here[0] - before[0] > us(1)
 
 

@@ -51,7 +51,7 @@ _PUBLISHED: dict[int, dict[str, list[tuple[float, float]]]] = {
     MIDDLE: {IGBN: [(1e-2, 0.60)], GBN: [(1e-2, 0.132)]},
     SHORT: {},
 }
-"""What the text says: (loss rate, relative throughput), by timeout and variant."""
+"""From the text: (loss rate, relative throughput), by timeout and variant."""
 
 
 def _order(table: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -179,7 +179,7 @@ class Figure6(LossSweep):
             for row, (timer, rows) in zip(axes, readings.items(), strict=True):
                 for letter, ax, (timeout_ps, name) in zip("abc", row, TIMEOUTS.items(), strict=True):
                     for place, (variant, (colour, marker)) in enumerate(LOOKS.items()):
-                        shift = 0.06 * (place - (len(LOOKS) - 1) / 2)  # else they cover each other
+                        shift = 0.06 * (place - (len(LOOKS) - 1) / 2)  # otherwise they overlap
                         draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker, shift=shift)
                         mark_published(ax, _PUBLISHED[timeout_ps].get(variant, []), COLOURS[colour])
                     label(ax, f"({letter}) timeout {name.replace('us', 'µs')}, timer from the {timer} on")

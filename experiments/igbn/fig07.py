@@ -46,7 +46,7 @@ _PUBLISHED: dict[str, dict[int, list[tuple[float, float]]]] = {
     CE: {LONG: [(2e-3, 0.68), (1e-2, 0.176)], MIDDLE: [], SHORT: []},
     ST: {LONG: [(1e-2, 0.0)], MIDDLE: [(1e-2, 0.0)], SHORT: []},
 }
-"""What the text says: (loss rate, relative throughput), by variant and timeout."""
+"""From the text: (loss rate, relative throughput), by variant and timeout."""
 _NEARLY_ZERO = AtMost(0.04)
 
 

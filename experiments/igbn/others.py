@@ -56,7 +56,7 @@ def _selective(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class OtherRecoveries(LossSweep):
-    """What came before go-back-N, and what came after."""
+    """The predecessor and the successor of go-back-N."""
 
     name = "igbn.others"
     title = "Go-back-0 and selective repeat"

@@ -98,7 +98,7 @@ def _that_hold(table: pd.DataFrame) -> Measured:
         set(zip(*(of_reading(table, timer)[name] for name in ("variant", "timeout_ps", "loss")))) for timer in TIMERS
     ]
     if settings.count(settings[0]) < len(settings):
-        raise NotJudged("the readings are not both run in full at this scale")
+        raise NotJudged("this scale does not run both readings in full")
     claims = [claim for figure in (Figure2, Figure3, Figure6, Figure7) for claim in figure.claims]
     found = {timer: sum(claim.verdict(of_reading(table, timer)).holds for claim in claims) for timer in TIMERS}
     return Measured(found, f"of {len(claims)}")

@@ -1,4 +1,4 @@
-"""What Improved Go-Back-N's experiments share: variants, table I's timeout, and messages under random loss.
+"""Common to Improved Go-Back-N's experiments: variants, table I's timeout, and messages under random loss.
 
 Paper: Wang et al., "Error Recovery of RDMA Packets in Data Center Networks", ICCCN 2019 (IGBN).
 
@@ -9,9 +9,9 @@ Where the paper is silent, this is assumed for all figures:
 - 4 MB are 4,096 packets of 1,024 bytes with 48 bytes of headers. Replies have 64 bytes.
 - Each message starts when the previous one is acknowledged.
 - Relative throughput is the time of a message without loss over the mean time of a message.
-- A run has a hundred messages, which is what the paper's points look like. There are many runs, most where a few
+- A run has a hundred messages, judging by the scatter of the paper's points. There are many runs, most where a few
   timeouts decide.
-- What its sentences on timers can mean: `rdmacc.experiments.igbn.readings`.
+- Readings of its sentences on timers: `rdmacc.experiments.igbn.readings`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def losing(loss: float) -> tuple[Loss, ...]:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is varied; labels of the table."""
+    """The varied parameters; labels of the table."""
 
     variant: str
     timeout_ps: int
@@ -101,7 +101,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """Everything in words."""
+        """The setting in words."""
         parts = [self.variant, TIMEOUTS[self.timeout_ps], f"{self.loss:g}", f"timer from the {self.timer}"]
         return ", ".join(parts + ["one NAK interval for all"] * (self.nak_interval == FOR_ALL))
 
@@ -117,7 +117,7 @@ class LossSweep(Experiment):
     """Messages of a run, by scale."""
 
     def settings(self, scale: str) -> list[Setting]:
-        """Return what is simulated; a figure that needs only some of it chooses."""
+        """Return the settings to simulate; a figure may choose among them."""
         losses = LOSSES if scale == "paper" else _QUICK_LOSSES
         timers = TIMERS if scale == "paper" else (DEFAULT_TIMER,)
         return [
@@ -129,7 +129,7 @@ class LossSweep(Experiment):
         ]
 
     def runs(self, setting: Setting, scale: str) -> int:
-        """Return the number of runs of a setting: the longer a timeout and the fewer there are, the more chance."""
+        """Return the number of runs of a setting: more where timeouts are long and rare, and chance decides."""
         if scale == "quick":
             return 2
         if setting.nak_interval == FOR_ALL:
@@ -143,7 +143,7 @@ class LossSweep(Experiment):
         return 8 if setting.loss >= 1e-2 else 3
 
     def scheme(self, setting: Setting) -> Scheme:
-        """Return what is simulated in a setting."""
+        """Return the scheme of a setting."""
         return IGBN_2019[setting.variant].replace(
             timeout_ps=setting.timeout_ps,
             timer_after_last=TIMERS[setting.timer],
@@ -258,7 +258,7 @@ def by_variant(table: pd.DataFrame, timeout_ps: int, loss: float) -> dict[str, f
 def by_loss(
     table: pd.DataFrame, measure: Callable[[float], float], low: float = 0.0, high: float = 1.0
 ) -> dict[str, float]:
-    """Return what a function gives for each loss rate of the table between two, in rising order."""
+    """Return a function's value for each loss rate of the table from `low` to `high`, in rising order."""
     losses = np.sort(table["loss"].unique())
     return {f"p = {loss:g}": measure(loss) for loss in losses if low <= loss <= high}
 

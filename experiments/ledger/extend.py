@@ -1,8 +1,8 @@
 """``python -m rdmacc.experiments.ledger.extend NAME ... [--then FOLDER]``: add missing points to bundled tables.
 
 A figure that is drawn from more runs than before need not run the old ones again, as long as today's code behaves as
-the code that computed them did: the same canaries, and the same rows of those quick points that the table has at paper
-scale. The provenance then lists each of the parts that the table consists of.
+the code that computed them: the same canaries, and the same rows at quick scale of the points in the table. The
+provenance then lists each of the parts that the table consists of.
 
 Where only some schemes behave differently, only their points are computed again. To know which, rdmacc needs the quick
 table of the code that computed the bundled one: check out that commit, and ``rdmacc run NAME --out FOLDER``.
@@ -54,10 +54,10 @@ def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1, th
     Raises
     ------
     ConfigError
-        If the table has points that the experiment no longer has, or others of that name; if `then` is another code's;
-        or, without `then`, if today's code behaves differently: the whole table has to be computed again.
+        If a point of the table is gone or has changed its labels; if other code computed `then`; or, without `then`,
+        if today's code behaves differently: recompute the whole table.
     SweepError
-        If a point could not be computed; the table is as it was then.
+        If a point could not be computed; the table is left as it was.
     """
     path = summary_path(one.name)
     table, made = read_table(path)
@@ -85,7 +85,9 @@ def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1, th
     }
     summary = found.summary()
     if summary["versions"] != made["versions"]:
-        raise ConfigError(f"versions of {one.name}", summary["versions"], f"those of its table: {made['versions']}")
+        raise ConfigError(
+            f"versions of {one.name}", summary["versions"], f"the versions of its table: {made['versions']}"
+        )
     parts = [
         *(made.get("parts") or [{name: made[name] for name in _OF_A_PART}]),
         {name: summary[name] for name in _OF_A_PART} | {"replaced": len(again)},
@@ -110,7 +112,7 @@ def _check_same(one: Experiment, points: list[Point], old: Mapping[Any, pd.DataF
     labels = {point.name: point.labels for point in points}
     for name, rows in old.items():
         if name not in labels:
-            raise ConfigError(f"points of {one.name}", name, "one that the experiment still has")
+            raise ConfigError(f"points of {one.name}", name, "a point that the experiment still has")
         there = rows.iloc[0]
         for label, value in labels[name].items():
             if there.get(label) != value:
@@ -138,7 +140,7 @@ def _check_behaviour(
 def _changed_schemes(
     one: Experiment, made: Mapping[str, Any], then: pd.DataFrame, store: Store | None
 ) -> tuple[dict[str, str], set[str]]:
-    """Return today's behaviour, and the schemes whose canaries or quick rows are not those of the table's own code."""
+    """Return today's behaviour, and the schemes whose canaries or quick rows have changed since the table."""
     known = made.get("behaviour", {})
     if digest_of(then) != known.get(QUICK):
         raise ConfigError(f"quick table of {one.name}", digest_of(then), f"{known.get(QUICK)}, of its table's own code")

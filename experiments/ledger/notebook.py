@@ -59,8 +59,8 @@ class Claims:
 class Paper:
     """A paper's figures in a notebook.
 
-    Tables at paper scale come with rdmacc. What does not is computed here at quick scale, which the picture's caption
-    says, and taken from the store the next time.
+    Tables at paper scale come with rdmacc. A missing one is computed at quick scale, as the picture's caption says, and
+    kept in the store.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Paper:
         *figures : str
             Such as "fig2"; default: all that have rows of the reading.
         reading : str
-            What the paper is taken to mean where it leaves something open.
+            Interpretation of the paper where it leaves something open.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class Paper:
             table, scale = self._known(name)
             if figures or reading == DEFAULT or reading in one.readings_in(table):
                 found = one.check(table, scale, reading)
-                if reading != DEFAULT:  # what is recorded is for the default
+                if reading != DEFAULT:  # recorded expectations are for the default
                     found = found.assign(expected=found["verdict"], matches=True)
                 checks.append(found.assign(experiment=one.name))
         return Claims(pd.concat(checks, ignore_index=True))

@@ -1,4 +1,4 @@
-"""The templates of what is shown as HTML: the report of a reproduction, the claims in a notebook."""
+"""HTML templates: the report of a reproduction, the claims in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation says of the papers, written from the ledger: the README's score, and `docs/papers.md`."""
+"""The documentation's pages on the papers, written from the ledger: the README's score, and `docs/papers.md`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ in by the model. *Checks we added* test a reading, a model or an invariant."""
 
 
 def with_score(readme: str) -> str:
-    """Return the README's text with the score as it is now, how many tables stand, and what other simulators give.
+    """Return the README's text with the current score, how many tables stand, and the comparison with other simulators.
 
     Parameters
     ----------

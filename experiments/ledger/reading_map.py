@@ -1,6 +1,6 @@
 """A map of a paper's claims by reading, coloured by verdict.
 
-It tells who writes the next paper which sentence decides what others find.
+It shows authors which of a paper's sentences decide the results of others.
 """
 
 from __future__ import annotations

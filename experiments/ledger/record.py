@@ -1,4 +1,4 @@
-"""The ledger: what each bundled table says, claim by claim, and how the code behaves that is here.
+"""The ledger: the verdict of each bundled table on each claim, and the digests of today's behaviour.
 
 Each paper has a ``data/ledger.jsonl``, a line for each figure. Tests judge the tables again and compare every number:
 they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger`` writes
@@ -53,10 +53,10 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return what the bundled table says: by reading and claim, the verdict, what was measured, the margin."""
+    """Return the verdict, the measured value and the margin from the bundled table, by reading and claim."""
     table = load_summary(one.name)
     if table is None:
-        raise ConfigError("table", one.name, "the name of an experiment that has a bundled table")
+        raise ConfigError("table", one.name, "an experiment with a bundled table")
     return {
         reading: {
             row["id"]: {
@@ -85,12 +85,12 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, float | None]]:
 
 
 def line_of(one: Experiment) -> dict[str, Any]:
-    """Return an experiment's line, computed here and now."""
+    """Compute an experiment's line."""
     return {"experiment": one.name, "made": made_with(one), "now": behaviour(one), "claims": judged(one)}
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return what differs between two lines of an experiment, in words."""
+    """Return the differences between two lines of an experiment, in words."""
     words = [f"behaviour of {name}" for name, value in new["now"].items() if old.get("now", {}).get(name) != value]
     for reading, claims in new["claims"].items():
         for id_, one in claims.items():
@@ -107,7 +107,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def write(names: Iterable[str] = ()) -> list[str]:
-    """Write the ledger again, and return what has changed.
+    """Rewrite the ledger, and return the changes.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ _SHOWN = {
     "points": "points", "packet_hops": "packet-hops", "simulated_ps": "simulated time", "rdmacc": "rdmacc",
     "commits": "commits", "versions": "versions", "standing": "standing",
 }  # fmt: skip
-"""Of the provenance, by key: what it is called on a page."""
+"""Labels of the provenance's keys on a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,13 @@ class Entry:
     Attributes
     ----------
     experiment : Experiment
-        What it is.
+        The experiment.
     table : DataFrame, optional
         Its numbers; None if it failed.
     provenance : mapping
-        How they came about, as `rdmacc.sweep.Sweep.summary` returns it.
+        Their origin, as `rdmacc.sweep.Sweep.summary` returns it.
     effort : mapping
-        What computing took, as `rdmacc.sweep.Sweep.effort` returns it; empty if it is not known.
+        Effort of computing, as `rdmacc.sweep.Sweep.effort` returns it; empty if unknown.
     failure : str
         Why there are no numbers.
     """
@@ -85,7 +85,7 @@ class Report:
     folder : path
         Target folder; created if it does not exist.
     planned : sequence of Experiment
-        What will be in it, in the order of its pages.
+        The figures, in the order of the pages.
     scale : {"quick", "paper"}
         Scale of all figures.
     seed : int
@@ -98,7 +98,7 @@ class Report:
     Raises
     ------
     ConfigError
-        If `since` is no report, or if the folder holds something else than a report.
+        If `since` is no report, or the folder contains anything but a report.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Report:
             try:
                 read_verdicts(self.folder)
             except ConfigError:
-                raise ConfigError("folder", str(folder), "empty, or a report's: others' files stay") from None
+                raise ConfigError("folder", str(folder), "empty, or a report's: other files are kept") from None
         self._planned = list(planned)
         self._scale, self._seed, self._seeds, self._since = scale, seed, seeds, since
         self._before = read_verdicts(since) if since is not None else None
@@ -132,7 +132,7 @@ class Report:
     def add(self, entry: Entry) -> None:
         """Add a figure: draw it, write its page and numbers, and bring the front page up to date."""
         one = entry.experiment
-        if not self._entries:  # first of all what tells that the folder is a report's, should this be interrupted
+        if not self._entries:  # first the file that marks the folder as a report's, in case this is interrupted
             self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
         self._entries[one.name] = entry
         if entry.table is not None:
@@ -240,7 +240,7 @@ class Report:
         return f"seed {self._seed}" if self._seeds in (None, 1) else f"{self._seeds} seeds, starting at {self._seed}"
 
     def _seeding(self, one: Experiment, table: pd.DataFrame) -> str:
-        """Return what several seeds are to a figure, in words; nothing if one was asked for."""
+        """Return the role of several seeds for a figure, in words; empty for one seed."""
         if self._seeds in (None, 1):
             return ""
         if one.seeding is not Seeding.NONE and len(one.rows_of_seeds(table)) == 1:
@@ -308,7 +308,7 @@ def _heading(name: str) -> str:
 
 
 def _about(one: Experiment) -> list[Markup]:
-    """Return what the figure's module says, by paragraph and list item: network, assumptions, what was left out."""
+    """Return the figure's module docstring by paragraph and list item: network, assumptions, omissions."""
     text = inspect.cleandoc(sys.modules[type(one).__module__].__doc__ or "")
     parts = [str(escape(" ".join(part.split()))) for part in re.split(r"\n\n|\n(?=- )", text)]
     return [Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", part)) for part in parts]  # escaped above

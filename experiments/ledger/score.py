@@ -131,7 +131,7 @@ def standing_text(is_short: bool = False) -> str:
     Parameters
     ----------
     is_short : bool
-        Whether to count those of which nothing is known, and not to name them.
+        Whether to count the unknown tables instead of naming them.
     """
     found = standing()
     stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))

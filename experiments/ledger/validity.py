@@ -1,8 +1,8 @@
-"""Whether a bundled table still stands: whether today's code behaves as the code that computed it did.
+"""Whether a bundled table still stands: whether today's code behaves like the code that computed it.
 
-What a table hangs on is behaviour, not source. With each table at paper scale its making keeps the digests of the
-figure's table at quick scale and of its canaries, the short runs that go where only the paper scale goes. Where today's
-code gives the same digests the table stands; where it does not, the table is stale and is named.
+A table depends on behaviour, not on source. Each table at paper scale is stored with digests of the figure's table at
+quick scale and of its canaries, short runs that reach states only the paper scale reaches. While today's code gives the
+same digests, the table stands; otherwise it is stale, and is named.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def digest_of(table: pd.DataFrame) -> str:
 
 
 def digest_of_result(result: Result) -> str:
-    """Return the digest of a simulation: when each message ended, and what passed each port, to the picosecond."""
+    """Return the digest of a simulation: when each message ended, to the picosecond, and the traffic of each port."""
     found = hashlib.sha256()
     for frame in (result.flows, result.ports):
         for name in sorted(frame.columns):
@@ -63,7 +63,7 @@ def digest_of_result(result: Result) -> str:
 
 
 def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
-    """Return the digests of what today's code computes: the table at quick scale, and each canary.
+    """Return the digests of today's results: the table at quick scale, and each canary.
 
     Parameters
     ----------

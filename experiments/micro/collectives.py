@@ -1,13 +1,13 @@
-"""Collectives alone: beside their closed forms, and beside what nccl-tests printed on machines.
+"""Collectives alone, compared with closed forms and with nccl-tests on real machines.
 
-**Closed forms** (`rdmacc.models.AlphaBeta`): each on links of 100 Gb/s and 1 us around one switch. What packets add: a
-chunk's last packet is short and has a whole header, the first and the last chunk meet no ACKs. Without NCCL's buffer of
-eight steps a double tree takes 4 to 12% longer: chunks that nobody needs yet go before those that are needed.
+**Closed forms** (`rdmacc.models.AlphaBeta`): each on links of 100 Gb/s and 1 us around one switch. Packets differ: a
+chunk's last packet is short but has a whole header, and the first and the last chunk meet no ACKs. Without NCCL's
+buffer of eight steps a double tree takes 4 to 12% longer: chunks that nobody needs yet go before those that are needed.
 
-**nccl-tests**: busbw that people printed, with the repository and thread where they did, beside the same collective on
-links of the machine's rate around one switch, under NSCC with packets of 4096 B. Not modelled: copies inside a GPU,
-PCIe, protocols LL and LL128, the start of kernels (6.6 us and more), other traffic, ECMP. So simulated is what the
-links allow, at sizes where they decide; small messages take longer on machines.
+**nccl-tests**: published busbw, with repository and thread, compared with the same collective on links of the machine's
+rate around one switch, under NSCC with packets of 4096 B. Not modelled: copies inside a GPU, PCIe, protocols LL and
+LL128, the start of kernels (6.6 us and more), other traffic, ECMP. The simulation gives the links' limit, at sizes
+where links decide; small messages take longer on machines.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ FORMS: dict[str, dict[str, Any]] = {
     "hierarchical": {"settings": Nccl(algorithm="hierarchical", node=4)},
     "double tree": {"settings": Nccl(algorithm="tree", chunk_bytes="32kB")},
 }
-"""Collectives by what `AlphaBeta` takes."""
+"""Arguments of `AlphaBeta`, by collective."""
 _SIZES = {8: "4MB", 16: "16MB", 64: "64MB"}
-"""Of a rank's buffer, by the number of ranks."""
+"""Size of a rank's buffer, by number of ranks."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """What nccl-tests printed: busbw in GB/s, of whom, and where it stands."""
+    """A published result of nccl-tests: busbw in GB/s, machine and source."""
 
     machine: str
     hosts: int
@@ -98,7 +98,7 @@ def _share(table: pd.DataFrame) -> pd.Series[float]:
     rows = wide(table)
     rows = rows[(rows["kind"] == "nccl-tests") & rows.index.str.contains("GiB|256MiB")]
     if not len(rows):
-        raise NotJudged("machines are at paper scale")
+        raise NotJudged("only the paper scale has machines")
     return rows["busbw"] / rows["limit"]
 
 

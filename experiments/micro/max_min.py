@@ -1,10 +1,10 @@
-"""How far max-min fair sharing is from packets, by load and size: what `rdmacc.models.MaxMin` has on record.
+"""Errors of max-min fair sharing against packets, by load and size: the record of `rdmacc.models.MaxMin`.
 
 Web search on a leaf-spine network of 64 hosts (8 leaves, 8 spines, 100 Gb/s, 1 us a link), 2,000 messages at each load.
-For messages that wait for others: eight ring all-reduces at once, whose paths collide, each of host i of every leaf, of
-16 MB and later of 0.4 MB.
+For messages that wait for others: eight simultaneous ring all-reduces whose paths collide, the i-th among the hosts i
+of all leaves, of 16 MB and later of 0.4 MB.
 
-``python -m rdmacc.experiments.micro.max_min`` runs them all, some minutes, and writes the record.
+``python -m rdmacc.experiments.micro.max_min`` runs them all in some minutes and writes the record.
 """
 
 from __future__ import annotations

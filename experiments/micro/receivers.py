@@ -5,16 +5,16 @@ search at 50% and 80% of the hosts' links, 2,000 messages, and an incast of 64 m
 hosts (4 racks of 4, 2 spines, uplinks at 200 Gb/s), 30 messages, and an incast of 8.
 
 Slowdown is the completion time over that of the same message alone in the network, with the scheme's own packets. The
-queue is the longest of all ports of switches, in data bytes. Goodput is of web search what one host receives on average
-in the second half of the time in which messages start, of the incast what the receiver does until the last completion.
+queue is the longest of all ports of switches, in data bytes. Goodput: for web search a host's mean reception in the
+second half of the time in which messages start, for the incast the receiver's until the last completion.
 
 Where a scheme stands out at paper scale:
 
 - ExpressPass: a short message waits a round trip for its first credit, then for credits at a rate in proportion to its
   size; Aeolus sends it at once and loses some of it.
-- REN: ports of 128 kB drop some of what comes at line rate, and only the timeout, 50 us at least, tells of it: a
-  message of 100 kB takes ten times as long then.
-- Homa and RCC: nothing limits the first windows of the incast but their number, 21 kB each; RCC keeps them (`ewa_eta`).
+- REN: ports of 128 kB drop packets of line-rate bursts, and only the timeout, at least 50 us, reveals it: a message of
+  100 kB then takes ten times as long.
+- Homa and RCC: only their number limits the incast's first windows, 21 kB each; RCC keeps them (`ewa_eta`).
 
 Assumed: switches with 2 MB a host; links' rate and delay, the incast's size.
 """

@@ -1,10 +1,10 @@
 """Micro-benchmarks of the sender-driven schemes, with their registered defaults.
 
 - **Convergence.** Two and four flows to one receiver start one after another, a phase apart, and stop in reverse: their
-  sizes are what 90% of the link gives them at equal shares. Jain's index is taken over the second half of each
-  phase in which a further flow has joined, the queue over all of these halves.
-- **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times
-  relative to what the link needs for them alone.
+  sizes correspond to equal shares of 90% of the link. Jain's index covers the second half of each phase in which a flow
+  has joined, the queue all of these halves.
+- **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times relative to the
+  link's transmission time for all of them.
 - **RTT fairness.** Two long flows whose links differ in delay by ten: near over far goodput.
 - **Two bottlenecks**, as RCC's figure 1: flow 1 shares a link with flow 2 and the last hop with flow 3; max-min gives
   each half of the link.

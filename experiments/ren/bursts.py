@@ -1,8 +1,8 @@
 """Bursts that join a flow on the dumbbell: the runs of REN's figures 3 and 11.
 
-f0 has the link to itself from the start. At 0.8 s bursts start, each from a host of its own to one receiver, at
-line rate; at 1.25 s they stop, and f0 goes on until 1.5 s. Nothing changes after the first few round trips, so only
-one run of each scheme has these times, in figure 3; all others have a tenth of them, and the quick scale 2, 6 and 9 ms.
+f0 has the link to itself from the start. At 0.8 s bursts start, each from a host of its own to one receiver, at line
+rate; at 1.25 s they stop, and f0 goes on until 1.5 s. Nothing changes after the first few round trips, so only one run
+of each scheme has these times, in figure 3; the others have a tenth of them, the quick scale has 2, 6 and 9 ms.
 Assumed:
 
 - A burst starts at random within a base RTT, so chance decides whose packets find the buffer full. (With starts at the
@@ -10,11 +10,11 @@ Assumed:
 - A burst stops by the failure of its host's link: at that time for all schemes, whatever they have sent.
 
 The testbed's switches have one transmit queue for each port (5.1), so Homa there has two levels instead of eight: one
-for unscheduled packets and one for granted ones. Homa with its eight is shown beside it.
+for unscheduled packets and one for granted ones. Homa with its eight is also shown.
 
-pHost and Homa are those of their own papers. What REN says of them (2) is another protocol, in which each data packet
-that comes makes the receiver send one grant, and a lost packet is gone from the clock: the preset's "traditional", run
-beside them.
+pHost and Homa follow their own papers. REN (2) describes them as another protocol: the receiver sends one grant for
+each data packet that arrives, so a lost packet is lost to the clock as well. It runs too, as the preset's
+"traditional".
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def seeds_of(name: str, scale: str, seed: int) -> range:
 
 
 def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | None = None) -> Point:
-    """Return the run of a scheme with so many bursts.
+    """Return the run of a scheme with a number of bursts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What REN's figures mean by load, by short and long flows, and with how many seeds: `rdmacc.experiments.ren.setup`."""
+"""REN's definitions of load and of short and long flows, and the number of seeds: `rdmacc.experiments.ren.setup`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LOAD", "LONG_BYTES", "SEEDS", "SHORT_BYTES", "SIMULATED"]
 SIMULATED = preset("ren-2021")
 """The schemes of section 6."""
 SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
-"""Short flows have at most so many bytes, long flows more."""
+"""Short flows have at most the first number of bytes, long flows more than the second."""
 LOAD = LoadDefinition("core", payload_bytes=SIMULATED["ren"].payload_bytes, header_bytes=SIMULATED["ren"].header_bytes)
 SEEDS = MappingProxyType({"quick": 1, "paper": 3})
 """Number of seeds, by scale."""

@@ -20,7 +20,7 @@ __all__ = ["Figure1"]
 
 
 def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    """Return what waits and what leaves in each round, and what is in flight at the end."""
+    """Return the packets that wait and that leave in each round, and those in flight at the end."""
     rounds = {name: extremes(rounds_of(table, "traditional", name)) for name in ("queue", "packets")}
     return {**rounds, "in flight": scalar(table, "traditional", "in flight")}
 

@@ -34,11 +34,11 @@ _COMPARED = ("phost", "homa-2-levels", "ndp", "ren")
 """The paper's panels."""
 _BESIDE = ("traditional", "homa", "ren-packet", "ren-literal", "ren-literal-unsafe")
 _ALONE = ("ren", "ren-literal", "ren-literal-unsafe")
-"""Run with a large buffer too: without losses, no timer revives what marks have stopped."""
+"""Also run with a large buffer: without losses, no timer revives the flows that marks have stopped."""
 _LOSING = ("phost", "homa-2-levels")
 _NDP_LIMIT = 8
 _LOST = Between(0.10, 0.45)
-"""What counts as the published 20 to 30% of the link."""
+"""Band for the published 20 to 30% of the link."""
 _NEAR_ZERO = AtMost(2)
 """Packets of a queue, on average."""
 
@@ -54,7 +54,7 @@ def of_scheme(table: pd.DataFrame, name: str, quantity: str, **where: object) ->
 
 
 def lost(table: pd.DataFrame, name: str, **where: object) -> pd.Series:
-    """Return by what share of before the link is used less after the bursts, by seed."""
+    """Return the relative loss of throughput from before to after the bursts, by seed."""
     return 1 - of_scheme(table, name, "throughput after", **where) / of_scheme(
         table, name, "throughput before", **where
     )
@@ -102,7 +102,7 @@ def _loses(table: pd.DataFrame) -> Measured:
 def _loses_by_grants(table: pd.DataFrame) -> Measured:
     value, drops = lost(table, "traditional"), of_scheme(table, "traditional", "drops")
     if len(value) < 2:
-        raise NotJudged("takes several seeds: what is lost must differ between them")
+        raise NotJudged("it takes several seeds, with different losses")
     words = f"{_span(100 * value)}% after {_span(drops)} drops; pHost {_span(100 * lost(table, 'phost'))}%"
     return Measured({"mean": value.mean(), "most less least": value.max() - value.min()}, words)
 

@@ -1,7 +1,7 @@
 """REN, figure 4: its architecture, drawn from the objects that run.
 
-Boxes and handlers are those of the scheme of the preset. What each part does is measured by calling its handlers: the
-switch marks a packet when others wait behind it, the receiver copies each mark, the sender answers with 0, 1 or 2.
+Boxes and handlers are from the preset's scheme. Calling its handlers shows the work of each part: the switch marks a
+packet when others wait behind it, the receiver copies each mark, the sender answers with 0, 1 or 2.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WAITING = 3
 
 
 def _roles(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    """Return what the switch marks, the receiver copies and the sender answers with."""
+    """Return the switch's marks, the receiver's copies and the sender's answers."""
     found: dict[str, float | dict[str, float]] = {
         name: scalar(table, POINT, name) for name in ("packets marked 10", "marks copied")
     }
@@ -54,7 +54,7 @@ def _places(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure4(Experiment):
-    """Switch, receiver and sender, and what each does."""
+    """Switch, receiver and sender, and the work of each."""
 
     name = "ren.fig4"
     title = "Architecture"

@@ -1,8 +1,9 @@
 """REN, figure 7: the mark of the most congested link reaches the receiver.
 
-The three switches of the figure, each a port of its own (`rdmacc.experiments.ren.lone_port`), mark what is drawn:
-S0 and S1 find no gap in front of some packets, S2 finds one packet too many. The paper does not say when P4 becomes 01,
-nor what the other traffic is: here S0 finds a gap in front of P2 and P3 only, which is what the drawing of S1 needs.
+The three switches of the figure, each a port of its own (`rdmacc.experiments.ren.lone_port`), reproduce the drawn
+marks: S0 and S1 find no gap in front of some packets, S2 finds one packet too many. The paper does not say when P4
+becomes 01, and does not describe the other traffic: here S0 finds a gap only in front of P2 and P3, as S1's drawing
+requires.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _BUDGETS = (
     (UNDER, FULL, FULL, UNDER),
     (FULL, OVER, FULL, FULL),
 )
-"""What S0, S1 and S2 tell P1 to P4."""
+"""The marks that S0, S1 and S2 set in P1 to P4."""
 DRAWN = (FULL, OVER, FULL, FULL)
 """P1 to P4 as the receiver sees them; P4's follows from "one packet fewer"."""
 

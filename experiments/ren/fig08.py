@@ -1,8 +1,8 @@
 """REN, figure 8: a flow takes bandwidth that is free, by equations (5) and (6) and packet by packet.
 
-The equations, and beside them one flow on the dumbbell of 2.3 that starts with a share of the bandwidth-delay product
-in flight, which is what a flow has when others have left. Under REN a port tells at the end of a sampling period, and
-what it marks comes back a round trip later: packets are some rounds behind the equations, always as many.
+The equations, and one flow on the dumbbell of 2.3 that starts with a share of the bandwidth-delay product in flight,
+like a flow when others have left. Under REN a port marks at the end of a sampling period, and the mark returns a round
+trip later: packets lag the equations by a constant number of rounds.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """REN, figure 9: queue and utilisation under random arrivals and departures, equations (1) to (9) and packets.
 
-The equations (`rdmacc.models.ren_figures`, where the choices that the paper leaves open are named), and beside them
-packets on the same arrivals and departures, trial by trial: flows at line rate through one link of 40 Gb/s with a
-round trip of 10 us, each from a host of its own. A flow leaves by the failure of its host's link. (a) Flows arrive at
-the start of a round. (b) F flows share the link without a queue; their packets have 150 bytes, so that the share of a
-flow in the bandwidth-delay product is 17 packets for F = 20, and 11 for F = 30. They start within a round trip, and
-leave from the sixth round on.
+The equations (`rdmacc.models.ren_figures`, which names the choices that the paper leaves open), and packets with the
+same arrivals and departures, trial by trial: flows at line rate through one link of 40 Gb/s with a round trip of 10 us,
+each from a host of its own. A flow leaves by the failure of its host's link. (a) Flows arrive at the start of a round.
+(b) F flows share the link without a queue; with packets of 150 bytes, a flow's share of the bandwidth-delay product is
+17 packets for F = 20, and 11 for F = 30. They start within a round trip, and leave from the sixth round on.
 
-Where they part: a flow without marks holds its bandwidth-delay product for good, and takes all of it away when it
+The differences: a flow without marks holds its bandwidth-delay product for good, and takes all of it away when it
 leaves, its share of the queue included; equation (4) takes only a share of one. Equation (3) drains from the round of
-the arrivals on; packets carry the marks back first.
+the arrivals on; in packets, the marks first return to the sender.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def _network(senders: int) -> Any:
 
 
 def _departing(chance: np.random.Generator, arrived: Counts, leave: Counts) -> dict[int, int]:
-    """Return the round in which each flow that leaves does so: any of those that came in an earlier round."""
+    """Return the round in which each departing flow leaves, drawn among the flows of earlier rounds."""
     gone: dict[int, int] = {}
     for number, count in enumerate(leave):
         here = [flow for flow in range(int(arrived[:number].sum())) if flow not in gone]

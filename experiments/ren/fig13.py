@@ -1,10 +1,10 @@
-"""REN, figure 13: what marking costs, in operations, not in CPU time.
+"""REN, figure 13: the cost of marking, in operations, not in CPU time.
 
-The paper measures the share of CPU cycles in the enqueue and dequeue modules of a DPDK switch. There is no such switch
-here. What is counted instead: comparisons, arithmetic and writes to records that the handlers of one port execute for a
-packet (`rdmacc.experiments.ren.lone_port`), in Python's instructions, of those in `rdmacc.switch`; the handler of the
-sampling period counts to the packets of its period. Arrivals are Poisson at 90% of the link, of so many flows in turn.
-pHost and Homa mark nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of 8.
+The paper measures the share of CPU cycles in the enqueue and dequeue modules of a DPDK switch. Without such a switch,
+we count the comparisons, arithmetic and writes to records that one port's handlers in `rdmacc.switch` execute for a
+packet, in Python's instructions (`rdmacc.experiments.ren.lone_port`); the handler of the sampling period counts towards
+the packets of its period. Arrivals are Poisson at 90% of the link, from a number of flows in turn. pHost and Homa mark
+nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of 8.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Figure13(ReadingFigure):
                 port.run_until(now)
                 packet = make_packet(component, PACKET_BYTES, number % point.labels["flows"])
                 if hasattr(packet, "unscheduled"):
-                    packet.unscheduled = 1  # else Aeolus has nothing to compare
+                    packet.unscheduled = 1  # otherwise Aeolus has nothing to compare
                 port.enqueue(packet, now)
             for kind, place in counts:
                 counted = port.operations[place][kind] + (port.operations["period"][kind] if place == "dequeue" else 0)

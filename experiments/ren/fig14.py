@@ -1,7 +1,7 @@
 """REN, figure 14: 99th percentile slowdown by flow size, four workloads at a load of 0.5.
 
 The axis is linear in the number of flows: a tick for each tenth of them, labelled with its largest flow in packets. The
-paper's gains "with the flow size of" 11,054 and 1,809 packets are taken as those of the tenth with that size.
+paper's gains "with the flow size of" 11,054 and 1,809 packets are taken to be the gains of the tenth with that size.
 
 Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
@@ -63,7 +63,7 @@ def _by_tenth(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> 
 
 
 def tenth_of(rows: pd.DataFrame, workload: str, packets: int) -> int:
-    """Return which tenth of the flows, counted from 0, has flows of so many packets."""
+    """Return the tenth of the flows, counted from 0, that contains a size in packets."""
     return int(np.searchsorted(largest(rows, workload)[:-1], packets * PAYLOAD_BYTES))
 
 
@@ -80,7 +80,7 @@ def _at_size(workload: str, rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _lowest(rows: pd.DataFrame) -> dict[str, float]:
-    """Return the share of the tenths of all workloads in which a scheme has the lowest p99 slowdown."""
+    """Return in what share of all workloads' tenths a scheme has the lowest p99 slowdown."""
     by_tenth = ({one: slowdowns(rows, one, workload) for one in SCHEMES} for workload in WORKLOADS)
     return lowest_shares(pd.concat([pd.DataFrame(values) for values in by_tenth], ignore_index=True))
 

@@ -3,9 +3,9 @@
 Leaf-spine, two ToRs with 40 senders each, section 6's links. Every sender has a long message for each of two receivers.
 Assumed: one receiver under each ToR, a host of its own, so its link is the bottleneck; "responsive" is a sender that
 answers grants, the others send their first packets only. Homa has that as a parameter; under REN, where a receiver
-sends grants for packets that come, the messages of the others end with their first packets, which is the same. Sizes of
-20 to 40 MB at random decide which messages Homa's receivers prefer. Messages start one by one, 15 us apart, so that the
-first packets do not collide; from 2 ms on, 2 ms are measured.
+sends grants for packets that arrive, the messages of the others end with their first packets: the same effect. Sizes of
+20 to 40 MB at random decide which messages Homa's receivers prefer. Messages start 15 us apart, which keeps their first
+packets from colliding; from 2 ms on, 2 ms are measured.
 
 With K messages granted at once, each of a responsive sender with probability r, a link is in use with probability
 1 - (1 - r)^K, and K r - that is how many of them are too many.

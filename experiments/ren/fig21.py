@@ -2,9 +2,9 @@
 
 Leaf-spine, three leaves, with section 6's links. M hosts under each of the first two leaves are servers; two hosts
 under the third are clients. The paper lets each client ask "M servers under the first two leaf switches": assumed, one
-client asks all servers of the first leaf, the other one those of the second. Each server answers with 100 MB / M in one
-flow; a client asks again when it has all answers. Assumed: a request has 100 bytes. The paper repeats it 100 times; at
-paper scale each client asks once in each of three runs, which hardly differ; the quick scale asks for 2 MB, twice.
+client asks all servers of the first leaf, the other client all of the second. Each server answers with 100 MB / M in
+one flow; a client asks again when it has all answers. Assumed: a request has 100 bytes. The paper repeats it 100 times;
+at paper scale each client asks once in each of three runs, which hardly differ; the quick scale asks for 2 MB, twice.
 
 REN also runs with a timer of 100 us for losses, with one seed: the preset's 50 us are not far above the 37 us that a
 round trip through one full buffer takes.

@@ -1,7 +1,7 @@
-"""REN, figures 15 to 18 together: what REN gains over each baseline, by workload and load.
+"""REN, figures 15 to 18 together: REN's gains over each baseline, by workload and load.
 
-The claims of section 6.1 that are about all four workloads, the statistics of the workloads, and the headline of the
-abstract, are judged here. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
+Judges the claims of section 6.1 on all four workloads, the statistics of the workloads, and the headline of the
+abstract. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _LARGE, _SMALL = ("data_mining", "web_search"), ("hadoop", "cache_follower")
 
 
 def gain(rows: pd.DataFrame, quantity: str, other: str, workload: str) -> pd.Series[float]:
-    """Return by what fraction REN is better than another scheme, by load: lower times, higher throughput."""
+    """Return REN's relative gain over another scheme, by load: lower times, higher throughput."""
     ren, its = (mean_of(rows, quantity, one, workload) for one in ("ren", other))
     return ren / its - 1 if quantity == "throughput, long" else 1 - ren / its
 

@@ -1,11 +1,11 @@
-"""REN's leaf-spine simulations (section 6): what figures 14 to 19, their summary and the sensitivity study share.
+"""REN's leaf-spine simulations (section 6), for figures 14 to 19, their summary and the sensitivity study.
 
 8 ToR and 8 core switches, 40 Gb/s, 10 us of round-trip propagation, 128 KB of buffer at each port; 48 hosts at a ToR
 (384, oversubscription 6), in figure 19 8 (64, none). Schemes are those of ``rdmacc.preset("ren-2021")``; cut-offs and
-the load are `rdmacc.experiments.ren.definitions`'. Also assumed, for all these figures alike:
+the load are `rdmacc.experiments.ren.definitions`'. Also assumed, for all these figures:
 
 - The paper names its workloads and gives their mean sizes, "64 KB to 7.4 MB". The distributions are the public ones
-  (`rdmacc.workload.SIZES`), uncapped; Hadoop's is the one that HPCC used, as the paper does not say which.
+  (`rdmacc.workload.SIZES`), uncapped; for Hadoop, which the paper leaves open, the one that HPCC used.
 - A point is 5,000 messages between random pairs of hosts. Their own bytes, not the expected ones, make up the load: in
   data mining one message in a hundred has 73% of all bytes. All schemes have the same messages at the same seed.
 - Every message counts, and the run ends when all are done. One that is not done after 10 s counts with the time so far.
@@ -71,7 +71,7 @@ _UNTIL = "10s"
 
 @dataclass(frozen=True)
 class Case:
-    """A run: what distinguishes it from the others."""
+    """The parameters that distinguish a run."""
 
     scheme: str
     workload: str
@@ -153,14 +153,14 @@ def oversubscription(result: Result) -> float:
 
 
 class LeafSpineFigure(CaseFigure):
-    """A figure of these runs. What one figure has stored, the others reuse."""
+    """A figure of these runs. Figures reuse each other's stored points."""
 
     name = "ren.leaf-spine"
 
     seeds = SEEDS["paper"]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return completion times, throughput, slowdowns by size, and what went wrong."""
+        """Return completion times, throughput, slowdowns by size, drops and failures."""
         flows, counters = result.flows, result.counters
         size = flows["size_bytes"].to_numpy()
         passed = (result.now_ps - flows["start_ps"]).astype(np.float64)

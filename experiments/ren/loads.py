@@ -42,7 +42,7 @@ ALL_FLOWS = (
 POSITIVE = Each(MoreThan(0))
 """The right sign of REN's gains."""
 LOWEST, LOWEST_IN_HALF = (All({LOOKS["ren"][0]: AtLeast(share)}) for share in (1.0, 0.5))
-"""Of the shares in which a scheme is the lowest: REN everywhere, or in half of the places."""
+"""Bands of the share of places in which a scheme is the lowest: REN everywhere, or in half of them."""
 
 claim = partial(Claim, too_small=_QUICK)
 """A claim on the leaf-spine networks."""
@@ -103,7 +103,7 @@ def reduction_claim(
 
 
 def lowest_shares(values: pd.DataFrame) -> dict[str, float]:
-    """Return the share of the rows in which a scheme has the lowest value, by label."""
+    """Return in what share of the rows a scheme has the lowest value, by label."""
     return labelled((values.idxmin(axis=1).value_counts() / len(values)).reindex(SCHEMES, fill_value=0.0).to_dict())
 
 
@@ -142,7 +142,7 @@ def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> Non
 def published_marks(
     ax: Axes, rows: pd.DataFrame, quantity: str, workload: str, load: float, published: Mapping[str, float]
 ) -> None:
-    """Draw where each baseline would be if REN's measured value were lower by what is published: hollow markers."""
+    """Draw hollow markers where each baseline would be if REN's measured gain were the published one."""
     if not published or load not in mean_of(rows, quantity, "ren", workload).index:
         return
     ren = mean_of(rows, quantity, "ren", workload)[load] * PANELS[quantity][2]
@@ -207,7 +207,7 @@ class WorkloadFigure(LeafSpineFigure):
         return [*dict.fromkeys(others if scale == "paper" else []), *cases([self.workload], LOADS[scale])]
 
     def seeds_of(self, case: Case) -> int:
-        """Return the runs of a case at paper scale: one, unless it is as assumed."""
+        """Return the number of seeds of a case at paper scale: one for other readings."""
         return self.seeds if case in cases([self.workload], [case.load]) else 1
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
@@ -215,7 +215,7 @@ class WorkloadFigure(LeafSpineFigure):
         return {one: table[table["seed"] == one] for one in super().rows_of_seeds(_as_assumed(table))}
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows as assumed; or, of the loads at which a reading is run, its rows in their place."""
+        """Return the rows as assumed; for a reading, replaced by its own at the loads at which it is run."""
         if reading == DEFAULT:
             return _as_assumed(table)
         found = [

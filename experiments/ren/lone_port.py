@@ -26,7 +26,7 @@ KINDS = {
     "arithmetic": ("BINARY_OP", "BINARY_ADD", "BINARY_SUBTRACT", "BINARY_MULTIPLY", "BINARY_FLOOR_DIVIDE"),
     "writes": ("STORE_ATTR", "STORE_SUBSCR"),
 }
-"""What is counted, by instructions of Python's machine: a stand-in for those of a CPU."""
+"""Counted operations, by Python's instructions: a stand-in for a CPU's."""
 
 _FOLDER = str(Path(rdmacc.switch.__file__).parent)
 
@@ -48,9 +48,9 @@ class LonePort:
     Parameters
     ----------
     component : Component
-        What marks, trims or drops.
+        The component that marks, trims or drops.
     rate_bps : float
-        Of the link.
+        Rate of the link.
     """
 
     def __init__(self, component: Component, rate_bps: float) -> None:
@@ -67,7 +67,7 @@ class LonePort:
 
     @property
     def period_timer_ps(self) -> int:
-        """When the handler of the sampling period wants to be called."""
+        """Due time of the handler of the sampling period."""
         return int(getattr(self.egress, "period_timer_ps", NEVER))
 
     def enqueue(self, packet: Any, now: int) -> bool:

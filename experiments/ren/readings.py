@@ -1,7 +1,7 @@
-"""REN: what the paper leaves open, and what speaks for each answer.
+"""REN: the questions that the paper leaves open, and the evidence for each answer.
 
-Figures whose tables have runs of a reading beside the default are `rdmacc.experiments.ren.setup.ReadingFigure`. What
-concerns the leaf-spine networks is varied at one point: `rdmacc.experiments.ren.sensitivity`.
+A figure whose table also has runs of other readings is a `rdmacc.experiments.ren.setup.ReadingFigure`. On the
+leaf-spine networks, `rdmacc.experiments.ren.sensitivity` varies the readings at one point.
 """
 
 from __future__ import annotations

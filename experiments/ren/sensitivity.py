@@ -1,13 +1,13 @@
-"""REN: what its headline, "AFCT reduced by up to 68%", depends on.
+"""REN: sensitivity of its headline, "AFCT reduced by up to 68%".
 
 One thing at a time, cache follower at a load of 0.7 on 384 hosts, against the schemes that the headline names. Setup
-and assumptions: `rdmacc.experiments.ren.leaf_spine`. What is varied is what the paper leaves open:
+and assumptions: `rdmacc.experiments.ren.leaf_spine`. Varied, since the paper leaves it open:
 
 - the rule of marking: three readings, and the literal one without the safeguard that a sender's last packet is never
-  cancelled (`rdmacc.switch.ren_marker`); "no marks" is what REN starts from, as a baseline;
+  cancelled (`rdmacc.switch.ren_marker`); "no marks", REN without its marks, is the baseline;
 - timers, of 1 ms: Homa's RESEND, NDP's, and pHost's announcement; REN's own of three base RTTs;
-- what load is a fraction of: at 0.7 of the hosts' links the core is offered 3.7 times what it carries (without
-  NDP, whose trimmed packets make that run many times as long as the others);
+- the reference of the load: at 0.7 of the hosts' links the core is offered 3.7 times what it carries (without NDP,
+  whose trimmed packets make that run many times as long as the others);
 - spraying against ECMP (without NDP, which chooses its paths itself);
 - whose buffer has 128 KB: a port's, or a switch's with 56 ports, 2.3 KB for each (`ren.buffers`).
 """
@@ -201,7 +201,7 @@ class Sensitivity(LeafSpineFigure):
         return runs(_AT_QUICK) if scale == "quick" else list(_ALL)
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the whole table, or the runs of a reading's variation in the place of those that are assumed."""
+        """Return the whole table; for a reading, the runs of its variation replace the assumed ones."""
         if reading == DEFAULT:
             return table
         runs_of = _EVERY.get(READ_AS.get(reading, ""), {})
@@ -262,5 +262,5 @@ class Buffers(Sensitivity):
     claims = (_headline("ren-x-4b", "6", "128 KB a switch", BUFFERS),)
 
     def cases(self, scale: str) -> list[Case]:
-        """Return the runs with such buffers; at quick scale those of one timer."""
+        """Return the runs with these buffers; at quick scale only with one timer."""
         return runs(tuple(BUFFERS)[:2]) if scale == "quick" else runs(BUFFERS)

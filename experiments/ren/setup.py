@@ -1,13 +1,13 @@
-"""What REN's experiments share: its two networks, the schemes and their looks, cut-offs, the load.
+"""Common to REN's experiments: its two networks, the schemes and their looks, cut-offs, the load.
 
 Paper: Li et al., "REN: Receiver-driven Congestion Control using Explicit Notification for Data Center", IEEE TCC 2021.
 
 Two set-ups. The testbed (2.3, 5.2): a dumbbell of 10 Gb/s and 8 us a link, so 48 us of round-trip propagation, 64 KB of
 buffer: figures 3, 11 and 12. The simulations (section 6): leaf-spine, 40 Gb/s, 10 us of round-trip propagation, 128 KB
-of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. All schemes are those of the presets "ren-2021-testbed"
-and "ren-2021", which have the source of each value, and the timers: 1 ms for pHost, Homa, Aeolus and NDP in both.
+of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. The schemes are the presets "ren-2021-testbed" and
+"ren-2021", which give the source of each value, and the timers: 1 ms for pHost, Homa, Aeolus and NDP in both.
 
-What the paper leaves open has several readings: `rdmacc.experiments.ren.readings`. Also assumed for all figures:
+For the questions that the paper leaves open see `rdmacc.experiments.ren.readings`. Also assumed for all figures:
 
 - Short flows have at most 100 KB, long ones more than 1 MB.
 - The load counts data packets with their headers.
@@ -74,7 +74,7 @@ READINGS = ("ren", "ren-packet", "ren-literal", "ren-literal-unsafe")
 
 
 def labelled(values: Mapping[str, _T]) -> dict[str, _T]:
-    """Return what is known of schemes by their labels."""
+    """Return the values of schemes, indexed by the schemes' labels."""
     return {LOOKS[one][0]: value for one, value in values.items()}
 
 
@@ -85,14 +85,14 @@ STAND_INS: dict[str, dict[str, str]] = {
     "one grant": dict.fromkeys(("phost", "homa", "homa-2-levels"), "traditional"),
     "REN timer 0.1 ms": {"ren": "ren, timer 100 us"},
 }
-"""By reading (`rdmacc.experiments.ren.readings`): what is in the place of a scheme, by their labels in tables."""
+"""By reading (`rdmacc.experiments.ren.readings`): the stand-in for a scheme, by their labels in tables."""
 
 
 class ReadingFigure(Experiment):
-    """A figure whose points begin with the name of their scheme, with those of other readings beside."""
+    """A figure that also runs other readings; its points begin with the name of their scheme."""
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the table with the rows of a reading in place of the default's; no others, if it is of the marks."""
+        """Return the table with a reading's rows in place of the default's; a reading of the marks stands alone."""
         if reading == DEFAULT:
             return table
         found = set(table["scheme"])

@@ -1,13 +1,13 @@
 """REN's worked examples of figures 1, 2, 5 and 6, packet by packet in the engine.
 
-Two flows, A from h0 to h2 and B from h1 to h3, share the link between two switches, which carries so many packets in a
-round trip: 2 in figures 1 and 5, 5 in figures 2 and 6. Assumed: the hosts' links are 40 times as fast as the shared
-one, so that what is "simultaneous" in the paper is, and a round trip is a whole number of packets' times but for 4 ns.
+Two flows, A from h0 to h2 and B from h1 to h3, share the link between two switches. In a round trip it carries 2
+packets in figures 1 and 5, and 5 in figures 2 and 6. Assumed: the hosts' links are 40 times as fast as the shared one.
+Packets that are "simultaneous" in the paper then are, and a round trip is a whole number of packet times, but for 4 ns.
 A round begins when the first packet leaves s0.
 
-At the end of a sampling period a port compares its queue with its idle time. Where a packet leaves at that instant, it
-counts to the period that ends, or to the next. In figure 5 it has not left yet, as the paper counts both waiting
-packets: the period there is 1 ps shorter.
+At the end of a sampling period a port compares its queue with its idle time. A packet that leaves at that instant
+counts towards the period that ends, or the next one. In figure 5 it has not left yet, since the paper counts both
+waiting packets: the period there is 1 ps shorter.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ GAP = Example(slots=5, unscheduled=3, packets=(60, 2))
 
 
 def network(slots: int) -> Graph:
-    """Return the network whose shared link carries so many packets in a round trip."""
+    """Return the network whose shared link carries `slots` packets in a round trip."""
     graph: Graph = nx.Graph(name="REN's worked example")
     for i in range(4):
         topology.add_host(graph, f"h{i}")
@@ -149,7 +149,7 @@ class WorkedExample(ReadingFigure):
 
 
 def rounds_of(table: pd.DataFrame, scheme: str, quantity: str) -> list[int]:
-    """Return what was counted in each round: "packets" that left s0, or the "queue" at the end."""
+    """Return a count for each round: the "packets" that left s0, or the "queue" at the end."""
     return [round(value) for value in curve(table, scheme, quantity)]
 
 

@@ -1,7 +1,7 @@
 """Validation against the ExpressPass authors' simulator (github.com/kaist-ina/ns2-xpass): the same runs.
 
-Schemes are those of the preset `expresspass-2017`, with the first weight of the simulator's scripts (0.0625) and with
-that of the paper (0.5). Completion runs from the first request to the last byte at the receiver.
+Schemes: preset `expresspass-2017`, with the first weight of the simulator's scripts (0.0625) and of the paper (0.5).
+Completion runs from the first request to the last byte at the receiver.
 
 - **Incasts** of 8 and 32 flows on a star, at 10 Gb/s (5 us from host to switch, 4 us from switch to host) and at
   100 Gb/s (1 us).
@@ -9,7 +9,7 @@ that of the paper (0.5). Completion runs from the first request to the last byte
 - **Fat tree** of the simulator's scripts: 3,000 flows of web search at 30% and 60% of the core, on the paths that the
   simulator chose (the columns `path` and `ack_path` of `experiments/validation/data/expresspass_ns2_*`).
 
-Host links have one delay here, 4.5 us for 5 and 4: this moves all that a switch does by 0.5 us, and nothing at hosts.
+Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch's events by 0.5 us, and none at hosts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the validations share: stored flows, and completion times as a whole, by size and flow by flow."""
+"""Common to the validations: stored flows, and completion times as a whole, by size and flow by flow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
-"""Flows by size, each bin up to and with its bound."""
+"""Bins of flow size, each including its upper bound."""
 
 EACH = "FCT of each flow"
 """The curve of `measure_acked`."""
@@ -35,7 +35,7 @@ def stored_flows(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        Of the file in ``experiments/validation/data``, without ``.csv.gz``.
+        Name of the file in ``experiments/validation/data``, without ``.csv.gz``.
     """
     with resources.as_file(resources.files("rdmacc.experiments.validation") / "data" / f"{name}.csv.gz") as path:
         return workload.from_csv(path)
@@ -47,11 +47,11 @@ def percentiles(name: str, values: Any, unit: str = "ps") -> dict[str, tuple[flo
     Parameters
     ----------
     name : str
-        Of the quantity, such as "FCT".
+        Name of the quantity, such as "FCT".
     values : array_like
-        One a flow; those of flows that have not finished are NaN, and left out.
+        One per flow; NaN for unfinished flows, which are left out.
     unit : str
-        Of the values.
+        Unit of the values.
     """
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
@@ -139,7 +139,7 @@ def flows_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
 
 
 def summary_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each point with all but its curve, if it has the one of `measure_acked`."""
+    """Return a row for each point, without the curve of `measure_acked`."""
     return wide(table.drop(columns=["flow", "size_bytes"], errors="ignore"))
 
 
@@ -149,7 +149,7 @@ def unfinished(table: pd.DataFrame) -> Measured:
     Parameters
     ----------
     table : DataFrame
-        Of an experiment that measures `drops` and `unfinished`.
+        Table of an experiment that measures `drops` and `unfinished`.
     """
     rows = summary_rows(table)
     return Measured(rows["unfinished"].sum(), f"{rows['drops'].sum():.0f} packets dropped")
@@ -163,11 +163,11 @@ def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **li
     axis : Axes
         Where.
     row : Series
-        One of `wide`, with what `by_size` measured.
+        A row of `wide`, with the quantities of `by_size`.
     name : str
-        Of the quantity.
+        Name of the quantity.
     scale : float
-        What values are divided by.
+        Divisor of the values.
     **line
         Passed to `Axes.plot`; the label is the median's.
     """

@@ -4,31 +4,31 @@ A star of nine hosts at 100 Gb/s, links of 1 us, 1,000-byte payloads, and the pr
 receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB; on a star of 33,
 32 flows of 1 MB. A fat tree of 128 hosts (k = 8), the same links: a permutation of 1 MB, and 806 flows of web search at
 50% load in 2 ms ("paper" scale only). Their data and ACKs take the paths that the HPCC simulator's hash gave them (the
-columns `path` and `ack_path` of `experiments/validation/data/hpcc_ns3_*.csv.gz`), so that the two can be compared flow
-by flow.
+columns `path` and `ack_path` of `experiments/validation/data/hpcc_ns3_*.csv.gz`): the two can be compared flow by flow.
 
-What decides the numbers in that simulator, and here:
+These details of that simulator decide the numbers; they apply here too:
 
 - On the wire a packet is its payload and 48 bytes, with HPCC 42 more of telemetry (1,090), with TIMELY 8 of timestamp
   (1,056). An ACK answers every packet: 60 bytes, with HPCC 88.
-- Times are whole nanoseconds, cut off: 1,048 bytes take 83 ns, 1,056 take 84, 1,090 take 87, so that links are up to 1%
-  faster than their rate; and so are pacing times. What is simultaneous goes by who scheduled first (`Scheme.tick_ps`).
-- ACKs share the data's class in switches, whatever run.py says; under DCQCN and TIMELY a paused NIC sends them still.
-- A NIC looks at its queue pairs in turn, from the one after the one that it served last, and has one timer for all.
-- A packet's pacing time is set when the one before it is sent: a new rate holds from the next packet on. With HPCC
-  alone a new rate moves the time that is set, and is cut to whole bits per second.
+- Times, of pacing too, are cut to whole nanoseconds: 1,048 bytes take 83 ns, 1,056 take 84, 1,090 take 87, up to 1%
+  less than at the link's rate. Of simultaneous events the one scheduled first comes first (`Scheme.tick_ps`).
+- ACKs share the data's class in switches, whatever run.py says; under DCQCN and TIMELY a paused NIC still sends them.
+- A NIC serves its queue pairs in turn, starting after the last one served, and has one timer for all.
+- A packet's pacing time is set when the previous packet is sent: a new rate applies from the next packet on. Only under
+  HPCC does a new rate move the time already set; there the rate is cut to whole bits per second.
 - The base RTT of all flows is the network's largest, without headers: on the star 4 links of 1 us and 2 x 80 ns of
-  payload, 4,160 ns; on the fat tree 12,480. The window of HPCC and DCTCP is what the rate sends in it, 52,000 payload
+  payload, 4,160 ns; on the fat tree 12,480. The window of HPCC and DCTCP is the rate times this RTT, 52,000 payload
   bytes at line rate on the star; DCQCN and TIMELY have none.
-- The first ACK of a flow only sets HPCC's, TIMELY's and DCTCP's round trips going.
+- A flow's first ACK only starts the round trips of HPCC, TIMELY and DCTCP.
 - Marks are set when a packet leaves the queue, by the bytes behind it. DCQCN: 400 kB to 1.6 MB, probability 0.2 at the
   end; DCTCP: 300 kB. The notification is a bit in the ACK.
 - At 100 Gb/s: DCQCN adds 20 and 200 Mb/s, HPCC 40, TIMELY 100 and 500, DCTCP 615; none goes below 1 Gb/s.
 - A PAUSE is a frame of 43 bytes.
-- Switches have 32 MiB: less 37,500 of headroom and 4,096 of reserve for each port, one eighth of what is free for each.
+- Switches have 32 MiB, minus 37,500 of headroom and 4,096 of reserve per port; a port may take an eighth of the free
+  rest.
 - A flow is complete when its last ACK has reached the sender.
 
-The queue is that of the port to the receiver, every 100 ns from 0 until the last flow is complete.
+The queue of the port to the receiver is sampled every 100 ns from 0 until the last flow is complete.
 
 Left to chance are DCQCN's marks between the thresholds (the "paper" scale has ten seeds on stars and the permutation).
 """

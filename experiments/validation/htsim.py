@@ -4,14 +4,14 @@ A star of 64 hosts and a fat tree of 128 (k = 8), links of 100 Gb/s and 1 us, st
 receiver (25 MB at 0, 12.5 MB at 1 ms), incasts of 8 and 32 flows to h32; on the fat tree also a permutation of 1 and of
 2 MB, and 806 flows of web search at 50% load in 2 ms. "Quick" has the star, and the two flows on the fat tree.
 
-NDP's schemes are those of `ndp-htsim`, packets of 9,000, 4,000 and 1,500 B, whose settings say where they are from;
-1,500 on the fat tree also with a first window of 45 packets in place of 30. (On the star 32 such windows overflow the
-queue of headers, and what is lost without a timeout is lost for good.) Their windows of 1,500 B (45 and 67 kB) are
-below the fat tree's bandwidth-delay product, 150 kB, and 45 kB also below the star's, 53 kB: a single flow does not
-fill its link.
+NDP: preset `ndp-htsim`, which gives the source of its settings, with packets of 9,000, 4,000 and 1,500 B; 1,500 on the
+fat tree also with a first window of 45 packets in place of 30. (On the star 32 such windows overflow the queue of
+headers, and without a timeout a lost packet is lost for good.) Their windows of 1,500 B (45 and 67 kB) are below the
+fat tree's bandwidth-delay product, 150 kB, and 45 kB also below the star's, 53 kB: a single flow does not fill its
+link.
 
-Plain RoCE is that of `roce-htsim`, packets of 9,000 and 1,500 B: line rate, and PFC that pauses an ingress port above
-15 MTU and resumes it below 12.
+Plain RoCE: preset `roce-htsim`, packets of 9,000 and 1,500 B, line rate, and PFC that pauses an ingress port above 15
+MTU and resumes it below 12.
 
 A flow is complete when the ACK that covers it has reached the sender. Left to chance are the order of NDP's paths,
 which packet is trimmed, and RoCE's paths, one a flow.
@@ -103,7 +103,7 @@ def _incasts_on_the_star(table: pd.DataFrame, *, is_roce: bool) -> pd.DataFrame:
 
 
 def _at_line_rate(table: pd.DataFrame) -> Measured:
-    """Compare with the line rate, and with what pulls at 99% of it and the trimmed headers add."""
+    """Compare with the line rate, and with the delay of pulls at 99% of it plus the trimmed headers."""
     rows = _incasts_on_the_star(table, is_roce=False)
     headers = rows["trimmed"] * rows["scheme"].map(lambda name: SCHEMES[name].ack_bytes) * 80
     most = rows["least"] / 0.99 + headers + us(4)

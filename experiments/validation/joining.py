@@ -2,14 +2,13 @@
 
 - **Two flows** between different pairs share one link of a dumbbell. 10 Gb/s and 10 us a link, the second flow joins at
   5 ms; 100 Gb/s and 2 us, at 1 ms.
-- **Ten to one** on the fat tree of ns2-xpass, large-scale-fattree.tcl: 192 hosts at 10 Gb/s, 6 a ToR, 32 ToRs, 16
-  aggs, 8 cores; 4 us a link, 5 us from host to ToR. Ten senders in different racks send to one receiver, nine of them
-  join at 5 ms (assumed: Xue et al., Dart, VI-D, says no more than "10 senders and one receiver").
+- **Ten to one** on the fat tree of ns2-xpass, large-scale-fattree.tcl: 192 hosts at 10 Gb/s, 6 a ToR, 32 ToRs, 16 aggs,
+  8 cores; 4 us a link, 5 us from host to ToR. Ten senders in different racks send to one receiver, nine of them join at
+  5 ms (assumed: Xue et al., Dart, VI-D, says only "10 senders and one receiver").
 
-Assumed: flows have converged in the first base RTT, counted from the first packet of the last flow that joins, in which
-the flow that was there before gets at most 1.1 times an equal share of what all get. (Ten flows have five packets each
-in an RTT: the shares of one RTT never become equal.) Another reading beside it: Jain's index of that RTT is at least
-0.95.
+Assumed: flows have converged in the first base RTT in which the first flow gets at most 1.1 times an equal share of the
+total; RTTs count from the first packet of the last flow to join. (Ten flows have five packets each in an RTT: the
+shares of one RTT never become equal.) Another reading: Jain's index of that RTT is at least 0.95.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
 
 
 def queues(result: Result) -> dict[str, tuple[float, str]]:
-    """Return the peak of the switches' queues, and what they dropped."""
+    """Return the peak of the switches' queues, and their drops."""
     ports = result.ports
     from_switches = ports[ports["link_class"] != "host_nic"]
     return {

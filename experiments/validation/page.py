@@ -47,7 +47,7 @@ def _runs() -> pd.DataFrame:
 
 
 def summary_text() -> str:
-    """Return what agrees and what does not, in three sentences."""
+    """Return the agreement with other simulators, in three sentences."""
     runs = _runs()
     rest = runs[runs["exact"] < runs["flows"]]
     apart = (rest[["mean", "p50", "p99"]] - 1).abs().max(axis=1)

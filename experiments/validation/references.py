@@ -1,4 +1,4 @@
-"""What other simulators measured on the flows of these runs, made with their own code, and how far ours is from it.
+"""Results of other simulators, from their own code on the same flows, and their distance from ours.
 
 `data/references.csv.gz` has a row for each flow: our experiment and point, their name of the scheme and of the
 scenario, the number of the flow in our workload, and its completion time, which counts the same on both sides.
@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 CLOSE = 0.05
-"""How near ratios should be to 1 where chance decides: the same for all simulators."""
+"""Tolerance of ratios around 1 where chance decides, for all simulators."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +42,13 @@ class Simulator:
     repository, commit : str
         Where on GitHub; the commit is empty where it was not recorded.
     completion : str
-        What its completion time counts, and ours with it.
+        Start and end of its completion times, and of ours.
     settings : str
-        Of the runs, beside its own defaults.
+        Settings of the runs other than its defaults.
     digits : int
         Significant digits of its times, if fewer than ours; 0: as many.
     why : str
-        Why runs differ in which little is left to chance.
+        Why runs with little randomness differ.
     """
 
     title: str
@@ -155,7 +155,7 @@ def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") 
     Raises
     ------
     NotJudged
-        If there is none.
+        If no run is comparable.
     """
     found = {}
     for point, runs in _pairs(table, name, start):
@@ -166,7 +166,7 @@ def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") 
             **_ratios(runs), "typical": apart.median(), "largest": apart.max(),
         }  # fmt: skip
     if not found:
-        raise NotJudged("no run that the other simulator made, too")
+        raise NotJudged("no run in common with the other simulator")
     return pd.DataFrame.from_dict(found, orient="index")
 
 

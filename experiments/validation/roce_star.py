@@ -1,9 +1,9 @@
-"""csg-htsim's plain RoCE on a star, event by event: why its incasts end otherwise than those of `roce-htsim`.
+"""csg-htsim's plain RoCE on a star, event by event: why its incasts end at other times than `roce-htsim`'s.
 
-Four rules of its code (`sim/queue_lossless_input.cpp`, `queue_lossless_output.cpp`, `pipe.cpp` and
-`datacenter/fat_tree_switch.cpp`, commit 841d9e7) are not the engines'. This is a model of those rules alone: hosts send
-to one receiver through one switch, at 100 Gb/s and 1 us a link, and ACKs have a path of their own. With all four, every
-flow of the four incasts ends when it does there, to the six digits that it prints.
+Our engines do not have four rules of its code (`sim/queue_lossless_input.cpp`, `queue_lossless_output.cpp`, `pipe.cpp`
+and `datacenter/fat_tree_switch.cpp`, commit 841d9e7). This is a model of those rules alone: hosts send to one receiver
+through one switch, at 100 Gb/s and 1 us a link, and ACKs have a path of their own. With all four, every flow of the
+four incasts ends at csg-htsim's time, to the six digits that it prints.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _XOFF, _XON = 15 * _PAYLOAD, 12 * _PAYLOAD
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules of csg-htsim; without one, what the engines do.
+    """Rules of csg-htsim; a rule switched off gives the engines' behaviour.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class Rules:
     frees_at_end : bool
         The bytes of a packet count until it has been sent; without: until it begins to be sent.
     orders_by_head : bool
-        Of simultaneous arrivals the first is the one whose link delivered the packet before it first; without: the
-        one that was sent first.
+        Simultaneous arrivals come in the order in which their links delivered the previous packet; without: in the
+        order in which they were sent.
     has_pipeline : bool
         A packet reaches its output by a second event, after everything else of that instant.
     """
@@ -49,7 +49,7 @@ class Rules:
 
 @dataclass(eq=False)
 class _Host:
-    """A sender, what the switch holds of its packets, and its link."""
+    """A sender, its link, and its packets in the switch."""
 
     left: int
     held: int = 0

@@ -8,9 +8,9 @@ of paths, and an ACK for each packet. (Its queues of 500 packets are left out, a
 runs, made with the code itself (seed 1), have every flow: incasts and a permutation of 128 hosts under EQDS, NSCC and
 credit with oblivious spraying.
 
-A flow is complete when the ACK that covers it has reached the sender. In uet-htsim a run is the same for the same seed;
-ours draws other paths, so that runs of many packets agree as far as two of its seeds do. With one value for all packets
-the whole result depends on which flows collide: these runs have ten seeds of ours.
+A flow is complete when the ACK that covers it has reached the sender. Ours draws other paths than uet-htsim does from
+its seed: runs of many packets agree as closely as two of its seeds. With one entropy value per message the result
+depends on which flows collide: we run ten seeds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CONTROLS = tuple(UET_HTSIM)
 _PAYLOAD_BYTES = UET_HTSIM["nscc"].payload_bytes
 _QUEUE_BYTES = 43 * MTU_BYTES
 _HEADERS = {"Queueing.control_limit_bytes": 2 * _QUEUE_BYTES}
-"""compositequeue.cpp: what is not data has twice the data's room; set where so many headers come together."""
+"""compositequeue.cpp: control packets have twice the data's buffer; set where it fills up."""
 _WINDOW_50 = 50 * MTU_BYTES / (100e9 * 14.02272e-6 / 8)
 LINKS = {"rate": "100Gbps", "delay": "1us"}
 NETWORKS = {
@@ -73,7 +73,7 @@ INCASTS = ("15 to 1", "127 to 1", "1,023 to 1", "3 to 1", "outcast")
 SMALL_PERMUTATION, PERMUTATION = "permutation of 16", "permutation of 1,024"
 ONE_VALUE = ", one value"
 SEEDS = 10
-"""Runs of each of these, since which messages collide is drawn once."""
+"""Runs of each of these: which messages collide is drawn once per run."""
 CHOICES = ("oblivious", "bitmap", "reps")
 QUICK = (*LONE, *REUSED, "15 to 1", "3 to 1", "outcast", SMALL_PERMUTATION, f"{SMALL_PERMUTATION}, 1 slow")
 FLOW_CASES = {"8 x 1 MB": 8, "32 x 1 MB": 32, "permutation of 128": 0}
@@ -86,7 +86,7 @@ FLOW_SCHEMES = {
 
 @cache
 def committed() -> pd.DataFrame:
-    """Return the results that uet-htsim comes with: `case, scheme, first_us, last_us, retransmissions, acks`."""
+    """Return the results bundled with uet-htsim: `case, scheme, first_us, last_us, retransmissions, acks`."""
     with resources.as_file(resources.files(__package__) / "data" / "uet_htsim_runs.csv") as path:
         return pd.read_csv(path)
 
@@ -174,7 +174,7 @@ def _scheme(case: str, control: str) -> Scheme:
 
 
 def _is_left_out(case: str, control: str) -> bool:
-    """Tell whether a run adds little to the others: longer queues, and both controls on 1,024 hosts."""
+    """Whether a run adds little to the others: longer queues, and both controls on 1,024 hosts."""
     return "500 packets" in case or (case.startswith(PERMUTATION) and control == "nscc-rccc")
 
 
@@ -197,7 +197,7 @@ def _ratios(table: pd.DataFrame, *cases: str, column: str = "last_us", quantity:
         if point in ours.index and row.case.startswith(cases):
             found[point] = float(ours.loc[point, quantity] / 1e6 / getattr(row, column))
     if not found:
-        raise NotJudged("none of these runs")
+        raise NotJudged("the table has none of these runs")
     return found
 
 
@@ -222,7 +222,7 @@ def _permutations(table: pd.DataFrame) -> dict[str, float]:
 def _oversubscribed(table: pd.DataFrame) -> dict[str, float]:
     rows = {name: one for name, one in _ratios(table, PERMUTATION).items() if ":1," in name}
     if not rows:
-        raise NotJudged("these runs are at paper scale")
+        raise NotJudged("only the paper scale has these runs")
     return rows
 
 
@@ -240,7 +240,7 @@ def _one_path(table: pd.DataFrame) -> dict[str, float]:
         if ONE_VALUE in row.case and names[-1] in ours.index:
             found[names[0]] = int((ours.loc[names, "last FCT"] / 1e6 < row.last_us).sum())
     if not found:
-        raise NotJudged("these runs are at paper scale")
+        raise NotJudged("only the paper scale has these runs")
     return found
 
 
@@ -262,7 +262,7 @@ def _by_choice(table: pd.DataFrame) -> dict[str, dict[str, float]]:
         if all(name in rows.index for name in names.values()):
             found[control] = {choice: float(rows.loc[name, "last FCT"]) for choice, name in names.items()}
     if not found:
-        raise NotJudged("these runs are at paper scale")
+        raise NotJudged("only the paper scale has these runs")
     return found
 
 

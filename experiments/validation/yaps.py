@@ -1,11 +1,11 @@
 """Validation against YAPS (github.com/NetSys/simulator), the simulator of pHost's authors: the same flows.
 
 144 hosts in 9 racks of 16 at 100 Gb/s, 4 spines with links of 400 Gb/s, 200 ns a link, store and forward: 2,000 flows
-of web search at 50% load. The scheme is `phost-yaps`, whose settings say where they are from: free tokens for flows of
+of web search at 50% load. The scheme is `phost-yaps`, which gives the source of its settings: free tokens for flows of
 up to 8 packets only, every packet full (1,500 B), drop tail at 36,864 B a port, spraying at random.
 
-The "quick" scale has the first flows, those that start in the first 0.5 ms or so. A flow is complete when its one ACK
-has reached the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's spine.
+The "quick" scale has the flows that start in the first 0.5 ms or so. A flow is complete when its one ACK has reached
+the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's spine.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def shared_fields(components: Components) -> Shared:
     Returns
     -------
     Shared
-        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``. After a loss only: those that their
-        component declares in `shared_after_loss`.
+        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``; what a switch writes of a message, other
+        switches may read. After a loss only: those that their component declares in `shared_after_loss`.
     """
     places: dict[str, set[tuple[str, bool]]] = defaultdict(set)
     for (place, is_write), names in _ENGINES.items():
@@ -66,7 +66,9 @@ def shared_fields(components: Components) -> Shared:
                 if role in ("transfer", "message", "qp") or used in places:
                     places[used] |= {(place, is_write) for place in _places_of(part, handler)}
     found = [
-        name for name, uses in places.items() if len({place for place, _ in uses}) > 1 and any(way for _, way in uses)
+        name
+        for name, uses in places.items()
+        if any(is_write for _, is_write in uses) and (("switch", True) in uses or len({place for place, _ in uses}) > 1)
     ]
     found += [f"the handler of {name}" for name in _two_sided(components)]
     return Shared(tuple(name for name in found if name not in late), tuple(name for name in found if name in late))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import pickle
 import threading
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,12 +15,14 @@ import pytest
 import rdmacc
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled import threads, windows
+from rdmacc.engine.compiled import engine as compiled_engine
+from rdmacc.engine.compiled import event_queue, tables, threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.outcome import RunOutcome
-from rdmacc.errors import ConfigError, HandlerError, SimulationError
+from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
 from rdmacc.handlers.sides import shared_fields
+from rdmacc.records import Deadline, Record
 from rdmacc.topology.fabric import Fabric
 from tests.scenarios import Scenario, draw, without_features
 
@@ -83,6 +87,8 @@ def check(number: int, count: int) -> CompiledEngine:
     shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
     with (
         mock.patch.multiple(threads, _PACKETS=8, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
+        mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
+        mock.patch.object(compiled_engine, "_STARTS", 2),
         mock.patch.object(threads, "threads_of", lambda fabric, *_: shares[: fabric.n_nodes]),
     ):
         return compare(arguments, stops, count)
@@ -95,7 +101,7 @@ def test_both_orders_agree_on_random_scenarios(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(QUICK))
 def test_threads_agree_on_random_scenarios(number: int) -> None:
-    """Which thread a node belongs to is drawn, so that most links cross from one to another."""
+    """Which thread a node belongs to is drawn, so that most links cross from one to another; all tables grow."""
     check(number, 2 + number % 2)
 
 
@@ -157,6 +163,16 @@ def test_upsets_come_between_windows(fault: Any):
     assert compare(tree(scheme="irn", faults=(fault,)), []).outcome().visits > 0
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_routes_change_for_all_threads(count: int):
+    """At the begin of a window, where the kernel may stop without going back to the order of time."""
+    engine = rdmacc.Simulation(**tree(), engine="compiled", order="windows").engine
+    assert isinstance(engine, CompiledEngine)
+    late_ps = engine.round_up(20_000_000) - 5_000_000
+    fault = LinkDown(link=("tor0", "agg0"), at_ps="5us", convergence_ps=late_ps)
+    assert compare(tree(scheme="irn", faults=(fault,)), [], count).outcome().visits > 0
+
+
 def test_a_run_that_ends_in_a_window_begins_again():
     """All messages fail at once, long before they could be delivered."""
     scheme = rdmacc.scheme("irn").replace(retry_limit=0)
@@ -196,6 +212,20 @@ def test_fields_that_both_ends_use():
     assert shared_fields(rdmacc.scheme("dcqcn").components).always == ()
     assert "GoBackN.naks_taken" in shared_fields(rdmacc.scheme("dcqcn").components).after_loss
     assert "Homa.held" in shared_fields(rdmacc.scheme("homa").components).always
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promoted(Component):
+    """A switch changes the class of the packets to come."""
+
+    @staticmethod
+    def on_route(params, message, packet, now):
+        message.priority = 3
+
+
+def test_what_a_switch_writes_of_a_message_is_shared():
+    scheme = rdmacc.scheme("irn")
+    assert "message.priority" in shared_fields((*scheme.components, Promoted())).always
 
 
 def test_threads_share_a_fat_tree_by_racks():
@@ -262,6 +292,37 @@ def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
         assert not differences(whole, simulation.run(progress=False).outcome)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("where", ["EventQueue.lay", "Team.begin", "Team.end", "Team.provide", "Team.run"])
+def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
+    """Whenever the tables change, it comes, and the run goes on from there."""
+    owner, name = where.split(".")
+    changed = getattr(event_queue.EventQueue if owner == "EventQueue" else threads.Team, name)
+    interrupts = 0
+
+    def change(*arguments: Any) -> Any:
+        _thread.interrupt_main()
+        return changed(*arguments)
+
+    arguments = tree(scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
+    with (
+        mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
+        mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
+        mock.patch.object(threads, "_PACKETS", 8),
+    ):
+        whole = rdmacc.Simulation(**arguments, engine="compiled", order="time").run(progress=False).outcome
+        simulation = rdmacc.Simulation(**arguments, engine="compiled", order="windows", threads=count)
+        with mock.patch(f"{changed.__module__}.{where}", change):
+            for _ in range(100):
+                try:
+                    simulation.run(progress=False)
+                except KeyboardInterrupt:
+                    interrupts += 1
+    assert interrupts > 0
+    assert simulation.is_finished
+    assert not differences(whole, simulation.result().outcome)
+
+
 def test_no_thread_works_if_one_cannot_start():
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
         simulation = rdmacc.Simulation(**tree(), engine="compiled", order="windows", threads=3)
@@ -300,3 +361,57 @@ def test_an_exception_is_the_first_by_time(count: int):
                 simulation.run(progress=False)
             told.append((str(caught.value), simulation.now_ps, caught.value.result.outcome.totals))
     assert told[0] == told[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restless(Component):
+    """Sets a timer to now, for ever, once a packet of the last message arrives."""
+
+    class Receiver(Record):
+        again_timer_ps = Deadline()
+
+    @staticmethod
+    def on_data(params, receiver, message, packet, now):
+        if message.number == 15 and packet.psn == 20:
+            receiver.again_timer_ps = now
+
+    @staticmethod
+    def on_again_timer(params, receiver, now):
+        receiver.again_timer_ps = now
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_time_that_stands_still_is_named(count: int):
+    scheme = rdmacc.scheme("irn")
+    arguments = tree(scheme=replace(scheme, control=(*scheme.control, Restless())))
+    told = []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order, asked in (("time", 1), ("windows", count)):
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=asked)
+            with pytest.raises(LivelockError, match="Restless.on_again_timer must not set it") as caught:
+                simulation.run(progress=False)
+            told.append((str(caught.value), simulation.now_ps))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_a_stall_is_explained_alike(count: int):
+    """All data is lost, and the receivers go on asking for it."""
+    told = []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order, asked in (("time", 1), ("windows", count)):
+            arguments = tree(scheme="phost", faults=(Loss(data=1.0),))
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order, threads=asked)
+            with pytest.raises(StalledError) as caught:
+                simulation.run(progress=False)
+            told.append((str(caught.value), simulation.now_ps))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_a_run_is_the_same_each_time(count: int):
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        outcomes = [run("windows", tree(), [], count)[1][-1] for _ in range(4)]
+    assert not any(differences(outcomes[0], other) for other in outcomes[1:])
+    assert len({(other.visits, other.balance) for other in outcomes}) == 1
+    assert not differences(outcomes[0], pickle.loads(pickle.dumps(outcomes[0])))

@@ -99,7 +99,7 @@ def test_two_points_of_one_name_are_an_error():
         def points(self, scale="quick", seed=0):
             return super().points() * 2
 
-    with pytest.raises(ConfigError, match="'model': must be a name that no other point has"):
+    with pytest.raises(ConfigError, match="'model': must be a unique name"):
         Twice().checked_points()
 
 

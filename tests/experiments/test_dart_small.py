@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.experiments import experiment
+from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.dart.fig06 import detour
 from rdmacc.experiments.dart.flow_table import EXPECTED_STEPS, walk
 from rdmacc.experiments.dart.look_ahead import shared_machine
@@ -138,6 +138,19 @@ def test_the_cpus_times_have_the_calibrated_quantiles():
     for level, published in PUBLISHED_US.items():
         assert np.quantile(times_us, level) == pytest.approx(published - 12, rel=0.03)
     assert (cpu_times(5, seed=1) == cpu_times(5, seed=1)).all()
+
+
+@pytest.mark.parametrize(
+    ("network_us", "holds"), [(12, {1, 2, 3, 5}), (9, {1, 2, 3, 5}), (21, set()), (1, {5}), (45, set())]
+)
+def test_the_convergence_time_is_judged_by_the_networks_part(network_us, holds):
+    """The CPU's times are put in: with the hardware's RTT beside them the published quantiles come out, else not."""
+    one, table = experiment("dart.fig9"), load_summary("dart.fig9").copy()
+    for name, part_us in (("t_f", 0), ("t_b", network_us / 3), ("t_f'", 2 * network_us / 3)):
+        table.loc[(table["point"] == "epochs") & (table["quantity"] == name), "value"] = part_us * 1e6
+    found = one.check(table, "paper").set_index("id")["verdict"]
+    expected = {number: "holds" if number in holds else "does not hold" for number in (1, 2, 3, 5)}
+    assert {number: found[f"dart-f9b-{number}"] for number in expected} == expected
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,6 +21,10 @@ import pytest
 TIMEOUT_S = 900
 TEST_TIMEOUT_S = 120
 """A change may make a loop endless."""
+LINE_CPU_S = 4.0
+"""That the tests of a line may take together."""
+SIMPY = "not compiled and not agree"
+"""Tests of one engine, whose handlers are plain Python."""
 _HEAVY = (
     "numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.integrate", "numba", "llvmlite.binding", "networkx",
     "matplotlib.pyplot", "pyarrow.parquet", "simpy", "hypothesis", "typer.testing", "tqdm.auto", "jinja2",
@@ -36,6 +40,7 @@ class Stage:
     tests: tuple[str, ...]
     only: str = ""
     marks: str = "not nightly"
+    timeout_s: int = TEST_TIMEOUT_S
 
 
 _OF_A_TABLE = ("test_a_table_is_whole", "test_a_claim_is_decided", "test_every_claim_hangs")
@@ -72,17 +77,35 @@ class Trials:
     def failure(self, stage: Stage) -> str:
         """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
         assert stage.tests  # without any pytest would run them all
-        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(TEST_TIMEOUT_S)]
+        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(stage.timeout_s)]
         arguments += ["-k", stage.only] if stage.only else []
         code, told = self._forked(lambda: int(pytest.main([*arguments, *stage.tests])))
         if code in (_OK, _NO_TESTS):
             return ""
+        files = tuple(dict.fromkeys(test.partition("::")[0] for test in stage.tests))
+        if code == _NO_SUCH and files != stage.tests:
+            return self.failure(replace(stage, tests=files))  # a test's name tells a value that has changed
         named = [line for line in told.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if not named and code in (_INTERNAL, _NO_SUCH, _CRASHED):
             raise RuntimeError(told)
         if not named:
             return f"pytest ended with {code}: {told[-100:]!r}"
         return named[0].split(" - ")[0].split(" ", 1)[1]
+
+    def on_lines(self, mutants: dict[str, tuple[str, int, str]], folder: str, tests: list[str], answers: Path) -> None:
+        """Try mutants on the tests that run their lines, see `tests.mutation.lines`."""
+
+        def run() -> int:
+            from tests.mutation.lines import Lines
+
+            os.environ["HYPOTHESIS_PROFILE"] = "few"
+            lines = Lines(folder, LINE_CPU_S, mutants, answers)
+            arguments = ["-q", *_PLUGINS, "--no-header", "-m", "not nightly and not slow", "-k", SIMPY, *tests]
+            return int(pytest.main(arguments, plugins=[lines]))
+
+        code, told = self._forked(run, writes_bytecode=True, limit_s=2 * 3600)
+        if code:
+            raise RuntimeError(told)
 
     def _warm_up(self, stage: Stage) -> None:
         """Leave bytecode of the tests and of what they import behind, while the copy is unchanged."""
@@ -132,7 +155,9 @@ class Trials:
                     seen = self._imports(name, seen)
         return seen
 
-    def _forked(self, run: Callable[[], int], writes_bytecode: bool = False) -> tuple[int, str]:
+    def _forked(
+        self, run: Callable[[], int], writes_bytecode: bool = False, limit_s: float = TIMEOUT_S
+    ) -> tuple[int, str]:
         """Return the exit code of a function that runs in a fork with the copy as its package, and what it prints."""
         told = self.folder / "told.txt"
         child = os.fork()
@@ -150,7 +175,7 @@ class Trials:
                     sys.stdout.flush()
                     sys.stderr.flush()
                 os._exit(code)
-        until = time.monotonic() + TIMEOUT_S
+        until = time.monotonic() + limit_s
         while time.monotonic() < until:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
@@ -158,7 +183,7 @@ class Trials:
             time.sleep(0.05)
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return 1, f"endless: killed after {TIMEOUT_S} s"
+        return 1, f"endless: killed after {limit_s} s"
 
     def _enter(self, told: Path) -> None:
         output = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -170,9 +170,9 @@ class Window:
         Nscc.on_open(self.params, self.qp, self.sender)
         self.target = self.params.target * T
 
-    def answer(self, delay, marked=0, kind=ACK, size=MTU, now=us(1000)):
+    def answer(self, delay, marked=0, kind=ACK, size=MTU, now=us(1000), at_last_hop=0):
         packet = packet_with(Uet.Header, PathChoice.Header)
-        packet.kind, packet.ce_echo, packet.settled_bytes = kind, marked, size
+        packet.kind, packet.ce_echo, packet.settled_bytes, packet.at_last_hop = kind, marked, size, at_last_hop
         packet.left_ps = now - T - int(delay)
         Nscc.on_ack(self.params, self.qp, self.sender, self.message, self.transfer, packet, now)
 
@@ -222,6 +222,57 @@ def test_fast_increase_after_a_window_without_delay():
     assert window.sender.window - before == pytest.approx(10_000 * 0.25 * 1.16856, rel=1e-4)
 
 
+def test_the_average_delay_takes_in_an_eightieth_of_each_sample():
+    window = Window()
+    for _ in range(80):
+        window.answer(us(8), marked=1)
+    assert window.sender.average_ps == pytest.approx(us(8) * (1 - (79 / 80) ** 80))
+    before = window.sender.average_ps
+    window.answer(2 * window.target)  # late and unmarked: a quarter of the base RTT is averaged
+    assert window.sender.average_ps == pytest.approx(before + (T / 4 - before) / 80)
+
+
+def test_without_other_growth_a_window_gains_eta_once_in_t():
+    window = Window(fair=0.0)
+    set_window(window.params, window.sender, 100_000.0)
+    gained = []
+    for now in (us(1000), us(1000) + T // 2, us(1000) + T, us(1000) + T + 1):
+        before = window.sender.window
+        window.answer(window.target, now=now)
+        gained.append(window.sender.window - before)
+    assert gained == pytest.approx([0.15 * PAYLOAD * 1.16856, 0, 0, 0.15 * PAYLOAD * 1.16856], rel=1e-4)
+
+
+def test_growth_waits_for_more_than_eight_packets():
+    window = Window()
+    set_window(window.params, window.sender, 100_000.0)
+    window.sender.adjusted_ps = us(1000)
+    windows = []
+    for _ in range(9):
+        window.answer(window.target)
+        windows.append(window.sender.window)
+    assert windows[:8] == [100_000.0] * 8
+    assert windows[8] - 100_000 == pytest.approx(9 * MTU / 100_000 * 23_873.7, rel=1e-4)
+
+
+def test_the_largest_window_follows_the_lowest_round_trip():
+    window = Window()
+    window.answer(-T / 2, marked=1)
+    assert window.sender.delay_ps == 0
+    assert window.sender.most == pytest.approx(262_926 / 2)
+    assert window.sender.window == pytest.approx(262_926 / 2)
+    assert window.sender.window_bytes == 262_926 // 2 // MTU * PAYLOAD
+    window.answer(us(3), marked=1)
+    assert window.sender.delay_ps == pytest.approx(T / 2 + us(3))
+
+
+@pytest.mark.parametrize(("spares", "at_last_hop", "packets"), [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_a_trim_at_the_last_hop_is_the_receivers_to_mind(spares, at_last_hop, packets):
+    window = Window(spares_last_hop=bool(spares))
+    window.answer(0, kind=NAK, at_last_hop=at_last_hop)
+    assert window.sender.window == pytest.approx(262_926 - packets * MTU)
+
+
 def test_a_nack_takes_a_packet_off():
     """Fact 6: never below one packet; not at the last hop beside receiver credit."""
     window = Window()
@@ -242,6 +293,28 @@ def test_quick_adapt(delivered, after):
     assert quick_adapt(window.params, window.qp, sender, 0, False, us(11)) == (delivered == 10_000)
     assert sender.window == pytest.approx(after)
     assert sender.look_ps == us(11) + int(T + window.target)
+
+
+@pytest.mark.parametrize(("targets", "acts"), [(4.0, False), (4.01, True)])
+def test_quick_adapt_without_a_loss_is_for_long_delays(targets, acts):
+    window = Window()
+    window.sender.look_ps, window.sender.achieved_bytes = us(10), 10_000
+    window.sender.delay_ps = targets * window.target
+    assert quick_adapt(window.params, window.qp, window.sender, 0, False, us(10)) is False  # not yet time
+    assert quick_adapt(window.params, window.qp, window.sender, 0, False, us(10) + 1) == acts
+
+
+def test_marks_of_packets_in_flight_at_quick_adapt_do_not_count_again():
+    window = Window()
+    sender = window.sender
+    sender.look_ps, sender.achieved_bytes, sender.is_triggered = us(10), 10_000, 1
+    window.qp.inflight_bytes = 2 * MTU
+    assert quick_adapt(window.params, window.qp, sender, 1, False, us(11))
+    sender.average_ps = 2 * window.target
+    window.answer(2 * window.target, marked=1, now=us(12))
+    assert sender.window == 10_000
+    window.answer(2 * window.target, marked=1, now=us(40))  # the second packet settles what was in flight
+    assert sender.window < 10_000
 
 
 def test_a_timeout_takes_a_packet_off():

@@ -34,6 +34,11 @@ def test_the_data_queue_holds_eight_full_packets(queued, is_trimmed):
     assert (trimming_verdict(PayloadTrimming(), queued * WIRE) != ACCEPT) == is_trimmed
 
 
+def test_a_queue_of_one_packet():
+    part = PayloadTrimming(limit_packets=1)
+    assert [trimming_verdict(part, queue) != ACCEPT for queue in (0, 1)] == [False, True]
+
+
 def test_a_short_packet_takes_its_own_bytes():
     assert trimming_verdict(PayloadTrimming(), 7 * WIRE + 900, wire=WIRE - 900) == ACCEPT
     assert trimming_verdict(PayloadTrimming(), 7 * WIRE + 901, wire=WIRE - 900) != ACCEPT

@@ -16,14 +16,14 @@ from rdmacc.workload import DART_SHORT, SIZES, SizeDistribution, size_distributi
 mpl.use("Agg")
 
 STATED = {
-    "web_search": (12, 1_710_004, 11.99359),
-    "data_mining": (7, 7_487_884, 9.40901),
-    "cache_follower": (23, 712_574, 10.07281),
-    "web_server": (13, 66_121, 8.61447),
-    "hadoop": (20, 120_421, 7.91562),
-    "hadoop_wide": (34, 568_755, 7.95062),
-    "alibaba_storage": (9, 40_870, 8.88475),
-    "solar": (8, 39_424, 9.94300),
+    "web_search": (12, 1_710_004, 11.9935896),
+    "data_mining": (7, 7_487_884, 9.4090126),
+    "cache_follower": (23, 712_574, 10.0728104),
+    "web_server": (13, 66_121, 8.6144672),
+    "hadoop": (20, 120_421, 7.9156168),
+    "hadoop_wide": (34, 568_755, 7.9506196),
+    "alibaba_storage": (9, 40_870, 8.8847465),
+    "solar": (8, 39_424, 9.9429982),
 }
 """Knots of each published table, its mean, which large sizes make, and the mean logarithm, which small ones make."""
 
@@ -48,7 +48,7 @@ def test_published_means(name):
     assert len(SIZES[name].sizes) == knots
     assert SIZES[name].mean == pytest.approx(mean, rel=2e-5)  # the tables are printed to six digits
     evenly = SIZES[name].quantile((np.arange(200_000) + 0.5) / 200_000)
-    assert np.log(np.maximum(evenly, 1)).mean() == pytest.approx(of_logarithms, abs=1.5e-5)
+    assert np.log(np.maximum(evenly, 1)).mean() == pytest.approx(of_logarithms, abs=2e-7)
 
 
 @pytest.mark.parametrize("name", STATED)

@@ -19,6 +19,7 @@ from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.compiled.threads import Team
 from rdmacc.engine.compiled.windows import Windows
+from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
@@ -129,6 +130,7 @@ class CompiledEngine(Tables):
     def set_routes(self, fabric: Fabric) -> None:
         """Route by another fabric, of the same numbering."""
         self._told.append((self.now, "set_routes", (fabric,)))
+        self._windows.leave()  # each thread has its own addresses of the routes
         self._fill_routes(fabric)
 
     def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
@@ -228,6 +230,7 @@ class CompiledEngine(Tables):
         if self.unfinished and until_ps < NEVER:
             self.globals["now_ps"] = until_ps
 
+    @held_interrupts()
     def _run_kernel(self, until_ps: int, max_events: int) -> int:
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:

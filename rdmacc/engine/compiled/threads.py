@@ -285,7 +285,7 @@ class Team:
             while thread.is_alive():
                 try:
                     thread.join()
-                except KeyboardInterrupt as error:
+                except BaseException as error:  # what a signal's handler raises
                     interrupt = error
         for worker in self._workers[1:]:
             self._absorb(worker)

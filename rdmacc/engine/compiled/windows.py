@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc.engine.compiled.events import GRAIN_BITS
+from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.plan import Plan
 from rdmacc.handlers.sides import shared_fields
 from rdmacc.rules.ranks import DELIVER, RANK_SHIFT, START
@@ -158,6 +159,7 @@ class Windows:
         if self._engine.globals["node_bits"]:
             self._sort(in_windows=False)
 
+    @held_interrupts()
     def _sort(self, in_windows: bool) -> None:
         """Sort the pending events by window and node, or by time alone; the starts to come are scheduled one by one."""
         engine = self._engine
