@@ -131,17 +131,19 @@ def _below(table: pd.DataFrame) -> pd.Series[float]:
 
 def _most(table: pd.DataFrame) -> dict[str, float]:
     rows = _rows(table)
-    most = rows.groupby(["traffic", "routing"])["accepted"].max()
-    return {f"{traffic}, {routing}": one / most_load(traffic, routing) for (traffic, routing), one in most.items()}
+    found = {}
+    for traffic in TRAFFICS:
+        for routing in ("minimal", "Valiant"):
+            chosen = (rows["traffic"] == traffic) & (rows["routing"] == routing)
+            found[f"{traffic}, {routing}"] = float(rows.loc[chosen, "accepted"].max()) / most_load(traffic, routing)
+    return found
 
 
-def _latency(table: pd.DataFrame) -> dict[str, float]:
+def _latency(table: pd.DataFrame) -> pd.Series[float]:
     rows = _rows(table)
     rows = rows[rows["share"] == 0.1]
-    return {
-        name: latency / (links_on_average(*name.split(", ")[:2]) * _LINK_PS)
-        for name, latency in rows["latency, mean"].items()
-    }
+    idle = [links_on_average(*ends) * _LINK_PS for ends in zip(rows["traffic"], rows["routing"], strict=True)]
+    return rows["latency, mean"] / idle
 
 
 def _by_routing(table: pd.DataFrame) -> dict[str, float]:

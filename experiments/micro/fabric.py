@@ -86,10 +86,10 @@ def _over_links(table: pd.DataFrame) -> pd.Series[float]:
 
 def _last(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     rows = wide(table)
-    return {
-        case: part.set_index("scheme")["FCT, p100"][list(SCHEMES)].to_dict()
-        for case, part in rows.groupby("case", sort=False)
-    }
+    last: dict[str, dict[str, float]] = {_case(*case): {} for case in CASES}
+    for case, name, ps in zip(rows["case"], rows["scheme"], rows["FCT, p100"], strict=True):
+        last[case][name] = float(ps)
+    return last
 
 
 def _loss(table: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -194,13 +194,14 @@ class Fabric(Experiment):
                 axis.legend(title="last completion", loc="lower right", fontsize=8)
             for axis in axes[:, 0]:
                 axis.set_ylabel("messages done (%)")
-            slow = [count for traffic, count in CASES if traffic == "permutation"]
+            counts = [count for traffic, count in CASES if traffic == "permutation"]
+            found = _last(table)
             for place, name in enumerate(("NSCC, sprayed", "NSCC, REPS")):
-                last = [rows.loc[f"{_case('permutation', count)}, {name}", "FCT, p100"] / 1e6 for count in slow]
-                where = [number + 0.4 * (place - 0.5) for number in range(len(slow))]
+                last = [found[_case("permutation", count)][name] / 1e6 for count in counts]
+                where = [number + 0.4 * (place - 0.5) for number in range(len(counts))]
                 axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
             axes[1, 2].set(xlabel="slow links", ylabel="last completion (µs)", title="permutation, last completion")
-            axes[1, 2].set_xticks(range(len(slow)), [str(count) for count in slow])
+            axes[1, 2].set_xticks(range(len(counts)), [str(count) for count in counts])
             axes[1, 2].set_ylim(0, 1.35 * axes[1, 2].dataLim.y1)
             axes[1, 2].legend(loc="upper left")
             figure.suptitle(self.title)
