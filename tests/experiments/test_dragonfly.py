@@ -18,7 +18,7 @@ from rdmacc.experiments.micro.dragonfly import (
     links_on_average,
     most_load,
 )
-from rdmacc.topology.dragonfly import dragonfly_route
+from rdmacc.topology.direct import dragonfly_route
 
 GROUPS = ROUTERS * GLOBAL_LINKS + 1
 GROUP = ROUTERS * HOSTS
