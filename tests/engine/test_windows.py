@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rdmacc
@@ -43,9 +44,44 @@ def scenario_of(number: int) -> Scenario:
     return replace(
         drawn,
         scheme=replace(scheme, routing=ROUTINGS[number // len(SCHEMES) % len(ROUTINGS)]),
-        workload=drawn.workload.drop(columns=["after", "after_ps"], errors="ignore"),
-        probes=(),
+        workload=waiting_at_hand(drawn.workload, np.random.default_rng([38, number])),
+        probes=() if number % 3 else probes_of(drawn.topology, len(drawn.workload), np.random.default_rng(number)),
         faults=() if number % 2 else drawn.faults,
+    )
+
+
+def waiting_at_hand(work: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Let each row wait only for what ends at its host, a third of them for computation there too."""
+    work = work.drop(columns=["delay_ps"], errors="ignore")
+    if rng.random() < 0.5:
+        return work.drop(columns=["after"], errors="ignore")
+    sources, targets = work["src"].tolist(), work["dst"].tolist()
+    waits = [
+        tuple(k for k in earlier if host in (sources[k], targets[k]))
+        for host, earlier in zip(sources, work["after"], strict=True)
+    ]
+    held = [number for number in range(len(work)) if rng.random() < 0.3]
+    if not held:
+        return work.assign(after=waits)
+    thought = rdmacc.messages([{"src": sources[number], "duration": f"{rng.integers(20_000)}ns"} for number in held])
+    thought["after"] = [waits[number] for number in held]
+    for place, number in enumerate(held):
+        waits[number] = (len(work) + place,)
+    return pd.concat([work.assign(after=waits), thought], ignore_index=True)
+
+
+def probes_of(topology: Any, messages: int, rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return probes of ports, hosts, and of both ends of messages, with periods that are not a window's."""
+    links = [pair for link in topology.edges for pair in (link, link[::-1])]
+    hosts = rdmacc.topology.hosts(topology)
+    fields = ("rate_bps", "next_psn", "una_psn", "received_packets", "delivered_ps", "start_ps", "inflight_bytes")
+    every = [f"{period}ps" for period in rng.integers(300_000, 3_000_000, 4)]
+    some = rng.choice(len(links), 3)
+    return (
+        *(rdmacc.probes.queue(*links[number], every[0]) for number in sorted(set(some.tolist()))),
+        *(rdmacc.probes.field("flow", n % messages, name, every[1]) for n, name in enumerate(fields)),
+        *(rdmacc.probes.field("host", host, "rx_packets", every[2]) for host in hosts[:3]),
+        rdmacc.probes.throughput(*links[0], every[3]),
     )
 
 
@@ -136,9 +172,9 @@ def test_small_work_stays_in_the_order_of_time():
     [
         ("the scheme has a tick", {"scheme": rdmacc.scheme("dcqcn").replace(tick_ps="1ns")}),
         ("a trace is kept", {"trace": True}),
-        ("something is probed", {"probes": (rdmacc.probes.queue("tor0", "h0", every="1us"),)}),
+        ("two ends", {"probes": (rdmacc.probes.field("port", ("tor0", "h0"), "lost_packets", every="1us"),)}),
         ("handlers are checked", {"check": True}),
-        ("something waits for messages", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
+        ("two other hosts", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
         ("plain kernel", {}),
         ("almost no delay", {"topology": rdmacc.fat_tree(4, delay="1ns")}),
         ("message.failed", {"scheme": "homa"}),
@@ -185,6 +221,17 @@ def test_a_run_that_ends_in_a_window_begins_again():
         engine = compare(arguments, [])
     assert again.call_count == 1
     assert engine.outcome().messages["failed"].all()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_waits_for_a_message_that_fails_fails_at_once(count: int):
+    scheme = rdmacc.scheme("irn").replace(retry_limit=0)
+    rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "100kB"} for n in range(16)]
+    rows += [{"src": f"h{(n + 5) % 16}", "dst": f"h{n}", "size": "1kB", "after": n} for n in range(16)]
+    rows += [{"src": "h6", "duration": "3us", "after": 1}, {"src": "h6", "dst": "h0", "size": "1kB", "after": 32}]
+    down = LinkDown(link=("h1", "tor0"), at_ps="5us")
+    engine = compare(tree(workload=rdmacc.messages(rows), scheme=scheme, faults=(down,)), [], count)
+    assert engine.outcome().computation["failed"].all()
 
 
 @pytest.mark.parametrize(

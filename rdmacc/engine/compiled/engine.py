@@ -251,7 +251,7 @@ class CompiledEngine(Tables):
             elif reason == kernel.MORE_EVENTS:
                 self.queue.double()
             elif reason == kernel.MORE_SAMPLES:
-                self._grow_samples(2 * len(self.samples) + len(self.plan.watches))
+                self.samples.double()
             elif reason == kernel.MORE_QUEUE_PAIRS:
                 self.open_more()
             elif reason == kernel.MORE_TRACE:

@@ -138,6 +138,7 @@ class _Watch(Record):
     address = Int()
     every_ps = Int(doc="0 for every change")
     last = Float(float("nan"))
+    node = Int32(doc="where it is written")
     code = Byte(doc="0: i8, 1: i4, 2: i1, 3: f8")
 
 

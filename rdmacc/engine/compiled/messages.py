@@ -81,7 +81,9 @@ def finish(g, qp_number, number, now):
             qp.last_pending = before
     if message.failed:
         g.undelivered -= _FAILED
-        if g.has_dependents:
+        if g.node_bits:  # what waits for it may be elsewhere: the run begins again
+            g.is_halted |= g.has_dependents
+        elif g.has_dependents:
             fail_dependents(g, number)
     if g.has_dependents:
         count_down(g, number, now, True)

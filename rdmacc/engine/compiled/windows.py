@@ -22,11 +22,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rdmacc.engine.compiled.events import GRAIN_BITS
 from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.plan import Plan
-from rdmacc.handlers.sides import shared_fields
+from rdmacc.handlers.reading import accesses_of
+from rdmacc.handlers.sides import owner_of, shared_fields, writers_of
 from rdmacc.rules.ranks import DELIVER, RANK_SHIFT, START
 
 if TYPE_CHECKING:
@@ -62,9 +64,10 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
     for reason, holds in (
         ("the scheme has a tick", plan.scheme.tick_ps > 0),
         ("a trace is kept", plan.has_trace),
-        ("something is probed", bool(plan.watches)),
+        ("a probed field is written at two ends of a link", bool((nodes_probed(plan) < 0).any())),
         ("handlers are checked", plan.is_checked),
-        ("something waits for messages", plan.dependents is not None or len(plan.computation) > 0),
+        ("something waits for a message between two other hosts", _waits_elsewhere(plan)),
+        ("a receiver reads when others start", plan.dependents is not None and _reads_starts(plan)),
         ("it has a feature that the plain kernel lacks", has_features),
         ("a link has almost no delay", int(plan.fabric.port_delay_ps.min()) < _LEAST_PS),
         (f"sender and receiver share {', '.join(shared.always)}", bool(shared.always)),
@@ -89,6 +92,53 @@ def why_not_better(engine: CompiledEngine) -> str:
     bytes_each = float(fabric.port_rate_bps.min()) * float(fabric.port_delay_ps.min()) / 8e12
     few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes and engine.team.count == 1
     return "a link has too few packets in a window" if few else ""
+
+
+def nodes_probed(plan: Plan) -> npt.NDArray[np.int64]:
+    """Return for each probe the node at which its field is written; -1 if that is not one node.
+
+    Parameters
+    ----------
+    plan : Plan
+        What runs.
+    """
+    writers = writers_of(plan.scheme.components) if plan.watches else {}
+    found = []
+    for watch in plan.watches:
+        owner = owner_of(plan.scheme.components, watch.component) if watch.record == "transfer" else watch.record
+        places = writers.get(f"{owner}.{watch.field.name}", set())
+        if watch.record in ("host", "endpoint"):
+            node = watch.number
+        elif watch.record in ("port", "egress"):
+            node = -1 if places else int(plan.fabric.port_node[watch.number])
+        elif watch.record in ("sender", "receiver", "qp"):
+            is_there = watch.record == "receiver" or places == {"receiver"}
+            node = int((plan.qp_dst if is_there else plan.qp_src)[watch.number])
+        else:
+            node = int((plan.dst if places == {"receiver"} else plan.src)[watch.number])
+        found.append(-1 if len(places) > 1 or "switch" in places else node)
+    return np.array(found, np.int64)
+
+
+def _waits_elsewhere(plan: Plan) -> bool:
+    """Tell whether something waits for what ends at another host than its own, of which it hears without a delay."""
+    if plan.dependents is None:
+        return False
+    src, dst = (np.concatenate([end, plan.computation.host]) for end in (plan.src, plan.dst))
+    ended = np.repeat(np.arange(len(src)), np.diff(plan.dependents.first))
+    host = src[plan.dependents.rows]
+    return bool(((host != src[ended]) & (host != dst[ended])).any())
+
+
+def _reads_starts(plan: Plan) -> bool:
+    """Tell whether a receiver's handler reads the start of messages that may not have started."""
+    components = plan.scheme.components
+    return any(
+        ("message", "start_ps", False) in accesses_of(components, part, name)
+        for part in components
+        for name in ("on_announce", "on_advertise")
+        if name in part.handlers()
+    )
 
 
 def _loses(plan: Plan) -> bool:
@@ -119,6 +169,7 @@ class Windows:
             grains = int(engine.plan.fabric.port_delay_ps.min()) >> GRAIN_BITS
             self._shift = _FACTOR_BITS - 1 + (grains - 1).bit_length()
             self._factor = -(-(1 << self._shift) // grains)  # so many grains later it is a later window
+            engine.watches["node"][: len(engine.plan.watches)] = nodes_probed(engine.plan)
             engine.globals["is_entwined"] = bool(shared_fields(engine.plan.scheme.components).after_loss)
         self._before = 0, 0
 
@@ -165,8 +216,9 @@ class Windows:
         engine = self._engine
         state, events = engine.globals, engine.team.pending()
         messages = events[:, 1] & (1 << RANK_SHIFT) - 1
-        is_chained = events[:, 1] < DELIVER
-        is_chained[is_chained] = engine.messages["is_delayed"][messages[is_chained]] == 0
+        is_chained = (events[:, 1] < DELIVER) & (messages < engine.plan.n_messages)
+        which = messages[is_chained]
+        is_chained[is_chained] = (engine.messages["is_delayed"][which] == 0) & (engine.plan.waits_for[which] == 0)
         others = events[~is_chained]
         if in_windows:
             window = self._shift, self._factor
