@@ -1,4 +1,4 @@
-"""Windows: events of one node at a time give what the order of time gives; where they would not, they do not run."""
+"""Windows: events of one node at a time give the results of time order; where they would not, they do not run."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_both_orders_agree_on_random_scenarios(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(QUICK))
 def test_threads_agree_on_random_scenarios(number: int) -> None:
-    """Which thread a node belongs to is drawn, so that most links cross from one to another; all tables grow."""
+    """The thread of each node is drawn: most links cross from one thread to another; all tables grow."""
     check(number, 2 + number % 2)
 
 

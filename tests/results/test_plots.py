@@ -1,4 +1,4 @@
-"""Plots: what they show, on which axes, and that they say what is missing."""
+"""Plots: content, axes, and messages about missing data."""
 
 from __future__ import annotations
 
