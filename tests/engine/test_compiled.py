@@ -1,4 +1,4 @@
-"""The compiled engine: its event queue, its memory, a user's own protocol, what it says of one it cannot compile."""
+"""The compiled engine: its event queue, its memory, a user's protocol, errors for one it cannot compile."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ NAMES = ["rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13", "rcc.baselines"]
 
 
 def test_figures_share_their_points():
-    """The same names mean the same runs, so that what one figure has stored is there for all."""
+    """The same names mean the same runs: figures share their stored points."""
     points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
     assert len(points["rcc.fig9"]) == (7 * 4 - 1) * 3 * 3
     assert points["rcc.fig10"].keys() < points["rcc.fig9"].keys()
@@ -169,7 +169,7 @@ def names_of(name):
 
 
 def of_figure(name, table):
-    """Return what a figure has of a table."""
+    """Return a figure's part of a table."""
     return table[table["point"].isin(names_of(name))]
 
 
@@ -280,6 +280,6 @@ def test_the_deep_dive_at_quick_scale():
     rows = wide(table)
     assert (rows["unfinished"] == 0).all()
     assert rows["least slowdown"].min() >= 0.99
-    # All three start at line rate: what is alone and short takes as long under each.
+    # All three start at line rate: a short message alone takes as long under each.
     assert rows.groupby("load")["all flows"].nunique().eq(1).all()
     assert experiment("rcc.fig13").check(table, "quick")["matches"].all()

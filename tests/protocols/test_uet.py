@@ -286,7 +286,7 @@ def test_a_nack_takes_a_packet_off():
 
 @pytest.mark.parametrize(("delivered", "after"), [(10_000, 10_000), (40_000, 262_926)])
 def test_quick_adapt(delivered, after):
-    """Fact 7: below an eighth of the largest window, what was delivered becomes the window."""
+    """Fact 7: below an eighth of the largest window, the delivered bytes become the window."""
     window = Window()
     sender = window.sender
     sender.look_ps, sender.achieved_bytes, sender.is_triggered = us(10), delivered, 1
@@ -313,7 +313,7 @@ def test_marks_of_packets_in_flight_at_quick_adapt_do_not_count_again():
     sender.average_ps = 2 * window.target
     window.answer(2 * window.target, marked=1, now=us(12))
     assert sender.window == 10_000
-    window.answer(2 * window.target, marked=1, now=us(40))  # the second packet settles what was in flight
+    window.answer(2 * window.target, marked=1, now=us(40))  # the second packet settles the flight
     assert sender.window < 10_000
 
 
