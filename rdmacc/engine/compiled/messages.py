@@ -121,7 +121,9 @@ def release(g, number, delay_ps, now):
     start_ps = wait_for_less(row, delay_ps, now)
     if start_ps < NEVER:
         row.start_ps = start_ps
-        push_event(g, row.start_ps + row.duration_ps, rank_last(g, START + number))
+        if row.is_far:
+            g.far_ps = min(g.far_ps, start_ps + row.duration_ps)
+        push_event(g, start_ps + row.duration_ps, rank_last(g, START + number))
 
 
 @rarely

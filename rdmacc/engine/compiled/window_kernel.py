@@ -138,6 +138,7 @@ def begin_window(g, step):
 def decide(g, until_ps, last_event):
     """Agree on the next window, all nodes having come to its begin; return why not, if so. `g`: the first thread's."""
     reason, step, is_halted = g.reason, g.upcoming_step, g.is_halted
+    last_ps = min(until_ps, g.far_ps + 1)
     if g.n_threads > 1:
         longest, total = g.events - g.window_base, g.events - g.window_base
         for thread in range(1, g.n_threads):
@@ -147,6 +148,7 @@ def decide(g, until_ps, last_event):
             longest = max(longest, other.events)
             total += other.events
             is_halted |= other.is_halted
+            last_ps = min(last_ps, other.far_ps + 1)
             absorb(g, other)
         g.window_events += total
         g.longest_events += longest
@@ -161,7 +163,7 @@ def decide(g, until_ps, last_event):
     if begin_ps >= until_ps:
         return STOPPED
     if (
-        begin_of(g, step + 1) > until_ps
+        begin_of(g, step + 1) > last_ps
         or g.undelivered <= 0
         or (g.is_entwined and g.dropped_bytes + g.discarded_bytes > 0)
     ):
