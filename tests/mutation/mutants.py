@@ -4,8 +4,8 @@
     python -m tests.mutation.mutants rdmacc/switch --tests tests/switch tests/rules --sample 20
 
 Each change is made in a copy of the package, never here, and the tests that belong to it are run until one fails: in
-an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests that run the line
-(`tests.mutation.lines`), the cheapest first. A change that no test notices has survived; the exit code counts them.
+an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests of some files
+(`tests.mutation.tries`), the cheapest first. A change that no test notices has survived; the exit code counts them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_
              "framework": "test_ba*.py"}  # fmt: skip
 _QUICK = "not nightly and not slow"
 LINE_TIMEOUT_S = 20
-"""For each of the tests that run a line: they take a second together, or a few."""
+"""For each of the tests of a mutant that is imported: they take a second together, or a few."""
 
 
 @dataclass(frozen=True)
@@ -291,22 +291,17 @@ def killer(mutant: Mutant, trials: Trials, stages: int | None = None) -> str:
     return next((by for stage in asked if (by := trials.killer(stage, inside, mutant.applied(inside.read_text())))), "")
 
 
-def on_lines(mutants: list[Mutant], trials: Trials, folder: str, tests: list[str]) -> Iterator[tuple[Mutant, str]]:
+def tried(mutants: list[Mutant], trials: Trials, tests: list[str]) -> Iterator[tuple[Mutant, str]]:
     """Yield the test that notices each change of a folder that is no experiment; "" if none does."""
-    texts = {
-        one.name: (_place(one), one.line, one.applied((trials.folder / _place(one)).read_text())) for one in mutants
-    }
+    texts = {one.name: (_place(one), one.applied((trials.folder / _place(one)).read_text())) for one in mutants}
     answers = trials.folder / "answers.jsonl"
-    answers.unlink(missing_ok=True)
-    trials.on_lines(texts, folder, tests, answers)
-    told = {one["mutant"]: one for one in map(json.loads, answers.read_text().splitlines())}
-    for mutant in mutants:
-        answer = told[mutant.name]
+    trials.tried(texts, tests, answers)
+    for mutant, line in zip(mutants, answers.read_text().splitlines(), strict=True):
+        answer = json.loads(line)
         by = answer["killer"]
-        if not by and answer["tests"]:
-            path, _, text = texts[mutant.name]
-            stage = Stage(tuple(answer["tests"]), SIMPY, _QUICK, LINE_TIMEOUT_S)
-            by = trials.killer(stage, trials.folder / path, text)
+        if answer["tests"]:
+            path, text = texts[mutant.name]
+            by = trials.killer(Stage(tuple(answer["tests"]), SIMPY, _QUICK, LINE_TIMEOUT_S), trials.folder / path, text)
         yield mutant, by
 
 
@@ -336,12 +331,10 @@ def main() -> int:
     survivors = 0
     with tempfile.TemporaryDirectory() as name:
         trials = Trials(copied(Path(name) / "copy"))
-        inside = ("rdmacc/" if path.startswith("models") else "") + path
-        found = (
-            on_lines(chosen, trials, inside, asked.tests)
-            if asked.tests
-            else ((one, killer(one, trials, asked.stages)) for one in chosen)
-        )
+        if asked.tests:
+            found = tried(chosen, trials, asked.tests)
+        else:
+            found = ((one, killer(one, trials, asked.stages)) for one in chosen)
         for mutant, by in found:
             survivors += not by
             _say(f"{mutant.name}: {by or 'SURVIVES'}")
