@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import TypeAlias
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -23,6 +24,8 @@ from _pytest.runner import runtestprotocol
 TEST_CPU_S = 5.0
 """For one test, of CPU time: a change may make a loop endless."""
 _UNKNOWN_S = 0.02
+Place: TypeAlias = tuple[str, str, int]
+"""Of a function: its file, name and first line."""
 _OPTIMIZED = 0x01
 
 
@@ -46,12 +49,14 @@ class Tries:
         """Try each mutant on the tests that belong to it, the cheapest first as far as their cost is known."""
         items = {item.nodeid: item for item in session.items}
         cost: dict[str, float] = {}
+        live = _functions()
+        gc.freeze()  # a fork that collects garbage would copy all pages
         for name, (path, text) in self._mutants.items():
             named = _naming(Path(path).stem, {_file(one) for one in items})
             tests = sorted(items, key=lambda one: (_file(one) not in named, cost.get(one, 0.0), "simpy" in one))
             failed = ""
             if changed := _changed(Path(path), text):
-                found = partial(_first_failure, [items[one] for one in tests], changed, self._limit_s)
+                found = partial(_first_failure, [items[one] for one in tests], changed, live, self._limit_s)
                 told = _forked(lambda found=found: json.dumps(found()))
                 failed, seconds = json.loads(told) if told else ("endless, or a crash", {})
                 cost |= seconds
@@ -75,12 +80,21 @@ def _naming(module: str, files: set[str]) -> set[str]:
     return {one for one in files if module in Path(one).stem or f".{module} import" in Path(one).read_text()}
 
 
-def _first_failure(
-    items: list[pytest.Item], changed: dict[tuple[str, str, int], CodeType], limit_s: float
-) -> tuple[str, dict[str, float]]:
+def _functions() -> dict[Place, list[FunctionType]]:
+    found: dict[Place, list[FunctionType]] = {}
     for one in gc.get_objects():
-        if type(one) is FunctionType and (code := changed.get(_key(one.__code__))):
-            one.__code__ = code
+        if type(one) is FunctionType:
+            found.setdefault(_key(one.__code__), []).append(one)
+    return found
+
+
+def _first_failure(
+    items: list[pytest.Item], changed: dict[Place, CodeType], live: dict[Place, list[FunctionType]], limit_s: float
+) -> tuple[str, dict[str, float]]:
+    gc.disable()
+    for key, code in changed.items():
+        for function in live.get(key, ()):
+            function.__code__ = code
     seconds: dict[str, float] = {}
     for item, following in zip(items, [*items[1:], None]):
         began = time.process_time()
@@ -126,11 +140,11 @@ def _forked(run, limit_s: float = 300) -> str:
     return told if status == 0 else ""
 
 
-def _key(code: CodeType) -> tuple[str, str, int]:
+def _key(code: CodeType) -> Place:
     return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
-def _changed(path: Path, text: str) -> dict[tuple[str, str, int], CodeType]:
+def _changed(path: Path, text: str) -> dict[Place, CodeType]:
     """Return the code of all functions of a file whose text has changed; none if what runs at import has."""
     name = str(path.resolve())
     old, new = (compile(one, name, "exec", dont_inherit=True) for one in (path.read_text(), text))
