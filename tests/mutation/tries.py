@@ -49,17 +49,26 @@ class Tries:
         """Try each mutant on the tests that belong to it, the cheapest first as far as their cost is known."""
         items = {item.nodeid: item for item in session.items}
         cost: dict[str, float] = {}
+        passes: set[str] = set()
         live = _functions()
         gc.freeze()  # a fork that collects garbage would copy all pages
         for name, (path, text) in self._mutants.items():
             named = _naming(Path(path).stem, {_file(one) for one in items})
             tests = sorted(items, key=lambda one: (_file(one) not in named, cost.get(one, 0.0), "simpy" in one))
             failed = ""
-            if changed := _changed(Path(path), text):
+            while changed := changed_functions(Path(path), text):
                 found = partial(_first_failure, [items[one] for one in tests], changed, live, self._limit_s)
                 told = _forked(lambda found=found: json.dumps(found()))
                 failed, seconds = json.loads(told) if told else ("endless, or a crash", {})
                 cost |= seconds
+                if failed not in items or failed in passes:
+                    break
+                alone = partial(_first_failure, [items[failed]], {}, live, self._limit_s)
+                if not json.loads(_forked(lambda alone=alone: json.dumps(alone())) or '["crash"]')[0]:
+                    passes.add(failed)
+                    break
+                del items[failed]  # it fails without the change too: it takes too long, or wants the compiler
+                tests.remove(failed)
             spent, asked = 0.0, []
             for test in tests:
                 spent += cost.get(test, _UNKNOWN_S)
@@ -144,7 +153,7 @@ def _key(code: CodeType) -> Place:
     return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
-def _changed(path: Path, text: str) -> dict[Place, CodeType]:
+def changed_functions(path: Path, text: str) -> dict[Place, CodeType]:
     """Return the code of all functions of a file whose text has changed; none if what runs at import has."""
     name = str(path.resolve())
     old, new = (compile(one, name, "exec", dont_inherit=True) for one in (path.read_text(), text))
