@@ -1,4 +1,4 @@
-"""What all tests share: the engines that they run on and how hard Hypothesis tries."""
+"""Shared by all tests: the engines that they run on, and Hypothesis's effort."""
 
 from __future__ import annotations
 

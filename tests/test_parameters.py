@@ -33,7 +33,7 @@ class Chooser(Component):
     late_ps: OptionalTime = param(None, "0: nothing is late", unit="ps")
 
     class Sender(Record):
-        """What was counted."""
+        """The counts."""
 
         rate_bps = Float(1e9)
         counted = Int()
@@ -94,7 +94,7 @@ def test_an_exception_keeps_its_text_beside_a_choice():
             rdmacc.simulate(net, work, Scheme(control=Raises()), engine=engine, check=True)
 
 
-# Components whose handlers do what they must not.
+# Components whose handlers break a rule.
 
 
 class Misspelt(Chooser):

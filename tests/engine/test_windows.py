@@ -1,4 +1,4 @@
-"""Windows: events of one node at a time give what the order of time gives; where they would not, they do not run."""
+"""Windows: events of one node at a time give the results of time order; where they would not, they do not run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rdmacc
@@ -34,7 +35,7 @@ WORK = rdmacc.permutation([f"h{n}" for n in range(16)], "100kB")
 
 def scenario_of(number: int) -> Scenario:
     """Return a random network, workload and faults, with a scheme that windows can run."""
-    drawn = without_features(draw(number))
+    drawn, rng = without_features(draw(number)), np.random.default_rng([38, number])
     for _, _, link in drawn.topology.edges(data=True):
         link["delay_ps"] = max(link["delay_ps"], 500_000) if number % 4 else link["delay_ps"]
     for switch in rdmacc.topology.switches(drawn.topology):
@@ -43,9 +44,46 @@ def scenario_of(number: int) -> Scenario:
     return replace(
         drawn,
         scheme=replace(scheme, routing=ROUTINGS[number // len(SCHEMES) % len(ROUTINGS)]),
-        workload=drawn.workload.drop(columns=["after", "after_ps"], errors="ignore"),
-        probes=(),
+        workload=waiting_at_hand(drawn.workload, rng),
+        probes=() if number % 3 else probes_of(drawn.topology, len(drawn.workload), rng, 1 if number % 2 else 1000),
         faults=() if number % 2 else drawn.faults,
+    )
+
+
+def waiting_at_hand(work: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Let each row wait only for what ends at its host, and a third of them for computation there or elsewhere."""
+    work = work.drop(columns=["delay_ps"], errors="ignore")
+    if rng.random() < 0.5:
+        return work.drop(columns=["after"], errors="ignore")
+    sources, targets = work["src"].tolist(), work["dst"].tolist()
+
+    def at_hand(host: Any, number: int) -> tuple[int, ...]:
+        return tuple(k for k in work["after"][number] if host in (sources[k], targets[k]))
+
+    waits = [at_hand(host, number) for number, host in enumerate(sources)]
+    held = [number for number in range(len(work)) if rng.random() < 0.3]
+    if not held:
+        return work.assign(after=waits)
+    hosts = [sources[rng.integers(len(work)) if rng.random() < 0.4 else number] for number in held]
+    thought = rdmacc.messages([{"src": host, "duration": f"{rng.integers(20_000)}ns"} for host in hosts])
+    thought["after"] = [at_hand(host, number) for host, number in zip(hosts, held, strict=True)]
+    for place, number in enumerate(held):
+        waits[number] = (len(work) + place,)
+    return pd.concat([work.assign(after=waits), thought], ignore_index=True)
+
+
+def probes_of(topology: Any, messages: int, rng: np.random.Generator, rarely: int) -> tuple[Any, ...]:
+    """Return probes of ports, hosts, and of both ends of messages, with periods that are not a window's."""
+    links = [pair for link in topology.edges for pair in (link, link[::-1])]
+    hosts = rdmacc.topology.hosts(topology)
+    fields = ("rate_bps", "next_psn", "una_psn", "received_packets", "delivered_ps", "start_ps", "inflight_bytes")
+    every = [f"{rarely * period}ps" for period in rng.integers(300_000, 3_000_000, 4)]
+    some = rng.choice(len(links), 3)
+    return (
+        *(rdmacc.probes.queue(*links[number], every[0]) for number in sorted(set(some.tolist()))),
+        *(rdmacc.probes.field("flow", n % messages, name, every[1]) for n, name in enumerate(fields)),
+        *(rdmacc.probes.field("host", host, "rx_packets", every[2]) for host in hosts[:3]),
+        rdmacc.probes.throughput(*links[0], every[3]),
     )
 
 
@@ -101,7 +139,7 @@ def test_both_orders_agree_on_random_scenarios(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(QUICK))
 def test_threads_agree_on_random_scenarios(number: int) -> None:
-    """Which thread a node belongs to is drawn, so that most links cross from one to another; all tables grow."""
+    """The thread of each node is drawn: most links cross from one thread to another; all tables grow."""
     check(number, 2 + number % 2)
 
 
@@ -126,6 +164,22 @@ def test_the_result_says_that_windows_ran():
     assert not differences(result.outcome, engine.outcome())
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_training_step_runs_in_windows(count: int):
+    """Messages wait for computation at both ends; where one ends for the other host, order of time comes between."""
+    model = rdmacc.workload.LLAMA_7B.replace(hidden=256, layers=2, mlp=512, vocabulary=256)
+    step = rdmacc.workload.TrainingStep(model=model, data=8, tensor=8, nccl=rdmacc.workload.Nccl(node=8))
+    network = rdmacc.leaf_spine(leaves=8, spines=4, hosts_per_leaf=8, rate="400Gbps", delay="500ns")
+    work = step.workload(rdmacc.topology.hosts(network))
+    scheme = rdmacc.scheme("dcqcn", payload_bytes=4096)
+    arguments = {"topology": network, "workload": work, "scheme": scheme}
+    with mock.patch.object(windows.Windows, "pause", autospec=True, side_effect=windows.Windows.pause) as pause:
+        engine = compare(arguments, [], count)
+    assert windows.ends_elsewhere(engine.plan).any()
+    assert pause.call_count > 1
+    assert engine.globals["window_events"] > 0.5 * engine.events if count > 1 else engine.outcome().visits > 1000
+
+
 def test_small_work_stays_in_the_order_of_time():
     result = rdmacc.simulate(**tree(workload=WORK.iloc[:1]), engine="compiled", order="windows")
     assert result.provenance["order"] == "time: too little happens"
@@ -136,9 +190,9 @@ def test_small_work_stays_in_the_order_of_time():
     [
         ("the scheme has a tick", {"scheme": rdmacc.scheme("dcqcn").replace(tick_ps="1ns")}),
         ("a trace is kept", {"trace": True}),
-        ("something is probed", {"probes": (rdmacc.probes.queue("tor0", "h0", every="1us"),)}),
+        ("two ends", {"probes": (rdmacc.probes.field("port", ("tor0", "h0"), "lost_packets", every="1us"),)}),
         ("handlers are checked", {"check": True}),
-        ("something waits for messages", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
+        ("two other hosts", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
         ("plain kernel", {}),
         ("almost no delay", {"topology": rdmacc.fat_tree(4, delay="1ns")}),
         ("message.failed", {"scheme": "homa"}),
@@ -185,6 +239,17 @@ def test_a_run_that_ends_in_a_window_begins_again():
         engine = compare(arguments, [])
     assert again.call_count == 1
     assert engine.outcome().messages["failed"].all()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_waits_for_a_message_that_fails_fails_at_once(count: int):
+    scheme = rdmacc.scheme("irn").replace(retry_limit=0)
+    rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "100kB"} for n in range(16)]
+    rows += [{"src": f"h{(n + 5) % 16}", "dst": f"h{n}", "size": "1kB", "after": n} for n in range(16)]
+    rows += [{"src": "h6", "duration": "3us", "after": 1}, {"src": "h6", "dst": "h0", "size": "1kB", "after": 32}]
+    down = LinkDown(link=("h1", "tor0"), at_ps="5us")
+    engine = compare(tree(workload=rdmacc.messages(rows), scheme=scheme, faults=(down,)), [], count)
+    assert engine.outcome().computation["failed"].all()
 
 
 @pytest.mark.parametrize(

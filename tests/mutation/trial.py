@@ -1,4 +1,4 @@
-"""Tests run on a copy of the package, each time in a fork of this process, which has imported what takes long."""
+"""Tests run on a copy of the package, each time in a fork of this process, which has done the slow imports."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Trials:
             raise RuntimeError(told)
 
     def _warm_up(self, stage: Stage) -> None:
-        """Leave bytecode of the tests and of what they import behind, while the copy is unchanged."""
+        """Leave bytecode of the tests and their imports behind, while the copy is unchanged."""
         files = sorted({test.partition("::")[0] for test in stage.tests} - self._warm)
         if files:
             self._forked(lambda: int(pytest.main(["-q", "--collect-only", *_PLUGINS, *files])), writes_bytecode=True)

@@ -1,4 +1,4 @@
-"""Dragonflies: counts, one link between two groups, minimal and Valiant paths, and what adversarial traffic gets."""
+"""Dragonflies: counts, one link between two groups, minimal and Valiant paths, throughput of adversarial traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collectives as NCCL does them: who sends what, and times against closed forms."""
+"""Collectives as in NCCL: messages, and times against closed forms."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_collective_alone_takes_its_closed_form(name):
 
 
 def test_double_trees_take_their_closed_form_by_the_buffer_s_steps():
-    """Without them, chunks that nobody needs yet go before those that are needed."""
+    """Without them, chunks that nobody needs yet go first."""
     excess = {}
     for steps in (8, 0):
         settings = Nccl(algorithm="tree", chunk_bytes="16kB", buffer_steps=steps)

@@ -239,7 +239,8 @@ class CompiledEngine(Tables):
                 if is_in_windows:
                     reason = self.team.run(until_ps, self.events + max_events)
                 else:
-                    reason = int(self._run(self.rows.ctypes.data, until_ps, max_events))
+                    stop_ps = min(until_ps, self._windows.resume_ps)
+                    reason = int(self._run(self.rows.ctypes.data, stop_ps, max_events))
             if not is_in_windows:  # there, what is raised first may not be what happens first
                 caught.raise_again()
             elif caught.raised is not None:
@@ -251,13 +252,15 @@ class CompiledEngine(Tables):
             elif reason == kernel.MORE_EVENTS:
                 self.queue.double()
             elif reason == kernel.MORE_SAMPLES:
-                self._grow_samples(2 * len(self.samples) + len(self.plan.watches))
+                self.samples.double()
             elif reason == kernel.MORE_QUEUE_PAIRS:
                 self.open_more()
             elif reason == kernel.MORE_TRACE:
                 self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
             elif reason == kernel.LEFT:
-                self._windows.leave()
+                self._windows.pause()
+            elif reason == kernel.STOPPED and not is_in_windows and self._windows.resume_ps < until_ps:
+                self._windows.choose(until_ps)
             elif reason == kernel.AGAIN:
                 self._begin_again()
             else:
