@@ -137,20 +137,15 @@ class FairShare:
         long = {"kind": "long", "count": 1} | shares
         return pd.DataFrame([incast, long] if self.has_long_flow else [incast], columns=list(incast))
 
-    def curves(self, lead_ps: float | None = None) -> pd.DataFrame:
-        """Return the rates over time, the incast starting at 0.
-
-        Parameters
-        ----------
-        lead_ps : float, optional
-            Time to show before and after the incast; default a third of its length.
+    def curves(self) -> pd.DataFrame:
+        """Return the rates over time, the incast starting at 0, with a third of its length before and after.
 
         Returns
         -------
         DataFrame
             `kind` (incast: of one sender), `time_ps`, `rate_bps` on the wire, which holds until the next row.
         """
-        lead = self.incast_ps / 3 if lead_ps is None else lead_ps
+        lead = self.incast_ps / 3
         time = np.array([-lead, 0.0, self.incast_ps, self.incast_ps + lead])
         rates = {"incast": [0.0, self.share_bps, 0.0, 0.0]}
         if self.has_long_flow:

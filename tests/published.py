@@ -1,6 +1,6 @@
-"""What papers and public simulators print of their parameters, in base units: presets are compared with it.
+"""Parameters as printed by papers and public simulators, in base units, to compare presets with.
 
-Written from the sources, not from the presets. What a preset calls assumed is here too, so that no value of it changes
+Written from the sources, not from the presets. A preset's assumed values are here too, so no value of it changes
 unnoticed.
 """
 
@@ -360,4 +360,4 @@ REGISTERED: dict[str, Values] = {
     "homa": _SPRAYED,
     "homa-aeolus": _SPRAYED,
 }  # fmt: skip
-"""What the registered schemes set that is not a component's default: papers' values, and those of public simulators."""
+"""Values that registered schemes set in place of components' defaults: from papers and public simulators."""

@@ -93,7 +93,7 @@ class Picker(Component):
         reading_ps = Int()
 
     class Sender(Record):
-        """What the receiver said last."""
+        """The receiver's last value."""
 
         heard_ps = Int()
 
@@ -153,7 +153,7 @@ class Talker(Component):
     """Both sides send packets that are not data whenever they can, and keep sets of packets."""
 
     class Sender(Record):
-        """What it says from time to time."""
+        """Its value, from time to time."""
 
         talk_timer_ps = Deadline()
         talks = Int32()
@@ -170,7 +170,7 @@ class Talker(Component):
         holes = Int32()
 
     class Header(Record):
-        """What it says."""
+        """Its value."""
 
         word = Int32()
 

@@ -56,7 +56,7 @@ def draw_topology(rng: np.random.Generator) -> nx.Graph:
     """Draw a connected network of 1 to 5 switches and 2 to 9 hosts, some with two links, at mixed speeds."""
     graph = nx.Graph(name="random")
     n_switches, n_hosts = int(rng.integers(1, 6)), int(rng.integers(2, 10))
-    # At least what the ports' reserves and headrooms need, often not much more.
+    # At least the ports' reserves and headrooms, often little more.
     buffer = int(rng.choice([600_000, 2_000_000, 30_000_000]))
     is_uniform = rng.random() < 0.5
     fixed = str(rng.choice(RATES[:5]))
@@ -184,7 +184,7 @@ def draw_scheme(rng: np.random.Generator) -> Scheme:
 
 
 def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
-    """Add some switch features, and what writes the header fields that they read."""
+    """Add some switch features, and the writers of the header fields that they read."""
     features: list[Component] = [
         PayloadTrimming(limit_packets=int(rng.choice([2, 8])), tail_probability=float(rng.choice([0.0, 0.5, 1.0]))),
         SelectiveDrop(threshold_bytes=int(rng.choice([0, 6_000]))),

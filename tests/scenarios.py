@@ -29,7 +29,7 @@ from tests.random_draws import (
 )
 
 WIDENED = 10_000
-"""Scenarios from this number on are widened; those before stay what they were."""
+"""Scenarios from this number on are widened; those before stay the same."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Scenario:
 
 
 def without_features(scenario: Scenario) -> Scenario:
-    """Return a scenario without what the compiled engine's plain kernel lacks."""
+    """Return a scenario without the features that the compiled engine's plain kernel lacks."""
     queueing = replace(
         scenario.scheme.queueing, wrr_ratio=0, control_limit_bytes=0, credit_fraction=0.0, returns_headers=False
     )
@@ -69,7 +69,7 @@ def without_features(scenario: Scenario) -> Scenario:
 
 
 def draw(number: int) -> Scenario:
-    """Return the scenario with a number: always the same one; from `WIDENED` on with what `widened` adds."""
+    """Return the scenario with a number: always the same one; from `WIDENED` on with the additions of `widened`."""
     scenario = _draw(number)
     if number >= WIDENED:
         scenario = widened(scenario, np.random.default_rng([20_202, number]))
@@ -79,7 +79,7 @@ def draw(number: int) -> Scenario:
 def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
     """Return a scenario with other legal parameters, a tick of any length, links that fail, and more loss.
 
-    Nine in ten have a scheme as it comes, without the drawn components: what it compiles to is in the cache.
+    Nine in ten have a scheme as it comes, without the drawn components: its machine code is in the cache.
     """
     scheme = scenario.scheme
     if rng.random() < 0.9:
@@ -201,7 +201,7 @@ def _upsets(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:
 
 
 def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Scheme:
-    """Return a scheme with other parameters, without those that do not go with the others, or with the network."""
+    """Return a scheme with other parameters that fit together and the network."""
     other = scheme
     for name, value in changes.items():
         with suppress(ConfigError):
@@ -254,7 +254,7 @@ def _draw(number: int) -> Scenario:
         for switch in rdmacc.topology.switches(topology):
             topology.nodes[switch]["buffer_bytes"] += 2_500_000
     faults = draw_faults(rng, topology, len(workload))
-    # What drops, trims or reorders packets keeps go-back-N going back: such runs are cut short.
+    # Drops, trimming and reordering keep go-back-N going back: such runs are cut short.
     lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc)
     until = "1ms" if lossy or rng.random() < 0.2 else None
     reorders = scheme.routing.startswith("spray")

@@ -45,7 +45,7 @@ def transmission(wire_bytes, rate_bps):
 
 
 def calls_made(action):
-    """Return how many functions an action calls, Python's and C's: what its time would be on an idle machine."""
+    """Return how many functions an action calls, Python's and C's: its cost, whatever the machine's load."""
     count = 0
 
     def see(_frame, event, _argument):
@@ -132,7 +132,7 @@ class DropOnce(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Watcher(Component):
-    """Counts, at the receiver, what loss recovery accepts, and what it accepts out of order."""
+    """Counts, at the receiver, the packets that loss recovery accepts, and those out of order."""
 
     class Transfer(Record):
         """Of one message."""
@@ -167,7 +167,7 @@ def make_message(packets=10, last=1000):
 
 
 def call(function, **records):
-    """Call a handler with those of the records that it asks for, as an engine does."""
+    """Call a handler with the records that it asks for, as an engine does."""
     function(**{name: records[name] for name in inspect.signature(function).parameters})
 
 

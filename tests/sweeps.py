@@ -91,7 +91,7 @@ class Apart(Tiny):
 
 
 class Many(Tiny):
-    """Enough points to be killed among them."""
+    """Enough points to be killed between two."""
 
     name = "tests.many"
     seeds = 10
@@ -128,7 +128,7 @@ class Stopped(Tiny):
 
 
 class Announcing(Store):
-    """Says by a pipe which point it has stored."""
+    """Reports each stored point through a pipe."""
 
     def __init__(self, folder, pipe):
         super().__init__(folder)
@@ -149,7 +149,7 @@ def _let_forks_draw():
 
 
 def kill_again_and_again(folder, kills, seed):
-    """Kill sweeps until that many have died; return what was announced and lost, and how often one ended.
+    """Kill sweeps until that many have died; return the points announced and lost, and how often a sweep ended.
 
     Each is killed after up to three more points are stored: every other one at random, the others while a point is
     being written. Each sweep is a fork of this process, which has one thread, so that it begins at once.
@@ -199,10 +199,10 @@ def _drafts(store):
 
 
 def kill_a_reproduction(folder, kills):
-    """Kill ``rdmacc reproduce`` so many times, each time two points further on; then let it end.
+    """Kill ``rdmacc reproduce`` several times, each time two points further on; then let it end.
 
     Beside it another one runs undisturbed. Each is a fork of this process, which has one thread. Return how many
-    were killed, and what of the store was lost or changed on the way.
+    were killed, and the store's losses and changes.
     """
     from rdmacc.cli.main import app
     from rdmacc.experiments import EXPERIMENTS

@@ -1,4 +1,4 @@
-"""Components: parameters are checked, handlers are found, and ask only for what their moment offers."""
+"""Components: parameters are checked, handlers are found, and take only the arguments that their hook offers."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_hooks_are_described():
         assert "params" in hook.offers
 
 
-# What engines make of them
+# In the engines
 
 
 def test_hooks_run_in_the_order_of_the_components():

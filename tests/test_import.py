@@ -1,4 +1,4 @@
-"""`import rdmacc` is quick: what needs pandas or networkx comes when it is asked for, and nobody can tell."""
+"""`import rdmacc` is quick: modules that need pandas or networkx load on first use, unnoticed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_stub_says_where_each_name_is_from(package):
     seen = set()
     for node in ast.parse(Path(package.__file__).with_suffix(".pyi").read_bytes()).body:
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
-            assert alias.asname == alias.name  # else type checkers take it for the stub's own
+            assert alias.asname == alias.name  # otherwise type checkers take it for the stub's own
             home = importlib.import_module(f"rdmacc.{alias.name}" if node.module == "rdmacc" else node.module)
             assert getattr(package, alias.name) is (home if node.module == "rdmacc" else getattr(home, alias.name))
             seen.add(alias.name)

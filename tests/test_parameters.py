@@ -33,7 +33,7 @@ class Chooser(Component):
     late_ps: OptionalTime = param(None, "0: nothing is late", unit="ps")
 
     class Sender(Record):
-        """What was counted."""
+        """The counts."""
 
         rate_bps = Float(1e9)
         counted = Int()
@@ -94,7 +94,7 @@ def test_an_exception_keeps_its_text_beside_a_choice():
             rdmacc.simulate(net, work, Scheme(control=Raises()), engine=engine, check=True)
 
 
-# Components whose handlers do what they must not.
+# Components whose handlers break a rule.
 
 
 class Misspelt(Chooser):
@@ -194,6 +194,44 @@ def test_texts_have_numbers_of_their_own():
     known = {text for kind in _subclasses(Parameters) for texts in kind.choices().values() for text in texts}
     assert len(known) > 10
     assert len({number_of(text) for text in known}) == len(known)
+
+
+USUAL = {
+    "low": {"int": {0, 1}, "float": {0.0, 1.0, 0.01, 0.001, 1e-6}, "": {None, 0, 1}},
+    "high": {"int": {None}, "float": {None, 1.0}, "": {None}},
+}
+"""Nothing, one, a whole, or just above nothing: where the meaning of a number ends; "" is for sizes, times, rates."""
+OF_FORMATS = {
+    "InfinibandCc.increase": 8, "InfinibandCc.least": 8, "InfinibandCc.limit": 16, "InfinibandCc.shift": 2,
+    "Fecn.threshold": 4, "Fecn.marking_rate": 16, "FlowDeflection.tokens": 7,
+    **dict.fromkeys(("PathChoice.ecn_penalty", "PathChoice.trim_penalty", "PathChoice.timeout_penalty"), 4),
+    **dict.fromkeys(("Retirement.ecn_penalty", "Retirement.trim_penalty"), 4),
+}  # fmt: skip
+"""Bits of what is a field of a packet or a switch."""
+OTHERS = {
+    "low": {
+        "CheckEpsn.nak_interval_ps": 10**6, "ImprovedGoBackN.nak_interval_ps": 10**6, "RcpStamp.max_slot_ps": 10**4,
+        "RenMarker.base_rtt_ps": 16, "Fecn.buffer_bytes": 16, "Nscc.mtu_bytes": 65,
+        "Homa.levels": 2, "HomaAeolus.levels": 2,
+    },
+    "high": {
+        "Homa.levels": 8, "HomaAeolus.levels": 8, "Homa.overcommit": 16, "HomaAeolus.overcommit": 16,
+        "PHost.expiry_packets": 1e6, "PHost.window_timeout_packets": 1e6, "Irn.bdp_cap_packets": 1024,
+        "PathChoice.values": 256, "Retirement.values": 256, "Nscc.header_bytes": 64,
+    } | {name: 2**bits - 1 for name, bits in OF_FORMATS.items()},
+}  # fmt: skip
+
+
+def test_bounds_are_where_a_meaning_ends():
+    found: dict[str, dict[str, Any]] = {"low": {}, "high": {}}
+    for kind in _subclasses(Component) + [Pfc, DropTail]:
+        for one in fields(kind) if kind.__module__.startswith("rdmacc.") else ():
+            quantity = str(one.type) if one.type in ("int", "float") else ""
+            for side, usual in USUAL.items():
+                if (bound := one.metadata.get(side)) not in usual[quantity]:
+                    found[side][f"{kind.__name__}.{one.name}"] = bound
+            assert "0:" not in one.metadata.get("doc", "") or not one.metadata["low"], (kind, one.name)
+    assert found == OTHERS
 
 
 def _subclasses(kind: type[Any]) -> list[type[Any]]:

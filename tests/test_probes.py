@@ -1,4 +1,4 @@
-"""Probes: what they record, when, and that watching changes nothing.
+"""Probes: their records and times, and that watching changes nothing.
 
 Theory: a sample at time t sees the records after all other events of t; a probe of changes sees them after every event.
 """

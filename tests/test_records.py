@@ -136,7 +136,7 @@ def all_records():
 def test_defaults_fit_their_columns(record):
     row = np.zeros(1, record_dtype(record))[0]
     for field in record.fields:
-        row[field.name] = field.default  # NumPy refuses what does not fit
+        row[field.name] = field.default  # NumPy refuses values that do not fit
         assert np.all(row[field.name] == field.default)
 
 
@@ -146,7 +146,7 @@ LIMITS = {"i8": 2**63, "i4": 2**31, "i1": 2**7}
 
 
 def misfits(thing, record, where):
-    """Yield what in a record would not survive the compiled engine's columns."""
+    """Yield the parts of a record that the compiled engine's columns would not preserve."""
     for field in record.fields:
         values = getattr(thing, field.name)
         if field.is_bits:  # has its own words in the compiled engine: tests/engine/test_bits.py

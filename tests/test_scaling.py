@@ -36,7 +36,7 @@ def scaled(name):
         ("timely", "additive_bps", WEB, 100e6),
         ("irn", "bdp_cap_packets", Links("40Gbps", "24us"), 120),  # SIGCOMM 2018
         ("irn", "bdp_cap_packets", WEB, 150),  # 12 us of 100 Gb/s are 150 kB
-        ("irn", "bdp_cap_packets", Links("1Tbps", "100us"), 1024),  # no more than its bitmaps hold
+        ("irn", "bdp_cap_packets", Links("1Tbps", "100us"), 1024),  # at most the capacity of its bitmaps
         ("irn", "bdp_cap_packets", Links("1Mbps", "1us"), 1),
         ("swift", "initial_window", Links("400Gbps", "12us"), 600.0),
         ("swift", "increase", WEB, 4.0),  # of 1 kB for one of 4 kB
@@ -77,7 +77,7 @@ def test_a_rule_of_ones_own():
 
 @pytest.mark.parametrize("name", rdmacc.SCHEMES)
 def test_a_run_is_the_same_with_the_rules_and_with_their_numbers(name):
-    """What handlers scale link by link too: every link is a host's here."""
+    """Also for values that handlers scale link by link: every link is a host's here."""
     network = rdmacc.star(4, rate="400Gbps")
     made = rdmacc.scheme(name)
     numbers = made.at(network)

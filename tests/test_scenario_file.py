@@ -1,4 +1,4 @@
-"""Scenarios as TOML: what is read back gives the same result, for every scheme."""
+"""Scenarios as TOML: read back, each gives the same result, for every scheme."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_each_scheme_runs_and_carries_its_name(engine, name):
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_schemes_are_values(name):
-    """Two of the same name are equal, hash alike, survive pickling, and show what they are made of."""
+    """Two of the same name are equal, hash alike, survive pickling, and show their parts."""
     one, two = scheme(name), scheme(name)
     assert one == two
     assert hash(one) == hash(two)

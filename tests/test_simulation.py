@@ -1,4 +1,4 @@
-"""Running piece by piece: the same as in one go; `until` stops before the events of its time; what a result tells."""
+"""Running piece by piece: the same as in one go; `until` stops before the events of its time; a result's content."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_status_on_the_way(engine):
     assert simulation.run().flows["status"].tolist() == ["finished"] * 4
 
 
-# What comes out
+# Results
 
 
 def test_counters_of_a_lone_packet(engine):

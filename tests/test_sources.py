@@ -173,7 +173,7 @@ def test_a_root_that_is_gone_is_an_error():
 
 
 def test_the_kernel_depends_on_no_scheme_plan_or_topology():
-    """An edit there compiles nothing anew."""
+    """An edit there recompiles nothing."""
     closure = sources.import_closure(cache._ROOTS)
     assert closure >= {"rdmacc.engine.compiled.kernel", "rdmacc.state", "rdmacc.chance", "rdmacc.rules.pfc"}
     assert not closure & {"rdmacc", "rdmacc.schemes", "rdmacc.engine.plan", "rdmacc.engine.compiled.engine"}

@@ -4,7 +4,7 @@ Three servers and a switch, 10 Gb/s, links of 5 us (VI-D). The second flow start
 are those of the preset; RCP has alpha = beta = 0.4 (VI-D). Assumed: flows have converged once both rates stay within
 10% of half the line (RCP's keep swinging by a few percent), and have reached it when they are first within 5% of it.
 Times count from the arrival of the second flow's first packet. TIMELY has a window and no pacing here (VI-A): its rate
-is what arrives in two RTTs, headers included.
+is the arrivals of two RTTs, headers included.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _JOIN_PS = 15 * RTT_PS
 _CONVERGED, _REACHED = 0.1, 0.05
 
 ABOUT_ONE = AtMost(2)
-"""RTTs that count as the one that Dart takes."""
+"""RTTs that count as Dart's single one."""
 
 NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
 
@@ -93,7 +93,7 @@ def measure_convergence(point: Point, result: Result) -> pd.DataFrame:
 
 
 def _throughput(packets: pd.Series, result: Result, every_ps: int) -> pd.Series:
-    """Return what arrived of a flow's payload, averaged over equal times."""
+    """Return a flow's rate of arriving payload, averaged over equal times."""
     edges = np.arange(0, result.now_ps, every_ps)
     counts = packets.to_numpy()[np.searchsorted(packets.index, edges, side="right") - 1]
     payload_bits = 8e12 * result.plan.scheme.payload_bytes

@@ -124,7 +124,7 @@ class Figure2(Experiment):
         arrival_ps = int(held.index[held > 0][0])
         half = LINE_BPS / 2
         settled_ps = max(settled(rate, arrival_ps, half, 0.03) for rate in rates.values())
-        steady_ps = settled_ps + rtt_ps  # what was sent before has arrived
+        steady_ps = settled_ps + rtt_ps  # packets sent before have arrived
         late = queue[queue.index >= steady_ps]
         quarter = max(len(late) // 4, 1)
         alone_ps = int(n.index[n >= 1][0])  # S1's first packet has arrived

@@ -39,7 +39,7 @@ _SCHEMES = {"n with look-ahead": "dasr", "n without": "dasr-no-look-ahead"}
 
 
 def _each(table: pd.DataFrame, quantity: str, scheme: str = "") -> dict[str, float]:
-    """Return a number of every point, or of those of one scheme, by point."""
+    """Return a number of every point, or of one scheme's points, by point."""
     rows = table[(table["quantity"] == quantity) & table["time_ps"].isna()]
     return {
         str(point): float(value)

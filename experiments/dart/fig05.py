@@ -44,7 +44,7 @@ _CONGESTION = {
 }
 _OTHER = "time in non-receiver congestion"
 INPUTS = {"no marks": (0, 0.5), "marks, line rate": (1, 1.0), "marks, half rate": (1, 0.5)}
-"""What the receiver sees: (CE of every packet, throughput as a fraction of the line)."""
+"""The receiver's input: (CE of every packet, throughput as a fraction of the line)."""
 
 EXPECTED = {
     "no marks": NO_CONGESTION,
@@ -65,7 +65,7 @@ def transition(state: int, seen: str) -> dict[str, float]:
     -------
     dict
         `state`, and of the last packet: `share` in its ACK, and `passed`, 1 if DCQCN sees a mark on it. Two
-        senders are active, so that the receiver's share is 1/2.
+        senders are active: the receiver's share is 1/2.
     """
     receiver = DasrReceiver()
     one, other = (receiver.message(name, packets=10**6) for name in ("S", "T"))

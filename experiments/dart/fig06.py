@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["TWO_HOPS_PS", "Figure6", "detour"]
 
 TWO_HOPS_PS = 2 * (time_ps(DELAY) + PACKET_PS)
-"""What two more hops cost the first packet."""
+"""Cost of two more hops for the first packet."""
 
 _FLOW, _SHORTEST = size_bytes("8kB"), 4
 _SCHEMES = {"none": {"tokens": 0}, "dart": {}, "any queue": {"threshold_bytes": 0}}
@@ -82,7 +82,7 @@ def _extra_hops(table: pd.DataFrame) -> Measured:
 
 
 def _gains(table: pd.DataFrame, scheme: str, quantity: str) -> pd.DataFrame:
-    """Return, by burst, the delay in the queue and how much sooner than that the deflected messages came."""
+    """Return, by burst, the delay in the queue and the gain of deflected messages over it."""
     rows = wide(table)
     queued = rows[rows["scheme"] == "none"].set_index("packets")["delay"]
     deflected = rows[rows["scheme"] == scheme].set_index("packets")[quantity]

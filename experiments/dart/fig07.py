@@ -3,7 +3,7 @@
 Setup: `rdmacc.experiments.dart.setup`. Also assumed: "order" has messages of up to 100 KB between random hosts of a fat
 tree, enough to congest it in many places. To put the table under stress, all of them may be deflected, not just those
 of up to 8 KB. "typical" is the evaluation's mix, without its warm-up: at quick scale on a small Clos with the same
-oversubscription of 4 and long flows of 200 KB, so that some start in 0.5 ms, at paper scale on the evaluation's own.
+oversubscription of 4 and long flows of 200 KB, to have some in 0.5 ms, at paper scale on the evaluation's own.
 Deflections, order, lanes and the entries in use are all read from the packet trace.
 """
 
@@ -94,7 +94,7 @@ def _occupied(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure7(Experiment):
-    """The table that every packet asks for its way, and what follows from its rules."""
+    """The table that every packet asks for its way, and the effects of its rules."""
 
     name = "dart.fig7"
     title = "Packet routing with DFT lookup"

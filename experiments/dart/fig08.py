@@ -25,7 +25,7 @@ __all__ = ["Figure8"]
 
 @register_experiment
 class Figure8(Experiment):
-    """The times that make up convergence, and what the paper measures in their place."""
+    """The times that make up convergence, and the paper's measurement in their place."""
 
     name = "dart.fig8"
     title = "DASR convergence time measurement"

@@ -74,7 +74,7 @@ def _edges(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _as_published(parts: pd.DataFrame) -> pd.Series:
-    """Return what the paper measured, on R's clock (figure 8): t_cpu + t_b + t_f', in ps."""
+    """Return the time that the paper measured, on R's clock (figure 8): t_cpu + t_b + t_f', in ps."""
     return parts["t_cpu"] + parts["t_b"] + parts["t_f'"]
 
 

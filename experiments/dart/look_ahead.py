@@ -1,4 +1,4 @@
-"""Dart, III-D and III-E: what look-ahead costs, and what a tenant can do to others with it.
+"""Dart, III-D and III-E: the cost of look-ahead, and how a tenant can harm others with it.
 
 Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. Tenant A has a long flow to a
 machine on which both tenants run. From 0.3 ms on, tenant B sends a message of one packet to that machine every 100 us,

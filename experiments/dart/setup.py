@@ -1,4 +1,4 @@
-"""What Dart's experiments share: its links, networks and schemes.
+"""Common to Dart's experiments: its links, networks and schemes.
 
 Paper: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter
 Networks", IEEE/ACM ToN 2020. Links of 10 Gb/s and 5 us, 225 KB of buffer for each port of a switch (VI-A).
@@ -41,7 +41,7 @@ WIRE_BYTES = PAYLOAD_BYTES + PRESET["dart"].header_bytes
 PACKET_PS = round(WIRE_BYTES * 8e12 / LINE_BPS)
 RECEIVER = "h0"
 TESTBED_HOST_RATE = "43Gbps"
-"""What a host got through its port of 56 Gb/s (V)."""
+"""Rate of a host through its port of 56 Gb/s (V)."""
 TESTBED_PAYLOAD_BYTES = 4096
 """Assumed."""
 
@@ -59,8 +59,8 @@ def other_pods(graph: nx.Graph[Any]) -> list[Any]:
     return [host for host in topology.hosts(graph) if hops[host] == 6]
 
 
-def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tuple[Any, Any]]:
-    """Return the switch ports, as (node, peer), on the last `hops` hops of shortest paths to a receiver."""
-    distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=hops)
+def ports_towards(graph: nx.Graph[Any], receiver: Any) -> list[tuple[Any, Any]]:
+    """Return the switch ports, as (node, peer), on the last three hops of shortest paths to a receiver."""
+    distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=3)
     switches = [name for name in topology.switches(graph) if name in distance]
-    return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, hops) == distance[node] - 1]
+    return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, 3) == distance[node] - 1]

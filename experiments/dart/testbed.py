@@ -4,12 +4,12 @@ The switch's ports have 56 Gb/s, of which a host got 43 Gb/s (V): hosts send at 
 64 KB messages to R, SFS sends bursts of them. Assumed: 3 us of delay on each link (a hardware RTT of 12 us), packets of
 4 KB, DASR without look-ahead (V), gaps between bursts as long as the bursts (figure 9a).
 
-Convergence takes the network some time and R's CPU some more. The network's part is simulated, in epochs of 0.4 ms:
-SFS starts 100 us after LFS, up to 10 us later at random. Assumed: LFS pauses as well before the next epoch, so that
-each epoch starts with empty queues; the point "without a pause" shows what happens otherwise. What the paper measured
-is t_cpu + t_b + t_f', on R's clock; so it is here. Assumed: the CPU's times have the quantiles that the paper measured,
-less the hardware RTT, which the paper says convergence in hardware approaches (V-A). The sum is judged: it is the
-published one if the simulated network takes as long as that.
+Convergence takes the network some time and R's CPU some more. The network's part is simulated, in epochs of 0.4 ms: SFS
+starts 100 us after LFS, up to 10 us later at random. Assumed: LFS also pauses before the next epoch, which starts with
+empty queues; the point "without a pause" shows the difference. The paper measured t_cpu + t_b + t_f' on R's clock, and
+so do we. Assumed: the CPU's times have the quantiles that the paper measured, less the hardware RTT, which the paper
+says convergence in hardware approaches (V-A). The sum is judged: it is the published one if the simulated network takes
+as long as that.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 R, LFS, SFS = "h0", "h1", "h2"
 
 LINE_BPS = rate_bps(TESTBED_HOST_RATE)
-"""Of a host: what it sends alone, and what DASR apportions."""
+"""Rate of a host alone, and the total that DASR apportions."""
 
 MESSAGE = size_bytes("64KiB")
 
@@ -50,7 +50,7 @@ PUBLISHED_US = {0.9: 28.0, 0.99: 41.0, 0.999: 44.0}
 """Quantiles of the convergence time in software (V-A)."""
 
 CPU_US = {0.0: 3.0, **{level: value - 12 for level, value in PUBLISHED_US.items()}, 1.0: 32.0}
-"""Quantiles of the CPU's time: what was published, less the hardware RTT. Straight lines in between."""
+"""Quantiles of the CPU's time: the published ones minus the hardware RTT. Straight lines in between."""
 
 _CPU_TIMES = 801  # purpose of the stream of chance
 
@@ -62,7 +62,7 @@ _LFS_MESSAGES, _SFS_MESSAGES = 20, 8
 
 
 def cpu_times(count: int, seed: int) -> npt.NDArray[np.float64]:
-    """Return times in ps that R's CPU takes to count anew, from the calibrated quantiles."""
+    """Return times in ps that R's CPU takes to recount, from the calibrated quantiles."""
     drawn = workload.stream(seed, _CPU_TIMES).random(count)
     return np.interp(drawn, [*CPU_US], [*CPU_US.values()]) * 1e6
 

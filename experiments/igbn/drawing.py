@@ -43,7 +43,6 @@ def draw_goodput(
     colour: str,
     marker: str,
     *,
-    has_band: bool = True,
     shift: float = 0.0,
 ) -> None:
     """Draw one curve, its band of runs and its closed form; markers a bit aside, by a part of their loss rate."""
@@ -58,16 +57,13 @@ def draw_goodput(
         markersize=5, capsize=2, linewidth=1.2,
     )  # fmt: skip
     fine = np.geomspace(losses[0], losses[-1], 300)
-    if has_band:
-        low, high = computed_band(variant, timeout_ps, fine, runs[-1]["messages"].mean())
-        ax.fill_between(100 * fine, 100 * low, 100 * high, color=colour, alpha=0.15, linewidth=0)
+    low, high = computed_band(variant, timeout_ps, fine, runs[-1]["messages"].mean())
+    ax.fill_between(100 * fine, 100 * low, 100 * high, color=colour, alpha=0.15, linewidth=0)
     ax.plot(100 * fine, 100 * closed_form(variant, timeout_ps, fine), color=colour, linewidth=1.0)
 
 
-def computed_band(
-    variant: str, timeout_ps: int, losses: Iterable[float], messages: float, low: float = 0.1, high: float = 0.9
-) -> npt.NDArray[np.float64]:
-    """Return two quantiles of a run's relative throughput by loss rate: the number of its timeouts is Poisson's.
+def computed_band(variant: str, timeout_ps: int, losses: Iterable[float], messages: float) -> npt.NDArray[np.float64]:
+    """Return the 10% and 90% quantiles of a run's relative throughput by loss rate: its timeouts are Poisson.
 
     The closed form gives the rate of timeouts and the time without them.
     """
@@ -77,7 +73,7 @@ def computed_band(
     ]
     mean_ps, quiet_ps = (row["time_ps"].to_numpy() for row in rows)
     alone_ps = mean_ps * rows[0]["goodput"].to_numpy()
-    counts = poisson.ppf([[high], [low]], messages * (mean_ps - quiet_ps) / timeout_ps)
+    counts = poisson.ppf([[0.9], [0.1]], messages * (mean_ps - quiet_ps) / timeout_ps)
     return np.asarray(messages * alone_ps / (messages * quiet_ps + timeout_ps * counts))
 
 

@@ -39,7 +39,7 @@ def _readings_of(scheme: str) -> dict[str, tuple[str, str, Changes]]:
 
 
 _SHOWN = {words: one for scheme in ("rcc", "rcc-ewa", *OTHERS) for words, one in _readings_of(scheme).items()}
-"""What is run."""
+"""The runs."""
 
 
 def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:
@@ -51,9 +51,10 @@ def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:
 
 
 def _ratios(rows: pd.DataFrame, one: str, *schemes: str) -> dict[str, float]:
-    """Return the average FCT of the readings of some schemes over that of one."""
-    found = {words: float(values.mean()) for words, values in _found(rows, "all mean").items()}
-    return {words: found[words] / found[one] for words, of in _SHOWN.items() if of[0] in schemes and words != one}
+    """Return the average FCT of the readings of some schemes over that of one, the mean over the seeds of both."""
+    found = _found(rows.set_index("seed"), "all mean")
+    ratios = {words: (found[words] / found[one]).mean() for words, of in _SHOWN.items() if of[0] in schemes}
+    return {words: float(ratio) for words, ratio in ratios.items() if words != one}
 
 
 def _reductions(rows: pd.DataFrame) -> dict[str, float]:

@@ -1,18 +1,18 @@
-"""RCC at 320 hosts and 100 Gb/s: what figures 9, 10, 11 and 13 share.
+"""RCC at 320 hosts and 100 Gb/s, for figures 9, 10, 11 and 13.
 
 Paper: Zhang et al., "Receiver-driven RDMA congestion control by differentiating congestion types in datacenter
 networks", ICNP 2021, V-A, V-D and V-E-2. The network is `rdmacc.rcc_fat_tree`, the schemes are those of
-``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper gives the four workloads by name only, and
-of the traffic that there are "different link loads". Assumed, for all figures alike:
+``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper only names the four workloads, and speaks
+of "different link loads". Assumed, for all figures:
 
 - Loads are 30, 50 and 70% of the hosts' links, headers included. Messages arrive as a Poisson process between random
   pairs of hosts; all schemes have the same flows at the same seed.
 - Flows arrive for as long as `WORKLOADS` says; those of the first fifth are not counted, and every flow finishes. That
   leaves at least 5,000 flows for each point.
-- Flows of the data mining workload above 100 MB are cut there. One of 1 GB takes 80 ms by itself: a run whose load
-  is to hold while such flows are under way would need a tenth of a second and 80,000 flows.
+- Flows of the data mining workload above 100 MB are cut there. One of 1 GB takes 80 ms alone: to keep the load while
+  such flows are active, a run would need a tenth of a second and 80,000 flows.
 - Homa divides its priorities by each workload's sizes (its paper's section 3.4).
-- The average FCT is that of all flows, in absolute time. Short flows are those below 100 KB, long ones above 1 MB.
+- The average FCT covers all flows, in absolute time. Short flows are those below 100 KB, long ones above 1 MB.
 """
 
 from __future__ import annotations
@@ -40,20 +40,18 @@ from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
-    "CNP", "CNP_WORKLOADS", "DCQCN", "FEW_FLOWS", "LOADS", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
-    "WORKLOADS", "Case", "FatTreeFigure", "Workload", "cases", "differences", "means", "reductions", "scheme_for",
-    "spreads",
+    "DCQCN", "FEW_FLOWS", "LOADS", "OTHER_DCQCN", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
+    "WORKLOADS", "Case", "FatTreeFigure", "Workload", "cases", "differences", "means", "quick_tree", "reductions",
+    "scheme_for", "spreads",
 ]  # fmt: skip
 
 LOADS = (0.3, 0.5, 0.7)
 QUICK_LOADS = (0.3, 0.7)
-SCHEMES = ("rcc", "hpcc", "homa", "expresspass", "dcqcn", "timely")
-DCQCN = "dcqcn"
-"""As in HPCC's simulator."""
-CNP = "dcqcn-cnp"
-"""As in the code that V-A names."""
-CNP_WORKLOADS = ("web_server", "cache_follower", "web_search")
-"""Workloads in which it ran: a point of data mining takes several times as long as one of the others."""
+DCQCN, OTHER_DCQCN = "dcqcn-cnp", "dcqcn"
+"""As in the code that V-A names, with CNPs, and as in HPCC's simulator."""
+SCHEMES = ("rcc", "hpcc", "homa", "expresspass", DCQCN, "timely")
+_NOT_RUN = (DCQCN, "data_mining")
+"""A point of it takes several times as long as one of the others."""
 VARIANTS = ("rcc", "rcc-pid", "rcc-ewa")
 SEEDS = 3
 SHORT_BYTES = 100_000
@@ -74,9 +72,9 @@ READINGS: dict[str, tuple[str, str, Changes]] = {
     "95% of the link": ("rcc", "rcc", (("ewa_eta", 0.95),)),
     "ECMP": ("homa", "homa", (("routing", "ecmp"),)),
     "first rate 1/2": ("expresspass", "expresspass", (("initial_fraction", 0.5),)),
-    "DCQCN with CNPs": (DCQCN, CNP, ()),
+    "DCQCN of HPCC's simulator": (DCQCN, OTHER_DCQCN, ()),
     "DCQCN of HPCC's simulator, own timers": (
-        "dcqcn", "dcqcn",
+        DCQCN, OTHER_DCQCN,
         (("alpha_period_ps", "50us"), ("decrease_period_ps", "50us"), ("increase_period_ps", "55us")),
     ),
     "TIMELY of HPCC's simulator": ("timely", "timely-hpcc", ()),
@@ -114,12 +112,12 @@ WORKLOADS = {
     "web_search": Workload("web search", 10, 0.4),
     "data_mining": Workload("data mining", 20, 0.4, cap="100MB"),
 }
-"""The workloads of V-A, from the one that takes least time to simulate to the one that takes most."""
+"""The workloads of V-A, from the fastest to simulate to the slowest."""
 
 
-def quick_tree() -> nx.Graph[Any]:
+def quick_tree(fabric_rate: str = "400Gbps") -> nx.Graph[Any]:
     """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, as fast, as far apart, not oversubscribed."""
-    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate="400Gbps", delay="1us", buffer="32MB")
+    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate=fabric_rate, delay="1us", buffer="32MB")
 
 
 TREES: dict[str, Callable[[], nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
@@ -153,7 +151,7 @@ def differences(changes: Changes) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A run: what distinguishes it from the others."""
+    """The parameters that distinguish a run."""
 
     scheme: str
     workload: str
@@ -168,10 +166,14 @@ class Case:
             "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
         }  # fmt: skip
 
+    def tree(self, scale: str) -> Callable[[], nx.Graph[Any]]:
+        """Return what makes the network."""
+        return TREES[scale]
+
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         scenario = Scenario(
-            topology=TREES[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
+            topology=self.tree(scale), workload=partial(traffic, self.workload, scale, self.load, seed),
             scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes),
             seed=seed, until=UNTIL_PS,
         )  # fmt: skip
@@ -183,7 +185,7 @@ class Case:
 
 
 class FatTreeFigure(CaseFigure):
-    """A figure of these runs. What one figure has stored, the others reuse."""
+    """A figure of these runs. They reuse each other's stored points."""
 
     name = "rcc.fat-tree"
 
@@ -193,12 +195,15 @@ class FatTreeFigure(CaseFigure):
         if reading not in READINGS:
             return super().under(table, reading)
         default, other, changes = READINGS[reading]
-        return in_place(
-            table, {"scheme": default, "changes": ""}, {"scheme": other, "changes": differences(changes)}
-        )  # fmt: skip
+        rows = {"scheme": other, "changes": differences(changes)}
+        found = in_place(table, {"scheme": default, "changes": ""}, rows)
+        if found is None:
+            return None
+        ran = table.loc[(table[[*rows]] == pd.Series(rows)).all(axis=1), "seed"]
+        return found[found["seed"].isin(ran)].reset_index(drop=True)  # the same flows for all schemes
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return completion times of all, of short and of long flows, and what went wrong."""
+        """Return completion times of all, of short and of long flows, drops and failures."""
         flows, ports = result.flows.reset_index(drop=True), result.ports
         counts = (flows["start_ps"] >= ms(point.labels["arrival_ms"]) / 5).to_numpy()
         passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
@@ -237,9 +242,10 @@ FatTreeFigure.points_of = FatTreeFigure
 
 
 def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[Case]:
-    """Return a case for every scheme at every load of some workloads, those that take least time first."""
+    """Return a case for every scheme at every load of some workloads, the fastest to simulate first."""
     loads = LOADS if scale == "paper" else QUICK_LOADS
-    return [Case(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
+    every = [Case(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
+    return [case for case in every if (case.scheme, case.workload) != _NOT_RUN]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Series[float]:
@@ -248,11 +254,16 @@ def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Serie
 
 
 def spreads(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.DataFrame:
-    """Return the least, the mean and the greatest of a quantity over seeds, by load; of what the figures run."""
+    """Return minimum, mean and maximum of a quantity over seeds, by load, for the figures' own runs."""
     chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == name) & (rows["changes"] == "")]
     return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
 
 
 def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.Series[float]:
-    """Return how much lower a quantity is under RCC than under another scheme, as a fraction of that, by load."""
+    """Return how much lower a quantity is under RCC than under another scheme, as a fraction of that, by load.
+
+    Over the seeds that both have: the flows are the same then.
+    """
+    both = [set(rows.loc[(rows["scheme"] == one) & (rows["workload"] == name), "seed"]) for one in ("rcc", other)]
+    rows = rows[rows["seed"].isin(set.intersection(*both))]
     return 1 - means(rows, quantity, "rcc", name) / means(rows, quantity, other, name)

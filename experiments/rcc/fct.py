@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 OTHERS = SCHEMES[1:]
-_MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn": "v", "timely": "P", "rcc-pid": "s",
+_MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn-cnp": "v", "timely": "P", "rcc-pid": "s",
             "rcc-ewa": "o"}  # fmt: skip
 
 
@@ -32,11 +32,18 @@ def ran(rows: pd.DataFrame, schemes: Iterable[str], name: str) -> list[str]:
 
 
 def draw_fct(
-    ax: Axes, rows: pd.DataFrame, quantity: str, schemes: Sequence[str], name: str, *, is_log: bool = False
+    ax: Axes,
+    rows: pd.DataFrame,
+    quantity: str,
+    schemes: Sequence[str],
+    name: str,
+    *,
+    unit: float = 1e6,
+    is_log: bool = False,
 ) -> None:
-    """Draw a completion time over the load, a line for each scheme; bands are the spread over seeds."""
+    """Draw a completion time, or a slowdown, over the load, in units; bands are the spread over seeds."""
     for scheme in ran(rows, schemes, name):
-        spread = spreads(rows, quantity, scheme, name) / 1e6
+        spread = spreads(rows, quantity, scheme, name) / unit
         colour = COLOURS[LOOKS[scheme][1]]
         ax.plot(spread.index * 100, spread["mean"], marker=_MARKERS[scheme], color=colour, label=NAMES[scheme])
         ax.fill_between(spread.index * 100, spread["min"], spread["max"], color=colour, alpha=0.2, linewidth=0)
@@ -54,7 +61,7 @@ def draw_reductions(
     name: str,
     published: Mapping[str, tuple[float, ...]],
 ) -> None:
-    """Draw by what percentage RCC is below others over the load; what is published, hollow, at our largest."""
+    """Draw by what percentage RCC is below others over the load; published values, hollow, at our largest."""
     for scheme in ran(rows, schemes, name):
         found = reductions(rows, quantity, scheme, name) * 100
         colour = COLOURS[LOOKS[scheme][1]]

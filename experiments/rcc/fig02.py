@@ -85,7 +85,7 @@ def _walked(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def arrows_in(table: pd.DataFrame) -> set[tuple[str, str]]:
-    """Return the pairs of blocks of which one calls the other."""
+    """Return the pairs of blocks in which one calls the other."""
     calls = table[table["quantity"] == "calls"]
     block_of = {name: block for block, (names, _) in BLOCKS.items() for name in names}
     pairs = zip(calls["caller"].map(block_of), calls["called"].map(block_of), strict=True)
@@ -102,7 +102,7 @@ def _modules(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure2(Experiment):
-    """What tells congestion types apart, what assigns windows, what adjusts them, and who calls whom."""
+    """The blocks that distinguish congestion types, assign windows and adjust them, and their calls."""
 
     name = "rcc.fig2"
     title = "The overview of RCC framework"

@@ -1,8 +1,8 @@
 """RCC, figure 3: the PID controller, drawn from the implementation, and walked step by step.
 
-The diagram has the preset's gains. Beside it: one flow's handlers alone take a delay that rises from its target to 2 us
-above it, stays there, and falls below. Their u and windows are compared with equations (2) to (5), with the memory that
-equation (4) has as printed, and without it ("pd"), which is what rdmacc runs: Table I has no room for u.
+The diagram has the preset's gains. Next to it, one flow's handlers alone take a delay that rises from its target to 2
+us above it, stays there, and falls below. Their u and windows are compared with equations (2) to (5), with the memory
+of equation (4) as printed, and without it ("pd"), as rdmacc runs it: Table I has no room for u.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _memory(table: pd.DataFrame) -> dict[str, Any]:
 
 @register_experiment
 class Figure3(Experiment):
-    """Error, gains and window: the controller's blocks, and what they do to a delay that rises and falls."""
+    """Error, gains and window: the controller's blocks, and their response to a delay that rises and falls."""
 
     name = "rcc.fig3"
     title = "Structure of PID-based congestion control"

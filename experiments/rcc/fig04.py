@@ -1,7 +1,8 @@
 """RCC, figure 4: the phase margin over both gains, by equation (12).
 
 A point is a grid over the box that section IV recommends, even in the gains' logarithms, without feedback delay as in
-the paper, or with one RTT of it; and a wider grid, where the margin can be negative. `rcc.map` has packets beside it.
+the paper, or with one RTT of it; and a wider grid, where the margin can be negative. `rcc.map` compares it with
+packets.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _acceptable(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure4(Experiment):
-    """What gains leave what phase margin."""
+    """Phase margin by gains."""
 
     name = "rcc.fig4"
     title = "Phase margin as a function of parameters K_p and K_d"

@@ -1,6 +1,6 @@
 """RCC, figure 6: goodput and completion times of an incast of 1,000, under RCC and HPCC.
 
-Setup and assumptions: `rdmacc.experiments.rcc.incast`. The main reading is that all start at line rate (III-B).
+Setup and assumptions: `rdmacc.experiments.rcc.incast`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, Between, Exactly, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.incast import (
     REQUEST,
@@ -31,11 +31,12 @@ from rdmacc.sweep.tidy import curve, wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HPCC", "RCC", "READINGS", "Figure6"]
+__all__ = ["HPCC", "PRINTED", "RCC", "READINGS", "Figure6"]
 
-RCC, HPCC = IncastCase("rcc"), IncastCase("hpcc")
-READINGS = (IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99), together(RCC))
-"""Other readings of RCC's first window, and of what it gives away."""
+PRINTED, HPCC = IncastCase("rcc"), IncastCase("hpcc")
+RCC = together(PRINTED)
+READINGS = (PRINTED, IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99))
+"""Other readings of RCC's first window, and of the bandwidth it assigns."""
 PUBLISHED_GBPS, PUBLISHED_MEDIAN, PUBLISHED_P99 = 94.98, 0.052, 0.041
 
 
@@ -51,8 +52,8 @@ def _goodput(rows: pd.DataFrame) -> Measured:
 
 def _reduction(quantity: str, rows: pd.DataFrame) -> Measured:
     each = 1 - values(rows, RCC, quantity) / values(rows, HPCC, quantity)
-    requested = reduction(rows, READINGS[0], HPCC, quantity)
-    note = f"{each.min():.1%} to {each.max():.1%} by seed; {requested:.1%} if the request carries the share"
+    printed = reduction(rows, PRINTED, HPCC, quantity)
+    note = f"{each.min():.1%} to {each.max():.1%} by seed; {printed:.1%} from line rate with all of the link"
     return Measured(reduction(rows, RCC, HPCC, quantity), note)
 
 
@@ -80,6 +81,10 @@ class Figure6(IncastFigure):
         Claim(
             "rcc-f6-2", "V-B-2", "reduction of the median FCT", "RCC against HPCC", "5.2%",
             measure=partial(_reduction, "median FCT"), band=Between(0, 0.15), direction=MoreThan(0), unit="%",
+            expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
+            why="Shares of 99% of the link take 1% longer than HPCC, which fills it; its queue of 11 MB costs it"
+            " nothing on average, since all messages wait for the same link. From line rate with all of the link RCC"
+            " gains 4.3%, and never drains its queue (rcc-f7-1).",
         ),
         Claim(
             "rcc-f6-3", "V-B-2", "reduction of the 99th percentile FCT", "RCC against HPCC", "4.1%",
@@ -93,7 +98,7 @@ class Figure6(IncastFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[IncastCase]:
-        return [RCC, HPCC, *(READINGS if scale == "paper" else READINGS[:1])]
+        return [RCC, HPCC, *(READINGS if scale == "paper" else READINGS[:2])]
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
@@ -103,8 +108,8 @@ class Figure6(IncastFigure):
             drawn = [
                 (RCC, "blue", "-"),
                 (HPCC, "vermilion", "-"),
-                (READINGS[0], "sky", "--"),
-                (READINGS[2], "green", "--"),
+                (PRINTED, "sky", "--"),
+                (READINGS[1], "green", "--"),
             ]
             for case, colour, look in drawn:
                 points = points_in(table, case)

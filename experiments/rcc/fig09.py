@@ -10,17 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, Exactly, MoreThan, Some
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import (
-    CNP,
-    CNP_WORKLOADS,
     DCQCN,
     FEW_FLOWS,
     LOADS,
+    OTHER_DCQCN,
     SCHEMES,
     WORKLOADS,
     Case,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["PUBLISHED", "Figure9"]
 
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
-    "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), "dcqcn": (0.30,), "timely": (0.45,)},
-    "data_mining": {"hpcc": (0.07,), "homa": (0.04,), "expresspass": (0.15,), "dcqcn": (0.18,), "timely": (0.19,)},
+    "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), DCQCN: (0.30,), "timely": (0.45,)},
+    "data_mining": {"hpcc": (0.07,), "homa": (0.04,), "expresspass": (0.15,), DCQCN: (0.18,), "timely": (0.19,)},
     "web_server": {"hpcc": (0.05, 0.11)},
     "cache_follower": {"hpcc": (0.14,)},
 }
@@ -66,7 +66,7 @@ def _above_lowest(rows: pd.DataFrame) -> dict[str, float]:
 def _at_most(rows: pd.DataFrame, quantity: str, schemes: Iterable[str] = OTHERS) -> dict[str, float]:
     """Return RCC's largest reduction of a quantity over each of the others, at any load of any workload."""
     return {
-        NAMES[one]: max(reductions(rows, quantity, one, name).max() for name in WORKLOADS) for one in schemes
+        NAMES[one]: np.nanmax([reductions(rows, quantity, one, name).max() for name in WORKLOADS]) for one in schemes
     }  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def _faults(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-_ALL = {name: tuple(Case(scheme, name, load) for scheme in SCHEMES for load in LOADS) for name in WORKLOADS}
+_ALL = {name: tuple(cases(SCHEMES, [name], "paper")) for name in WORKLOADS}
 _EVERY = tuple(case for name in WORKLOADS for case in _ALL[name])
 _HOMA = (
     "Homa is the fastest throughout: it sends the shortest message first, and its priorities hold all the way. Short"
@@ -110,7 +110,8 @@ class Figure9(FatTreeFigure):
             "rcc-f9-2", "V-D-1", "RCC's reduction of the average FCT", "data mining",
             "at most 7, 4, 15, 18, 19% over HPCC, Homa, ExpressPass, DCQCN, TIMELY",
             measure=partial(by_scheme, quantity="all mean", name="data_mining"), band=_REDUCED, direction=All(_BEHIND),
-            unit="%", expect=Outcome.DIRECTION, why=_HOMA_ALONE, too_small=FEW_FLOWS, needs=_ALL["data_mining"],
+            unit="%", expect=Outcome.NOT_JUDGED, why="DCQCN with CNPs has not run in data mining.",
+            too_small=FEW_FLOWS, needs=tuple(Case(scheme, "data_mining", load) for scheme in SCHEMES for load in LOADS),
         ),
         Claim(
             "rcc-f9-3", "V-D-1", "RCC's reduction of the average FCT over HPCC", "web server; cache follower",
@@ -138,9 +139,7 @@ class Figure9(FatTreeFigure):
             "55%; 79%",
             measure=_introduction, direction=Each(Each(MoreThan(0))), unit="%",
             band=All({"average": Each(AtLeast(0.10)), "99th percentile": Each(AtLeast(0.15))}),
-            expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_EVERY,
-            why="At most 14% of the tail over DCQCN with the timers of HPCC's simulator; on web server traffic DCQCN's"
-            " tail is shorter.",
+            too_small=FEW_FLOWS, needs=_EVERY,
         ),
         Claim(
             "rcc-f9-5a", "V-D-1", "faults", "all runs", "none", by=OURS,
@@ -152,7 +151,7 @@ class Figure9(FatTreeFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
-        return [*cases(SCHEMES, WORKLOADS, scale), *cases([CNP], CNP_WORKLOADS, scale)]
+        return cases((*SCHEMES, OTHER_DCQCN), WORKLOADS, scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         names = [name for name in WORKLOADS if (rows["workload"] == name).any()]

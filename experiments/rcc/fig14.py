@@ -1,4 +1,4 @@
-"""RCC, figure 14: what explicit windows and the PID each do, with two bottlenecks.
+"""RCC, figure 14: the parts of explicit windows and PID, with two bottlenecks.
 
 Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at 0, 200 and 300 ms (V-E-3); the run ends
 at 400 ms. At quick scale fifty times as fast. Crosses are RCC's own verdicts on where congestion is.
@@ -77,7 +77,7 @@ def _iterations(table: pd.DataFrame) -> Measured:
 
 
 def _queues(table: pd.DataFrame, over: Sequence[float]) -> dict[str, float]:
-    """Return RCC-EWA's mean queue in the network with two and with three flows, over what is expected."""
+    """Return RCC-EWA's mean queue in the network with two and with three flows, over the expected one."""
     names = {"two flows": "queue in network, phase 2", "three flows": "queue in network, phase 3"}
     return {words: _number(table, "rcc-ewa", name) / by for (words, name), by in zip(names.items(), over, strict=True)}
 

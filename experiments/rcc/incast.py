@@ -1,4 +1,4 @@
-"""RCC, figures 6, 7 and 12: a thousand senders answer one receiver, beside a long flow.
+"""RCC, figures 6, 7 and 12: a thousand senders answer one receiver, next to a long flow.
 
 The receiver asks 1,000 senders for 200 KB each at once; a background flow to it has begun before (V-B-2). Assumed:
 
@@ -8,7 +8,7 @@ The receiver asks 1,000 senders for 200 KB each at once; a background flow to it
   the switch: PFC pauses the senders. *Request*: RCC's first window is its share, which the receiver can send along with
   the request. HPCC always begins at line rate.
 - *eta*: RCC's shares add up to all of the link (III-D), or to a part of it (`ewa_eta`).
-- *Together*: the share in the request, 99% of the link, no floor under the PID, and jitter of 3 us.
+- *Together*, the default: the share in the request, 99% of the link, no floor under the PID, and jitter of 3 us.
 - Goodput is of the incast, from 10% to 90% of the time that the link needs for it. The steady phase of a run is from
   40% to 60% of that time. Messages of 200 KB are hardly longer than the first windows, so there are runs with 2 MB too.
 
@@ -52,20 +52,22 @@ FEW = 50
 """Senders of the sweep of figure 12."""
 FEW_SENDERS = "At quick scale there are 200 senders: other shares, and other queues."
 TOGETHER = "request, 99%, no floor, jitter of 3 us"
-_AS_PRINTED = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}
+_TOGETHER: dict[str, Any] = {"start": REQUEST, "eta": 0.99, "has_floor": False}
+_AS_PRINTED: dict[str, Any] = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}
 READINGS: dict[str, dict[str, Any]] = {
-    "share in the request": {"start": REQUEST},
-    "99% of the link": {"eta": 0.99},
-    TOGETHER: {"start": REQUEST, "eta": 0.99, "has_floor": False},
+    "each answer by itself": _AS_PRINTED,
+    "share in the request": _AS_PRINTED | {"start": REQUEST},
+    "99% of the link": _AS_PRINTED | {"eta": 0.99},
 }
-"""Labels of RCC's cases under a reading, where they differ from `_AS_PRINTED`."""
+"""Labels of RCC's cases under a reading."""
 _JITTERED = ("rcc-async", "rcc-n1")
+_JITTER_US = 3.0
 _BINS = 400
 
 
 @dataclass(frozen=True)
 class IncastCase:
-    """What is run: a scheme of the preset, how RCC starts and what it gives away, and the size of messages."""
+    """A run: a scheme of the preset, RCC's start and the bandwidth it assigns, and the size of messages."""
 
     scheme: str
     start: str = LINE_RATE
@@ -80,7 +82,7 @@ class IncastCase:
     """0: as many as the scale has."""
 
     def changes(self) -> dict[str, Any]:
-        """Return what is changed in the preset's scheme."""
+        """Return the changes to the preset's scheme."""
         if not self.scheme.startswith("rcc"):
             return {}
         found: dict[str, Any] = {"start": self.start, "ewa_eta": self.eta, "has_floor": self.has_floor}
@@ -102,14 +104,14 @@ class IncastCase:
     @property
     def label(self) -> str:
         """For a legend."""
-        words = {REQUEST: "share in the request"}.get(self.start, "")
+        words = {REQUEST: "share in the request", LINE_RATE: "line rate"}[self.start] * self.scheme.startswith("rcc")
         parts = [words] * bool(words) + [f"η = {self.eta:g}"] * (self.eta < 1) + ["no floor"] * (not self.has_floor)
         return NAMES[self.scheme] + (f" ({', '.join(parts)})" if parts else "")
 
 
 def together(case: IncastCase) -> IncastCase:
-    """Return a case of RCC's under the reading `TOGETHER`."""
-    return replace(case, **READINGS[TOGETHER], jitter_us=3.0 if case.scheme in _JITTERED else case.jitter_us)
+    """Return a case of RCC's under the default, `TOGETHER`."""
+    return replace(case, **_TOGETHER, jitter_us=_JITTER_US if case.scheme in _JITTERED else case.jitter_us)
 
 
 def _messages(senders: int, size: str, seed: int) -> pd.DataFrame:
@@ -129,21 +131,18 @@ class IncastFigure(Experiment):
 
     @abstractmethod
     def cases(self, scale: str) -> list[IncastCase]:
-        """Return what the figure is drawn from."""
+        """Return the data of the figure."""
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         if reading not in READINGS:
             return super().under(table, reading)
-        other = READINGS[reading]
-        if reading == TOGETHER:  # its jitter is in the place of the preset's
-            is_late = table["scheme"].isin(_JITTERED) & (table[[*other]] == pd.Series(other)).all(axis=1)
-            table = table.assign(jitter_us=table["jitter_us"].mask(is_late, -1.0))
-        is_rcc = table["scheme"].str.startswith("rcc")
-        alone = _AS_PRINTED | other
-        if not (is_rcc & (table[[*alone]] == pd.Series(alone)).all(axis=1) & (table["senders"] != FEW)).any():
+        other, is_rcc = READINGS[reading], table["scheme"].str.startswith("rcc") & (table["senders"] != FEW)
+        found = in_place(table[is_rcc], _TOGETHER, other)
+        if found is None:
             return None
-        found = in_place(table[is_rcc], {name: _AS_PRINTED[name] for name in other}, other)
-        return None if found is None else pd.concat([found, table[~is_rcc]], ignore_index=True)
+        is_placed = found["scheme"].isin(_JITTERED) & (found[[*_TOGETHER]] == pd.Series(_TOGETHER)).all(axis=1)
+        found = found.assign(jitter_us=found["jitter_us"].mask(is_placed, _JITTER_US))  # in the place of the default's
+        return pd.concat([found, table[~is_rcc]], ignore_index=True)
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
         return wide(super().view(table, reading))
@@ -222,7 +221,7 @@ IncastFigure.points_of = IncastFigure
 
 
 def _rank(ordered: np.ndarray[Any, np.dtype[np.float64]], share: float) -> float:
-    """Return a quantile of sorted times, in which what is unfinished is NaN and comes last."""
+    """Return a quantile of sorted times, in which NaN, for unfinished, comes last."""
     return float(np.interp(share * (len(ordered) - 1), np.arange(len(ordered)), ordered))
 
 

@@ -4,8 +4,8 @@ K_d is swept at K_p = 1e4; setup and assumptions: `rdmacc.experiments.rcc.loops`
 `RccLoop` lets a window show in full in the next sample. In packets, the sample that makes an update due belongs to the
 first packet that was sent under the last window. If that window was smaller, the sender had fallen silent until enough
 was acknowledged, so that packet finds the shorter queue; if it was larger, it is the first one to add to the queue, and
-finds it as it was. So increases show a round later than decreases. The same recursion with that delay, and with
-samples that are off by half a packet, is drawn beside.
+finds it as it was. So increases show a round later than decreases. The figure also has the recursion with that delay,
+and with samples that are off by half a packet.
 """
 
 from __future__ import annotations

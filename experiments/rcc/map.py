@@ -1,4 +1,4 @@
-"""RCC's control theory beside packets: over both gains, the margin as contours, the queue's oscillation as colour.
+"""RCC's control theory against packets: over both gains, the margin as contours, the queue's oscillation as colour.
 
 The paper has no such figure: it computes margins (figure 4) and simulates one pair of gains. Setup and assumptions:
 `rdmacc.experiments.rcc.loops`, two flows for 10 ms (quick: 4 ms), one update in each round trip. The fluid model (6) to

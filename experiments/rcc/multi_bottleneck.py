@@ -45,7 +45,7 @@ SHARES = ((1.0,), (0.5, 0.5), (0.5, 0.5, 0.5))
 _COLOURS = ("blue", "vermilion", "green")
 _BINS = 400
 _PLACES = {1: (IN_NETWORK, LAST_HOP), 2: (IN_NETWORK,), 3: (LAST_HOP,)}
-"""What is constructed on each flow's path."""
+"""The construction of each flow's path."""
 
 
 def point_for(name: str, scale: str, seed: int, starts_ms: tuple[int, ...], end_ms: int, quick: int) -> Point:

@@ -1,4 +1,4 @@
-"""RCC's PID, read in different ways: equation (4) with and without its memory, and what "RTT" means.
+"""RCC's PID, read in different ways: equation (4) with and without its memory, and the meaning of "RTT".
 
 Setup and assumptions: `rdmacc.experiments.rcc.loops`; 2 to 16 flows through one link. Equation (4) is run as printed
 and without u(t - 1), with an update in each current RTT, as in the fluid model, or in each base RTT, as table I's timer

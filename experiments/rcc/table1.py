@@ -39,7 +39,7 @@ LISTED: dict[str, tuple[str, type[Record], str, int]] = {
 """Table I: side, our record and field, and the published size in bytes."""
 
 NEEDED = {"is_iterative": "whether the flow is under PID", "late": "late samples in a row"}
-"""What algorithm 1 needs of a flow besides."""
+"""Algorithm 1's other state of a flow."""
 
 PUBLISHED_TOTAL, DCQCN_TOTAL = 52, 60
 
@@ -54,7 +54,7 @@ def _sizes(table: pd.DataFrame) -> pd.Series:
 
 
 def _listed(table: pd.DataFrame) -> pd.Series:
-    """Return the sizes of what table I lists, and their sum."""
+    """Return the sizes of table I's entries, and their sum."""
     sizes = _sizes(table)[list(LISTED)]
     return pd.concat([sizes, pd.Series({"total": sizes.sum()})])
 

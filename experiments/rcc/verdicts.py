@@ -1,9 +1,9 @@
-"""RCC's verdicts where every queue is at the last hop: how many flows come under the PID all the same.
+"""RCC's verdicts where every queue is at the last hop: how many flows still come under the PID.
 
-Figure 13 has RCC ahead of RCC-EWA. Here is what its PID does where it has nothing to do. Assumed: 32 hosts around one
-switch, so that there is no link inside the network; links of 100 Gb/s, a base RTT of 12 us; web search traffic as on
-the fat tree (`rdmacc.experiments.rcc.fat_tree`). A flow that was ever judged congested in the network stays under the
-PID to its end (algorithm 1, line 6). RCC-EWA has the same flows.
+Figure 13 has RCC ahead of RCC-EWA. Here the PID should have nothing to do. Assumed: 32 hosts around one switch, without
+links inside the network; links of 100 Gb/s, a base RTT of 12 us; web search traffic as on the fat tree
+(`rdmacc.experiments.rcc.fat_tree`). A flow that was ever judged congested in the network stays under the PID to its end
+(algorithm 1, line 6). RCC-EWA has the same flows.
 
 The paper takes n = 3 samples in a row, and says "upon receiving a packet"; three packets take 0.25 us, while B_R
 is a mean over 12 us. It could also have meant three round trips, since table I has an "RTT update timer": n = 3 samples
@@ -47,7 +47,7 @@ SEEDS = {"quick": 1, "paper": 3}
 READINGS: dict[str, dict[str, Any]] = {
     "n = 3": {}, "n = 100": {"late_samples": 100}, "n = 3 round trips": {"sampling": "base-rtt"},
 }  # fmt: skip
-"""What a sample is, and how many make a verdict: as published, for about a round trip, of round trips."""
+"""The samples, and their number for a verdict: as published, for about a round trip, of round trips."""
 AS_PUBLISHED, *OTHERS = READINGS
 COLOUR_OF = dict(zip(READINGS, ("blue", "sky", "green")))
 LONG_BYTES = 1_000_000
@@ -87,7 +87,7 @@ _FALSE = (
 
 @register_experiment
 class Verdicts(Experiment):
-    """Long flows under the PID where no queue is inside the network, and what that costs them."""
+    """Long flows under the PID where no queue is inside the network, and their cost."""
 
     name = "rcc.verdicts"
     title = "Verdicts where every queue is at the last hop"

@@ -60,9 +60,9 @@ def _chosen(rows: pd.DataFrame, scheme: str, workload: str, changes: str = "") -
     return rows[(rows["scheme"] == scheme) & (rows["workload"] == workload) & (rows["changes"] == changes)]
 
 
-def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str, changes: str = "") -> pd.Series[float]:
+def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
-    return means_of(rows, [quantity], scheme, workload, changes)[quantity]
+    return means_of(rows, [quantity], scheme, workload)[quantity]
 
 
 def means_of(

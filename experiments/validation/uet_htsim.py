@@ -109,8 +109,8 @@ def _pairs_of(hosts: int) -> list[tuple[int, int]]:
     return list(zip(senders, receivers, strict=True))
 
 
-def _to(receiver: int, hosts: int, size: int = SIZE) -> list[tuple[int, int, int]]:
-    return [(sender, receiver, size) for sender in range(hosts) if sender != receiver]
+def _to(receiver: int, hosts: int) -> list[tuple[int, int, int]]:
+    return [(sender, receiver, SIZE) for sender in range(hosts) if sender != receiver]
 
 
 def _flows(case: str) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
+from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
 from rdmacc.records import NEVER
@@ -70,6 +71,7 @@ class Upsets:
         """Time of the next one; NEVER if none is left."""
         return self._pending[-1].time_ps if self._pending else NEVER
 
+    @held_interrupts()
     def happen(self, engine: Engine) -> None:
         """Let what is due happen to an engine."""
         while self._pending and self._pending[-1].time_ps <= engine.now and engine.unfinished:

@@ -15,7 +15,7 @@ from rdmacc.component import HOOKS, Component
 from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.reading import accesses_of
 
-__all__ = ["Shared", "shared_fields"]
+__all__ = ["Shared", "owner_of", "shared_fields", "writers_of"]
 
 _ENGINES: dict[tuple[str, bool], str] = {
     ("sender", True): """message.next_psn message.highest_psn message.acked_ps message.retransmissions
@@ -44,17 +44,48 @@ def shared_fields(components: Components) -> Shared:
     Returns
     -------
     Shared
-        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``. After a loss only: those that their
-        component declares in `shared_after_loss`.
+        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``; what a switch writes of a message, other
+        switches may read. After a loss only: those that their component declares in `shared_after_loss`.
     """
+    places = _uses_of(components)
+    found = [
+        name
+        for name, uses in places.items()
+        if any(is_write for _, is_write in uses) and (("switch", True) in uses or len({place for place, _ in uses}) > 1)
+    ]
+    found += [f"the handler of {name}" for name in _two_sided(components)]
+    late = {
+        name if "." in name else f"{owner_of(components, number)}.{name}"
+        for number, part in enumerate(components)
+        for name in part.shared_after_loss
+    }
+    return Shared(tuple(name for name in found if name not in late), tuple(name for name in found if name in late))
+
+
+def writers_of(components: Components) -> dict[str, set[str]]:
+    """Return where fields of messages and queue pairs are written: at the sender, the receiver, or on the way.
+
+    A field that is not among them is written before the run, or as a message starts.
+    """
+    uses = _uses_of(components).items()
+    return {name: places for name, way in uses if (places := {place for place, is_write in way if is_write})}
+
+
+def owner_of(components: Components, number: int) -> str:
+    """Return the name under which a component's fields are listed."""
+    kind = type(components[number])
+    is_twice = sum(type(other) is kind for other in components) > 1
+    return f"{kind.__name__}.{number}" if is_twice else kind.__name__
+
+
+def _uses_of(components: Components) -> dict[str, set[tuple[str, bool]]]:
+    """Return where each field is used, and whether it is written there."""
     places: dict[str, set[tuple[str, bool]]] = defaultdict(set)
     for (place, is_write), names in _ENGINES.items():
         for name in names.split():
             places[name].add((place, is_write))
-    late: set[str] = set()
     for number, part in enumerate(components):
-        owner = f"{type(part).__name__}.{number}" if _is_twice(part, components) else type(part).__name__
-        late |= {name if "." in name else f"{owner}.{name}" for name in part.shared_after_loss}
+        owner = owner_of(components, number)
         for kind, field in part.deadlines():
             if kind == "Transfer":  # its event belongs to the sender's host
                 places[f"{owner}.{field.name}"].add(("sender", True))
@@ -65,15 +96,7 @@ def shared_fields(components: Components) -> Shared:
                 used = f"{owner}.{name}" if role == "transfer" else f"{role}.{name}"
                 if role in ("transfer", "message", "qp") or used in places:
                     places[used] |= {(place, is_write) for place in _places_of(part, handler)}
-    found = [
-        name for name, uses in places.items() if len({place for place, _ in uses}) > 1 and any(way for _, way in uses)
-    ]
-    found += [f"the handler of {name}" for name in _two_sided(components)]
-    return Shared(tuple(name for name in found if name not in late), tuple(name for name in found if name in late))
-
-
-def _is_twice(part: Component, components: Components) -> bool:
-    return sum(type(other) is type(part) for other in components) > 1
+    return places
 
 
 def _places_of(part: Component, handler: str) -> tuple[str, ...]:

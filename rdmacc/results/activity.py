@@ -32,7 +32,7 @@ def draw_step(
     flows: pd.DataFrame,
     computation: pd.DataFrame,
     now_ps: int,
-    jobs: Mapping[Hashable, str],
+    jobs: Mapping[str, str],
     hosts: Sequence[Hashable] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -48,7 +48,7 @@ def draw_step(
     now_ps : int
         When the simulation ended.
     jobs : mapping
-        The job of each host; none where there are none.
+        The job of each host, by the host's name as a string; none where there are none.
     hosts : sequence of hashable, optional
         Which hosts, from top to bottom; by default all that compute or send.
     ax : Axes, optional
@@ -78,7 +78,7 @@ def draw_step(
     )
     if not len(rows):
         raise ConfigError("result", "without messages or computation that have started", "a run that got that far")
-    known = sorted(pd.unique(rows["host"]), key=lambda host: (jobs.get(host, ""), _natural(host)))
+    known = sorted(pd.unique(rows["host"]), key=lambda host: (jobs.get(str(host), ""), _natural(host)))
     for host in hosts or ():
         if host not in known:
             raise unknown("host", host, known, "a host that computes or sends")
@@ -88,10 +88,10 @@ def draw_step(
     with canvas(ax, (9.0, min(2.0 + 0.22 * len(chosen), 9.0))) as ax:
         from matplotlib.patches import Patch
 
-        span = rows.assign(job=rows["host"].map(lambda host: jobs.get(host, ""))).groupby("job")
+        span = rows.assign(job=rows["host"].map(lambda host: jobs.get(str(host), ""))).groupby("job")
         lasts = {job: (part["start"].min(), part["end"].max()) for job, part in span}
         for row, host in enumerate(chosen):
-            low, high = lasts[jobs.get(host, "")]
+            low, high = lasts[jobs.get(str(host), "")]
             ax.barh(row, (high - low) / unit_ps, 0.9, low / unit_ps, color=_WAITS)
         spans = dict(list(rows.groupby(["what", "host"])))
         for row, host in enumerate(chosen):
@@ -107,26 +107,27 @@ def draw_step(
         ax.set_yticks(range(0, len(chosen), every), [str(host) for host in chosen[::every]])
         ax.grid(False)
         ax.set(xlabel=f"time ({unit})", xlim=(begin / unit_ps, end / unit_ps), ylim=(len(chosen) - 0.5, -0.5))
-        _name_jobs(ax, [jobs.get(host, "") for host in chosen])
+        _name_jobs(ax, [jobs.get(str(host), "") for host in chosen])
         patches = [Patch(color=colour, label=what) for what, (_, _, colour) in _LOOK.items()]
         patches.append(Patch(color=_WAITS, label="waits"))
         ax.legend(handles=patches, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
     return ax
 
 
-def jobs_of_hosts(plan: Plan) -> dict[Hashable, str]:
-    """Return the job of each host.
+def jobs_of_hosts(plan: Plan) -> dict[str, str]:
+    """Return the job of each host, by the host's name as a string.
 
     Parameters
     ----------
     plan : Plan
         What was simulated.
     """
-    found: dict[Hashable, str] = {}
+    found: dict[str, str] = {}
     for frame, ends in ((plan.computation.frame, ("src",)), (plan.workload, ("dst", "src"))):
         if "job" in frame:
             for end in ends:
-                found |= dict(zip(frame[end], frame["job"].astype(str), strict=True))
+                named = frame[frame["job"].notna()]
+                found |= dict(zip(named[end].map(str), named["job"].astype(str), strict=True))
     return found
 
 

@@ -18,7 +18,7 @@ from rdmacc.errors import ConfigError
 
 __all__ = ["read_folder", "write_folder"]
 
-FORMAT = 3
+FORMAT = 4
 
 
 def write_folder(

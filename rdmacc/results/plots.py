@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.results.activity import draw_step, jobs_of_hosts
+from rdmacc.results.activity import draw_step
 from rdmacc.results.ladder import draw_ladder
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
@@ -174,8 +174,6 @@ class ResultPlots:
     def step(self, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:
         """Draw who computes, who sends and who waits, over time: see `rdmacc.results.activity.draw_step`.
 
-        A saved result does not tell jobs apart.
-
         Parameters
         ----------
         hosts : sequence of hashable, optional
@@ -186,9 +184,8 @@ class ResultPlots:
         ConfigError
             If a host neither computes nor sends, or nothing has started.
         """
-        result, is_new = cast("Result", self._result), ax is None
-        jobs = jobs_of_hosts(result.plan) if hasattr(result, "plan") else {}
-        ax = draw_step(result.flows, result.computation, result.now_ps, jobs, hosts, ax)
+        result, is_new = self._result, ax is None
+        ax = draw_step(result.flows, result.computation, result.now_ps, result.job_of_host, hosts, ax)
         if is_new:
             with style():
                 ax.set_title(f"Step under {self._scheme}")

@@ -15,6 +15,7 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.results.activity import jobs_of_hosts
 from rdmacc.results.citations import Citations, papers_of
 from rdmacc.results.provenance import provenance_of
 from rdmacc.results.saving import save
@@ -59,6 +60,16 @@ class Recorded(ABC):
     @abstractmethod
     def watched(self) -> tuple[Probe, ...]:
         """The probes, in order."""
+
+    @property
+    @abstractmethod
+    def computation(self) -> pd.DataFrame:
+        """One row per computation."""
+
+    @property
+    @abstractmethod
+    def job_of_host(self) -> dict[str, str]:
+        """The job of each host that has one, by the host's name as a string."""
 
     @abstractmethod
     def summary(self) -> Summary:
@@ -243,6 +254,11 @@ class Result(Recorded):
     def jobs(self) -> pd.DataFrame:
         """Jobs: see `rdmacc.results.steps.jobs_of`."""
         return jobs_of(self.plan, self.flows, self.computation)
+
+    @property
+    def job_of_host(self) -> dict[str, str]:
+        """The job of each host that has one, by the host's name as a string."""
+        return jobs_of_hosts(self.plan)
 
     @cached_property
     def probes(self) -> pd.DataFrame:

@@ -33,7 +33,7 @@ class SavedResult(Recorded):
 
     Attributes
     ----------
-    computation, collectives, jobs, transfers, ports, buffers : DataFrame
+    collectives, jobs, transfers, ports, buffers : DataFrame
         As in `rdmacc.Result`.
     counters : Series
         Totals by name.
@@ -43,7 +43,8 @@ class SavedResult(Recorded):
 
     def __init__(self, frames: dict[str, pd.DataFrame], about: dict[str, Any]) -> None:
         self._flows, self._probes = frames["flows"], frames["probes"]
-        self.computation, self.transfers = frames["computation"], frames["transfers"]
+        self._computation, self.transfers = frames["computation"], frames["transfers"]
+        self._job_of_host: dict[str, str] = about["job_of_host"]
         self.collectives, self.jobs = frames["collectives"], frames["jobs"]
         self.ports, self.buffers = frames["ports"], frames["buffers"]
         self.counters = pd.Series(about["counters"], name="counters")
@@ -57,6 +58,16 @@ class SavedResult(Recorded):
     def flows(self) -> pd.DataFrame:
         """Messages, as `rdmacc.Result.flows`."""
         return self._flows
+
+    @property
+    def computation(self) -> pd.DataFrame:
+        """Computations, as `rdmacc.Result.computation`."""
+        return self._computation
+
+    @property
+    def job_of_host(self) -> dict[str, str]:
+        """The job of each host that has one, by the host's name as a string."""
+        return self._job_of_host
 
     @property
     def probes(self) -> pd.DataFrame:
@@ -126,7 +137,8 @@ def load(folder: str | Path) -> SavedResult:
 
 def _check(about: dict[str, Any]) -> None:
     """Raise an exception unless the parts of a JSON file have the types with which they are written."""
-    for name, kind in (("summary", dict), ("provenance", dict), ("counters", dict), ("watched", list)):
+    parts = {"summary": dict, "provenance": dict, "counters": dict, "watched": list, "job_of_host": dict}
+    for name, kind in parts.items():
         if not isinstance(about[name], kind):
             raise TypeError(f"{name} is not a {kind.__name__}")
     for field in fields(Summary):

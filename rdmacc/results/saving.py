@@ -14,7 +14,7 @@ __all__ = ["FRAMES", "KIND", "save"]
 FRAMES = ("flows", "computation", "collectives", "jobs", "transfers", "probes", "ports", "buffers")
 """Frames, each saved as a Parquet file."""
 KIND = "result"
-"""``result.json`` holds summary, counters, provenance and probes."""
+"""``result.json`` holds summary, counters, provenance, probes and the job of each host."""
 
 
 @typed
@@ -47,6 +47,7 @@ def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
         "provenance": result.provenance,
         "counters": {str(name): int(value) for name, value in result.counters.items()},
         "watched": [{**asdict(probe), "at": _at(probe.at)} for probe in result.watched],
+        "job_of_host": result.job_of_host,
     }
     return write_folder(folder, KIND, about, {name: getattr(result, name) for name in FRAMES}, replace=replace)
 

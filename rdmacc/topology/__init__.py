@@ -17,7 +17,7 @@ from __future__ import annotations
 from rdmacc.topology.base import Graph, add_host, add_link, add_switch, completed, hosts, switches, validate
 from rdmacc.topology.bounds import default_buffer_bytes
 from rdmacc.topology.builders import clos, dumbbell, fat_tree, leaf_spine, star
-from rdmacc.topology.dragonfly import dragonfly
+from rdmacc.topology.direct import dragonfly
 from rdmacc.topology.drawing import draw
 from rdmacc.topology.files import from_graphml, from_node_link
 from rdmacc.topology.measures import TopologyInfo, base_rtt_ps, bdp_bytes, bisection_bps, describe

@@ -6,7 +6,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph
-from rdmacc.topology.dragonfly import dragonfly_route
+from rdmacc.topology.direct import dragonfly_route
 from rdmacc.typed import typed
 from rdmacc.workload.frame import messages, stream
 

@@ -1,4 +1,4 @@
-"""Benchmarks: what they count. Nothing here depends on how fast a machine is."""
+"""Benchmarks: the counts. Nothing here depends on the machine's speed."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_permutation_sends_and_receives_once():
 
 
 def test_each_scheme_is_measured_on_the_same_case(engine):
-    """An incast of 8 MB over two hops: as many data packets for each, but for what is sent again."""
+    """An incast of 8 MB over two hops: as many data packets for each, apart from retransmissions."""
     measured = list(bench.run_schemes(engine, ["line-rate", "dcqcn"]))
     assert [(one.scheme, one.messages) for one in measured] == [("line-rate", 8), ("dcqcn", 8)]
     assert all(one.data_hops == 2 * 8 * 1000 for one in measured)

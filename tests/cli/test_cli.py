@@ -37,7 +37,7 @@ def invoke(*arguments):
 
 
 def fail(monkeypatch, capsys, *arguments):
-    """Run `main`, which must fail; return what it writes to standard error."""
+    """Run `main`, which must fail; return its standard error."""
     monkeypatch.setattr(sys, "argv", ["rdmacc", *map(str, arguments)])
     with pytest.raises(SystemExit) as stopped:
         main()

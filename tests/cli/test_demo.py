@@ -1,4 +1,4 @@
-"""The demo: its numbers beside the analytic fair share, its table and its picture."""
+"""The demo: its numbers against the analytic fair share, its table and its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rdmacc reproduce``: the report is whole, says what failed, and is the same whether or not it was interrupted."""
+"""``rdmacc reproduce``: a complete report that names failures, and is the same after an interruption."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reproduce(tmp_path, monkeypatch):
 
 
 def links(folder):
-    """Return what the pages refer to, with the page."""
+    """Return the references of the pages, with the page."""
     for page in folder.glob("*.html"):
         for target in re.findall(r'(?:href|src)="([^"#]+)', page.read_text()):
             yield page, target

@@ -33,7 +33,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     namespace = {"__name__": page.stem}
-    with mock.patch.dict(SCHEMES):  # what a page registers is gone after it
+    with mock.patch.dict(SCHEMES):  # a page's registrations are removed after it
         for number, block in enumerate(blocks):
             run_cell(block, namespace, f"{page.name}, example {number + 1}")
     plt.close("all")
@@ -83,7 +83,7 @@ FILES = [
 
 
 def is_there(name):
-    """Tell whether a dotted name leads to a module, or to something in one."""
+    """Whether a dotted name is a module, or something in one."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:

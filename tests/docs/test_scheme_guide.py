@@ -121,4 +121,4 @@ def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
 
 
 AGREED: dict[str, list[int]] = {}
-"""What the first engine found."""
+"""The first engine's result."""

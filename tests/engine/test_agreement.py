@@ -15,7 +15,7 @@ from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
 from tests.scenarios import WIDENED, Scenario, draw, with_computation, without_features
 
-BATCHES = 10
+BATCHES = 6
 QUICK_BATCHES = 2
 """The others are slow: each scenario has a scheme of its own to compile."""
 PER_BATCH = 5
@@ -78,7 +78,7 @@ def test_engines_agree_on_random_scenarios(batch: int) -> None:
         check(number)
 
 
-@pytest.mark.parametrize("batch", [pytest.param(batch, marks=pytest.mark.slow if batch else ()) for batch in range(8)])
+@pytest.mark.parametrize("batch", [pytest.param(batch, marks=pytest.mark.slow if batch else ()) for batch in range(5)])
 def test_engines_agree_on_computation_and_delays(batch: int) -> None:
     for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         scenario = with_computation(draw(number))
@@ -88,7 +88,7 @@ def test_engines_agree_on_computation_and_delays(batch: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "batch", [pytest.param(batch, marks=pytest.mark.slow if batch < 7 else pytest.mark.nightly) for batch in range(20)]
+    "batch", [pytest.param(batch, marks=pytest.mark.slow if batch < 4 else pytest.mark.nightly) for batch in range(20)]
 )
 def test_engines_agree_on_widened_scenarios(batch: int) -> None:
     """All schemes, with any legal parameters and ticks, links that fail and heavy losses."""

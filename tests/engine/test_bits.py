@@ -26,7 +26,7 @@ COMPILED = (
 
 
 def empty(packets, is_compiled):
-    """Return an empty set for a message, its address if it is for compiled code, and what must be kept for it."""
+    """Return an empty set for a message, its address if compiled code uses it, and its memory to keep alive."""
     if not is_compiled:
         return make_bits(packets), None
     words = np.zeros(int(words_of(np.array([packets]))[0]), np.int64)

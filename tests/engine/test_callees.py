@@ -34,7 +34,7 @@ def on_ack(sender, packet):
 
 
 def module(factor: object = 2, number: str = "0.5", field: str = "psn", **more: Any) -> dict[str, Any]:
-    """Return what a user's module holds."""
+    """Return the content of a user's module."""
     names: dict[str, Any] = {"__name__": "own", "math": math, **more}
     exec(compile(MODULE.format(factor=factor, number=number, field=field), "own.py", "exec"), names)
     return names

@@ -1,4 +1,4 @@
-"""The compiled engine: its event queue, its memory, a user's own protocol, what it says of one it cannot compile."""
+"""The compiled engine: its event queue, its memory, a user's protocol, errors for one it cannot compile."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_new_schemes_take_little_memory(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_thousand_simulations_keep_nothing():
+def test_hundreds_of_simulations_keep_nothing():
     """Objects, and memory that Python does not see: of Numba, of LLVM, of NumPy."""
     network = rdmacc.star(3)
     work = rdmacc.incast(["h1", "h2"], "h0", "4kB")
@@ -156,9 +156,9 @@ def test_a_thousand_simulations_keep_nothing():
         return len(gc.get_objects()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     objects, peak = simulate(100)
-    more_objects, higher_peak = simulate(1000)
+    more_objects, higher_peak = simulate(300)
     assert more_objects - objects < 100
-    assert higher_peak - peak < 20 * 1024  # KiB; it was 306 MiB
+    assert higher_peak - peak < 10 * 1024  # KiB; it was 306 MiB for 1,000
 
 
 @pytest.mark.parametrize("key", [0, 1, 2**40 + 7, 2**63 - 1])

@@ -1,4 +1,4 @@
-"""What must hold in any network, whatever its protocols: bytes are conserved, messages arrive in order, lossless is.
+"""Invariants of any network and protocol: bytes are conserved, messages arrive in order, lossless ones lose nothing.
 
 Random small networks (multi-homed hosts, unequal rates), workloads (groups, `after`), schemes, buffers and losses.
 """
@@ -74,7 +74,7 @@ def watch_order(n_messages):
 
 
 def run(graph, work, scheme, engine, **options):
-    """Simulate; a network that deadlocks or stalls gives what it had got to."""
+    """Simulate; a network that deadlocks or stalls gives its partial result."""
     try:
         return rdmacc.simulate(graph, work, scheme, engine=engine, probes=watch_order(len(work)), **options)
     except (DeadlockError, StalledError) as error:
@@ -82,7 +82,7 @@ def run(graph, work, scheme, engine, **options):
 
 
 def check(result):
-    """Assert what holds in any run."""
+    """Assert the invariants of any run."""
     check_conservation(result)
     flows, counters = result.flows, result.counters
     received = result.outcome.messages["received_packets"]

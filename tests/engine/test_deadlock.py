@@ -41,14 +41,14 @@ class Closed(Component):
         sender.window_bytes = 0
 
 
-def ring(n, pool=10_000, rate="10Gbps", host_rate="10Gbps"):
+def ring(n, pool=10_000, rate="10Gbps"):
     """Return n switches in a circle, each with a host; `pool` bytes to share beyond reserves and headrooms."""
     graph = nx.Graph(name=f"ring({n})")
     for i in range(n):
         topology.add_host(graph, f"h{i}")
         topology.add_switch(graph, f"s{i}", 1)
     for i in range(n):
-        topology.add_link(graph, f"h{i}", f"s{i}", host_rate, "1us")
+        topology.add_link(graph, f"h{i}", f"s{i}", "10Gbps", "1us")
         topology.add_link(graph, f"s{i}", f"s{(i + 1) % n}", rate, "1us")
     for i in range(n):
         links = graph.adj[f"s{i}"].values()
@@ -175,7 +175,7 @@ def test_a_long_pause_is_not_a_deadlock(engine):
     xon=st.sampled_from([0, 3072]),
 )
 def test_rings_finish_or_deadlock(engine, pool, alpha, extra, long, xon):
-    """With any traffic beside: every message finishes, or a circle is reported. Nothing stalls, fails or hangs."""
+    """With any other traffic: every message finishes, or a circle is reported. Nothing stalls, fails or hangs."""
     rows = [(f"h{i}", f"h{(i + hops) % 5}", size, ps(start)) for i, hops, size, start in extra]
     work = clockwise(5, 2, long)
     if rows:
@@ -248,7 +248,7 @@ def test_a_break_in_the_circle_frees_all():
 
 
 def test_packets_that_can_leave_may_free_a_queue():
-    """Half of what each ingress holds waits for a host: when that has left, the rest is below the threshold."""
+    """Half of each ingress's bytes wait for a host: once they have left, the rest is below the threshold."""
     plan, fabric = plan_of_ring(pool=60_000)
     state = circle_state(fabric, 4_096, (30_000, 0))
     assert find_deadlock(plan, state) == []

@@ -1,4 +1,4 @@
-"""What hosts do: priorities, NIC order, start delay, receivers that choose among messages, clocks; on both engines."""
+"""Hosts: priorities, NIC order, start delay, receivers that choose among messages, clocks; on both engines."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class Granter(Component):
         credits_received = Int32()
 
     class Endpoint(Record):
-        """What the host picked."""
+        """The message that the host picked."""
 
         picks = Int32()
         last = Int32(-1)

@@ -115,7 +115,7 @@ print(json.dumps(found))
 @pytest.mark.nightly  # it notices a new Numba, not a change here, and compiles everything three times
 @pytest.mark.timeout(900)
 def test_the_public_interfaces_compile_the_same(tmp_path):
-    """Twice, so that what was compiled comes out of the cache once."""
+    """Twice: the second time the code comes from the cache."""
     script = tmp_path / "script.py"  # handlers need a source that can be read
     script.write_text(RUN)
     start = f"import runpy; runpy.run_path({str(script)!r})"

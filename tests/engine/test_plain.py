@@ -1,4 +1,4 @@
-"""The compiled engine's plain kernel: it lacks what few simulations use, and runs where nothing of that is used."""
+"""The compiled engine's plain kernel: it lacks rare features, and runs where none of them is used."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rdmacc.simulation import Simulation
 
 ASK: dict[str, dict[str, Any]] = {
     "tick_ps": {"scheme": {"tick_ps": "1ns"}},
+    "has_scanning_nics": {"scheme": {"tick_ps": "1ns"}},
     "n_changes": {"probes": (rdmacc.probes.queue("s0", "h0"),)},
     "has_trace": {"trace": True},
     "n_scripts": {"faults": (ScriptedLoss(message=0, psn=3),)},
@@ -48,7 +49,7 @@ def ask_for(feature: str) -> CompiledEngine:
 
 
 def is_plain(engine: CompiledEngine) -> bool:
-    """Tell which kernel runs."""
+    """Whether the plain kernel runs."""
     kernel = compiled_kernel()
     assert engine._run in (kernel.run, kernel.run_plain)
     return engine._run is kernel.run_plain
@@ -75,7 +76,7 @@ def test_most_schemes_run_the_plain_kernel(name):
 
 @pytest.mark.parametrize("feature", ["has_trace", "n_changes", "n_scripts"])
 def test_the_plain_kernel_lacks_them(feature):
-    """Run what asks for a feature with either kernel: one does it, the other does not even look."""
+    """Run a feature with either kernel: one has it, the other ignores it."""
     done = []
     for run in (compiled_kernel().run, compiled_kernel().run_plain):
         engine = ask_for(feature)

@@ -1,4 +1,4 @@
-"""What receiver-driven schemes are made of: requests, several picks, returned headers, padding; on both engines."""
+"""Parts of receiver-driven schemes: requests, several picks, returned headers, padding; on both engines."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Prober(Component):
         probes = Int32()
 
     class Receiver(Record):
-        """What it heard."""
+        """The values it heard."""
 
         heard = Int32(doc="requests that came right behind their packet, or belong to none")
         last_psn = Int32(-1)
@@ -229,7 +229,7 @@ def test_the_messages_with_the_lowest_keys_are_picked_in_order():
 
 @dataclass(frozen=True, kw_only=True)
 class TrimAll(Component):
-    """Trim what would queue."""
+    """Trim packets that would queue."""
 
     @staticmethod
     def on_enqueue(port, packet):
@@ -239,7 +239,7 @@ class TrimAll(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Returned(Component):
-    """Count what comes back."""
+    """Count the packets that come back."""
 
     class Transfer(Record):
         """At the sender."""

@@ -17,7 +17,7 @@ _HOSTS = rdmacc.topology.hosts(_LEAF_SPINE)
 
 
 def first_hops(result: Result) -> pd.DataFrame:
-    """Return what hosts sent of messages, from the trace."""
+    """Return the packets of messages that hosts sent, from the trace."""
     trace = result.packet_trace
     return trace[(trace["what"] == "sent") & (trace["kind"] == "data") & trace["node"].isin(_HOSTS)]
 
@@ -46,7 +46,7 @@ def test_what_is_counted_is_what_the_trace_shows_twice(name: str) -> None:
 
 
 def test_without_losses_there_is_none_whatever_the_order(engine: str) -> None:
-    """pHost sends what its tokens name, sprayed tokens overtake one another, and none is given twice in such a time."""
+    """pHost sends its tokens' packets; sprayed tokens overtake one another, and none is sent twice so soon."""
     work = rdmacc.permutation(_HOSTS, "300kB")
     scheme = rdmacc.scheme("phost").replace(buffer=rdmacc.Pfc(), resend_packets=1e4)
     result = rdmacc.simulate(_LEAF_SPINE, work, scheme, engine=engine, trace=True, progress=False)

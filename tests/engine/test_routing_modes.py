@@ -131,7 +131,7 @@ def test_symmetric_paths_spread_over_both_tiers(engine):
 
 @pytest.mark.parametrize("routing", ["ecmp", "symmetric"])
 def test_messages_recover_from_a_link_failure(engine, routing):
-    """What is under way on the link is lost; the messages go another way and finish."""
+    """Packets on the link are lost; the messages take another way and finish."""
     graph = rdmacc.leaf_spine(2, 2, 8)
     work = rdmacc.messages([(f"h{i}", f"h{8 + i}", 200_000) for i in range(8)])
     down = LinkDown(link=("leaf0", "spine0"), at_ps="10us")

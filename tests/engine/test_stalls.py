@@ -1,4 +1,4 @@
-"""Runs that only retries keep alive end, on both engines alike, and say who waits for what; long pauses do not."""
+"""Runs that only retries keep alive are stopped by both engines, and name who waits for what; long pauses are not."""
 
 from __future__ import annotations
 

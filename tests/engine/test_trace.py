@@ -28,8 +28,8 @@ def both(**arguments):
     return one
 
 
-def dropping_tail(limit="5kB"):
-    return rdmacc.scheme("dcqcn", timeout_ps="200us").replace(buffer=rdmacc.DropTail(limit_bytes=limit))
+def dropping_tail():
+    return rdmacc.scheme("dcqcn", timeout_ps="200us").replace(buffer=rdmacc.DropTail(limit_bytes="5kB"))
 
 
 LEAF_SPINE = {
@@ -39,7 +39,7 @@ LEAF_SPINE = {
 
 
 def test_engines_make_the_same_trace_when_a_port_fails_for_which_others_are_paused():
-    """It gives room back as it drops its packets, so that RESUME frames go out between them."""
+    """It frees buffer as it drops its packets: RESUME frames go out between them."""
     both(
         topology=rdmacc.star(5, buffer="800kB"),
         work=rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "200kB"),

@@ -1,4 +1,4 @@
-"""Links that come back, flap and are slow, pause storms: when packets arrive, what is lost; the engines agree."""
+"""Links that come back, flap and are slow, pause storms: arrival times and losses; the engines agree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def port(result, name):
 def test_a_link_that_comes_back_carries_traffic_again(engine):
     result = star([LinkDown(link=("s0", "h0"), at_ps="20us", until_ps="30us")], engine)
     assert result.flows["status"].tolist() == ["finished"]
-    assert 84 + 10 < result.flows["fct_us"][0] < 84 + 30  # the outage, and what was lost once more
+    assert 84 + 10 < result.flows["fct_us"][0] < 84 + 30  # the outage, and another loss
     assert result.ports["lost_packets"].sum() > 0
     check_conservation(result)
 

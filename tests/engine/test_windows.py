@@ -1,24 +1,29 @@
-"""Windows: events of one node at a time give what the order of time gives; where they would not, they do not run."""
+"""Windows: events of one node at a time give the results of time order; where they would not, they do not run."""
 
 from __future__ import annotations
 
+import _thread
+import pickle
 import threading
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rdmacc
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled import threads, windows
+from rdmacc.engine.compiled import engine as compiled_engine
+from rdmacc.engine.compiled import event_queue, tables, threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.outcome import RunOutcome
-from rdmacc.errors import ConfigError, HandlerError, SimulationError
+from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
 from rdmacc.handlers.sides import shared_fields
+from rdmacc.records import Deadline, Record
 from rdmacc.topology.fabric import Fabric
 from tests.scenarios import Scenario, draw, without_features
 
@@ -30,7 +35,7 @@ WORK = rdmacc.permutation([f"h{n}" for n in range(16)], "100kB")
 
 def scenario_of(number: int) -> Scenario:
     """Return a random network, workload and faults, with a scheme that windows can run."""
-    drawn = without_features(draw(number))
+    drawn, rng = without_features(draw(number)), np.random.default_rng([38, number])
     for _, _, link in drawn.topology.edges(data=True):
         link["delay_ps"] = max(link["delay_ps"], 500_000) if number % 4 else link["delay_ps"]
     for switch in rdmacc.topology.switches(drawn.topology):
@@ -39,9 +44,46 @@ def scenario_of(number: int) -> Scenario:
     return replace(
         drawn,
         scheme=replace(scheme, routing=ROUTINGS[number // len(SCHEMES) % len(ROUTINGS)]),
-        workload=drawn.workload.drop(columns=["after", "after_ps"], errors="ignore"),
-        probes=(),
+        workload=waiting_at_hand(drawn.workload, rng),
+        probes=() if number % 3 else probes_of(drawn.topology, len(drawn.workload), rng, 1 if number % 2 else 1000),
         faults=() if number % 2 else drawn.faults,
+    )
+
+
+def waiting_at_hand(work: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Let each row wait only for what ends at its host, and a third of them for computation there or elsewhere."""
+    work = work.drop(columns=["delay_ps"], errors="ignore")
+    if rng.random() < 0.5:
+        return work.drop(columns=["after"], errors="ignore")
+    sources, targets = work["src"].tolist(), work["dst"].tolist()
+
+    def at_hand(host: Any, number: int) -> tuple[int, ...]:
+        return tuple(k for k in work["after"][number] if host in (sources[k], targets[k]))
+
+    waits = [at_hand(host, number) for number, host in enumerate(sources)]
+    held = [number for number in range(len(work)) if rng.random() < 0.3]
+    if not held:
+        return work.assign(after=waits)
+    hosts = [sources[rng.integers(len(work)) if rng.random() < 0.4 else number] for number in held]
+    thought = rdmacc.messages([{"src": host, "duration": f"{rng.integers(20_000)}ns"} for host in hosts])
+    thought["after"] = [at_hand(host, number) for host, number in zip(hosts, held, strict=True)]
+    for place, number in enumerate(held):
+        waits[number] = (len(work) + place,)
+    return pd.concat([work.assign(after=waits), thought], ignore_index=True)
+
+
+def probes_of(topology: Any, messages: int, rng: np.random.Generator, rarely: int) -> tuple[Any, ...]:
+    """Return probes of ports, hosts, and of both ends of messages, with periods that are not a window's."""
+    links = [pair for link in topology.edges for pair in (link, link[::-1])]
+    hosts = rdmacc.topology.hosts(topology)
+    fields = ("rate_bps", "next_psn", "una_psn", "received_packets", "delivered_ps", "start_ps", "inflight_bytes")
+    every = [f"{rarely * period}ps" for period in rng.integers(300_000, 3_000_000, 4)]
+    some = rng.choice(len(links), 3)
+    return (
+        *(rdmacc.probes.queue(*links[number], every[0]) for number in sorted(set(some.tolist()))),
+        *(rdmacc.probes.field("flow", n % messages, name, every[1]) for n, name in enumerate(fields)),
+        *(rdmacc.probes.field("host", host, "rx_packets", every[2]) for host in hosts[:3]),
+        rdmacc.probes.throughput(*links[0], every[3]),
     )
 
 
@@ -83,6 +125,8 @@ def check(number: int, count: int) -> CompiledEngine:
     shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
     with (
         mock.patch.multiple(threads, _PACKETS=8, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
+        mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
+        mock.patch.object(compiled_engine, "_STARTS", 2),
         mock.patch.object(threads, "threads_of", lambda fabric, *_: shares[: fabric.n_nodes]),
     ):
         return compare(arguments, stops, count)
@@ -95,7 +139,7 @@ def test_both_orders_agree_on_random_scenarios(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(QUICK))
 def test_threads_agree_on_random_scenarios(number: int) -> None:
-    """Which thread a node belongs to is drawn, so that most links cross from one to another."""
+    """The thread of each node is drawn: most links cross from one thread to another; all tables grow."""
     check(number, 2 + number % 2)
 
 
@@ -120,6 +164,22 @@ def test_the_result_says_that_windows_ran():
     assert not differences(result.outcome, engine.outcome())
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_training_step_runs_in_windows(count: int):
+    """Messages wait for computation at both ends; where one ends for the other host, order of time comes between."""
+    model = rdmacc.workload.LLAMA_7B.replace(hidden=256, layers=2, mlp=512, vocabulary=256)
+    step = rdmacc.workload.TrainingStep(model=model, data=8, tensor=8, nccl=rdmacc.workload.Nccl(node=8))
+    network = rdmacc.leaf_spine(leaves=8, spines=4, hosts_per_leaf=8, rate="400Gbps", delay="500ns")
+    work = step.workload(rdmacc.topology.hosts(network))
+    scheme = rdmacc.scheme("dcqcn", payload_bytes=4096)
+    arguments = {"topology": network, "workload": work, "scheme": scheme}
+    with mock.patch.object(windows.Windows, "pause", autospec=True, side_effect=windows.Windows.pause) as pause:
+        engine = compare(arguments, [], count)
+    assert windows.ends_elsewhere(engine.plan).any()
+    assert pause.call_count > 1
+    assert engine.globals["window_events"] > 0.5 * engine.events if count > 1 else engine.outcome().visits > 1000
+
+
 def test_small_work_stays_in_the_order_of_time():
     result = rdmacc.simulate(**tree(workload=WORK.iloc[:1]), engine="compiled", order="windows")
     assert result.provenance["order"] == "time: too little happens"
@@ -130,9 +190,9 @@ def test_small_work_stays_in_the_order_of_time():
     [
         ("the scheme has a tick", {"scheme": rdmacc.scheme("dcqcn").replace(tick_ps="1ns")}),
         ("a trace is kept", {"trace": True}),
-        ("something is probed", {"probes": (rdmacc.probes.queue("tor0", "h0", every="1us"),)}),
+        ("two ends", {"probes": (rdmacc.probes.field("port", ("tor0", "h0"), "lost_packets", every="1us"),)}),
         ("handlers are checked", {"check": True}),
-        ("something waits for messages", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
+        ("two other hosts", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
         ("plain kernel", {}),
         ("almost no delay", {"topology": rdmacc.fat_tree(4, delay="1ns")}),
         ("message.failed", {"scheme": "homa"}),
@@ -157,6 +217,16 @@ def test_upsets_come_between_windows(fault: Any):
     assert compare(tree(scheme="irn", faults=(fault,)), []).outcome().visits > 0
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_routes_change_for_all_threads(count: int):
+    """At the begin of a window, where the kernel may stop without going back to the order of time."""
+    engine = rdmacc.Simulation(**tree(), engine="compiled", order="windows").engine
+    assert isinstance(engine, CompiledEngine)
+    late_ps = engine.round_up(20_000_000) - 5_000_000
+    fault = LinkDown(link=("tor0", "agg0"), at_ps="5us", convergence_ps=late_ps)
+    assert compare(tree(scheme="irn", faults=(fault,)), [], count).outcome().visits > 0
+
+
 def test_a_run_that_ends_in_a_window_begins_again():
     """All messages fail at once, long before they could be delivered."""
     scheme = rdmacc.scheme("irn").replace(retry_limit=0)
@@ -169,6 +239,17 @@ def test_a_run_that_ends_in_a_window_begins_again():
         engine = compare(arguments, [])
     assert again.call_count == 1
     assert engine.outcome().messages["failed"].all()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_waits_for_a_message_that_fails_fails_at_once(count: int):
+    scheme = rdmacc.scheme("irn").replace(retry_limit=0)
+    rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "100kB"} for n in range(16)]
+    rows += [{"src": f"h{(n + 5) % 16}", "dst": f"h{n}", "size": "1kB", "after": n} for n in range(16)]
+    rows += [{"src": "h6", "duration": "3us", "after": 1}, {"src": "h6", "dst": "h0", "size": "1kB", "after": 32}]
+    down = LinkDown(link=("h1", "tor0"), at_ps="5us")
+    engine = compare(tree(workload=rdmacc.messages(rows), scheme=scheme, faults=(down,)), [], count)
+    assert engine.outcome().computation["failed"].all()
 
 
 @pytest.mark.parametrize(
@@ -196,6 +277,20 @@ def test_fields_that_both_ends_use():
     assert shared_fields(rdmacc.scheme("dcqcn").components).always == ()
     assert "GoBackN.naks_taken" in shared_fields(rdmacc.scheme("dcqcn").components).after_loss
     assert "Homa.held" in shared_fields(rdmacc.scheme("homa").components).always
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promoted(Component):
+    """A switch changes the class of the packets to come."""
+
+    @staticmethod
+    def on_route(params, message, packet, now):
+        message.priority = 3
+
+
+def test_what_a_switch_writes_of_a_message_is_shared():
+    scheme = rdmacc.scheme("irn")
+    assert "message.priority" in shared_fields((*scheme.components, Promoted())).always
 
 
 def test_threads_share_a_fat_tree_by_racks():
@@ -262,6 +357,37 @@ def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
         assert not differences(whole, simulation.run(progress=False).outcome)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("where", ["EventQueue.lay", "Team.begin", "Team.end", "Team.provide", "Team.run"])
+def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
+    """Whenever the tables change, it comes, and the run goes on from there."""
+    owner, name = where.split(".")
+    changed = getattr(event_queue.EventQueue if owner == "EventQueue" else threads.Team, name)
+    interrupts = 0
+
+    def change(*arguments: Any) -> Any:
+        _thread.interrupt_main()
+        return changed(*arguments)
+
+    arguments = tree(scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
+    with (
+        mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
+        mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
+        mock.patch.object(threads, "_PACKETS", 8),
+    ):
+        whole = rdmacc.Simulation(**arguments, engine="compiled", order="time").run(progress=False).outcome
+        simulation = rdmacc.Simulation(**arguments, engine="compiled", order="windows", threads=count)
+        with mock.patch(f"{changed.__module__}.{where}", change):
+            for _ in range(100):
+                try:
+                    simulation.run(progress=False)
+                except KeyboardInterrupt:
+                    interrupts += 1
+    assert interrupts > 0
+    assert simulation.is_finished
+    assert not differences(whole, simulation.result().outcome)
+
+
 def test_no_thread_works_if_one_cannot_start():
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
         simulation = rdmacc.Simulation(**tree(), engine="compiled", order="windows", threads=3)
@@ -300,3 +426,57 @@ def test_an_exception_is_the_first_by_time(count: int):
                 simulation.run(progress=False)
             told.append((str(caught.value), simulation.now_ps, caught.value.result.outcome.totals))
     assert told[0] == told[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restless(Component):
+    """Sets a timer to now, for ever, once a packet of the last message arrives."""
+
+    class Receiver(Record):
+        again_timer_ps = Deadline()
+
+    @staticmethod
+    def on_data(params, receiver, message, packet, now):
+        if message.number == 15 and packet.psn == 20:
+            receiver.again_timer_ps = now
+
+    @staticmethod
+    def on_again_timer(params, receiver, now):
+        receiver.again_timer_ps = now
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_time_that_stands_still_is_named(count: int):
+    scheme = rdmacc.scheme("irn")
+    arguments = tree(scheme=replace(scheme, control=(*scheme.control, Restless())))
+    told = []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order, asked in (("time", 1), ("windows", count)):
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=asked)
+            with pytest.raises(LivelockError, match="Restless.on_again_timer must not set it") as caught:
+                simulation.run(progress=False)
+            told.append((str(caught.value), simulation.now_ps))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_a_stall_is_explained_alike(count: int):
+    """All data is lost, and the receivers go on asking for it."""
+    told = []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order, asked in (("time", 1), ("windows", count)):
+            arguments = tree(scheme="phost", faults=(Loss(data=1.0),))
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order, threads=asked)
+            with pytest.raises(StalledError) as caught:
+                simulation.run(progress=False)
+            told.append((str(caught.value), simulation.now_ps))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_a_run_is_the_same_each_time(count: int):
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        outcomes = [run("windows", tree(), [], count)[1][-1] for _ in range(4)]
+    assert not any(differences(outcomes[0], other) for other in outcomes[1:])
+    assert len({(other.visits, other.balance) for other in outcomes}) == 1
+    assert not differences(outcomes[0], pickle.loads(pickle.dumps(outcomes[0])))

@@ -1,4 +1,4 @@
-"""Bands: beside each bound they hold or do not, whatever they are made of; words and margins follow."""
+"""Bands: next to each bound they hold or do not, however they are composed; words and margins follow."""
 
 from __future__ import annotations
 

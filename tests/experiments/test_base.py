@@ -1,4 +1,4 @@
-"""What every experiment is made of: points, claims with what we expect of them, tables of points."""
+"""The parts of every experiment: points, claims with our expectations, tables of points."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def claim(**changes):
 
 
 class Incasts(Experiment):
-    """Incasts of some degrees, and what a fair share gives."""
+    """Incasts of some degrees, and their fair shares."""
 
     name = "base.incasts"
     claims = (
@@ -315,7 +315,7 @@ HELPERS = {
 
 @pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
 def test_the_code_of_a_point_has_its_helpers_and_no_claims_or_pictures(one):
-    """What a figure's points are computed by is hashed wherever it stands, and nothing else is."""
+    """The hash covers exactly the code that computes a figure's points, wherever it is."""
     kinds = [kind for kind in (one.points_of or type(one)).__mro__ if kind.__module__ not in codehash._NO_RESULT]
     roots = set().union(*(codehash._reached(kind)[1] for kind in kinds if kind.__module__.startswith("rdmacc.")))
     reached = {name for name in import_closure(roots, codehash._NO_RESULT) if name.startswith("rdmacc.experiments.")}

@@ -99,7 +99,7 @@ def test_exact_claims_hold(engine, name):
 
 
 def test_ladders_come_back_from_the_table(engine):
-    """What a ladder is drawn from survives the table: lost packets, retransmissions, replies."""
+    """A table keeps all that a ladder needs: lost packets, retransmissions, replies."""
     table = experiment("igbn.fig4").run(engine=engine)
     arrows = arrows_of(table, "twice, go-back-n")
     assert sorted(arrow.label for arrow in arrows if arrow.is_lost) == ["DATA 2", "DATA 2"]
@@ -153,7 +153,7 @@ def by_name(points):
 
 
 def test_figures_share_the_points_of_the_sweep():
-    """What is stored for figure 6 is there for figures 2, 3 and 7."""
+    """Figures 2, 3 and 7 reuse the points stored for figure 6."""
     keys = {}
     for name in OF_THE_SWEEP:
         one = experiment(name)

@@ -1,4 +1,4 @@
-"""Micro-benchmarks: what is measured, on results whose outcome is known, and the page of small multiples."""
+"""Micro-benchmarks: measurements on results with a known outcome, and the page of small multiples."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def table():
 
 @pytest.mark.slow
 def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
-    """RCP gives all flows of a link one rate; without control the queue is what PFC leaves, and nothing is lost."""
+    """RCP gives all flows of a link one rate; without control PFC bounds the queue, and nothing is lost."""
     rows = wide(table)
     assert rows.loc["rcp, convergence of 4", "Jain's index"] > 0.99
     assert rows.loc["rcp, RTT fairness of 2", "near over far"] == pytest.approx(1.0, abs=0.02)

@@ -1,4 +1,4 @@
-"""What the figures show and the judges compare with as published, beside what the papers' texts say."""
+"""Published values in figures and judges, compared with the papers' texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rdmacc.experiments.ren import fig16, fig18, fig19
 
 
 def less(**percents):
-    """Return what is left after reductions in percent."""
+    """Return the rest after reductions in percent."""
     return {name: pytest.approx(1 - percent / 100) for name, percent in percents.items()}
 
 

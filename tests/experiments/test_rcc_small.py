@@ -117,10 +117,11 @@ def test_judges_refuse_tables_that_say_otherwise(tables, name, id, quantity, val
 
 
 UNDER = [
-    ("rcc.fig7", "99% of the link", "rcc-f7-1a", Outcome.HOLDS),
-    ("rcc.fig7", "request, 99%, no floor, jitter of 3 us", "rcc-f7-1", Outcome.HOLDS),
-    ("rcc.fig7", "share in the request", "rcc-f7-2a", Outcome.FAILS),
-    ("rcc.fig6", "share in the request", "rcc-f6-2", Outcome.FAILS),
+    ("rcc.fig7", "each answer by itself", "rcc-f7-1", Outcome.FAILS),
+    ("rcc.fig7", "share in the request", "rcc-f7-1a", Outcome.DIRECTION),
+    ("rcc.fig6", "each answer by itself", "rcc-f6-2", Outcome.HOLDS),
+    ("rcc.fig12", "each answer by itself", "rcc-f12-3", Outcome.FAILS),
+    ("rcc.fig1", "DCQCN of HPCC's simulator", "rcc-f1-1", Outcome.DIRECTION),
     ("rcc.verdicts", "n = 100", "rcc-v-1a", Outcome.HOLDS),
     ("rcc.verdicts", "n = 3 round trips", "rcc-v-1a", Outcome.HOLDS),
 ]
@@ -134,6 +135,34 @@ def test_claims_under_other_readings(name, reading, id, outcome):
         one.check(table, "paper", reading=each).set_index("id")["verdict"] for each in (DEFAULT, reading)
     )
     assert under[id] == outcome.value != by_default[id]
+
+
+REFUSED = [
+    ("rcc.fig12", "rcc-f12-1", "goodput", 94.39e9, {"scheme": "rcc-async"}),
+    ("rcc.fig12", "rcc-f12-2", "goodput", 94.39e9, {"scheme": "rcc-n1"}),
+    ("rcc.fig12", "rcc-f12-3", "goodput", 94.39e9, {"scheme": "rcc-n1"}),
+    ("rcc.fig12", "rcc-f12-4", "goodput", 94.39e9, {"scheme": "rcc-n1"}),
+    ("rcc.fig7", "rcc-f7-1", "steady queue", 60e3, {"scheme": "rcc"}),
+    ("rcc.fig7", "rcc-f7-2", "steady queue", 600e3, {"scheme": "hpcc"}),
+]
+
+
+@pytest.mark.parametrize(("name", "id", "quantity", "value", "where"), REFUSED)
+def test_judges_refuse_bundled_tables_that_say_otherwise(name, id, quantity, value, where):
+    """Samples that change nothing prove nothing; a queue of another length is another queue."""
+    one, table = experiment(name), load_summary(name)
+    claim = next(claim for claim in one.claims if claim.id == id)
+    assert claim.verdict(one.view(table)).outcome == Outcome.HOLDS
+    assert claim.verdict(one.view(put(table, quantity, value, **where))).outcome != Outcome.HOLDS
+
+
+def test_several_iterations_are_more_than_rcc_takes_itself():
+    one, table = experiment("rcc.fig14"), load_summary("rcc.fig14")
+    claim = next(claim for claim in one.claims if claim.id == "rcc-f14-1")
+    assert claim.verdict(one.view(table)).outcome == Outcome.DIRECTION
+    for phase in (2, 3):
+        table = put(table, f"settling, phase {phase}", us(12), scheme="rcc")
+    assert claim.verdict(one.view(table)).outcome == Outcome.HOLDS
 
 
 def test_what_is_simulated_of_a_reading_is_a_reading_of_the_paper():

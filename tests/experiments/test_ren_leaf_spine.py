@@ -30,7 +30,7 @@ OF_CORE = LoadDefinition("core", payload_bytes=1460, header_bytes=40)
 
 
 def test_figures_share_their_points():
-    """The same names mean the same runs, so that what one figure has stored is there for all."""
+    """The same names mean the same runs: figures share their stored points."""
     every = {point.name: point for point in experiment("ren.gains").points("paper")}
     assert len(every) == len(SCHEMES) * len(WORKLOADS) * len(LOADS["paper"]) * 3
     for name in FIGURES:
@@ -237,7 +237,7 @@ def test_the_headline_needs_its_size(id, name):
 
 @pytest.mark.parametrize("reading", READ_AS)
 def test_the_headline_is_judged_under_each_reading(reading):
-    """What is run with other readings is judged as the default is: half of the time is the right sign."""
+    """Other readings are judged like the default: half of the time is the right sign."""
     name = "ren.buffers" if reading == "switch buffer" else "ren.sensitivity"
     one, table = experiment(name), made_up(name)
     assert reading in one.readings_in(table)

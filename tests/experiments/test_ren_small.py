@@ -74,7 +74,7 @@ def test_what_stands_in_is_of_a_reading():
 
 
 def test_a_reading_is_in_the_place_of_the_default():
-    """The literal marks of figure 5 as "ren"; what compares readings is not judged under one."""
+    """The literal marks of figure 5 as "ren"; a claim that compares readings is not judged under one of them."""
     figure, table = experiment("ren.fig5"), table_of("ren.fig5")
     assert figure.readings_in(table) == ["packet", "literal"]
     rows = figure.view(table, "literal").set_index("scheme")

@@ -77,7 +77,7 @@ NUMBER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)(?: ?%| percent| times)")
 
 
 def numbers_of(names):
-    """Return what a text about figures may say: what their claims measured, in several forms, or what was published."""
+    """Return the numbers that a text on figures may contain: measured by claims, in several forms, or published."""
     texts, values = [], []
     for name in names:
         for claim in EXPERIMENTS[name].claims:

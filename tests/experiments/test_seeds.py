@@ -1,4 +1,4 @@
-"""Several seeds of one experiment: what is computed, stored, judged and drawn."""
+"""Several seeds of one experiment: computing, storing, judging and drawing."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_curves_sampled_elsewhere_are_drawn_as_they_are():
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_says_what_seeds_are_to_it(name):
-    """What is said of the points is true of them: whether a seed changes them, and whether it is among their labels."""
+    """The declared seeding of the points is true: whether a seed changes them, and is among their labels."""
     one = EXPERIMENTS[name]
     first, second = one.points("quick", 0), one.points("quick", 1)
 

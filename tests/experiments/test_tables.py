@@ -1,4 +1,4 @@
-"""The bundled tables: each is whole, says what the ledger says of it, and decides its claims at every bound."""
+"""The bundled tables: each is complete, agrees with the ledger, and decides its claims at every bound."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_claim_is_decided_at_every_bound_of_its_band(name):
-    """Beside each bound, as the band has it, the claim holds or does not; the numbers are those that it measures."""
+    """Next to each bound of its band the claim holds or does not, with numbers of the form that it measures."""
     rows = experiment(name).view(load_summary(name))
     for claim in experiment(name).claims:
         numbers = claim.verdict(rows).numbers
@@ -99,7 +99,7 @@ def _shuffled(table):
 
 
 def _refused(one, claim, table, verdict):
-    """Tell whether a claim that holds does not hold of a table; for one that fails, whether its numbers differ."""
+    """Whether a claim that held fails on a table; for a failed one, whether its numbers differ."""
     try:
         found = claim.verdict(one.view(table))
     except (NotJudged, ConfigError, ValueError, KeyError, IndexError, ZeroDivisionError, AssertionError):

@@ -1,4 +1,4 @@
-"""The runs to compare with the HPCC simulator: what closed forms and the steady state say of them."""
+"""The runs to compare with the HPCC simulator, against closed forms and the steady state."""
 
 from __future__ import annotations
 

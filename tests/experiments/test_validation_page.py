@@ -1,4 +1,4 @@
-"""The page on validation is what the tables say, and every number of the other simulators belongs to a flow of ours."""
+"""The page on validation agrees with the tables, and every number of the other simulators belongs to a flow of ours."""
 
 from __future__ import annotations
 

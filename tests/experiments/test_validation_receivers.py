@@ -1,4 +1,4 @@
-"""The runs to compare with YAPS and csg-htsim: their flows, closed forms, and what the tables hold."""
+"""The runs to compare with YAPS and csg-htsim: their flows, closed forms and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs to compare with uet-htsim: its matrices by their rules, its options, and what is claimed of them."""
+"""The runs to compare with uet-htsim: its matrices by their rules, its options, and the claims on them."""
 
 from __future__ import annotations
 

@@ -64,13 +64,13 @@ def page():
 
 
 def answers(port):
-    """Tell whether the server takes connections."""
+    """Whether the server accepts connections."""
     with socket.create_connection(("127.0.0.1", port), 1):
         return True
 
 
 def wait(condition):
-    """Return what a condition gives as soon as it is true."""
+    """Return a condition's value as soon as it is true."""
     end = time.monotonic() + WAIT_S
     while True:
         try:
@@ -101,13 +101,13 @@ def sliders(page):
 
 
 def notes(page):
-    """Return what is said beside controls."""
+    """Return the messages next to controls."""
     found = "document.querySelectorAll('.widget-html span[style]')"
     return page.execute_script(f"return [...{found}].filter(one => one.offsetParent).map(one => one.textContent)")
 
 
 def test_sliders_move_to_their_ends_and_a_choice_changes_the_picture(page):
-    """Three of them, for what is between a handle and Python; `test_explorer.py` moves every one."""
+    """Three of them, for the way from a handle to Python; `test_explorer.py` moves every one."""
     assert wait(lambda: picture(page))
     boxes = "[...document.querySelectorAll('.widget-box')].filter(one => one.offsetParent)"
     assert page.execute_script(f"return {boxes}.every(one => one.scrollWidth <= one.clientWidth)"), "a box scrolls"

@@ -1,4 +1,4 @@
-"""The explorer: what it shows is what its Python does, and nothing that one drags breaks it."""
+"""The explorer shows the results of its Python code, and no control breaks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chakra traces, encoded here by protobuf's rules: schedules worked out by hand, and what is refused."""
+"""Chakra traces, encoded here by protobuf's rules: schedules worked out by hand, and refusals."""
 
 from __future__ import annotations
 

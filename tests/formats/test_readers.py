@@ -1,4 +1,4 @@
-"""Other simulators' files: their schedules worked out by hand, written and read back, and what is refused."""
+"""Other simulators' files: their schedules worked out by hand, written and read back, and refusals."""
 
 from __future__ import annotations
 

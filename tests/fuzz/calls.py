@@ -69,7 +69,7 @@ def csv_text(text: Any) -> Any:
 def toml(**changes: Any) -> Any:
     """Write a scenario to TOML, and read it back."""
     given: dict[str, Any] = {"topology": _NET, "workload": _WORK, "scheme": "dcqcn"}
-    given |= {name: value for name, value in changes.items() if not callable(value)}  # what a call raises is its own
+    given |= {name: value for name, value in changes.items() if not callable(value)}  # a call may raise its own errors
     with tempfile.TemporaryDirectory() as folder:
         return rdmacc.Scenario.from_toml(rdmacc.Scenario(**given).to_toml(f"{folder}/x.toml"))
 
@@ -117,7 +117,7 @@ def _study() -> Any:
 
 
 def drawn(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that draws, and closes what it has drawn."""
+    """Return a function that draws, and closes its figures."""
 
     def draw(**values: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Whatever a call is given, it works, or says what is wrong with it, soon."""
+"""A call with any arguments works or names its mistake, soon."""
 
 from __future__ import annotations
 

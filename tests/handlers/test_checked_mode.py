@@ -289,7 +289,7 @@ def test_every_scheme_passes_its_checks_compiled(name: str) -> None:
 
 @contextmanager
 def interrupted(after_s: float) -> Iterator[Callable[[], float]]:
-    """Press Ctrl-C after so long; tell how long it took to have an effect."""
+    """Press Ctrl-C after a time; return how long it took to have an effect."""
     pressed = [0.0]
 
     def press(*_: object) -> None:
@@ -336,7 +336,7 @@ def scaled(value):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, kw_only=True)
 class Scales(Component):
-    """Depends on what its module holds."""
+    """Depends on its module's content."""
 
     class Sender(Record):
         count = Int()
@@ -370,7 +370,7 @@ def test_handlers_are_read_again_when_their_module_holds_something_else(monkeypa
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str, dict[str, Any]]:
-    """Return a user's file, what it says, and what its module holds."""
+    """Return a user's file, its text, and its module's content."""
     monkeypatch.setattr("rdmacc.handlers.source._TREES", {})  # equal bytecode is known from another test
     source = inspect.getsource(Counts).replace("STEP", "5")
     names = {"dataclass": dataclass, "Component": Component, "Record": Record, "Float": Float, "Int": Int}
@@ -386,7 +386,7 @@ def imported(file: Path, source: str, names: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("other", ["-= 5", "+= 7", "+= 5.0", "+= 5 if sender.count else 5"])
 def test_a_file_that_has_changed_since_it_was_imported_is_not_read(own: Any, other: str) -> None:
-    """Checked mode runs what it reads: this must be what was imported."""
+    """Checked mode runs the source that it reads: this must be the imported one."""
     file, source, names = own
     counts = imported(file, source, names)
     file.write_text(source.replace("+= 5", other))

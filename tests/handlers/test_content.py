@@ -189,7 +189,7 @@ BODIES = {
     "parameter": "value *= params.gain",
     "record": "value *= sender.held",
 }
-"""What a handler does with each kind of thing that the language knows."""
+"""A handler's use of each kind of object in the language."""
 OUTSIDE = ("module_attribute", "nested")
 """Those that lie in another module: the handler's own file stays as it is."""
 FIRST: dict[str, Any] = dict.fromkeys(BODIES, 0.5)
@@ -217,7 +217,7 @@ REFUSED = {
     "partial": ("value = by_partial(value)", "a plain function"),
     "lambda": ("value = by_lambda(value)", "a plain function"),
 }
-"""What a handler does with others, and what the error says."""
+"""A handler's use of other objects, and the error."""
 
 RUN = """
 import json
@@ -325,7 +325,7 @@ CHANGES: dict[str, tuple[str, Any]] = {
     "code of a handler": ("constant", lambda lab: with_code(lab.Mine.on_ack, lab.slower)),
     "handler of a base class": ("function", lambda lab: with_code(lab.Mine.on_ack, lab.slower)),
 }
-"""What changes while Python runs, in the module of which kind of thing."""
+"""Changes while Python runs, by the kind of object in the module."""
 
 NETWORK, WORK = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "128kB")
 

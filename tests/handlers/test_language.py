@@ -1,4 +1,4 @@
-"""The handlers' language: what the documentation lists is what is allowed, and both engines compute it alike."""
+"""The handlers' language: the documentation lists exactly what is allowed, and both engines compute it alike."""
 
 from __future__ import annotations
 

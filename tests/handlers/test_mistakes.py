@@ -1,4 +1,4 @@
-"""Typical mistakes, and what each is told: the field, the value, what is allowed; before anything runs."""
+"""Typical mistakes and their messages: the field, the value, the allowed values; before anything runs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def stopped():
     return simulation
 
 
-# What was meant, what was written, and what the message must have.
+# Intention, code, and required words of the message.
 MISTAKES = [
     # Quantities
     ("bytes for bits", lambda: rdmacc.star(4, rate="100GBps"), "rate = '100GBps'", "'100Gbps'", "'GBps' is not a"),
@@ -208,7 +208,7 @@ def test_a_mistake_is_named(mistake, tmp_path, monkeypatch):
         assert fragment in text
     assert "\n" not in text
     assert len(text) < 400
-    # What is shown last is this message, not what went wrong inside.
+    # The last line is this message, not the internal error.
     shown = traceback.format_exception(caught.value)
     assert "During handling" not in "".join(shown)
     assert "direct cause" not in "".join(shown)

@@ -1,4 +1,4 @@
-"""What all models share: metadata, checks, frames, plots, sliders; and the frame that `compare` makes."""
+"""Common to all models: metadata, checks, frames, plots, sliders; and the frame of `compare`."""
 
 from __future__ import annotations
 

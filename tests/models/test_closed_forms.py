@@ -1,4 +1,4 @@
-"""DASR, HPCC, ideal times and go-back-N: closed forms by hand, and DASR's fluids beside packets."""
+"""DASR, HPCC, ideal times and go-back-N: closed forms by hand, and DASR's fluids against packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fair share of a receiver's link: closed forms by hand, and beside a simulation."""
+"""The fair share of a receiver's link: closed forms by hand, and against a simulation."""
 
 from __future__ import annotations
 

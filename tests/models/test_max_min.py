@@ -149,7 +149,7 @@ def test_one_link_under_poisson_arrivals_is_processor_sharing():
     starts = np.cumsum(rng.exponential(mean_ps, count)).astype(np.int64)
     sources = [f"h{i}" for i in rng.integers(1, 40, count)]
     work = rdmacc.messages(pd.DataFrame({"src": sources, "dst": "h0", "size": size, "start_ps": starts}))
-    # Sources are faster than the receiver's link, so that only this one is shared.
+    # Sources are faster than the receiver's link: only that link is shared.
     net = rdmacc.star(1)
     for i in range(1, 40):
         topology.add_host(net, f"h{i}")
@@ -163,7 +163,7 @@ def test_one_link_under_poisson_arrivals_is_processor_sharing():
 
 @pytest.mark.parametrize(("load", "median", "mean"), [(0.1, 0.03, 0.1), (0.3, 0.25, 0.3)])
 def test_error_against_packets(load, median, mean, record_property):
-    """Max-min is near DASR at low load and drifts off as load grows: that is what a scheme costs."""
+    """Max-min is near DASR at low load and drifts off as load grows: the cost of a scheme."""
     net = rdmacc.leaf_spine(4, 8, 8)
     window = 600 * 1.048e6 * 8 / (load * 32 * 100e9)
     work = rdmacc.random_pairs(topology.hosts(net), 600, "1MB", seed=3, window=f"{window * 1e6:.3f}us")

@@ -1,6 +1,6 @@
-"""RCP's fluid model: its fixed point, and beside packets how the rate gets there when a flow joins.
+"""RCP's fluid model: its fixed point, and the way there when a flow joins, against packets.
 
-What is known to differ: the packets' queue peaks at three quarters of the fluid's, since a slot that ends reacts to all
+A known difference: the packets' queue peaks at three quarters of the fluid's, since a slot that ends reacts to all
 that came in it at once.
 """
 

@@ -169,7 +169,7 @@ def gap(**changes):
 
 
 def test_advantage_grows_with_strength_at_20_rounds_but_not_at_30_with_empty_rounds_counted():
-    """Section 4.3 says that it grows; whether it does hangs on what the paper leaves open."""
+    """Section 4.3 says that it grows; this depends on choices that the paper leaves open."""
     assert (np.diff(gap()) > 0).all()
     late = gap(rounds=30, average="all")
     assert STRENGTHS[int(late.argmax())] == pytest.approx(0.6, abs=0.1)

@@ -1,10 +1,11 @@
 """Small wrong changes of the code, to see whether a test notices: the ones that once survived, and a random sample.
 
-    python -m tests.mutation.mutants experiments/igbn rdmacc/protocols --sample 20
+    python -m tests.mutation.mutants experiments/igbn --judges --sample 20
+    python -m tests.mutation.mutants rdmacc/switch --tests tests/switch tests/rules --sample 20
 
 Each change is made in a copy of the package, never here, and the tests that belong to it are run until one fails: in
-an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests that run the line
-(`tests.mutation.ran`), the cheapest first. A change that no test notices has survived; the exit code counts them.
+an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests of some files
+(`tests.mutation.tries`), the cheapest first. A change that no test notices has survived; the exit code counts them.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import os
 import random
 import re
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tests.mutation.ran import Ran
-from tests.mutation.trial import Stage, Trials
+from tests.mutation.trial import SIMPY, Stage, Trials
 
 ROOT = Path(__file__).parents[2]
 JUDGES = "tests/experiments/test_tables.py"
@@ -32,7 +33,7 @@ _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_
              "framework": "test_ba*.py"}  # fmt: skip
 _QUICK = "not nightly and not slow"
 LINE_TIMEOUT_S = 20
-"""For each of the tests that run a line: they take a second together, or a few."""
+"""For each of the tests of a mutant that is imported: they take a second together, or a few."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,10 @@ class Mutant:
     new: str
     stages: tuple[Stage, ...] = ()
     """The tests to run; those that belong to the file, if there are none."""
+
+    def applied(self, text: str) -> str:
+        """Return the file's text with the change."""
+        return text[: self.start] + self.new + text[self.end :]
 
     @property
     def line(self) -> int:
@@ -233,13 +238,9 @@ def _other_value(value: bool | float | str) -> str:
     return repr(value + 1 if type(value) is int else value * 1.25 or 0.25)
 
 
-def tests_of(mutant: Mutant, trials: Trials, ran: Ran | None) -> tuple[Stage, ...]:
-    """Return the tests that belong to a change, the quickest and most telling ones first."""
+def tests_of(mutant: Mutant, trials: Trials) -> tuple[Stage, ...]:
+    """Return the tests that belong to a change of an experiment, the quickest and most telling ones first."""
     parts = Path(mutant.path).parts
-    if parts[0] != "experiments":
-        assert ran, "which tests run the line? --ran"
-        tests = ran.of(mutant.path, mutant.line)
-        return tuple(Stage(some, timeout_s=LINE_TIMEOUT_S) for some in tests)
     module = ".".join(("rdmacc", *Path(mutant.path).with_suffix("").parts))
     users = trials.users_of(module)
     ids = [f"{JUDGES}::{test}" for tests in users.values() for test in tests]
@@ -279,53 +280,74 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def killer(mutant: Mutant, trials: Trials, ran: Ran | None = None, stages: int | None = None) -> str:
+def _place(mutant: Mutant) -> str:
+    """Return the path in the copy, and the changed text."""
+    return ("rdmacc/" if mutant.path.startswith(("experiments", "models")) else "") + mutant.path
+
+
+def killer(mutant: Mutant, trials: Trials, stages: int | None = None) -> str:
     """Return the test that notices the change; "" if none of the first stages does. The copy stays as it was."""
-    inside = trials.folder / ("rdmacc" if mutant.path.startswith(("experiments", "models")) else "") / mutant.path
-    asked = (mutant.stages or tests_of(mutant, trials, ran))[:stages]
-    text = inside.read_text()
-    changed = text[: mutant.start] + mutant.new + text[mutant.end :]
-    return next((by for stage in asked if (by := trials.killer(stage, inside, changed))), "")
+    inside = trials.folder / _place(mutant)
+    asked = (mutant.stages or tests_of(mutant, trials))[:stages]
+    return next((by for stage in asked if (by := trials.killer(stage, inside, mutant.applied(inside.read_text())))), "")
+
+
+def _answers(path: Path) -> dict[str, dict[str, Any]]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {one["mutant"]: one for one in map(json.loads, lines)}
+
+
+def tried(mutants: list[Mutant], trials: Trials, tests: list[str], answers: Path) -> Iterator[tuple[Mutant, str]]:
+    """Yield the test that notices each change of a folder that is no experiment; "" if none does."""
+    texts = {one.name: (_place(one), one.applied((trials.folder / _place(one)).read_text())) for one in mutants}
+    known = _answers(answers)
+    trials.tried({name: one for name, one in texts.items() if name not in known}, tests, answers)
+    known = _answers(answers)
+    for mutant in mutants:
+        answer = known[mutant.name]
+        by = answer["killer"]
+        if answer["tests"]:
+            path, text = texts[mutant.name]
+            by = trials.killer(Stage(tuple(answer["tests"]), SIMPY, _QUICK, LINE_TIMEOUT_S), trials.folder / path, text)
+        yield mutant, by
 
 
 def main() -> int:
     """Run a sample; return the number of survivors."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("paths", nargs="*", default=["experiments", "rdmacc/protocols"])
-    parser.add_argument("--sample", type=int, default=20, help="mutants of each path")
+    parser.add_argument("path", help="a folder, or a file")
+    parser.add_argument("--tests", nargs="*", default=[], help="of a folder that is no experiment")
+    parser.add_argument("--sample", type=int, default=20, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--ran", type=Path, help="data of coverage.py that names tests, see tests.mutation.ran")
-    parser.add_argument("--seconds", type=float, default=8, help="CPU time that the tests of a line may take")
     parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
     parser.add_argument("--judges", action="store_true", help="of experiments, only what decides on claims")
-    parser.add_argument("--record", type=Path, help="a JSON line for each mutant; those in it are not run again")
+    parser.add_argument("--record", type=Path, default=Path("mutants.jsonl"), help="a line for each mutant, run once")
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
-    ran = Ran(asked.ran, asked.seconds) if asked.ran else None
-    lines = asked.record.read_text().splitlines() if asked.record and asked.record.exists() else []
-    known = {one["mutant"]: one["killer"] for one in map(json.loads, lines)}
-    possible: dict[str, int] = {}
-    killers: dict[Mutant, str] = {}
+    if asked.tests:
+        os.environ["NUMBA_DISABLE_JIT"] = "1"  # a simulation that names no engine runs on SimPy
+    known = _answers(asked.record)
+    path: str = asked.path
+    every = [one for file in sorted(_python_files(ROOT / path)) for one in mutants_of(file, asked.judges)]
+    drawn = random.Random(asked.seed).sample(every, min(asked.sample, len(every)))
+    chosen = [one for one in drawn if one.name not in known]
+    if asked.list:
+        _say("\n".join(one.name for one in chosen))
+        return 0
+    survivors = 0
     with tempfile.TemporaryDirectory() as name:
         trials = Trials(copied(Path(name) / "copy"))
-        for path in asked.paths:
-            every = [mutant for file in sorted(_python_files(ROOT / path)) for mutant in mutants_of(file, asked.judges)]
-            chosen = random.Random(asked.seed).sample(every, min(asked.sample, len(every)))
-            possible[path] = len(every)
-            for number, mutant in enumerate(chosen, 1):
-                began = time.monotonic()
-                if mutant.name in known:
-                    killers[mutant] = known[mutant.name]
-                    continue
-                killers[mutant] = "listed" if asked.list else killer(mutant, trials, ran, asked.stages)
-                words = killers[mutant] or "SURVIVES"
-                _say(f"{number}/{len(chosen)} {mutant.name}: {words} ({time.monotonic() - began:.0f} s)")
-                if asked.record and not asked.list:
-                    with asked.record.open("a") as record:
-                        line = {"folder": path, "seed": asked.seed, "mutant": mutant.name, "killer": killers[mutant]}
-                        record.write(json.dumps(line) + "\n")
-    survivors = sum(not by for by in killers.values())
-    _say(f"{len(killers) - survivors} of {len(killers)} killed, of {sum(possible.values())} possible")
+        if asked.tests:
+            found = tried(chosen, trials, asked.tests, asked.record.resolve().with_suffix(".tried"))
+        else:
+            found = ((one, killer(one, trials, asked.stages)) for one in chosen)
+        for mutant, by in found:
+            survivors += not by
+            _say(f"{mutant.name}: {by or 'SURVIVES'}")
+            with asked.record.open("a") as record:
+                line = {"folder": path, "seed": asked.seed, "mutant": mutant.name, "killer": by}
+                record.write(json.dumps(line) + "\n")
+    _say(f"{len(chosen) - survivors} of {len(chosen)} killed, of {len(every)} possible")
     return survivors
 
 

@@ -1,4 +1,4 @@
-"""Which tests run which lines: a plugin of pytest that names the running test to coverage.py, and what reads its data.
+"""Which tests run which lines: a pytest plugin that names the running test to coverage.py, and a reader of its data.
 
     NUMBA_DISABLE_JIT=1 coverage run -m pytest -p tests.mutation.ran -k "not compiled and not agree" tests/workload
 
@@ -23,7 +23,7 @@ _FILES = 12
 
 
 def seconds_path(data: Path) -> Path:
-    """Return the file of what each test cost."""
+    """Return the file of each test's cost."""
     return data.with_name(f"{data.name}-seconds.json")
 
 
@@ -49,7 +49,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write what each test cost."""
+    """Write each test's cost."""
     if measured := coverage.Coverage.current():
         path = seconds_path(Path(measured.get_option("run:data_file")))
         path.write_text(json.dumps({test: cost for test, cost in _SECONDS.items() if test not in _FAILED}))

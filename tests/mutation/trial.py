@@ -1,4 +1,4 @@
-"""Tests run on a copy of the package, each time in a fork of this process, which has imported what takes long."""
+"""Tests run on a copy of the package, each time in a fork of this process, which has done the slow imports."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ import pytest
 TIMEOUT_S = 900
 TEST_TIMEOUT_S = 120
 """A change may make a loop endless."""
+TRIED_CPU_S = 4.0
+"""That the tests of a mutant may take together."""
+SIMPY = "not compiled and not agree"
+"""Tests of one engine, whose handlers are plain Python."""
 _HEAVY = (
     "numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.integrate", "numba", "llvmlite.binding", "networkx",
     "matplotlib.pyplot", "pyarrow.parquet", "simpy", "hypothesis", "typer.testing", "tqdm.auto", "jinja2",
@@ -88,8 +92,22 @@ class Trials:
             return f"pytest ended with {code}: {told[-100:]!r}"
         return named[0].split(" - ")[0].split(" ", 1)[1]
 
+    def tried(self, mutants: dict[str, tuple[str, str]], tests: list[str], answers: Path) -> None:
+        """Try mutants on the cheapest tests of some files, see `tests.mutation.tries`."""
+
+        def run() -> int:
+            from tests.mutation.tries import Tries
+
+            os.environ["HYPOTHESIS_PROFILE"] = "few"
+            arguments = ["-q", *_PLUGINS, "--no-header", "-m", "not nightly and not slow", "-k", SIMPY, *tests]
+            return int(pytest.main(arguments, plugins=[Tries(TRIED_CPU_S, mutants, answers)]))
+
+        code, told = self._forked(run, writes_bytecode=True, limit_s=2 * 3600)
+        if code:
+            raise RuntimeError(told)
+
     def _warm_up(self, stage: Stage) -> None:
-        """Leave bytecode of the tests and of what they import behind, while the copy is unchanged."""
+        """Leave bytecode of the tests and their imports behind, while the copy is unchanged."""
         files = sorted({test.partition("::")[0] for test in stage.tests} - self._warm)
         if files:
             self._forked(lambda: int(pytest.main(["-q", "--collect-only", *_PLUGINS, *files])), writes_bytecode=True)
@@ -136,7 +154,9 @@ class Trials:
                     seen = self._imports(name, seen)
         return seen
 
-    def _forked(self, run: Callable[[], int], writes_bytecode: bool = False) -> tuple[int, str]:
+    def _forked(
+        self, run: Callable[[], int], writes_bytecode: bool = False, limit_s: float = TIMEOUT_S
+    ) -> tuple[int, str]:
         """Return the exit code of a function that runs in a fork with the copy as its package, and what it prints."""
         told = self.folder / "told.txt"
         child = os.fork()
@@ -154,7 +174,7 @@ class Trials:
                     sys.stdout.flush()
                     sys.stderr.flush()
                 os._exit(code)
-        until = time.monotonic() + TIMEOUT_S
+        until = time.monotonic() + limit_s
         while time.monotonic() < until:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
@@ -162,7 +182,7 @@ class Trials:
             time.sleep(0.05)
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return 1, f"endless: killed after {TIMEOUT_S} s"
+        return 1, f"endless: killed after {limit_s} s"
 
     def _enter(self, told: Path) -> None:
         output = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -1,4 +1,4 @@
-"""Aeolus on Homa and on ExpressPass: what a burst delivers, what is sent again, that scheduled packets are not dropped.
+"""Aeolus on Homa and on ExpressPass: a burst's deliveries and retransmissions; scheduled packets are not dropped.
 
 Theory (Hu et al., SIGCOMM 2020): unscheduled packets make no queue longer than K; each that is lost takes one
 scheduled packet more; a message that is alone needs no round trip for credit, one whose burst is lost needs one.
@@ -54,7 +54,7 @@ def test_a_burst_that_is_lost_costs_one_round_trip(engine, packets):
 
 @pytest.mark.parametrize(("senders", "packets"), [(4, RTT), (9, RTT), (9, 40)])
 def test_the_burst_of_many_fills_the_queue_to_k(engine, senders, packets):
-    """Facts 1, 2 and 4: N bursts at once deliver K and what the link takes meanwhile; each loss costs one packet."""
+    """Facts 1, 2 and 4: N bursts at once deliver K plus what the link drains; each loss costs one packet."""
     work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", f"{packets}kB")
     result = run(work, engine)
     check_finished(result)
@@ -108,7 +108,7 @@ def test_lost_packets_go_first_then_new_ones(engine):
 
 
 def test_unknown_packets_go_last(engine):
-    """Neither ACKs nor the probe's answer come back: grants that are left send packets of which nothing is known."""
+    """Neither ACKs nor the probe's answer come back: the remaining grants send packets of unknown fate."""
     faults = [ScriptedLoss(message=0, psn=3)]
     faults += [ScriptedLoss(message=0, psn=0, nth=n, kind="ack") for n in range(1, RTT + 1)]
     result = run([("h1", "h0", "30kB")], engine, faults=faults)

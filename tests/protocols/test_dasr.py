@@ -1,4 +1,4 @@
-"""DASR: the receiver counts its active senders, tells each its share, and keeps ECN for what is not its own fault.
+"""DASR: the receiver counts its active senders, tells each its share, and leaves ECN to congestion elsewhere.
 
 Theory: Dart, section III. n = |AUSS|, the set of senders with a message in flight; every ACK carries n and the sender
 takes line / n, so all rates are right within one round trip of a sender's first packet. Marks are suppressed while the
@@ -134,7 +134,7 @@ def test_weights_are_shares():
 
 
 def test_an_idle_sender_leaves_the_set():
-    """After 2 s without a packet, counted from its last one; what comes later counts as a start."""
+    """After 2 s without a packet, counted from its last one; later packets count as a start."""
     side = Side()
     side.message(0, sender=1)
     side.data(0, us(5))

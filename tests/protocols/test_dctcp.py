@@ -45,7 +45,7 @@ class Flow:
         return self.sender.window
 
     def round(self, echo=0):
-        """Acknowledge what is under way, packet by packet."""
+        """Acknowledge the packets in flight, one by one."""
         for _ in range(self.message.highest_psn - self.message.una_psn):
             self.ack(1, echo)
         return self.sender.window
@@ -103,7 +103,7 @@ def test_a_cut_takes_half_of_alpha():
 
 
 def test_one_cut_in_a_window():
-    """What was sent before the cut has no say, neither for another cut nor for growth."""
+    """Packets sent before the cut cause neither another cut nor growth."""
     flow = Flow()
     flow.transfer.window_end_psn = 10**6
     assert flow.ack(echo=1) == 5.0

@@ -49,7 +49,7 @@ class Crediter:
         return reply, self.receiver.credit_timer_ps - self.now
 
     def update(self, lost=0, total=100, after_ps=RTT_PS):
-        """Let a round trip pass in which so many of the credits brought no packet; return the rate, of the most."""
+        """Let a round trip pass in which a number of credits bring no packet; return the rate over the maximum."""
         self.now += after_ps
         self.receiver.heard_ps = self.now
         self.receiver.total_credits, self.receiver.lost_credits = total, lost
@@ -108,7 +108,7 @@ def test_a_loss_above_the_target_cuts_to_what_came_through():
 
 
 def test_a_cut_never_raises_the_rate():
-    """What came through in this round trip is more than the rate of now."""
+    """More came through in this round trip than the current rate."""
     assert Crediter(0.1).update(lost=50) == pytest.approx(0.1)
 
 
@@ -283,7 +283,7 @@ def test_a_request_says_what_is_left():
 
 @pytest.mark.parametrize("nth", [1, 3, 206])
 def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
-    """One NAK; what was under way behind it is sent again: nothing for the last packet, which the stop tells of."""
+    """One NAK; the packets in flight behind it are sent again: none for the last packet, which the stop reveals."""
     work = rdmacc.messages([("h1", "h0", "300kB")])
     faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
     scheme = plain(early_stop=False)

@@ -1,4 +1,4 @@
-"""Transmission clocked by grants: what is sent for a grant, what counts as lost and when it goes again."""
+"""Transmission clocked by grants: packets sent for a grant, losses, and retransmissions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_lost_packet_takes_the_next_grant_and_leaves_one_fewer_in_flight():
 
 
 def test_the_timer_is_for_what_was_in_flight_when_it_was_set():
-    """Once all of that is granted it is set for the others; what was sent since does not count as lost."""
+    """Once all of these are granted it is set for the others; packets sent since do not count as lost."""
     sender = Sender()
     sender.send()
     assert sender.grant(0, now=500_000) == [4]

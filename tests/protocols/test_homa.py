@@ -71,7 +71,7 @@ def test_no_more_than_rttbytes_are_granted_and_not_received(engine, overcommit):
     check_finished(result)
     granted, received, most = np.full(8, RTT), np.zeros(8, int), 0
     rows = [rows_of(result, "data", "arrived", "h0"), rows_of(result, "credit", "sent", "h0")]
-    for row in pd.concat(rows).sort_values(["time_ps", "what"]).itertuples():  # what arrives, then what is sent
+    for row in pd.concat(rows).sort_values(["time_ps", "what"]).itertuples():  # arrivals, then departures
         if row.kind == "data":
             received[row.message] += 1
         else:
@@ -372,7 +372,7 @@ def test_ns3_whole_nanoseconds(engine):
 
 
 def test_ns3_levels(engine):
-    """Unscheduled 0 under 13 packets, else 1; a grant's level from the first packet after it; control with data.
+    """Unscheduled 0 under 13 packets, otherwise 1; a grant's level from the first packet after it; control with data.
 
     So its code says; but no packet keeps its tag, and all share one class.
     """

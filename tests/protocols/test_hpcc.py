@@ -153,7 +153,7 @@ NETWORK = {"rate": "100Gbps", "delay": "1us"}
 
 
 def steady(engine, flows, max_stage, until="600us", since="300us"):
-    """Return mean and largest queue, and bytes that each host received over what the link could carry."""
+    """Return mean and largest queue, and each host's received bytes over the link's capacity."""
     scheme = rdmacc.scheme("hpcc", max_stage=max_stage, base_rtt_ps="4.4us", additive_bytes="10B")
     work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, flows + 1)], "1GB")
     simulation = rdmacc.Simulation(
@@ -186,7 +186,7 @@ def test_an_incast_drains_within_few_round_trips(engine):
     scheme = rdmacc.scheme("hpcc", base_rtt_ps="4.4us", max_stage=0)
     result = rdmacc.simulate(rdmacc.star(9, **NETWORK), work, scheme, engine=engine, probes=watch, until="100us")
     queue = result.samples("queue s0->h0")
-    assert queue.max() == pytest.approx(8 * 55 * 1090 - 55 * 1090, rel=0.1)  # eight windows less what has left
+    assert queue.max() == pytest.approx(8 * 55 * 1090 - 55 * 1090, rel=0.1)  # eight windows minus the departures
     assert queue[queue.index > us(60)].max() < 0.1 * queue.max()
     late = [value for at, value in samples(result, "rate 0") if at > us(60)]
     assert max(late) < 2 * LINE / 8

@@ -34,7 +34,7 @@ def test_packets_out_of_order_are_kept_and_reported():
         assert receiver.take(psn) == (True, NAK, 1)
         assert receiver.reply.sack_psn == psn
     assert receiver.message.received_packets == 3
-    assert receiver.take(1) == (True, ACK, 3)  # over what it held
+    assert receiver.take(1) == (True, ACK, 3)  # over its value
     assert receiver.take(3) == (True, ACK, 5)
     assert receiver.take(5) == (True, ACK, 6)
 
@@ -80,7 +80,7 @@ def test_no_more_than_the_cap_is_under_way():
     sender.reply(ACK, 2)
     assert [sender.send() for _ in range(2)] == [4, 5]
     assert not sender.can_send
-    sender.reply(NAK, 2, sack=4)  # what is known to have come is still between the oldest and the newest
+    sender.reply(NAK, 2, sack=4)  # known arrivals are still between the oldest and the newest
     assert [sender.send() for _ in range(2)] == [2, 3]
     assert not sender.can_send
 
@@ -137,7 +137,7 @@ def test_the_short_timeout_is_for_few_packets():
     assert sender.transfer.retransmit_timer_ps == us(101)
     for _ in range(3):
         sender.send(us(2))
-    sender.expire(us(101))  # meanwhile there are more: wait for the long one
+    sender.expire(us(101))  # by now there are more: wait for the long one
     assert (sender.transfer.retransmit_timer_ps, sender.message.timeouts) == (us(321), 0)
     sender.reply(ACK, 3, us(150))
     assert sender.transfer.retransmit_timer_ps == us(250)
@@ -210,7 +210,7 @@ def simulate(engine, packets, faults=(), delay=DELAY, seed=0, **changes):
 
 
 def test_one_loss_costs_one_retransmission(engine):
-    """Fact 1: and one packet's time, since there is more to send meanwhile."""
+    """Fact 1: plus one packet's time, since there is more to send until then."""
     result = simulate(engine, 200, [ScriptedLoss(message=0, psn=50)])
     check_finished(result)
     assert result.flows["retransmissions"][0] == 1
@@ -276,7 +276,7 @@ class Windowed(Component):
 
 
 def test_a_full_window_does_not_hold_retransmissions_back(engine):
-    """What is taken as lost does not count against a window of congestion control."""
+    """Packets taken as lost do not count against a window of congestion control."""
     scheme = rdmacc.Scheme(name="windowed", recovery=Irn(), control=(Windowed(),))
     work = rdmacc.messages([("h0", "h1", "60kB")])
     result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, faults=[ScriptedLoss(message=0, psn=20)])

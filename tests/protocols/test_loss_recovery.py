@@ -1,7 +1,7 @@
 """The family of go-back-N: handlers by themselves, and the papers' worked examples in the simulator, to the picosecond.
 
 Paper: Improved Go-Back-N (IGBN), sections II-A and III, figures 4 and 5. The scenarios lose chosen packets of a
-message of twelve between two hosts and a switch of 40 Gb/s; what happens next follows by hand.
+message of twelve between two hosts and a switch of 40 Gb/s; the consequences follow by hand.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def test_expected_packets_restart_the_timer_and_completion_ends_it():
     receiver.take(1, us(300))
     assert receiver.transfer.check_timer_ps == us(800)
     receiver.take(2, us(310))
-    assert receiver.check(us(810)) == (NAK, 3)  # it asks for what is expected then
+    assert receiver.check(us(810)) == (NAK, 3)  # it asks for the packet expected then
     for psn in (3, 4, 5):
         receiver.take(psn, us(900))
     assert receiver.transfer.check_timer_ps == NEVER
@@ -320,7 +320,7 @@ def test_go_back_0_sends_everything_again(engine):
     nak_back = (lost + 1) * T + ONE_WAY + BACK
     assert result.flows["fct_ps"][0] == max(nak_back, PACKETS * T) + LAST * T + ONE_WAY
     assert result.flows["retransmissions"][0] == PACKETS
-    assert result.counters.accepted_bytes == (lost + PACKETS) * 1024  # what it took before, it does not keep
+    assert result.counters.accepted_bytes == (lost + PACKETS) * 1024  # it does not keep the packets it took before
 
 
 @pytest.mark.parametrize("reason", CASES)
@@ -346,13 +346,13 @@ def test_a_timer_that_waits_for_the_last_packet(engine):
 # Many messages under random loss
 
 
-def run_messages(engine, name, loss, count, size, seed=1, **changes):
+def run_messages(engine, name, loss, count, size, **changes):
     """Return the goodput of messages one after another, over that without a loss, and the result."""
     work = rdmacc.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
     faults = [Loss(data=loss, control=loss, links=(("h0", "s0"), ("h1", "s0")))]
     scheme = rdmacc.scheme(name, **changes)
     result = rdmacc.simulate(
-        rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=seed, faults=faults, progress=False
+        rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=1, faults=faults, progress=False
     )
     alone = int(result.flows["ideal_fct_ps"][0]) + BACK
     end = int((result.flows["start_ps"] + result.flows["fct_acked_ps"]).max())
@@ -374,7 +374,7 @@ def test_every_message_arrives_whatever_is_lost(engine, name):
 )
 @pytest.mark.parametrize(("loss", "timeout"), [(1e-3, "500us"), (1e-2, "10ms")])
 def test_the_closed_form_of_goodput(name, variant, loss, timeout):
-    """The model beside 150 messages, on the compiled engine alone: SimPy would need minutes.
+    """The model against 150 messages, on the compiled engine alone: SimPy would need minutes.
 
     Only where there are many timeouts, or where they are short: a handful of long ones would decide such a run.
     """

@@ -64,7 +64,7 @@ class Sender:
         call(getattr(Ndp, name), **records, packet=packet, now=now)
 
     def send(self, now=0):
-        """Send what may be sent; return the numbers."""
+        """Send all that may be sent; return the numbers."""
         numbers, message, qp = [], self.message, self.qp
         while qp.credits > 0 and message.next_psn < message.granted_psn:
             packet = packet_with(Ndp.Header)
@@ -319,7 +319,7 @@ def test_the_header_queue_holds_1125_headers(engine):
 
 @pytest.mark.parametrize("senders", [2, 8, 32])
 def test_incast_counts(engine, senders):
-    """Bursts of 30 packets: what is trimmed comes as a NACK and goes again once; the link is never idle."""
+    """Bursts of 30 packets: each trimmed one causes a NACK and is sent again once; the link is never idle."""
     work = rdmacc.incast(HOSTS[:senders], "h0", packets(30))
     result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work)
     port = result.ports.set_index("port").loc["s0->h0"]

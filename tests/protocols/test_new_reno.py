@@ -1,4 +1,4 @@
-"""New Reno: what each ACK does to the sender, then losses in the simulator with times computed by hand.
+"""New Reno: the sender's reaction to each ACK, then losses in the simulator with times computed by hand.
 
 Theory: RFC 5681, 6582, 3042 and 6298. Bytes in flight are those sent and not acknowledged, less one packet for each
 duplicate ACK, which is how an inflated window reads from the other side.
@@ -49,7 +49,7 @@ class Side:
             NewReno.on_send(self.qp, message, self.transfer, packet, self.now)
 
     def ack(self, psn, count=1, rtt=us(10)):
-        """Hear ACKs; return what the last one is to control."""
+        """Hear ACKs; return the last one's meaning for control."""
         for _ in range(count):
             packet = packet_with(NewReno.Header)
             packet.kind, packet.psn, packet.stamp_ps = ACK, psn, self.now - rtt
@@ -200,7 +200,7 @@ def test_the_timeout_follows_the_rtt():
 
 
 def test_another_messages_bytes_stay_counted():
-    """Two messages of a queue pair: what waits to be sent again takes the window, and gives it back."""
+    """Two messages of a queue pair: packets to be sent again take the window, and give it back."""
     side = Side()
     side.qp.inflight_bytes = 5000
     side.send(10)
@@ -262,7 +262,7 @@ def run(engine, packets, *, lost=(), times=1, control=LineRate(), faults=(), **c
 
 
 def test_one_loss_costs_one_packet(engine):
-    """Sent again behind the third duplicate ACK: nothing else is, and the link is busy meanwhile."""
+    """Sent again behind the third duplicate ACK: it alone, and the link stays busy."""
     result = run(engine, 200, lost=[10])
     check_finished(result)
     assert result.flows["retransmissions"][0] == 1

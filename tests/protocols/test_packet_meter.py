@@ -1,4 +1,4 @@
-"""The packet meter: counts that follow from the topology and the losses, on both engines, and nothing else changed."""
+"""The packet meter: counts that follow from the topology and the losses, on both engines, without side effects."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Sender:
         call(getattr(PHost, name), **records, packet=packet, request=self.request, now=now)
 
     def send(self):
-        """Send what may be sent; return (packet, token, class) of each."""
+        """Send all that may be sent; return (packet, token, class) of each."""
         out, message = [], self.message
         while self.qp.credits > 0:
             packet = packet_with(PHost.Header)
@@ -234,7 +234,7 @@ def test_fewest_packets_left_go_first(engine):
 
 
 def test_no_more_tokens_than_the_window(engine):
-    """Over a round trip of 40 us the window of 8 is what is sent in one."""
+    """At a round trip of 40 us the window of 8 is a round trip's packets."""
     work = rdmacc.messages([("h1", "h0", packets(200))])
     result = run(engine, work, PHOST.replace(window_timeout_packets=100.0), delay="10us")
     times = sent(result, "credit", "h0")["time_ps"].to_numpy()
@@ -259,7 +259,7 @@ def test_a_window_of_lost_tokens_is_given_up_after_25_packet_times(engine):
 
 
 def test_a_silent_sender_is_passed_over_and_the_other_gets_its_slots(engine):
-    """The shorter message's sender loses all data: the other one is served meanwhile."""
+    """The shorter message's sender loses all data: the other one is served."""
     work = rdmacc.messages([("h1", "h0", packets(50)), ("h2", "h0", packets(100))])
     result = run(engine, work, faults=[Loss(data=1.0, links=(("h1", "s0"),))], until="300us")
     assert result.flows["status"].tolist()[1] == "finished"
@@ -268,7 +268,7 @@ def test_a_silent_sender_is_passed_over_and_the_other_gets_its_slots(engine):
 
 
 def test_a_token_for_a_busy_sender_is_lost(engine):
-    """A sender with two messages serves the shorter one; the tokens for the longer one come to nothing meanwhile."""
+    """A sender with two messages serves the shorter one; the tokens for the longer one expire."""
     work = rdmacc.messages([("h1", "h0", packets(200)), ("h1", "h2", packets(100))])
     result = run(engine, work, PHOST.replace(window_packets=16))
     long, short = result.transfers["expired_tokens"].tolist()

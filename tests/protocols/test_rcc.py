@@ -43,13 +43,13 @@ class Flow:
         self.fill(1.0)
 
     def fill(self, used):
-        """Let B_R be that part of what the link could bring."""
+        """Let B_R be this share of the link's capacity."""
         self.endpoint.last_bps, self.endpoint.last_began_ps = used * LINE, self.now
 
     def take(self, rtt=BASE, after=us(1)):
         """Take a packet whose sample is `rtt`; return the window in its ACK."""
         self.now += after
-        self.endpoint.round_began_ps = self.now  # no round ends: B_R is what `fill` says
+        self.endpoint.round_began_ps = self.now  # no round ends: `fill` decides B_R
         packet, reply = packet_with(Rcc.Header), packet_with(Rcc.Header)
         packet.accepted = 1
         self.message.received_packets += 1
@@ -126,7 +126,7 @@ def test_a_base_rtt_for_all():
 
 
 def test_three_late_samples_in_a_row_are_congestion():
-    """Equation (1), n = 3; a sample at the threshold is not late and starts the count anew."""
+    """Equation (1), n = 3; a sample at the threshold is not late and restarts the count."""
     flow = Flow()
     seen = []
     for rtt in (LATE, LATE, us(14.4), LATE, LATE, LATE, BASE):
@@ -474,7 +474,7 @@ def test_the_pid_alone_takes_many_round_trips(engine):
 
 
 def test_the_sender_can_do_the_same(engine):
-    """RCC-sender: what V-E-1 calls similar, on true round-trip times; clocks that are off change nothing."""
+    """RCC-sender: similar, as V-E-1 says, on true round-trip times; clocks that are off change nothing."""
     result, rates = two_bottlenecks(engine, "rcc-sender")
     _, same = two_bottlenecks(engine, "rcc-sender", faults=[Clocks(offset_ps="3us", jitter_ps="1us")])
     check_shares(rates)
@@ -571,7 +571,7 @@ def test_a_thousand_senders_have_windows_below_a_packet(engine):
     assert senders * 10_000 * 8e3 / ends == pytest.approx(95.4, rel=0.03)  # Gb/s
     assert result.flows["fct_ps"].median() == pytest.approx(9.5 * interval_ps, rel=0.08)
     assert jain(result.flows["fct_ps"].to_numpy(float)) > 0.96  # the first to come had larger windows at first
-    # One packet each is the least that can be under way: what the first windows built up stays, until some leave.
+    # At least one packet each is in flight: the queue of the first windows stays, until some leave.
     assert result.samples("queue s0->h0").max() < 1.15 * senders * WIRE
     assert result.counters.pfc_pauses == result.counters.dropped_bytes == 0
 

@@ -103,7 +103,7 @@ def test_a_message_alone(engine):
 
 
 def test_a_short_message_pays_for_the_careful_start(engine):
-    """At a twentieth of the link, which is what an idle link offers: packets start 20 packet times apart."""
+    """At a twentieth of the link, an idle link's offer: packets start 20 packet times apart."""
     work = rdmacc.messages([("h0", "h1", 3000)])
     result = rdmacc.simulate(rdmacc.star(2, rate="10Gbps", delay="5us"), work, "rcp", engine=engine)
     t, t_ack, d = transmission(WIRE, C), transmission(ACK_WIRE, C), us(5)

@@ -26,7 +26,7 @@ SLOT = 1_200_000
 
 
 def dumbbell(slots):
-    """Return h0, h1 - s0 - s1 - h2, h3 with a bottleneck of so many packets a round trip, and 4 ns.
+    """Return h0, h1 - s0 - s1 - h2, h3 with a bottleneck of `slots` packets a round trip, and 4 ns.
 
     Hosts' links are 40 times faster. A round trip takes a slot, 93.6 ns on other links and with grants, six delays.
     """
@@ -45,7 +45,7 @@ def dumbbell(slots):
 def worked_example(engine, slots, unscheduled, sizes, *, reading=None, early_ps=0, rounds=8):
     """Run flows A (h0 to h2) and B (h1 to h3); return the packets of each round at s0, the queues at its end, all.
 
-    A round begins when the first packet leaves s0, and has so many slots; so has a sampling period, less `early_ps`.
+    A round begins when the first packet leaves s0, and has `slots` slots; so has a sampling period, minus `early_ps`.
     """
     marks = {} if reading is None else {
         "control": (Ren(),),
@@ -245,7 +245,7 @@ def drained_after(rtts, queue):
     ],
 )
 def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, most):
-    """80 packets too many, or what a buffer of 42 holds of them, and a link that stays in use.
+    """80 packets too many, or the 42 of them that fit a buffer, and a link that stays in use.
 
     Equation 3 drains one BDP of 40 a round, after the one in which the first marks are made. A model in steps of one
     packet, without transmission times in the round trip, takes 3.5 to 4.2 RTTs, and 2.5 to 3.4 with marks by packet.

@@ -115,9 +115,9 @@ def test_a_window_alone_lets_a_packet_go_in_each_round_trip(engine, is_paced, pa
     assert result.samples("received_packets 0").iloc[-1] == packets
 
 
-def hpcc(rtts, rate, last=100, stage=0, **changes):
+def hpcc(rtts, rate, **changes):
     params, qp, sender = make(TimelyHpcc, **changes)
-    sender.current_bps, sender.last_rtt_ps, sender.stage = rate, us(last), stage
+    sender.current_bps, sender.last_rtt_ps, sender.stage = rate, us(100), 0
     found = []
     for rtt in rtts:
         update_hpcc(params, qp, sender, us(rtt))
@@ -217,7 +217,7 @@ def test_the_patched_variant_settles_at_its_fixed_point(engine):
     """The model's reference queue is C T_low: here the RTT holds two links' ACK and propagation besides."""
     queue, rates = patched_queue(engine, 2, "30ms", "20ms")
     fixed = PatchedTimelyFluid(flows=2).fixed_point()
-    elsewhere = 10e9 * (4e-6 + 1048 * 8 / 10e9) / 8  # what is in flight, not queued, in such an RTT
+    elsewhere = 10e9 * (4e-6 + 1048 * 8 / 10e9) / 8  # packets in flight, not queued, in such an RTT
     assert queue == pytest.approx(fixed["queue_bytes"] - elsewhere, rel=0.1)
     assert rates == pytest.approx([5e9, 5e9], rel=0.1)
 

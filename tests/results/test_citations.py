@@ -1,4 +1,4 @@
-"""What a result says is to be cited."""
+"""The citations of a result."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_each_packet_has_the_bytes_that_scapy_gives_it(marked, lossy, tmp_path):
             if BTH not in packet:
                 continue
             written = bytes(packet)
-            del packet[BTH].icrc  # scapy computes what is missing
+            del packet[BTH].icrc  # scapy computes missing fields
             assert bytes(packet) == written
             compared.add((packet[BTH].opcode, packet[BTH].psn))
         assert len(compared) > 5

@@ -1,4 +1,4 @@
-"""Plots: what they show, on which axes, and that they say what is missing."""
+"""Plots: content, axes, and messages about missing data."""
 
 from __future__ import annotations
 
@@ -265,5 +265,9 @@ def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
     assert [text.get_text() for text in axes.texts] == ["a"]
     saved = rdmacc.load(result.save(tmp_path / "run"))
     assert len(saved.plot.step(hosts=["h1"]).collections) == 1
+    again = saved.plot.step()
+    assert saved.job_of_host == result.job_of_host == {"h0": "a", "h1": "a"}
+    assert [text.get_text() for text in again.texts] == ["a"], "a saved result tells jobs apart"
+    assert [bar.get_width() for bar in again.patches] == [bar.get_width() for bar in axes.patches]
     with pytest.raises(ConfigError, match="h7"):
         result.plot.step(hosts=["h7"])

@@ -1,4 +1,4 @@
-"""Results that last: what is saved comes back, and what is no result is refused."""
+"""Saved results come back, and anything but a result is refused."""
 
 from __future__ import annotations
 

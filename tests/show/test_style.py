@@ -1,4 +1,4 @@
-"""What all plots share: colours, units of axes, files."""
+"""Common to all plots: colours, units of axes, files."""
 
 from __future__ import annotations
 

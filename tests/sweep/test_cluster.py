@@ -28,7 +28,7 @@ distributed = pytest.importorskip("distributed")
 
 
 class Slow(Many):
-    """Takes long enough on a worker for something to happen meanwhile."""
+    """Keeps a worker busy long enough for something else to happen."""
 
     name = "tests.slow"
 

@@ -1,4 +1,4 @@
-"""Processes of a sweep: a script need not protect itself from being imported, unless it defines what they compute."""
+"""Processes of a sweep: a script needs no protection from being imported, unless it defines the computed functions."""
 
 from __future__ import annotations
 

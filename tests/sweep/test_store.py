@@ -1,4 +1,4 @@
-"""The store: what a point is, where its rows are kept, and which files are never trusted."""
+"""The store: identity of a point, place of its rows, and files that are never trusted."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class Own(Tiny):
 
 
 def reached(folder, monkeypatch, name, source):
-    """Return the digest of what an experiment's class reaches in a module of that source."""
+    """Return the digest of the code that an experiment's class reaches in a module of that source."""
     (folder / f"{name}.py").write_text(source)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

@@ -127,7 +127,7 @@ def _note_process(folder, number):
 
 
 def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
-    """Two that wait for each other come to an end, so that they ran at once; a third that fails takes nothing along."""
+    """Two that wait for each other finish, so they ran at once; a third one's failure affects neither."""
     found = stored(Tiny(), store=Store(tmp_path / "store"))
     point, code = found.points[0], found.identities[found.points[0].name]["code"]
     task, folder, outcomes = Task(pickle.dumps((Tiny(), point, "simpy", 1)), code), tmp_path / "notes", []

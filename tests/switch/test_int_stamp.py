@@ -1,4 +1,4 @@
-"""INT records: what each hop writes, units and wraps, and the copy in the reply."""
+"""INT records: each hop's values, units and wraps, and the copy in the reply."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rdmacc.units import us
 from tests.support import chain, line_rate, packet_with
 
 
-def stamp(part, packet, now=0, tx=0, queue=0, rate=100e9, where=IN_NETWORK):
+def stamp(part, packet, now=0, tx=0, queue=0, where=IN_NETWORK):
     port = Port()
-    port.rate_bps, port.tx_bytes, port.queue_bytes, port.link_class = rate, tx, queue, where
+    port.rate_bps, port.tx_bytes, port.queue_bytes, port.link_class = 100e9, tx, queue, where
     part.on_dequeue(part, port, packet, now)
 
 
@@ -89,7 +89,7 @@ def test_the_sixth_hop_overwrites_the_first_and_hosts_write_none():
 
 @dataclass(frozen=True, kw_only=True)
 class Reader(Component):
-    """Keeps what the last two ACKs say."""
+    """Keeps the values of the last two ACKs."""
 
     class Sender(Record):
         """Of hop 1."""

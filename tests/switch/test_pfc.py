@@ -1,4 +1,4 @@
-"""PFC: when a switch pauses and resumes, that the headroom suffices, and what a pause stops and what not.
+"""PFC: when a switch pauses and resumes, sufficient headroom, and the packets that a pause stops.
 
 Theory: one congested ingress pauses when what it holds of the shared pool, x, reaches alpha (B - x): x = B alpha /
 (1 + alpha). It resumes 3072 B below the threshold. No packet is lost if the headroom holds all that arrives between
@@ -67,9 +67,9 @@ class OneIngress:
         return self.headroom == 0 and (self.taken == 0 or self.taken + self.xon <= self.threshold)
 
 
-def pauses_and_resumes(account, packets, rate_in, delay, rate_out, wire=WIRE):
+def pauses_and_resumes(account, packets, rate_in, delay, rate_out):
     """Follow one line-rate sender into a slow port: times at which PAUSE and RESUME reach the sender."""
-    t_in, t_out, t_pfc = (transmission(*pair) for pair in ((wire, rate_in), (wire, rate_out), (PFC_WIRE, rate_in)))
+    t_in, t_out, t_pfc = (transmission(*pair) for pair in ((WIRE, rate_in), (WIRE, rate_out), (PFC_WIRE, rate_in)))
     effects, arrivals = [], deque()
     queue = sent = 0
     sender_free = port_free = 0
@@ -93,14 +93,14 @@ def pauses_and_resumes(account, packets, rate_in, delay, rate_out, wire=WIRE):
         elif what == 0:
             arrivals.popleft()
             queue += 1
-            if account.arrive(wire) and not is_paused:
+            if account.arrive(WIRE) and not is_paused:
                 is_paused = True
                 paused_from = now + t_pfc + delay
                 effects.append(("pause", paused_from))
             port_free = max(port_free, now)
         else:
             queue -= 1
-            if account.leave(wire) and is_paused:
+            if account.leave(WIRE) and is_paused:
                 is_paused = False
                 resumed_at, paused_from = max(now, paused_from - t_pfc - delay) + t_pfc + delay, None
                 effects.append(("resume", resumed_at))
@@ -248,7 +248,7 @@ def test_default_headroom_when_full_packets_block_the_pause(engine, rate, delay)
 
 @given(data=st.data())
 def test_default_headroom_in_any_network(engine, data):
-    """Tiny pools, so that everything pauses all the time; packets smaller than ACKs too."""
+    """Tiny pools, where everything pauses all the time; also packets smaller than ACKs."""
     payload = data.draw(st.sampled_from([10, 200, 1000]))
     scheme = line_rate(payload_bytes=payload, buffer=Pfc(alpha=data.draw(st.sampled_from([0.01, 0.5, 4.0]))))
     graph = data.draw(networks(extra_buffer=(1, 3000), wire=scheme.wire_bytes))
@@ -267,7 +267,7 @@ def test_a_buffer_too_small_for_the_headrooms_is_refused(engine):
     rdmacc.simulate(graph, work, line_rate(buffer=Pfc(headroom_bytes="10kB")), engine=engine)
 
 
-# What a pause stops
+# The effect of a pause
 
 
 def test_the_packet_on_the_wire_is_finished(engine):
@@ -285,7 +285,7 @@ def test_the_packet_on_the_wire_is_finished(engine):
 
 
 def test_replies_pass_a_paused_port(engine):
-    """h0 is paused as a sender of data and still acknowledges what h2 sends to it, as fast as ever."""
+    """h0 is paused as a sender of data and still acknowledges h2's packets, as fast as ever."""
     graph = spokes(["100Gbps", "10Mbps", "100Gbps"], buffer="200kB")
     work = rdmacc.messages([("h0", "h1", "200kB"), ("h2", "h0", "100kB", "50us")])
     result = rdmacc.simulate(graph, work, "line-rate", engine=engine, until="200us")

@@ -45,7 +45,7 @@ HPCC = Red(kmin_bytes="400kB", kmax_bytes="1600kB", pmax=0.2)
 
 
 def within(found, n, p, sigmas=4.0):
-    """Tell whether `found` of n trials of probability p is within so many standard deviations."""
+    """Whether `found` of n trials of probability p is within a number of standard deviations."""
     return abs(found - n * p) <= sigmas * math.sqrt(n * p * (1 - p)) + 2
 
 
@@ -107,7 +107,7 @@ def test_only_one_of_the_places_is_used():
 
 
 def test_chance_is_drawn_on_the_ramp_only():
-    """A port draws a number for each packet on the ramp, so that quiet ports do not use their stream up."""
+    """A port draws numbers only for packets on the ramp: quiet ports do not use up their stream."""
     port, egress = set_up(HPCC)
     for queue, drawn in ((0, 0), (400_000, 0), (500_000, 1), (1_600_000, 2), (1_600_001, 2)):
         port.queue_bytes = queue
@@ -162,7 +162,7 @@ def test_marks_of_two_senders_by_hand(engine, threshold):
 
 
 def test_at_dequeue_the_queue_behind_counts(engine):
-    """As above, at dequeue: packet k leaves at the same instant as wave k arrives, and finds what stays behind."""
+    """As above, at dequeue: packet k leaves at the same instant as wave k arrives, and sees the queue behind it."""
     n, threshold = 40, 10 * WIRE
     work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000)])
     scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=threshold, at_dequeue=True),))

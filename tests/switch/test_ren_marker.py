@@ -54,7 +54,7 @@ def test_a_slice_is_a_picosecond_at_least():
 
 
 def period(bench, joins, leaves):
-    """Run one period from 0; return the marks of what leaves in the next."""
+    """Run one period from 0; return the marks of the packets that leave in the next."""
     waiting = [bench.join(0) for _ in range(joins)]
     for i in range(leaves):
         bench.leave(waiting.pop(0), i * TICK)
@@ -81,7 +81,7 @@ def test_idle_time_beyond_the_queue_lets_packets_keep_under():
 
 @pytest.mark.parametrize(("reading", "left"), [("literal", 30), ("outstanding", 20)])
 def test_marks_of_the_last_rtt_are_outstanding(reading, left):
-    """20 idle, of which 10 are told in the second period: 30 are idle in it, 10 of them under way already."""
+    """20 idle, 10 of them reported in the second period: 30 are idle in it, 10 of them under way already."""
     bench = Bench(reading=reading)
     period(bench, 20, 20)
     assert bench.egress.under == 20
@@ -118,13 +118,13 @@ def test_hosts_do_not_mark_and_readings_are_checked():
         RenMarker(reading="other")
 
 
-def bottleneck(reading, rtts=30, burst=40):
+def bottleneck(reading):
     """Flows with one BDP in flight get a burst of another; return packets in flight and queue at the end."""
     bench = Bench(reading=reading)
-    queue = deque(bench.join(0) for _ in range(burst))
+    queue = deque(bench.join(0) for _ in range(40))
     way = deque([1] * 40)  # packets on their way to the port, one step each
     longest = []
-    for step in range(rtts * 40):
+    for step in range(30 * 40):
         now = step * TICK
         bench.tick(now)
         for _ in range(way.popleft()):

@@ -20,10 +20,10 @@ def data(packet, wire=WIRE):
     return packet
 
 
-def trimming_verdict(part, queue, wire=WIRE, full=WIRE, key=1, count=0):
+def trimming_verdict(part, queue, wire=WIRE, count=0):
     port, egress = Port(), PayloadTrimming.Egress()
-    port.queue_bytes, port.link_class, port.chance_key, port.chance_count = queue, LAST_HOP, key, count
-    egress.full_bytes = full
+    port.queue_bytes, port.link_class, port.chance_key, port.chance_count = queue, LAST_HOP, 1, count
+    egress.full_bytes = WIRE
     packet = data(Packet(), wire)
     part.on_enqueue(part, port, egress, packet, 0)
     return packet.verdict
@@ -32,6 +32,11 @@ def trimming_verdict(part, queue, wire=WIRE, full=WIRE, key=1, count=0):
 @pytest.mark.parametrize(("queued", "is_trimmed"), [(0, False), (7, False), (8, True), (9, True)])
 def test_the_data_queue_holds_eight_full_packets(queued, is_trimmed):
     assert (trimming_verdict(PayloadTrimming(), queued * WIRE) != ACCEPT) == is_trimmed
+
+
+def test_a_queue_of_one_packet():
+    part = PayloadTrimming(limit_packets=1)
+    assert [trimming_verdict(part, queue) != ACCEPT for queue in (0, 1)] == [False, True]
 
 
 def test_a_short_packet_takes_its_own_bytes():
@@ -57,7 +62,7 @@ def test_only_data_at_switches_is_trimmed():
 
 
 def test_incast_is_trimmed_beyond_the_queue(engine):
-    """Fact 3: what does not fit arrives as a header; no data is dropped, and the queue stays within 8 packets."""
+    """Fact 3: excess packets arrive as headers; no data is dropped, and the queue stays within 8 packets."""
     scheme = line_rate(timeout_ps="50us")
     scheme = rdmacc.Scheme(
         name="ndp port", recovery=scheme.recovery, control=scheme.control, switch=PayloadTrimming(),
@@ -87,10 +92,10 @@ def test_share_of_headers_at_ten_to_one(mtu, share):
 # Aeolus
 
 
-def drop_verdict(queue, unscheduled=1, kind=DATA, wire=1500, where=LAST_HOP):
+def drop_verdict(queue, unscheduled=1, kind=DATA, where=LAST_HOP):
     part, port, packet = SelectiveDrop(), Port(), packet_with(SelectiveDrop.Header)
     port.queue_bytes, port.link_class = queue, where
-    data(packet, wire).unscheduled = unscheduled
+    data(packet, 1500).unscheduled = unscheduled
     packet.kind = kind
     part.on_enqueue(part, port, packet)
     return packet.verdict

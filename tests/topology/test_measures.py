@@ -1,4 +1,4 @@
-"""RTT, BDP, bisection and oversubscription: closed forms, brute force, and what the papers say of theirs."""
+"""RTT, BDP, bisection and oversubscription: closed forms, brute force, and the papers' own numbers."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def scheme_of(hook: str, body: str, definition: str = "") -> Any:
 
 
 REFUSED: dict[str, tuple[str, str]] = {
-    # A handler writes what is an engine's
+    # A handler writes an engine's field
     "packet.dst": ("on_data", "packet.dst = 3"),
     "packet.qp": ("on_data", "packet.qp = 77"),
     "packet.message": ("on_data", "packet.message = 10**6"),
@@ -228,7 +228,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "an engine's own": ("on_ack", "x = qp.nic"),
     "an engine's own, deeper": ("on_ack", "x = qp.pending"),
     "another method": ("on_ack", "sender.reset()"),
-    # What a handler may not use
+    # Forbidden to handlers
     "import": ("on_ack", "import math\nsender.x = math.pi"),
     "from import": ("on_ack", "from math import pi\nsender.x = pi"),
     "global": ("on_ack", "global TABLE\nTABLE = 3"),
@@ -248,7 +248,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "unbound after a loop": ("on_ack", "for i in range(packet.psn):\n    y = i\nsender.big = y"),
     "unbound, added to": ("on_ack", "y += 1"),
     "subscript": ("on_ack", "x = packet['dst']"),
-    # What is not in the language
+    # Not in the language
     "return a value": ("on_ack", "return 5"),
     "divmod 0": ("on_ack", "a, b = divmod(now, sender.big)\nsender.big = a"),
     "power overflow": ("on_ack", "sender.x = (10.0 + sender.x) ** 400"),
@@ -421,7 +421,7 @@ RUN: dict[str, tuple[str, str]] = {
     "reply of an endpoint's timer": ("on_e_timer", "reply.kind = ACK\nreply.message = 10**6"),
     "reply of an endpoint's timer, -1": ("on_e_timer", "reply.kind = ACK\nreply.message = -1"),
     "timer of an egress": ("on_p_timer", "egress.p_timer_ps = now + 10**6"),
-    # What one engine knows and the other may not
+    # Known to only one engine
     "round": ("on_ack", "sender.big = round(2.5)"),
     "floor division of negatives": ("on_ack", "sender.big = (-7 - sender.flag) // 2"),
     "modulo of negatives": ("on_ack", "sender.big = (-7 - sender.flag) % 3"),

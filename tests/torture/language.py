@@ -1,4 +1,4 @@
-"""Bodies at the edges of the handlers' language: what is in it has one result, what is not is refused."""
+"""Bodies at the edges of the handlers' language: those in it have one result, the others are refused."""
 
 from __future__ import annotations
 
@@ -451,7 +451,7 @@ _REFUSED = {
     "a record + 1": _BIG + "packet + 1",
     "a record's class": "y = packet.__class__",
     "a matrix product": "y = now @ now",
-    # What engines cannot share
+    # Not shared by the engines
     "draw": _X + "draw()",
     "np_draw": _X + "np_draw()",
     "np.random.rand": _X + "np.random.rand()",

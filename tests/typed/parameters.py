@@ -42,7 +42,7 @@ def schemes() -> list[Scheme]:
 
 
 def sizes() -> int:
-    """Return sums of what was read: numbers."""
+    """Return sums of the values read: numbers."""
     mine = Mine(wait_ps="1us")
     total: int = mine.wait_ps + mine.late_ps + mine.target_bytes + sum(mine.steps_bytes)
     limit: int = Red(kmin_bytes="5kB").kmin_bytes

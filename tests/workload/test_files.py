@@ -1,4 +1,4 @@
-"""Workloads in files: what goes out comes back, by hand and at random."""
+"""Workloads in files come back as written, by hand and at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load: its definition against brute force, what generators offer, and what the links then carry."""
+"""Load: its definition against brute force, the generators' offer, and the links' traffic."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_links_that_the_traffic_cannot_use_do_not_count():
 
 @pytest.mark.parametrize("links", ["host", "core"])
 def test_links_carry_the_load(links):
-    """Simulated: the data that the defining links send in a long run are half of what they could."""
+    """Simulated: in a long run the defining links carry half of their capacity in data."""
     duration_ps = ms(10)
     work = workload.poisson(NETWORK, DART_SHORT, 0.5, of=links, duration=duration_ps, seed=1)
     result = rdmacc.simulate(NETWORK, work, line_rate(), progress=False)

@@ -1,4 +1,4 @@
-"""Patterns, closed loops and collectives: counts, sizes, groups, what waits on what."""
+"""Patterns, closed loops and collectives: counts, sizes, groups, dependencies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ counts = st.integers(2, 12)
 
 
 def check(frame):
-    """Assert that engines would take the workload as it is, and return the graph of what waits on what."""
+    """Assert that engines would accept the workload, and return the graph of its dependencies."""
     pd.testing.assert_frame_equal(workload.validate(frame, FABRIC), frame)
     graph = nx.DiGraph()
     graph.add_nodes_from(frame.index)
@@ -37,7 +37,7 @@ def steps(frame):
 
 
 def run(frame, network=None):
-    """Simulate, check that no message starts before those that it waits for end, and return the flows."""
+    """Simulate, check that no message starts before the ends it waits for, and return the flows."""
     result = rdmacc.simulate(network or topology.star(12), frame, line_rate(), engine="simpy", progress=False)
     check_finished(result)
     flows = result.flows

@@ -1,4 +1,4 @@
-"""Jobs: where they are placed, and what each of several takes."""
+"""Jobs: placement, and the time of each of several."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_jobs_are_compared_with_being_alone(engine):
 
 
 def test_each_job_has_its_step_time(engine, tmp_path):
-    """Packed, each ring stays on its leaf and takes what it takes alone; in turn, both cross one spine link."""
+    """Packed, each ring stays on its leaf and is as fast as alone; in turn, both cross one spine link."""
     net = rdmacc.leaf_spine(2, 1, 4)
     hosts = rdmacc.topology.hosts(net)
     compute = rdmacc.messages(

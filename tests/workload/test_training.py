@@ -90,7 +90,7 @@ def test_a_pipeline_has_its_bubble(engine):
 
 
 def test_buckets_hide_under_the_backward_pass(engine):
-    """Overlapping, all but the last bucket are hidden where computation is long; else all-reduce follows it."""
+    """Overlapping, all but the last bucket are hidden where computation is long; otherwise all-reduce follows it."""
     times = {}
     for overlaps in (True, False):
         model = SMALL.replace(vocabulary=16)

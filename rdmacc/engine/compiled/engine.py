@@ -19,6 +19,7 @@ from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.compiled.threads import Team
 from rdmacc.engine.compiled.windows import Windows
+from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
@@ -129,6 +130,7 @@ class CompiledEngine(Tables):
     def set_routes(self, fabric: Fabric) -> None:
         """Route by another fabric, of the same numbering."""
         self._told.append((self.now, "set_routes", (fabric,)))
+        self._windows.leave()  # each thread has its own addresses of the routes
         self._fill_routes(fabric)
 
     def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
@@ -228,6 +230,7 @@ class CompiledEngine(Tables):
         if self.unfinished and until_ps < NEVER:
             self.globals["now_ps"] = until_ps
 
+    @held_interrupts()
     def _run_kernel(self, until_ps: int, max_events: int) -> int:
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
@@ -236,7 +239,8 @@ class CompiledEngine(Tables):
                 if is_in_windows:
                     reason = self.team.run(until_ps, self.events + max_events)
                 else:
-                    reason = int(self._run(self.rows.ctypes.data, until_ps, max_events))
+                    stop_ps = min(until_ps, self._windows.resume_ps)
+                    reason = int(self._run(self.rows.ctypes.data, stop_ps, max_events))
             if not is_in_windows:  # there, what is raised first may not be what happens first
                 caught.raise_again()
             elif caught.raised is not None:
@@ -248,13 +252,15 @@ class CompiledEngine(Tables):
             elif reason == kernel.MORE_EVENTS:
                 self.queue.double()
             elif reason == kernel.MORE_SAMPLES:
-                self._grow_samples(2 * len(self.samples) + len(self.plan.watches))
+                self.samples.double()
             elif reason == kernel.MORE_QUEUE_PAIRS:
                 self.open_more()
             elif reason == kernel.MORE_TRACE:
                 self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
             elif reason == kernel.LEFT:
-                self._windows.leave()
+                self._windows.pause()
+            elif reason == kernel.STOPPED and not is_in_windows and self._windows.resume_ps < until_ps:
+                self._windows.choose(until_ps)
             elif reason == kernel.AGAIN:
                 self._begin_again()
             else:

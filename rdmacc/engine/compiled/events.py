@@ -20,14 +20,17 @@ import numpy as np
 
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, lowest_bit, prefetch, store_i4, store_i8
 from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
+from rdmacc.engine.compiled.layout import WATCH
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.rows import (
+    computation_at,
     fetch_port,
     message_at,
     port_at,
     qp_at,
     qp_row,
     rank_without_order,
+    watch_at,
 )
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import (
@@ -35,6 +38,7 @@ from rdmacc.rules.ranks import (
     EGRESS_TIMER,
     ENDPOINT_TIMER,
     PACE,
+    PROBE,
     RANK_MASK,
     RECEIVER_TIMER,
     SENDER_TIMER,
@@ -59,6 +63,7 @@ NODE_BYTES = 32
 """Rows of time, rank, the next row of the bucket; two in a cache line."""
 
 _FAR_MASK = (1 << FAR_BITS) - 1
+_WATCH_BYTES = WATCH.itemsize
 
 
 @jit
@@ -118,7 +123,7 @@ def node_of(g, rank):
     """Return the node at which an event happens: all that it reads and writes is there."""
     number = rank & RANK_MASK
     if rank < DELIVER:
-        return message_at(g, number).src
+        return message_at(g, number).src if number < g.n_messages else computation_at(g, number).src
     if rank < WAKE:
         return port_at(g, number).peer
     if rank < SHAPE:
@@ -141,7 +146,9 @@ def node_of_timer(g, rank, number):
         return message_at(g, number // g.n_transfer_slots).src
     if rank < EGRESS_TIMER:
         return number // g.n_endpoint_slots
-    return port_at(g, number // g.n_egress_slots).node
+    if rank < PROBE:
+        return port_at(g, number // g.n_egress_slots).node
+    return watch_at(g.watches + number * _WATCH_BYTES).node
 
 
 @jit
@@ -271,8 +278,7 @@ def pour(g, number):
 @jit
 def fetch_rows(g, rank):
     """Ask for the row that an event of this step will need."""
-    if g.tick_ps:
-        rank = rank_without_order(rank)
+    rank = rank_without_order(g, rank)
     number = rank & RANK_MASK
     if rank < SHAPE:
         fetch_port(g, number)

@@ -70,6 +70,7 @@ class _Computation(Record):
     src = Int32()
     next_pending = Int32(-1, "while failures spread: the next one to visit")
     duration_ps = Int()
+    is_far = Byte(doc="1 if something at another host waits for it")
 
 
 class _QueuePair(Record):
@@ -138,6 +139,7 @@ class _Watch(Record):
     address = Int()
     every_ps = Int(doc="0 for every change")
     last = Float(float("nan"))
+    node = Int32(doc="where it is written")
     code = Byte(doc="0: i8, 1: i4, 2: i1, 3: f8")
 
 
@@ -172,6 +174,7 @@ class KernelGlobals(Record):
     window = Int(-1, "in windows: the step that is under way")
     start_step = Int(doc="in windows: the messages that start up to this step are scheduled")
     visits = Int(doc="in windows: how often a node had events in a step")
+    far_ps = Int(doc="in windows: when the next computation ends for which something at another host waits")
     is_entwined = Int(doc="1 if the scheme's two sides read each other's fields after a loss or a timeout")
     near_wheel = Int(doc="address of the near buckets' first nodes; -1 for none")
     near_bits = Int(doc="address of a bit for each bucket")
@@ -278,6 +281,7 @@ class KernelGlobals(Record):
     credit_limit_bytes = Int()
     credit_fraction = feature(Float())
     tick_ps = feature(Int())
+    has_scanning_nics = feature(Int())
     order = Int(doc="with a tick: what has been scheduled so far")
     order_now = Int(doc="with a tick: order of the event under way")
     places = Int(doc="numbers of queue pairs, NIC by NIC")

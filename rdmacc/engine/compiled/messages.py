@@ -81,7 +81,9 @@ def finish(g, qp_number, number, now):
             qp.last_pending = before
     if message.failed:
         g.undelivered -= _FAILED
-        if g.has_dependents:
+        if g.node_bits:  # what waits for it may be elsewhere: the run begins again
+            g.is_halted |= g.has_dependents
+        elif g.has_dependents:
             fail_dependents(g, number)
     if g.has_dependents:
         count_down(g, number, now, True)
@@ -119,7 +121,9 @@ def release(g, number, delay_ps, now):
     start_ps = wait_for_less(row, delay_ps, now)
     if start_ps < NEVER:
         row.start_ps = start_ps
-        push_event(g, row.start_ps + row.duration_ps, rank_last(g, START + number))
+        if row.is_far:
+            g.far_ps = min(g.far_ps, start_ps + row.duration_ps)
+        push_event(g, start_ps + row.duration_ps, rank_last(g, START + number))
 
 
 @rarely

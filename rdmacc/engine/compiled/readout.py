@@ -32,7 +32,7 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
     heads = np.concatenate([engine.queues["head"].ravel(), ports["flight_head"]])
     payload = packets["payload_bytes"]
     in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
-    samples = engine.samples[: int(engine.globals["sample_count"])]
+    samples = engine.team.samples
     trace = engine.trace[: int(engine.globals["trace_count"])]
     return RunOutcome(
         messages={name: engine.messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},

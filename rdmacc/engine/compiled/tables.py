@@ -26,13 +26,13 @@ from rdmacc.engine.compiled.layout import (
     RECORDS,
     ROUTE_IN_ROW,
     ROUTE_SHIFT,
-    SAMPLE,
     SWITCH,
     WATCH,
     Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
+from rdmacc.engine.compiled.samples import Samples
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ROW
@@ -121,6 +121,7 @@ class Tables:
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
             start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
+            has_scanning_nics=scheme.has_scanning_nics,
             nic_ack_priority=scheme.nic_ack_priority,
         )  # fmt: skip
         queueing = scheme.queueing
@@ -333,8 +334,8 @@ class Tables:
         )  # fmt: skip
 
     def _fill_watches(self) -> None:
-        self._watch_rows = np.zeros(max(1, len(self.plan.watches)), WATCH)
-        self._watch_rows["last"] = np.nan
+        self.watches = np.zeros(max(1, len(self.plan.watches)), WATCH)
+        self.watches["last"] = np.nan
         names = {"sender": "qp", "receiver": "qp", "transfer": "message", "endpoint": "host", "egress": "port"}
         for number, watch in enumerate(self.plan.watches):
             owner = names.get(watch.record, watch.record)
@@ -348,12 +349,12 @@ class Tables:
                 assert record is not None
                 dtype, offset = record_dtype(record), self.layout.offsets[kind, watch.component]
             assert dtype.fields is not None
-            row = self._watch_rows[number]
+            row = self.watches[number]
             row["address"] = base + watch.number * stride + offset + dtype.fields[watch.field.name][1]
             row["every_ps"] = watch.probe.every_ps or 0
             row["code"] = _CODES[watch.field.code]
         changes = sum(watch.probe.every_ps is None for watch in self.plan.watches)
-        self._set(watches=self._watch_rows.ctypes.data, n_watches=len(self.plan.watches), n_changes=changes)
+        self._set(watches=self.watches.ctypes.data, n_watches=len(self.plan.watches), n_changes=changes)
 
     def _reserve(self) -> None:
         """Allocate what grows, and schedule the first events."""
@@ -371,8 +372,7 @@ class Tables:
         self._grow_packets(packets + int(self.globals["reserve_packets"]))
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
         self.queue.grow(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed + len(plan.computation))
-        self.samples = np.zeros(0, SAMPLE)
-        self._grow_samples(_FIRST_SAMPLES + 2 * len(plan.watches))
+        self.samples = Samples(self.globals, _FIRST_SAMPLES + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
 
@@ -397,12 +397,6 @@ class Tables:
             fresh[:used] = self._memory["packet"][:used]
         self._memory["packet"] = fresh
         self._set(packets=fresh.ctypes.data, packet_capacity=capacity)
-
-    def _grow_samples(self, capacity: int) -> None:
-        fresh = np.zeros(capacity, SAMPLE)
-        fresh[: len(self.samples)] = self.samples
-        self.samples = fresh
-        self._set(samples=fresh.ctypes.data, sample_capacity=capacity)
 
     def _grow_trace(self, capacity: int) -> None:
         fresh = np.zeros(capacity, ROW)

@@ -22,6 +22,7 @@ from rdmacc.engine.compiled.event_queue import EventQueue
 from rdmacc.engine.compiled.events import GRAIN_BITS
 from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING, GLOBALS
 from rdmacc.engine.compiled.memory import zeroed
+from rdmacc.engine.compiled.samples import Samples
 from rdmacc.engine.outcome import TOTALS
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import START
@@ -37,6 +38,12 @@ _PACKETS = 4096
 
 _FIRST_EVENTS = 4096
 """Rows of events of a thread at the start, and two for each event that is pending."""
+
+_SAMPLES = 1024
+"""Rows of samples of a thread at the start."""
+
+_OWN = ["samples", "sample_count", "sample_capacity"]
+"""What a thread keeps between the times that windows run."""
 
 _COUNTED = [*TOTALS, "unfinished", "undelivered", "visits"]
 
@@ -101,9 +108,10 @@ def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Num
 class _Worker:
     """One thread's row of globals, its queue of events and the messages that start at its nodes."""
 
-    def __init__(self, rows: npt.NDArray[np.void], queue: EventQueue) -> None:
+    def __init__(self, rows: npt.NDArray[np.void], queue: EventQueue, samples: Samples) -> None:
         self.rows, self.row, self.queue = rows, rows[0], queue
         self.starts = np.zeros(0, np.int32)
+        self.samples = samples
         self.places = np.zeros(0, np.int64)
         """Where these messages are among all that start."""
         self.outbox = np.zeros(0, np.int64)
@@ -130,7 +138,7 @@ class Team:
         self.count = min(asked, len(np.unique(racks_of(engine.plan.fabric)))) if asked > 1 else 1
         self._addresses = np.array([engine.rows.ctypes.data] * self.count, np.int64)
         engine.globals["n_threads"], engine.globals["team"] = self.count, self._addresses.ctypes.data
-        self._workers: list[_Worker] = [_Worker(engine.rows, engine.queue)]
+        self._workers: list[_Worker] = [_Worker(engine.rows, engine.queue, engine.samples)]
         if self.count == 1:
             self._workers[0].starts = engine.starts
 
@@ -173,7 +181,7 @@ class Team:
             if number:
                 room = zeroed(GLOBALS.itemsize + 2 * CACHE_LINE)
                 rows = np.ndarray(1, GLOBALS, room)
-                self._workers.append(_Worker(rows, EventQueue(rows, plan, crossing)))
+                self._workers.append(_Worker(rows, EventQueue(rows, plan, crossing), Samples(rows[0], _SAMPLES)))
             worker = self._workers[number]
             worker.places = np.flatnonzero(by == number)
             worker.starts = engine.starts[worker.places]
@@ -194,7 +202,10 @@ class Team:
         for number, worker in enumerate(self._workers):
             row, own = worker.row, events[owners == number]
             if number:
+                kept = {name: row[name] for name in _OWN}
                 worker.rows[:] = engine.rows
+                for name, value in kept.items():
+                    row[name] = value
                 for name in (*_COUNTED, "free_count", "packet_count", "packet_capacity", "heap_length", "wheel_count"):
                     row[name] = 0
                 row["free_head"] = row["spare"] = -1
@@ -247,6 +258,14 @@ class Team:
         return np.concatenate([worker.queue.pending() for worker in self._workers])
 
     @property
+    def samples(self) -> npt.NDArray[np.void]:
+        """What probes have recorded, by time."""
+        if len(self._workers) == 1:
+            return self._workers[0].samples.taken
+        samples = np.concatenate([worker.samples.taken for worker in self._workers])
+        return samples[np.argsort(samples["time_ps"], kind="stable")]
+
+    @property
     def scheduled_starts(self) -> int:
         """Messages whose start is over or scheduled."""
         return sum(int(worker.row["next_start"]) for worker in self._workers)
@@ -285,7 +304,7 @@ class Team:
             while thread.is_alive():
                 try:
                     thread.join()
-                except KeyboardInterrupt as error:
+                except BaseException as error:  # what a signal's handler raises
                     interrupt = error
         for worker in self._workers[1:]:
             self._absorb(worker)
@@ -306,6 +325,8 @@ class Team:
         for worker, reason in zip(self._workers, reasons, strict=True):
             if reason == kernel.MORE_EVENTS:
                 worker.queue.double()
+            if reason == kernel.MORE_SAMPLES:
+                worker.samples.double()
         if kernel.MORE_PACKETS in reasons:
             if self.count == 1:
                 self._engine.double_packets()

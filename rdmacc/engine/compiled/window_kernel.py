@@ -19,7 +19,7 @@ from rdmacc.engine.compiled.kernel import (
     what_is_short,
 )
 from rdmacc.engine.compiled.machine_code import rarely
-from rdmacc.engine.compiled.messages import start
+from rdmacc.engine.compiled.messages import end_computation, start
 from rdmacc.engine.compiled.rows import globals_at, load_entry, message_at, message_row
 from rdmacc.engine.compiled.timers import KINDS, slot_offset
 from rdmacc.records import NEVER
@@ -101,7 +101,10 @@ def play(g):
         number = rank & RANK_MASK
         if rank < DELIVER:
             pop_event(g)
-            start(g, number, now)
+            if number < g.n_messages:
+                start(g, number, now)
+            else:
+                end_computation(g, number, now)
         elif rank < WAKE:
             deliver(g, number, now)
         else:
@@ -134,7 +137,8 @@ def begin_window(g, step):
 @rarely
 def decide(g, until_ps, last_event):
     """Agree on the next window, all nodes having come to its begin; return why not, if so. `g`: the first thread's."""
-    reason, step = g.reason, g.upcoming_step
+    reason, step, is_halted = g.reason, g.upcoming_step, g.is_halted
+    last_ps = min(until_ps, g.far_ps + 1)
     if g.n_threads > 1:
         longest, total = g.events - g.window_base, g.events - g.window_base
         for thread in range(1, g.n_threads):
@@ -143,11 +147,13 @@ def decide(g, until_ps, last_event):
             step = min(step, other.upcoming_step)
             longest = max(longest, other.events)
             total += other.events
+            is_halted |= other.is_halted
+            last_ps = min(last_ps, other.far_ps + 1)
             absorb(g, other)
         g.window_events += total
         g.longest_events += longest
         g.window_base = g.events
-    if g.is_halted or (g.unfinished == 0 and reason == _OPEN):  # others may have gone further than the last event
+    if is_halted or (g.unfinished == 0 and reason == _OPEN):  # others may have gone further than the last event
         return AGAIN
     if reason != _OPEN:
         return reason
@@ -157,7 +163,7 @@ def decide(g, until_ps, last_event):
     if begin_ps >= until_ps:
         return STOPPED
     if (
-        begin_of(g, step + 1) > until_ps
+        begin_of(g, step + 1) > last_ps
         or g.undelivered <= 0
         or (g.is_entwined and g.dropped_bytes + g.discarded_bytes > 0)
     ):

@@ -22,10 +22,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rdmacc.engine.compiled.events import GRAIN_BITS
+from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.plan import Plan
-from rdmacc.handlers.sides import shared_fields
+from rdmacc.handlers.reading import accesses_of
+from rdmacc.handlers.sides import owner_of, shared_fields, writers_of
+from rdmacc.records import NEVER
 from rdmacc.rules.ranks import DELIVER, RANK_SHIFT, START
 
 if TYPE_CHECKING:
@@ -57,15 +61,19 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
     has_features : bool
         Whether it uses what the plain kernel lacks (`rdmacc.engine.compiled.plain`).
     """
-    shared = shared_fields(plan.scheme.components)
+    shared, far = shared_fields(plan.scheme.components), ends_elsewhere(plan)
+    far_durations = plan.computation.duration_ps[far[plan.n_messages :]]
+    delay_ps = int(plan.fabric.port_delay_ps.min())
     for reason, holds in (
         ("the scheme has a tick", plan.scheme.tick_ps > 0),
         ("a trace is kept", plan.has_trace),
-        ("something is probed", bool(plan.watches)),
+        ("a probed field is written at two ends of a link", bool((nodes_probed(plan) < 0).any())),
         ("handlers are checked", plan.is_checked),
-        ("something waits for messages", plan.dependents is not None or len(plan.computation) > 0),
+        ("something waits for a message between two other hosts", bool(far[: plan.n_messages].any())),
+        ("something waits for a short computation on another host", bool((far_durations < delay_ps).any())),
+        ("a receiver reads when others start", plan.dependents is not None and _reads_starts(plan)),
         ("it has a feature that the plain kernel lacks", has_features),
-        ("a link has almost no delay", int(plan.fabric.port_delay_ps.min()) < _LEAST_PS),
+        ("a link has almost no delay", delay_ps < _LEAST_PS),
         (f"sender and receiver share {', '.join(shared.always)}", bool(shared.always)),
         (f"sender and receiver share {', '.join(shared.after_loss)} after a loss", shared.after_loss and _loses(plan)),
     ):
@@ -88,6 +96,61 @@ def why_not_better(engine: CompiledEngine) -> str:
     bytes_each = float(fabric.port_rate_bps.min()) * float(fabric.port_delay_ps.min()) / 8e12
     few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes and engine.team.count == 1
     return "a link has too few packets in a window" if few else ""
+
+
+def nodes_probed(plan: Plan) -> npt.NDArray[np.int64]:
+    """Return for each probe the node at which its field is written; -1 if that is not one node.
+
+    Parameters
+    ----------
+    plan : Plan
+        What runs.
+    """
+    writers = writers_of(plan.scheme.components) if plan.watches else {}
+    found = []
+    for watch in plan.watches:
+        owner = owner_of(plan.scheme.components, watch.component) if watch.record == "transfer" else watch.record
+        places = writers.get(f"{owner}.{watch.field.name}", set())
+        if watch.record in ("host", "endpoint"):
+            node = watch.number
+        elif watch.record in ("port", "egress"):
+            node = -1 if places else int(plan.fabric.port_node[watch.number])
+        elif watch.record in ("sender", "receiver", "qp"):
+            is_there = watch.record == "receiver" or places == {"receiver"}
+            node = int((plan.qp_dst if is_there else plan.qp_src)[watch.number])
+        else:
+            node = int((plan.dst if places == {"receiver"} else plan.src)[watch.number])
+        found.append(-1 if len(places) > 1 or "switch" in places else node)
+    return np.array(found, np.int64)
+
+
+def ends_elsewhere(plan: Plan) -> npt.NDArray[np.bool_]:
+    """Return for what ends, messages and computation, whether something at another host waits for it.
+
+    Parameters
+    ----------
+    plan : Plan
+        What runs.
+    """
+    found = np.zeros(len(plan.waits_for), np.bool_)
+    if plan.dependents is None:
+        return found
+    src, dst = (np.concatenate([end, plan.computation.host]) for end in (plan.src, plan.dst))
+    ended = np.repeat(np.arange(len(src)), np.diff(plan.dependents.first))
+    host = src[plan.dependents.rows]
+    found[ended[(host != src[ended]) & (host != dst[ended])]] = True
+    return found
+
+
+def _reads_starts(plan: Plan) -> bool:
+    """Tell whether a receiver's handler reads the start of messages that may not have started."""
+    components = plan.scheme.components
+    return any(
+        ("message", "start_ps", False) in accesses_of(components, part, name)
+        for part in components
+        for name in ("on_announce", "on_advertise")
+        if name in part.handlers()
+    )
 
 
 def _loses(plan: Plan) -> bool:
@@ -118,8 +181,12 @@ class Windows:
             grains = int(engine.plan.fabric.port_delay_ps.min()) >> GRAIN_BITS
             self._shift = _FACTOR_BITS - 1 + (grains - 1).bit_length()
             self._factor = -(-(1 << self._shift) // grains)  # so many grains later it is a later window
+            engine.watches["node"][: len(engine.plan.watches)] = nodes_probed(engine.plan)
+            engine.computation["is_far"] = ends_elsewhere(engine.plan)[engine.plan.n_messages :]
             engine.globals["is_entwined"] = bool(shared_fields(engine.plan.scheme.components).after_loss)
         self._before = 0, 0
+        self.resume_ps = NEVER
+        """When windows may go on, if they had to stop for an end of computation."""
 
     @property
     def order(self) -> str:
@@ -141,7 +208,12 @@ class Windows:
         state, (before_ps, events) = self._engine.globals, self._before
         now, pending = int(state["now_ps"]), int(state["heap_length"]) + int(state["wheel_count"])
         self._before = now, int(state["events"])
-        if self._why_not or state["node_bits"] or state["undelivered"] <= 0 or until_ps <= self.round_up(now + 1):
+        self.resume_ps = NEVER
+        if self._why_not or state["node_bits"] or state["undelivered"] <= 0:
+            return
+        self.resume_ps = self._far_ps() + 1
+        until_ps = min(until_ps, self.resume_ps)
+        if until_ps <= self.round_up(now + 1):
             return
         if state["is_entwined"] and state["dropped_bytes"] + state["discarded_bytes"]:
             return
@@ -153,21 +225,41 @@ class Windows:
         if expected > _EVENTS + _EVENTS_EACH * pending:
             self._sort(in_windows=True)
 
+    def pause(self) -> None:
+        """Go back to the order of time, until the next computation ends for which something at another host waits."""
+        self.leave()
+        self.resume_ps = self._far_ps() + 1
+
+    def _far_ps(self) -> int:
+        """Return when the next such computation ends; NEVER if none is under way."""
+        engine = self._engine
+        if not engine.computation["is_far"].any():
+            return NEVER
+        events = engine.team.pending()
+        events = events[events[:, 1] < DELIVER]
+        rows = (events[:, 1] & (1 << RANK_SHIFT) - 1) - engine.plan.n_messages
+        events, rows = events[rows >= 0], rows[rows >= 0]
+        return int(events[engine.computation["is_far"][rows] == 1, 0].min(initial=NEVER))
+
     def leave(self) -> None:
         """Go back to the order of time, if events are in windows: no window may be under way."""
+        self.resume_ps = NEVER
         if self._engine.globals["node_bits"]:
             self._sort(in_windows=False)
 
+    @held_interrupts()
     def _sort(self, in_windows: bool) -> None:
         """Sort the pending events by window and node, or by time alone; the starts to come are scheduled one by one."""
         engine = self._engine
         state, events = engine.globals, engine.team.pending()
         messages = events[:, 1] & (1 << RANK_SHIFT) - 1
-        is_chained = events[:, 1] < DELIVER
-        is_chained[is_chained] = engine.messages["is_delayed"][messages[is_chained]] == 0
+        is_chained = (events[:, 1] < DELIVER) & (messages < engine.plan.n_messages)
+        which = messages[is_chained]
+        is_chained[is_chained] = (engine.messages["is_delayed"][which] == 0) & (engine.plan.waits_for[which] == 0)
         others = events[~is_chained]
         if in_windows:
             window = self._shift, self._factor
+            state["far_ps"] = self._far_ps()
             engine.team.begin(others, int(state["next_start"]), self._step_of(engine.now), window)
             return
         engine.team.end()

@@ -1,4 +1,4 @@
-"""Dragonflies: counts, one link between two groups, minimal and Valiant paths, and what adversarial traffic gets."""
+"""Dragonflies: counts, one link between two groups, minimal and Valiant paths, throughput of adversarial traffic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import rdmacc
 from rdmacc import ConfigError, topology, workload
 from rdmacc.engine.compare import differences
 from rdmacc.switch.buffer import DropTail
-from rdmacc.topology.dragonfly import dragonfly_route
+from rdmacc.topology.direct import dragonfly_route
 from rdmacc.workload import dragonfly_paths
 from tests.support import check_conservation, check_finished
 

@@ -1,4 +1,6 @@
-"""Dragonfly: groups of routers, all connected within a group, and one link between any two groups.
+"""Networks with hosts at every switch: the dragonfly.
+
+Its groups of routers are connected fully, and one link joins any two groups.
 
 Source: Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 3. Which
 router of a group leads to which other group is left open there; this is the palm-tree arrangement (Camarero, Vallejo

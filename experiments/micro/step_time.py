@@ -1,0 +1,182 @@
+"""What a training step's time depends on: a second job, a failed link, the placement, the scheme.
+
+Llama-7B on 64 GPUs: 8 nodes of 8 GPUs, tensor parallel within a node and data parallel among the nodes, a NIC of
+400 Gb/s for each, two nodes on a leaf switch, half as many links up as down. The notebook ``step_time.ipynb`` tells of
+each run. Four of the 32 layers are enough for a step of several timers; at quick scale there are two, of a quarter of
+the width. The whole model is estimated by `rdmacc.models.MaxMin`.
+
+A link from the first leaf fails in the backward pass, and routes follow 200 us later. The same runs without this link
+from the start, and with other paths (another seed of ECMP), tell what the failure costs from what new paths gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc import topology
+from rdmacc.experiments.framework.band import AtLeast, LessThan, MoreThan
+from rdmacc.experiments.framework.bands import Each
+from rdmacc.experiments.framework.claim import OURS, Claim
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.faults import LinkDown
+from rdmacc.models.max_min import MaxMin
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme, scheme
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep, jobs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CHANGES", "SCHEMES", "StepTimes"]
+
+LINK = ("leaf0", "spine0")
+SCHEMES: Mapping[str, Scheme] = {
+    "DCQCN": scheme("dcqcn", payload_bytes=4096),
+    "NSCC with REPS": scheme("nscc", choice="reps", payload_bytes=4096),
+}
+CHANGES = ("alone", "a second job", "a link down", "random placement")
+"""What both schemes go through."""
+_PATHS = ("without the link", "other paths", "other paths, 2")
+"""What only DCQCN does, which has a path for each connection."""
+
+
+def network(has_link: bool = True) -> topology.Graph:
+    """Return the network, with the link that fails or without it.
+
+    Parameters
+    ----------
+    has_link : bool
+        Whether it has that link.
+    """
+    graph = topology.leaf_spine(leaves=8, spines=8, hosts_per_leaf=16, rate="400Gbps", delay="500ns")
+    if not has_link:
+        graph.remove_edge(*LINK)
+    return graph
+
+
+def work(change: str, scale: str) -> pd.DataFrame:
+    """Return the step, placed as a change has it, and the second job if there is one.
+
+    Parameters
+    ----------
+    change : str
+        One of `CHANGES`.
+    scale : str
+        "quick", "paper", or "whole" for all layers.
+    """
+    model = {
+        "quick": LLAMA_7B.replace(hidden=1024, layers=2, mlp=2752, vocabulary=512),
+        "paper": LLAMA_7B.replace(layers=4),
+        "whole": LLAMA_7B,
+    }[scale]
+    hosts = topology.hosts(network())
+    step = TrainingStep(model=model, data=8, tensor=8, nccl=Nccl(node=8)).workload(hosts)
+    if change == "a second job":
+        return jobs(hosts, {"7B": step, "other": step}, "round-robin", node=8)
+    if change == "random placement":
+        return jobs(hosts, {"7B": step}, "random", seed=1, node=8)
+    return jobs(hosts, {"7B": step}, node=8)
+
+
+def _sprayed(table: pd.DataFrame) -> pd.Series[float]:
+    rows = wide(table)
+    step = rows[rows["change"].isin(CHANGES)].pivot(index="change", columns="scheme", values="step")
+    return step["DCQCN"] / step["NSCC with REPS"]
+
+
+def _without(table: pd.DataFrame) -> pd.Series[float]:
+    rows = wide(table)
+    without, alone = rows.loc["DCQCN, without the link"], rows.loc["DCQCN, alone"]
+    return pd.Series({name: without[name] / alone[name] for name in ("step", "busiest link", "whole step, max-min")})
+
+
+def _computing(table: pd.DataFrame) -> pd.Series[float]:
+    rows = wide(table)
+    return rows["step"] / rows["computing"]
+
+
+@register_experiment
+class StepTimes(Experiment):
+    """The step under each change."""
+
+    name = "micro.step_time"
+    title = "What a training step's time depends on"
+    description = "Micro-benchmarks: a step of Llama-7B with a second job, a failed link, other paths, sprayed or not"
+    claims = (
+        Claim(
+            "micro-step-time-1a", "both schemes", "step under DCQCN over that under NSCC with REPS", "each change",
+            "more than 1", by=OURS, measure=_sprayed, band=Each(MoreThan(1.0), of="change"),
+        ),
+        Claim(
+            "micro-step-time-2a", "all runs", "step over computing", "each", "at least 1", by=OURS,
+            measure=_computing, band=Each(AtLeast(1.0), of="run"),
+        ),
+        Claim(
+            "micro-step-time-3a", "DCQCN", "without the link over with it", "alone", "less than 1: luck of the paths",
+            by=OURS, measure=_without, band=Each(LessThan(1.0), of="quantity"),
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        check_scale(scale)
+        at = "900us" if scale == "quick" else "8ms"
+        return [
+            Point(
+                name=f"{name}, {change}",
+                scenario=Scenario(
+                    topology=partial(network, change != "without the link"),
+                    workload=partial(work, change, scale),
+                    scheme=SCHEMES[name],
+                    seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
+                    faults=(LinkDown(link=LINK, at_ps=at, convergence_ps="200us"),) if change == "a link down" else (),
+                ),
+                labels={"scheme": name, "change": change},
+                cost=2.0 if change == "a second job" else 1.0,
+            )
+            for name in SCHEMES
+            for change in (CHANGES + _PATHS if name == "DCQCN" else CHANGES)
+        ]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        job, counters = result.jobs.iloc[0], result.counters
+        inside = result.ports[result.ports["link_class"] == "in_network"]
+        numbers = {
+            "step": (float(job["step_ps"]), "ps"),
+            "computing": (float(job["computing_ps"]), "ps"),
+            "drops and losses": (float(result.summary().drops), "packets"),
+            "timeouts": (float(counters["timeouts"]), "timeouts"),
+            "peak queue": (float(counters["peak_queue_bytes"]), "bytes"),
+            "busiest link": (float(inside["tx_data_packets"].max()), "packets"),
+            "busbw, median": (float(result.collectives["busbw_gbytes"].median()), "GB/s"),
+        }
+        scenario = point.scenario
+        assert scenario is not None
+        if point.labels["scheme"] == "DCQCN" and not scenario.faults:
+            whole = work(point.labels["change"], "whole")
+            model = MaxMin(topology=scenario.network(), workload=whole, scheme=scenario.scheme, seed=scenario.seed)
+            rows = model.solve()
+            numbers["whole step, max-min"] = (float((rows["start_ps"] + rows["fct_ps"]).max()), "ps")
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        with style():
+            figure, axis = plt.subplots(figsize=(8, 4.5), layout="constrained")
+            axis.barh(rows.index, rows["step"] / 1e9, color=COLOURS["blue"], label="step")
+            axis.barh(rows.index, rows["computing"] / 1e9, color=COLOURS["orange"], label="of which computing")
+            axis.invert_yaxis()
+            axis.set(xlabel="time (ms)", xscale="log", title=self.title)
+            figure.legend(loc="outside lower center", ncols=2)
+        return figure
