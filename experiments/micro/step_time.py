@@ -177,6 +177,6 @@ class StepTimes(Experiment):
             axis.barh(rows.index, rows["step"] / 1e9, color=COLOURS["blue"], label="step")
             axis.barh(rows.index, rows["computing"] / 1e9, color=COLOURS["orange"], label="of which computing")
             axis.invert_yaxis()
-            axis.set(xlabel="time (ms)", xscale="log", title=self.title)
+            axis.set(xlabel="time (ms)", title=self.title)
             figure.legend(loc="outside lower center", ncols=2)
         return figure
