@@ -23,7 +23,7 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
 from rdmacc.handlers.sides import shared_fields
-from rdmacc.records import Deadline, Record
+from rdmacc.records import Deadline, Float, Record
 from rdmacc.topology.fabric import Fabric
 from tests.scenarios import Scenario, draw, without_features
 
@@ -432,6 +432,32 @@ def test_an_exception_is_the_first_by_time(count: int, is_checked: bool):
             with pytest.raises(HandlerError, match="odd") as caught:
                 simulation.run(progress=False)
             told.append((str(caught.value), simulation.now_ps, caught.value.result.outcome.totals))
+    assert told[0] == told[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wild(Component):
+    """Sets a rate that is none, for ever, from some packet on."""
+
+    class Sender(Record):
+        rate_bps = Float(1e9)
+
+    @staticmethod
+    def on_ack(params, sender, message, packet, now):
+        if packet.psn >= 10 + message.number:
+            sender.rate_bps = -1e-300
+
+
+def test_a_value_that_is_refused_does_no_harm():
+    scheme = rdmacc.scheme("irn")
+    arguments = tree(scheme=replace(scheme, control=(*scheme.control, Wild())))
+    told = []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order in ("time", "windows"):
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order)
+            with pytest.raises(HandlerError, match="rate_bps") as caught:
+                simulation.run(progress=False)
+            told.append((str(caught.value), simulation.now_ps))
     assert told[0] == told[1]
 
 
