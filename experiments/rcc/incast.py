@@ -104,7 +104,7 @@ class IncastCase:
     @property
     def label(self) -> str:
         """For a legend."""
-        words = {REQUEST: "share in the request"}.get(self.start, "")
+        words = {REQUEST: "share in the request", LINE_RATE: "line rate"}[self.start] * self.scheme.startswith("rcc")
         parts = [words] * bool(words) + [f"η = {self.eta:g}"] * (self.eta < 1) + ["no floor"] * (not self.has_floor)
         return NAMES[self.scheme] + (f" ({', '.join(parts)})" if parts else "")
 

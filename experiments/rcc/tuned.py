@@ -148,22 +148,28 @@ class Tuned(Experiment):
 
         rtts = sorted(table["base_rtt_ps"].unique())
         with style():
-            figure, axes = plt.subplots(2, len(rtts), figsize=(4.2 * len(rtts), 5.6), sharey=True, squeeze=False)
+            figure, axes = plt.subplots(
+                2, len(rtts), figsize=(4.2 * len(rtts), 6.4), sharey=True, squeeze=False, layout="constrained"
+            )
             for row, form in enumerate(FORMS):
                 for column, rtt in enumerate(rtts):
                     ax = axes[row, column]
+                    margins = []
                     for gains, label in GAINS.items():
                         point = _point(gains, int(rtt), form)
                         queue = curve(table, point, "queue")
-                        margin = scalar(table, point, "margin with delay")
-                        ax.plot(queue.index / rtt, queue, color=COLOURS[_COLOURS[gains]], linewidth=0.8,
-                                label=f"{label} ({margin:.0f}° with delay)")  # fmt: skip
+                        margins.append(f"{scalar(table, point, 'margin with delay'):.0f}°")
+                        ax.plot(queue.index / rtt, queue, color=COLOURS[_COLOURS[gains]], linewidth=0.8, label=label)
                     ax.axhline(1, color="0.5", linewidth=1, linestyle=":")
-                    ax.set(title=f"{rtt / 1e6:g} µs, {FORMS[form]}", ylim=(0, 8))
-                    ax.legend(fontsize=6.5, loc="lower center", bbox_to_anchor=(0.5, 1.12), ncols=2)
+                    ax.set(ylim=(0, 8))
+                    ax.set_title(f"{rtt / 1e6:g} µs, {FORMS[form]}", pad=18)
+                    words = f"margins with one RTT of delay: {', '.join(margins)}"
+                    ax.annotate(words, (0, 1.02), xycoords="axes fraction", fontsize=8)
             for ax in axes[1]:
                 ax.set_xlabel("time (base RTTs)")
             for ax in axes[:, 0]:
                 ax.set_ylabel("queue (targets)")
+            handles, labels = axes[0, 0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=3, title="gains, in the margins' order")
             figure.suptitle(f"RCC: {self.title}; a third flow joins halfway", x=0.01, ha="left", fontsize=12)
         return figure

@@ -77,13 +77,14 @@ def rank_in(agenda: Ticks, rank: int, order: int) -> int:
     return rank
 
 
-def rank_without_order(rank: int) -> int:
-    """Return the rank that an event would have without a tick."""
-    return (((rank >> _TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
+def rank_without_order(agenda: Ticks, rank: int) -> int:
+    """Return the rank that an event would have without a tick: `rank_in` undone."""
+    if agenda.tick_ps:
+        return (((rank >> _TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
+    return rank
 
 
 def class_and_number(scheme: Ticks, rank: int) -> tuple[str, int]:
     """Return the class of an event and the number of what it belongs to."""
-    if scheme.tick_ps:
-        rank = rank_without_order(rank)
+    rank = rank_without_order(scheme, rank)
     return _CLASSES[(rank >> RANK_SHIFT) - 1], rank & RANK_MASK

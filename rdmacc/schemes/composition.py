@@ -172,6 +172,11 @@ class Scheme(Parameters):
         return {name: value for name, value in super().changed().items() if name in known}
 
     @property
+    def has_scanning_nics(self) -> bool:
+        """Whether a NIC scans its queue pairs, with one timer for all: with a tick it does."""
+        return self.tick_ps > 0
+
+    @property
     def components(self) -> tuple[Component, ...]:
         """The components, in the order in which their handlers run."""
         return (self.recovery, *self.control, *self.switch)

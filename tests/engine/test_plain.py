@@ -17,6 +17,7 @@ from rdmacc.simulation import Simulation
 
 ASK: dict[str, dict[str, Any]] = {
     "tick_ps": {"scheme": {"tick_ps": "1ns"}},
+    "has_scanning_nics": {"scheme": {"tick_ps": "1ns"}},
     "n_changes": {"probes": (rdmacc.probes.queue("s0", "h0"),)},
     "has_trace": {"trace": True},
     "n_scripts": {"faults": (ScriptedLoss(message=0, psn=3),)},

@@ -278,8 +278,7 @@ def pour(g, number):
 @jit
 def fetch_rows(g, rank):
     """Ask for the row that an event of this step will need."""
-    if g.tick_ps:
-        rank = rank_without_order(rank)
+    rank = rank_without_order(g, rank)
     number = rank & RANK_MASK
     if rank < SHAPE:
         fetch_port(g, number)

@@ -60,7 +60,7 @@ def host_receive(g, number, node, in_port_number, now):
             qp, message = packet.qp, packet.message
             rate_bps = qp_at(g, qp).rate_bps
             request = call_sender(g, hook, qp, message, packet_row(g, number), now)
-            if g.tick_ps and qp_at(g, qp).rate_bps != rate_bps:
+            if g.has_scanning_nics and qp_at(g, qp).rate_bps != rate_bps:
                 advance(g, qp_at(g, qp), now)
             if request >= 0:
                 send_request(g, request, qp, message, now)
@@ -257,7 +257,7 @@ def expire(g, kind, owner, slot, now):
             arm(g, due, owner, 0, 0, 0)
         if request >= 0:
             send_request(g, request, owner, qp_at(g, owner).first_message, now)
-        if not g.tick_ps:
+        if not g.has_scanning_nics:
             schedule(g, owner, now)
             return
         if qp.rate_bps != rate_bps:

@@ -111,7 +111,7 @@ def look_ahead(g):
 def rank_at(g, place):
     """Return the rank, without an order, of an event in the heap or of one behind its last, which never comes."""
     rank = load_i8(g.heap + place * EVENT_BYTES + 8)
-    return rank_without_order(rank) if g.tick_ps else rank
+    return rank_without_order(g, rank)
 
 
 @jit
@@ -310,7 +310,7 @@ def run_kernel(address, until_ps, max_events):
         rank = load_i8(g.heap + 8)
         if g.tick_ps:
             g.order_now = rank >> ORDER_SHIFT
-            rank = rank_without_order(rank)
+        rank = rank_without_order(g, rank)
         g.now_ps = now
         events += 1
         number = rank & RANK_MASK
@@ -357,7 +357,7 @@ def serve(g, rank, number, now):
         if not port.is_wake_pending:
             kick(g, port, now)
     elif rank < SENDER_TIMER:
-        if g.tick_ps:
+        if g.has_scanning_nics:
             expire_nic_timer(g, number, now)
         else:
             pace(g, number, now)

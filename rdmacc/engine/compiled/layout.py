@@ -281,6 +281,7 @@ class KernelGlobals(Record):
     credit_limit_bytes = Int()
     credit_fraction = feature(Float())
     tick_ps = feature(Int())
+    has_scanning_nics = feature(Int())
     order = Int(doc="with a tick: what has been scheduled so far")
     order_now = Int(doc="with a tick: order of the event under way")
     places = Int(doc="numbers of queue pairs, NIC by NIC")

@@ -78,7 +78,7 @@ def send_next(g, port, now):
     """Send the first packet of the highest class that is not paused."""
     if not port.is_nic:
         send_next_switch(g, port, now)
-    elif g.tick_ps:
+    elif g.has_scanning_nics:
         send_next_scanning(g, port, now)
     else:
         send_next_nic(g, port, now)
@@ -117,7 +117,7 @@ def depart(g, port, number, now):
 def schedule(g, number, now):
     """Put a queue pair in line, or wait for its pacing time, or for what it lacks; then wake its NIC."""
     qp = qp_at(g, number)
-    if g.tick_ps:
+    if g.has_scanning_nics:
         join_scanned_line(g, qp)
         look(g, port_at(g, qp.nic), now)
     elif join_line(g, qp, now):
@@ -128,7 +128,7 @@ def schedule(g, number, now):
 
 @jit
 def look(g, port, now):
-    """With a tick: let a NIC send if its transmitter is free, else when it is."""
+    """Let a scanning NIC send if its transmitter is free; otherwise when it is."""
     if has_work(g, port) and not port.is_wake_pending:
         kick(g, port, now)
 
@@ -179,7 +179,7 @@ def fail_port(g, number):
                     release(g, port.node, packet, now)
             port.lost_packets += 1
             discard(g, packet, number, now)
-        if g.tick_ps or backlog_of(g, number, cls).ready == 0:
+        if g.has_scanning_nics or backlog_of(g, number, cls).ready == 0:
             port.waiting &= ~(1 << cls)
 
 
@@ -198,7 +198,7 @@ def restore_port(g, number):
 def resume_work(g, number):
     """Let a port send what waited for the link."""
     port, now = port_at(g, number), g.now_ps
-    if g.tick_ps and port.is_nic:
+    if g.has_scanning_nics and port.is_nic:
         look(g, port, now)
     elif port.waiting and not port.is_wake_pending:
         kick(g, port, now)

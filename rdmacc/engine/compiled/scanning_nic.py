@@ -1,4 +1,4 @@
-"""A NIC of the kernel with a tick. Read beside `rdmacc.engine.reference.scanning_nic`, name by name."""
+"""A scanning NIC of the kernel. Read with `rdmacc.engine.reference.scanning_nic`, name by name."""
 
 from __future__ import annotations
 

@@ -121,6 +121,7 @@ class Tables:
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
             start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
+            has_scanning_nics=scheme.has_scanning_nics,
             nic_ack_priority=scheme.nic_ack_priority,
         )  # fmt: skip
         queueing = scheme.queueing

@@ -45,7 +45,7 @@ def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
     """Return hosts and switches, and their ports, each by number."""
     fabric = net.fabric
     make_host, make_switch = _Maker(net, Host, "host"), _Maker(net, Switch, "switch")
-    make_nic = _Maker(net, ScanningNicPort if net.env.tick_ps else NicPort, "port")
+    make_nic = _Maker(net, ScanningNicPort if net.scheme.has_scanning_nics else NicPort, "port")
     make_output = _Maker(net, SwitchPort, "port")
     nodes: list[Host | Switch] = [
         make_host(net, node) if fabric.is_host[node] else make_switch(net, node) for node in range(fabric.n_nodes)

@@ -5,7 +5,7 @@ NIC looks for a packet. Waiting replies come first. Then comes the first queue p
 packets left, room in its window, and a pacing time that has come (qbb-net-device.cc, GetNextQindex and
 DequeueAndTransmit). If there is none and no timer is pending, a timer is set for the earliest pacing time of all queue
 pairs with packets left, whatever their windows, unless that time has passed. The order of simultaneous events depends
-on this, to the nanosecond; schemes with a tick use it.
+on this, to the nanosecond (`Scheme.has_scanning_nics`).
 """
 
 from __future__ import annotations
