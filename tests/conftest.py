@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ENGINES = ["simpy", "compiled"]
 """Every test that simulates runs once on each of these."""
@@ -15,7 +15,8 @@ _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "ci", derandomize=True, max_examples=40, deadline=None, suppress_health_check=_QUIET, database=None
 )
-settings.register_profile("few", settings.get_profile("ci"), max_examples=8)
+_NO_SHRINKING = (Phase.explicit, Phase.generate)
+settings.register_profile("few", settings.get_profile("ci"), max_examples=8, phases=_NO_SHRINKING)
 settings.register_profile("nightly", max_examples=1000, deadline=None, suppress_health_check=_QUIET, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

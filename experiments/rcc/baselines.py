@@ -39,7 +39,7 @@ def _readings_of(scheme: str) -> dict[str, tuple[str, str, Changes]]:
 
 
 _SHOWN = {words: one for scheme in ("rcc", "rcc-ewa", *OTHERS) for words, one in _readings_of(scheme).items()}
-"""What is run."""
+"""The runs."""
 
 
 def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:

@@ -1,18 +1,18 @@
-"""RCC at 320 hosts and 100 Gb/s: what figures 9, 10, 11 and 13 share.
+"""RCC at 320 hosts and 100 Gb/s, for figures 9, 10, 11 and 13.
 
 Paper: Zhang et al., "Receiver-driven RDMA congestion control by differentiating congestion types in datacenter
 networks", ICNP 2021, V-A, V-D and V-E-2. The network is `rdmacc.rcc_fat_tree`, the schemes are those of
-``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper gives the four workloads by name only, and
-of the traffic that there are "different link loads". Assumed, for all figures alike:
+``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper only names the four workloads, and speaks
+of "different link loads". Assumed, for all figures:
 
 - Loads are 30, 50 and 70% of the hosts' links, headers included. Messages arrive as a Poisson process between random
   pairs of hosts; all schemes have the same flows at the same seed.
 - Flows arrive for as long as `WORKLOADS` says; those of the first fifth are not counted, and every flow finishes. That
   leaves at least 5,000 flows for each point.
-- Flows of the data mining workload above 100 MB are cut there. One of 1 GB takes 80 ms by itself: a run whose load
-  is to hold while such flows are under way would need a tenth of a second and 80,000 flows.
+- Flows of the data mining workload above 100 MB are cut there. One of 1 GB takes 80 ms alone: to keep the load while
+  such flows are active, a run would need a tenth of a second and 80,000 flows.
 - Homa divides its priorities by each workload's sizes (its paper's section 3.4).
-- The average FCT is that of all flows, in absolute time. Short flows are those below 100 KB, long ones above 1 MB.
+- The average FCT covers all flows, in absolute time. Short flows are those below 100 KB, long ones above 1 MB.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ WORKLOADS = {
     "web_search": Workload("web search", 10, 0.4),
     "data_mining": Workload("data mining", 20, 0.4, cap="100MB"),
 }
-"""The workloads of V-A, from the one that takes least time to simulate to the one that takes most."""
+"""The workloads of V-A, from the fastest to simulate to the slowest."""
 
 
 def quick_tree(fabric_rate: str = "400Gbps") -> nx.Graph[Any]:
@@ -151,7 +151,7 @@ def differences(changes: Changes) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A run: what distinguishes it from the others."""
+    """The parameters that distinguish a run."""
 
     scheme: str
     workload: str
@@ -185,7 +185,7 @@ class Case:
 
 
 class FatTreeFigure(CaseFigure):
-    """A figure of these runs. What one figure has stored, the others reuse."""
+    """A figure of these runs. They reuse each other's stored points."""
 
     name = "rcc.fat-tree"
 
@@ -203,7 +203,7 @@ class FatTreeFigure(CaseFigure):
         return found[found["seed"].isin(ran)].reset_index(drop=True)  # the same flows for all schemes
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return completion times of all, of short and of long flows, and what went wrong."""
+        """Return completion times of all, of short and of long flows, drops and failures."""
         flows, ports = result.flows.reset_index(drop=True), result.ports
         counts = (flows["start_ps"] >= ms(point.labels["arrival_ms"]) / 5).to_numpy()
         passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
@@ -242,7 +242,7 @@ FatTreeFigure.points_of = FatTreeFigure
 
 
 def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[Case]:
-    """Return a case for every scheme at every load of some workloads, those that take least time first."""
+    """Return a case for every scheme at every load of some workloads, the fastest to simulate first."""
     loads = LOADS if scale == "paper" else QUICK_LOADS
     every = [Case(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
     return [case for case in every if (case.scheme, case.workload) != _NOT_RUN]
@@ -254,7 +254,7 @@ def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Serie
 
 
 def spreads(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.DataFrame:
-    """Return the least, the mean and the greatest of a quantity over seeds, by load; of what the figures run."""
+    """Return minimum, mean and maximum of a quantity over seeds, by load, for the figures' own runs."""
     chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == name) & (rows["changes"] == "")]
     return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
 

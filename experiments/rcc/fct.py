@@ -61,7 +61,7 @@ def draw_reductions(
     name: str,
     published: Mapping[str, tuple[float, ...]],
 ) -> None:
-    """Draw by what percentage RCC is below others over the load; what is published, hollow, at our largest."""
+    """Draw by what percentage RCC is below others over the load; published values, hollow, at our largest."""
     for scheme in ran(rows, schemes, name):
         found = reductions(rows, quantity, scheme, name) * 100
         colour = COLOURS[LOOKS[scheme][1]]

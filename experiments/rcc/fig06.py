@@ -36,7 +36,7 @@ __all__ = ["HPCC", "PRINTED", "RCC", "READINGS", "Figure6"]
 PRINTED, HPCC = IncastCase("rcc"), IncastCase("hpcc")
 RCC = together(PRINTED)
 READINGS = (PRINTED, IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99))
-"""Other readings of RCC's first window, and of what it gives away."""
+"""Other readings of RCC's first window, and of the bandwidth it assigns."""
 PUBLISHED_GBPS, PUBLISHED_MEDIAN, PUBLISHED_P99 = 94.98, 0.052, 0.041
 
 

@@ -1,8 +1,7 @@
 """RCC, figure 7: the queue of an incast of 1,000, under RCC and HPCC, and what the figure must have left out.
 
 Setup and assumptions: `rdmacc.experiments.rcc.incast`. Flows that start at line rate (III-B) fill any buffer: 1,000
-first windows are 150 MB. A queue of 900 KB is what HPCC keeps in its steady phase, where no window can be below a
-packet.
+first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, where no window can be below a packet.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ STEADY = {
     "rcc": IncastCase("rcc", size=LONG),
     "rcc, 0.99": IncastCase("rcc", eta=0.99, size=LONG),
 }
-"""Messages of 2 MB: long enough to see what is left once the first windows have gone."""
+"""Messages of 2 MB: long enough to see the queue after the first windows have gone."""
 RCC_LONG = together(STEADY["rcc"])
 REQUESTED, KEPT_BACK = IncastCase("rcc", REQUEST), IncastCase("rcc", REQUEST, 0.99)
 PUBLISHED_BYTES = 900_000
@@ -80,7 +79,7 @@ def _line_rate(rows: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure7(IncastFigure):
-    """The queue at the last hop, by how flows start and by what RCC gives away."""
+    """The queue at the last hop, by the flows' start and the bandwidth that RCC assigns."""
 
     name = "rcc.fig7"
     title = "Queuing length under Incast scenario"

@@ -1,4 +1,4 @@
-"""RCC, figures 6, 7 and 12: a thousand senders answer one receiver, beside a long flow.
+"""RCC, figures 6, 7 and 12: a thousand senders answer one receiver, next to a long flow.
 
 The receiver asks 1,000 senders for 200 KB each at once; a background flow to it has begun before (V-B-2). Assumed:
 
@@ -67,7 +67,7 @@ _BINS = 400
 
 @dataclass(frozen=True)
 class IncastCase:
-    """What is run: a scheme of the preset, how RCC starts and what it gives away, and the size of messages."""
+    """A run: a scheme of the preset, RCC's start and the bandwidth it assigns, and the size of messages."""
 
     scheme: str
     start: str = LINE_RATE
@@ -82,7 +82,7 @@ class IncastCase:
     """0: as many as the scale has."""
 
     def changes(self) -> dict[str, Any]:
-        """Return what is changed in the preset's scheme."""
+        """Return the changes to the preset's scheme."""
         if not self.scheme.startswith("rcc"):
             return {}
         found: dict[str, Any] = {"start": self.start, "ewa_eta": self.eta, "has_floor": self.has_floor}
@@ -131,7 +131,7 @@ class IncastFigure(Experiment):
 
     @abstractmethod
     def cases(self, scale: str) -> list[IncastCase]:
-        """Return what the figure is drawn from."""
+        """Return the data of the figure."""
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         if reading not in READINGS:
@@ -221,7 +221,7 @@ IncastFigure.points_of = IncastFigure
 
 
 def _rank(ordered: np.ndarray[Any, np.dtype[np.float64]], share: float) -> float:
-    """Return a quantile of sorted times, in which what is unfinished is NaN and comes last."""
+    """Return a quantile of sorted times, in which NaN, for unfinished, comes last."""
     return float(np.interp(share * (len(ordered) - 1), np.arange(len(ordered)), ordered))
 
 

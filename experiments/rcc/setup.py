@@ -1,4 +1,4 @@
-"""What RCC's experiments share: its links, networks and schemes.
+"""Common to RCC's experiments: its links, networks and schemes.
 
 Paper: Zhang et al., "Receiver-Driven RDMA Congestion Control by Differentiating Congestion Types in Datacenter
 Networks", ICNP 2021. Hosts have links of 100 Gb/s; a base RTT is 12 us and a BDP 150 KB (V-A).
@@ -9,7 +9,7 @@ incast. Where the paper is silent, this is assumed for all figures:
 
 - Packets of 1,000 bytes with 48 bytes of headers, as in the ns-3 RDMA simulator that the paper started from [17]. A
   full link of 100 Gb/s carries 95.4 Gb/s of payload.
-- 12 us are propagation, in every network. Base RTTs that schemes use have the packets' time on the links too.
+- 12 us are propagation, in every network. The base RTTs of schemes also include the packets' time on the links.
 - Switches have 32 MB of buffer (V-A) and PFC.
 - Goodput is payload that the receiver took, over intervals that each figure states.
 """
@@ -55,7 +55,7 @@ GOODPUT_BPS = LINE_BPS * PAYLOAD_BYTES / WIRE_BYTES
 RECEIVER = "h0"
 """Of the incast."""
 _HEADROOM_BYTES = size_bytes("117kB")
-"""What PFC keeps for a port of 100 Gb/s with a link of 3 us."""
+"""PFC's headroom for a port of 100 Gb/s with a link of 3 us."""
 
 LOOKS = {
     "rcc": ("RCC", "blue"),

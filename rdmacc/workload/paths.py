@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,12 +71,13 @@ def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
     if columns == [None, None]:
         empty = np.zeros(0, np.int64)
         return Paths(np.zeros(1, np.int64), empty, empty)
+    port = cache(fabric.port)
     for row in range(count):
         for back, column in enumerate(columns):
             if column is None or is_missing(column[row]):
                 continue
             try:
-                found = _steps(fabric, column[row], ends[back][row], ends[1 - back][row])
+                found = _steps(fabric, port, column[row], ends[back][row], ends[1 - back][row])
             except ConfigError as error:
                 raise row_error(frame, row, PATH_COLUMNS[back], column[row], error.allowed) from None
             lengths[2 * row + back] = len(found)
@@ -85,7 +87,9 @@ def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
     return Paths(first, pairs[:, 0].copy(), pairs[:, 1].copy())
 
 
-def _steps(fabric: Fabric, value: Any, src: Hashable, dst: Hashable) -> list[tuple[int, int]]:
+def _steps(
+    fabric: Fabric, port_between: Callable[[Any, Any], int], value: Any, src: Hashable, dst: Hashable
+) -> list[tuple[int, int]]:
     """Return (node, port) of each step of a path."""
     names = node_names(value) if isinstance(value, Iterable) else []
     if len(names) < 2 or names[0] != src or names[-1] != dst:
@@ -95,7 +99,7 @@ def _steps(fabric: Fabric, value: Any, src: Hashable, dst: Hashable) -> list[tup
     found: list[tuple[int, int]] = []
     for here, there in pairwise(names):
         try:
-            port = fabric.port(here, there)
+            port = port_between(here, there)
         except ConfigError:
             raise ConfigError("path", value, f"must follow links, and none joins {here!r} and {there!r}") from None
         node = int(fabric.port_node[port])

@@ -4,8 +4,8 @@
     python -m tests.mutation.mutants rdmacc/switch --tests tests/switch tests/rules --sample 20
 
 Each change is made in a copy of the package, never here, and the tests that belong to it are run until one fails: in
-an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests that run the line
-(`tests.mutation.lines`), the cheapest first. A change that no test notices has survived; the exit code counts them.
+an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests of some files
+(`tests.mutation.tries`), the cheapest first. A change that no test notices has survived; the exit code counts them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.mutation.trial import SIMPY, Stage, Trials
 
@@ -32,7 +33,7 @@ _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_
              "framework": "test_ba*.py"}  # fmt: skip
 _QUICK = "not nightly and not slow"
 LINE_TIMEOUT_S = 20
-"""For each of the tests that run a line: they take a second together, or a few."""
+"""For each of the tests of a mutant that is imported: they take a second together, or a few."""
 
 
 @dataclass(frozen=True)
@@ -291,22 +292,23 @@ def killer(mutant: Mutant, trials: Trials, stages: int | None = None) -> str:
     return next((by for stage in asked if (by := trials.killer(stage, inside, mutant.applied(inside.read_text())))), "")
 
 
-def on_lines(mutants: list[Mutant], trials: Trials, folder: str, tests: list[str]) -> Iterator[tuple[Mutant, str]]:
+def _answers(path: Path) -> dict[str, dict[str, Any]]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {one["mutant"]: one for one in map(json.loads, lines)}
+
+
+def tried(mutants: list[Mutant], trials: Trials, tests: list[str], answers: Path) -> Iterator[tuple[Mutant, str]]:
     """Yield the test that notices each change of a folder that is no experiment; "" if none does."""
-    texts = {
-        one.name: (_place(one), one.line, one.applied((trials.folder / _place(one)).read_text())) for one in mutants
-    }
-    answers = trials.folder / "answers.jsonl"
-    answers.unlink(missing_ok=True)
-    trials.on_lines(texts, folder, tests, answers)
-    told = {one["mutant"]: one for one in map(json.loads, answers.read_text().splitlines())}
+    texts = {one.name: (_place(one), one.applied((trials.folder / _place(one)).read_text())) for one in mutants}
+    known = _answers(answers)
+    trials.tried({name: one for name, one in texts.items() if name not in known}, tests, answers)
+    known = _answers(answers)
     for mutant in mutants:
-        answer = told[mutant.name]
+        answer = known[mutant.name]
         by = answer["killer"]
-        if not by and answer["tests"]:
-            path, _, text = texts[mutant.name]
-            stage = Stage(tuple(answer["tests"]), SIMPY, _QUICK, LINE_TIMEOUT_S)
-            by = trials.killer(stage, trials.folder / path, text)
+        if answer["tests"]:
+            path, text = texts[mutant.name]
+            by = trials.killer(Stage(tuple(answer["tests"]), SIMPY, _QUICK, LINE_TIMEOUT_S), trials.folder / path, text)
         yield mutant, by
 
 
@@ -319,13 +321,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
     parser.add_argument("--judges", action="store_true", help="of experiments, only what decides on claims")
-    parser.add_argument("--record", type=Path, help="a JSON line for each mutant; those in it are not run again")
+    parser.add_argument("--record", type=Path, default=Path("mutants.jsonl"), help="a line for each mutant, run once")
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
     if asked.tests:
         os.environ["NUMBA_DISABLE_JIT"] = "1"  # a simulation that names no engine runs on SimPy
-    lines = asked.record.read_text().splitlines() if asked.record and asked.record.exists() else []
-    known = {one["mutant"] for one in map(json.loads, lines)}
+    known = _answers(asked.record)
     path: str = asked.path
     every = [one for file in sorted(_python_files(ROOT / path)) for one in mutants_of(file, asked.judges)]
     drawn = random.Random(asked.seed).sample(every, min(asked.sample, len(every)))
@@ -336,19 +337,16 @@ def main() -> int:
     survivors = 0
     with tempfile.TemporaryDirectory() as name:
         trials = Trials(copied(Path(name) / "copy"))
-        inside = ("rdmacc/" if path.startswith("models") else "") + path
-        found = (
-            on_lines(chosen, trials, inside, asked.tests)
-            if asked.tests
-            else ((one, killer(one, trials, asked.stages)) for one in chosen)
-        )
+        if asked.tests:
+            found = tried(chosen, trials, asked.tests, asked.record.resolve().with_suffix(".tried"))
+        else:
+            found = ((one, killer(one, trials, asked.stages)) for one in chosen)
         for mutant, by in found:
             survivors += not by
             _say(f"{mutant.name}: {by or 'SURVIVES'}")
-            if asked.record:
-                with asked.record.open("a") as record:
-                    line = {"folder": path, "seed": asked.seed, "mutant": mutant.name, "killer": by}
-                    record.write(json.dumps(line) + "\n")
+            with asked.record.open("a") as record:
+                line = {"folder": path, "seed": asked.seed, "mutant": mutant.name, "killer": by}
+                record.write(json.dumps(line) + "\n")
     _say(f"{len(chosen) - survivors} of {len(chosen)} killed, of {len(every)} possible")
     return survivors
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.mutation.mutants import copied, killer, mutants_of, once_survived
 from tests.mutation.trial import Trials
+from tests.mutation.tries import changed_functions
 
 
 @pytest.mark.parametrize("number", range(len(once_survived())))
@@ -38,6 +39,13 @@ def test_in_an_experiment_a_comparison_is_reversed(tmp_path, monkeypatch):
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "a.py").write_text("held = low <= measured < high\n")
     assert [one.new.strip() for one in mutants_of(tmp_path / "experiments" / "a.py")] == [">", ">="]
+
+
+def test_a_change_of_a_function_is_put_into_it_and_one_of_the_module_is_imported(tmp_path):
+    path, text = tmp_path / "a.py", "X = 1\ndef f(y):\n    return y + X\n"
+    path.write_text(text)
+    assert [code.co_name for code in changed_functions(path, text.replace("y + X", "y - X")).values()] == ["f"]
+    assert not changed_functions(path, text.replace("X = 1", "X = 2"))
 
 
 @pytest.mark.nightly

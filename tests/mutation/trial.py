@@ -21,8 +21,8 @@ import pytest
 TIMEOUT_S = 900
 TEST_TIMEOUT_S = 120
 """A change may make a loop endless."""
-LINE_CPU_S = 4.0
-"""That the tests of a line may take together."""
+TRIED_CPU_S = 4.0
+"""That the tests of a mutant may take together."""
 SIMPY = "not compiled and not agree"
 """Tests of one engine, whose handlers are plain Python."""
 _HEAVY = (
@@ -92,16 +92,15 @@ class Trials:
             return f"pytest ended with {code}: {told[-100:]!r}"
         return named[0].split(" - ")[0].split(" ", 1)[1]
 
-    def on_lines(self, mutants: dict[str, tuple[str, int, str]], folder: str, tests: list[str], answers: Path) -> None:
-        """Try mutants on the tests that run their lines, see `tests.mutation.lines`."""
+    def tried(self, mutants: dict[str, tuple[str, str]], tests: list[str], answers: Path) -> None:
+        """Try mutants on the cheapest tests of some files, see `tests.mutation.tries`."""
 
         def run() -> int:
-            from tests.mutation.lines import Lines
+            from tests.mutation.tries import Tries
 
             os.environ["HYPOTHESIS_PROFILE"] = "few"
-            lines = Lines(folder, LINE_CPU_S, mutants, answers)
             arguments = ["-q", *_PLUGINS, "--no-header", "-m", "not nightly and not slow", "-k", SIMPY, *tests]
-            return int(pytest.main(arguments, plugins=[lines]))
+            return int(pytest.main(arguments, plugins=[Tries(TRIED_CPU_S, mutants, answers)]))
 
         code, told = self._forked(run, writes_bytecode=True, limit_s=2 * 3600)
         if code:

@@ -69,6 +69,8 @@ CASES = {
     "ren, literal": Trial(lambda: scheme("ren", reading="literal", keeps_one=False), ("data", "credit")),
     "amrt": Trial(lambda: scheme("amrt"), ("data", "credit")),
     "polo": Trial(lambda: scheme("polo"), ("data", "credit", "request", "advert")),
+    "powertcp": Trial(lambda: scheme("powertcp", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
+    "theta-powertcp": Trial(lambda: scheme("theta-powertcp", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
     "rcc": Trial(lambda: scheme("rcc", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
     "rcc-sender": Trial(lambda: scheme("rcc-sender", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
 }

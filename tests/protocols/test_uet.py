@@ -576,10 +576,18 @@ def test_values_are_a_power_of_two():
 
 
 @pytest.mark.parametrize("choice", ["oblivious", "reps"])
-def test_path_choice_goes_with_ndp(engine, choice):
-    scheme = rdmacc.scheme("ndp").replace(routing="entropy", control=(PathChoice(choice=choice),))
-    work = rdmacc.permutation(rdmacc.topology.hosts(tree()), "100kB", seed=1)
-    check_finished(rdmacc.simulate(tree(), work, scheme, engine=engine))
+@pytest.mark.parametrize("name", ["ndp", "homa"])
+def test_path_choice_goes_with_schemes_that_take_reordering(engine, name, choice):
+    """Beside one path for each message, no link between switches carries as much."""
+    hosts = rdmacc.topology.hosts(tree())
+    work = rdmacc.permutation(hosts, "100kB", seed=1)
+    busiest = {}
+    for one in ("ecmp", choice):
+        scheme = rdmacc.scheme(name).replace(routing="entropy", control=(PathChoice(choice=one),))
+        result = rdmacc.simulate(tree(), work, scheme, engine=engine)
+        check_finished(result)
+        busiest[one] = result.ports.loc[result.ports["link_class"] == "in_network", "tx_data_packets"].max()
+    assert busiest[choice] < 0.8 * busiest["ecmp"]
 
 
 def test_learning_helps_where_a_link_is_slow():

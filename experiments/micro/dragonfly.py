@@ -1,0 +1,242 @@
+r"""A dragonfly under uniform and adversarial traffic: minimal paths, Valiant's, and those that switches choose.
+
+After Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4 and
+figure 8: a = 4 routers in a group, p = 2 hosts and h = 2 global links on each, so 9 groups and N = 72 hosts; links of
+100 Gb/s and 100 ns. Messages of one packet arrive as a Poisson process, at line rate, and switches have room for all.
+*Uniform*: to any other host. *Adversarial*: to the host at the same place in the next group.
+
+The largest load that a network carries is 1 over the load of its busiest link if hosts send at full rate. By routing:
+
+- adversarial, minimal: a p hosts share one global link, 1/(a p);
+- adversarial, Valiant: a p hosts use a h - 1 global links, each of which also carries second halves of other groups'
+  detours, (a h - 1)/(2 a p): about half, if p = h;
+- uniform, minimal: a global link carries (a p)^2/(N - 1), which is less than 1: the hosts' own links decide;
+- uniform, Valiant: every message takes two global links, (N - 1)/(2 (a p)^2).
+
+*Adaptive* is `Scheme.routing`: of the ports that lead to the receiver in the fewest hops, a switch takes the one with
+the shortest queue. That is not Kim et al.'s UGAL, which weighs a minimal path against a Valiant one. Paths never get
+longer, but for many pairs of routers two global links through a third group are as short as the direct one.
+
+Kim et al. simulate flits with credits and buffers of 16 flits; here nothing waits for room, so that at more than the
+largest load queues grow, and less may arrive than the bound.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology
+from rdmacc.experiments.framework.bands import Between, Each, Exactly, Rises
+from rdmacc.experiments.framework.claim import OURS, Claim
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import scheme
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.switch.buffer import DropTail
+from rdmacc.workload import dragonfly_paths, poisson
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ROUTERS", "ROUTINGS", "TRAFFICS", "Dragonfly", "links_on_average", "most_load"]
+
+ROUTERS, HOSTS, GLOBAL_LINKS = 4, 2, 2
+"""a, p and h."""
+TRAFFICS = ("uniform", "adversarial")
+ROUTINGS = ("minimal", "Valiant", "adaptive")
+_GROUPS = ROUTERS * GLOBAL_LINKS + 1
+_N = ROUTERS * HOSTS * _GROUPS
+_LINE_RATE = scheme("line-rate", payload_bytes=1000, header_bytes=48).replace(buffer=DropTail())
+_PACKET_PS = 1048 * 80
+_LINK_PS = _PACKET_PS + 100_000
+SHARES = {"quick": (0.1, 0.8, 1.2), "paper": (0.1, 0.5, 0.8, 0.9, 0.95, 1.0, 1.1)}
+"""Loads, relative to the largest."""
+ADAPTIVE = {"uniform": 1.0, "adversarial": 0.25}
+"""What the loads of adaptive routing are relative to: no closed form, about where it ends."""
+
+
+def most_load(traffic: str, routing: str) -> float:
+    """Return the largest load of the hosts' links, by the closed form; NaN for adaptive routing.
+
+    Parameters
+    ----------
+    traffic, routing : str
+        One of `TRAFFICS` and of `ROUTINGS`.
+    """
+    group = ROUTERS * HOSTS
+    if routing == "adaptive":
+        return np.nan
+    if traffic == "uniform":
+        return min(1.0, (_N - 1) / group**2 / (1 if routing == "minimal" else 2))
+    return 1 / group if routing == "minimal" else (ROUTERS * GLOBAL_LINKS - 1) / (2 * group)
+
+
+def links_on_average(traffic: str, routing: str) -> float:
+    """Return the mean number of links on a path, from host to host; NaN for adaptive routing.
+
+    Two routers of a group, with independent places, are different with probability 1 - 1/a. In the third group, the
+    links to two given groups are at different routers with probability h (a - 1)/(a h - 1), to two neighbouring groups
+    with probability (a - 1)/(a h - 1), since a router's links lead to neighbouring groups.
+
+    Parameters
+    ----------
+    traffic, routing : str
+        One of `TRAFFICS` and of `ROUTINGS`.
+    """
+    apart, detours = 1 - 1 / ROUTERS, ROUTERS * GLOBAL_LINKS - 1
+    if routing == "adaptive":
+        return np.nan
+    links = 2 + 2 * apart + 1
+    if routing == "Valiant":
+        links += 1 + (GLOBAL_LINKS if traffic == "uniform" else 1) * (ROUTERS - 1) / detours
+    if traffic == "adversarial":
+        return links
+    router, group = HOSTS - 1, (ROUTERS - 1) * HOSTS
+    return (2 * router + 3 * group + links * (_N - 1 - router - group)) / (_N - 1)
+
+
+def _network() -> topology.Graph:
+    return topology.dragonfly(ROUTERS, HOSTS, GLOBAL_LINKS, rate="100Gbps", delay="100ns")
+
+
+def _work(traffic: str, routing: str, load: float, packets: int, seed: int) -> pd.DataFrame:
+    """Return a packet a message, `packets` a host on average."""
+    network = _network()
+    work = poisson(network, _LINE_RATE.payload_bytes, load, count=packets * _N, seed=seed)
+    if traffic == "adversarial":
+        work["dst"] = [f"h{(int(src[1:]) + ROUTERS * HOSTS) % _N}" for src in work["src"]]
+    return work if routing == "adaptive" else dragonfly_paths(work, network, routing.lower(), seed=seed)
+
+
+def _rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the points whose routing has a closed form."""
+    rows = wide(table)
+    return rows[rows["routing"] != "adaptive"]
+
+
+def _below(table: pd.DataFrame) -> pd.Series[float]:
+    rows = _rows(table)
+    rows = rows[rows["share"] < 0.85]
+    return rows["accepted"] / rows["offered"]
+
+
+def _most(table: pd.DataFrame) -> dict[str, float]:
+    rows = _rows(table)
+    found = {}
+    for traffic in TRAFFICS:
+        for routing in ("minimal", "Valiant"):
+            chosen = (rows["traffic"] == traffic) & (rows["routing"] == routing)
+            found[f"{traffic}, {routing}"] = float(rows.loc[chosen, "accepted"].max()) / most_load(traffic, routing)
+    return found
+
+
+def _latency(table: pd.DataFrame) -> pd.Series[float]:
+    rows = _rows(table)
+    rows = rows[rows["share"] == 0.1]
+    idle = [links_on_average(*ends) * _LINK_PS for ends in zip(rows["traffic"], rows["routing"], strict=True)]
+    return rows["latency, mean"] / idle
+
+
+def _by_routing(table: pd.DataFrame) -> dict[str, float]:
+    rows = wide(table)
+    most = rows[rows["traffic"] == "adversarial"].groupby("routing")["accepted"].max()
+    return {name: float(most[name]) for name in ("minimal", "adaptive", "Valiant")}
+
+
+@register_experiment
+class Dragonfly(Experiment):
+    """Latency by load, for both kinds of traffic and all routings."""
+
+    name = "micro.dragonfly"
+    title = "A dragonfly of 72 hosts"
+    description = "Micro-benchmarks: a dragonfly with minimal, Valiant and adaptive paths under adversarial traffic"
+    claims = (
+        Claim(
+            "micro-dragonfly-1a", "all runs", "messages not finished, packets lost", "all loads", "none", by=OURS,
+            measure=lambda table: wide(table)["missing"].sum(), band=Exactly(0),
+        ),
+        Claim(
+            "micro-dragonfly-2a", "Kim et al., section 4", "throughput over load",
+            "at most 0.8 of the largest load", "1", by=OURS,
+            measure=_below, band=Each(Between(0.97, 1.03), of="load"),
+        ),
+        Claim(
+            "micro-dragonfly-2b", "Kim et al., section 4", "largest throughput over the closed form",
+            "uniform and adversarial, minimal and Valiant", "1: no more than the busiest link carries, little less",
+            by=OURS, measure=_most, band=Each(Between(0.9, 1.02), of="run"),
+            too_small="100 packets a host are over before queues fill",
+        ),
+        Claim(
+            "micro-dragonfly-2c", "Kim et al., figure 8", "largest throughput: minimal, adaptive, Valiant",
+            "adversarial", "minimal 1/(a p), Valiant about half", by=OURS, measure=_by_routing, band=Rises(),
+        ),
+        Claim(
+            "micro-dragonfly-3a", "Kim et al., figure 8", "mean latency over that of the links on an idle path",
+            "a tenth of the largest load", "1, and some queueing", by=OURS,
+            measure=_latency, band=Each(Between(0.98, 1.1), of="run"),
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        packets = 100 if check_scale(scale) == "quick" else 1000
+        points = []
+        for traffic in TRAFFICS:
+            for routing in ROUTINGS:
+                is_adaptive = routing == "adaptive"
+                most = ADAPTIVE[traffic] if is_adaptive else most_load(traffic, routing)
+                how = _LINE_RATE.replace(routing="adaptive") if is_adaptive else _LINE_RATE
+                for share in SHARES[scale]:
+                    scenario = Scenario(
+                        topology=_network, workload=partial(_work, traffic, routing, share * most, packets, seed),
+                        scheme=how, seed=seed,
+                    )  # fmt: skip
+                    labels = {"traffic": traffic, "routing": routing, "share": share, "load": share * most}
+                    name = f"{traffic}, {routing}, {share * most:.3f}"
+                    points.append(Point(name=name, scenario=scenario, labels=labels))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        flows = result.flows
+        starts, fcts = flows["start_ps"].to_numpy(np.int64), flows["fct_ps"].to_numpy(np.float64)
+        last = int(starts.max())
+
+        def share(times: np.ndarray) -> float:
+            """Return the packets of these times, in the second half of arrivals, over those that links could take."""
+            return int(((times > last // 2) & (times <= last)).sum()) * _PACKET_PS / (last - last // 2) / _N
+
+        numbers = {
+            "offered": (share(starts), ""),
+            "accepted": (share(starts + fcts), ""),
+            "latency, mean": (np.mean(fcts[starts > last // 2]), "ps"),
+            "latency, p99": (np.percentile(fcts[starts > last // 2], 99), "ps"),
+            "missing": (int((flows["status"] != "finished").sum()) + result.counters.dropped_packets, ""),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+            for axis, traffic in zip(axes, TRAFFICS, strict=True):
+                for routing, colour, mark in zip(ROUTINGS, ("blue", "vermilion", "green"), "os^", strict=True):
+                    part = rows[(rows["traffic"] == traffic) & (rows["routing"] == routing)].sort_values("load")
+                    axis.plot(
+                        part["load"], part["latency, mean"] / 1e6, mark + "-", color=COLOURS[colour], label=routing
+                    )
+                    axis.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
+                axis.set(title=traffic, xlabel="load of the hosts' links; dashed: closed form", yscale="log")
+            axes[0].set_ylabel("mean latency (µs)")
+            axes[0].legend()
+            figure.suptitle(self.title)
+        return figure

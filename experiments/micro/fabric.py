@@ -1,0 +1,208 @@
+"""A permutation and an all-to-all on 1,024 hosts: DCQCN over PFC beside NSCC that sprays, with slow links.
+
+A fat tree with k = 16, links of 100 Gb/s and 1 us. *Permutation*: each host sends 1 MB to another, none receives from
+two. *All-to-all*: 32 groups of 32 hosts, one host of each 32 in a row, in which each sends 64 kB to every other; all
+messages start at once. One or eight links from cores down to the first aggregation switch run at a quarter of their
+rate, and no device is informed. (All 1,024 to all would be 1,047,552 messages: a message of NSCC takes 13 kB of memory
+here, so 14 GB.) At quick scale k = 4, and groups of 4.
+
+A lower bound of the last completion: what a host's link carries, and the longest path's latency, six links and five
+switches that store and forward.
+
+All send packets of NSCC's size. DCQCN has a path for each message (ECMP); *sprayed* draws each packet's path; REPS uses
+those again whose ACK was unmarked, with an ACK for each packet.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.experiments.framework.bands import Between, Each, Exactly, Falls
+from rdmacc.experiments.framework.claim import OURS, Claim
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.faults import SlowLink
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import scheme
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy, wide
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CASES", "SCHEMES", "Fabric"]
+
+SCHEMES = {
+    "DCQCN and PFC": scheme("dcqcn", payload_bytes=scheme("nscc").payload_bytes),
+    "NSCC, sprayed": scheme("nscc", choice="oblivious"),
+    "NSCC, REPS": scheme("nscc", choice="reps", ack_every_bytes=1),
+}
+CASES = (("permutation", 0), ("permutation", 1), ("permutation", 8), ("all-to-all", 0), ("all-to-all", 1))
+"""Workload, and how many links are slow."""
+_PACKET_PS = (SCHEMES["NSCC, REPS"].payload_bytes + SCHEMES["NSCC, REPS"].header_bytes) * 80
+LATENCY_PS = 6 * 1_000_000 + 5 * _PACKET_PS
+"""Of a packet between pods, less its time on the first link."""
+SHARES = (*range(0, 100, 4), 99, 100)
+"""Percentiles in the table."""
+_TOO_SMALL = "Four hosts in a group, and four paths, are too few"
+
+
+def _network(scale: str) -> topology.Graph:
+    return topology.fat_tree(4 if scale == "quick" else 16, rate="100Gbps", delay="1us")
+
+
+def _work(traffic: str, scale: str, seed: int) -> pd.DataFrame:
+    hosts = topology.hosts(_network(scale))
+    if traffic == "permutation":
+        return workload.permutation(hosts, "1MB", seed=seed)
+    groups = len(hosts) // (4 if scale == "quick" else 32)
+    return workload.combine(*(workload.all_to_all(hosts[i::groups], "64kB") for i in range(groups)))
+
+
+def _slow(count: int, scale: str) -> list[SlowLink]:
+    """Return the first links from cores down to the first aggregation switch, a quarter as fast."""
+    most = 2 if scale == "quick" else 8
+    return [SlowLink(link=(f"core{i}", "agg0"), share=0.25, both_ways=False) for i in range(min(count, most))]
+
+
+def _case(traffic: str, slow: int) -> str:
+    return f"{traffic}, {slow} slow" if slow else traffic
+
+
+def _over_links(table: pd.DataFrame) -> pd.Series[float]:
+    """Return REPS's last completion over its lower bound, where no link is slow."""
+    rows = wide(table)
+    rows = rows[(rows["scheme"] == "NSCC, REPS") & (rows["slow"] == 0)].set_index("traffic")
+    return rows["FCT, p100"] / (rows["links"] + LATENCY_PS)
+
+
+def _last(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    rows = wide(table)
+    last: dict[str, dict[str, float]] = {_case(*case): {} for case in CASES}
+    for case, name, ps in zip(rows["case"], rows["scheme"], rows["FCT, p100"], strict=True):
+        last[case][name] = float(ps)
+    return last
+
+
+def _loss(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return how much later each scheme's last message is done for slow links."""
+    last = _last(table)
+    return {
+        case: {name: ps - last[case.split(",")[0]][name] for name, ps in found.items() if name != "NSCC, sprayed"}
+        for case, found in last.items()
+        if "slow" in case
+    }
+
+
+def _reps_gains(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    return {
+        case: {name: ps for name, ps in found.items() if name != "DCQCN and PFC"}
+        for case, found in _last(table).items()
+        if "slow" in case
+    }
+
+
+@register_experiment
+class Fabric(Experiment):
+    """Both workloads under three schemes, with no, one and eight slow links."""
+
+    name = "micro.fabric"
+    title = "A permutation and an all-to-all on a fat tree"
+    description = "Micro-benchmarks: DCQCN over PFC and NSCC that sprays, on 1,024 hosts, with slow links"
+    claims = (
+        Claim(
+            "micro-fabric-1a", "all runs", "messages not finished", "all runs", "none", by=OURS,
+            measure=lambda table: wide(table)["unfinished"].sum(), band=Exactly(0),
+        ),
+        Claim(
+            "micro-fabric-2a", "no slow link", "REPS's last completion over the lower bound",
+            "permutation, all-to-all", "1, and what meets in the first round trips", by=OURS, unit="x",
+            measure=_over_links, band=Each(Between(1, 1.3), of="workload"), too_small=_TOO_SMALL,
+        ),
+        Claim(
+            "micro-fabric-3a", "spraying", "last completion: DCQCN, sprayed, REPS", "every case", "in this order",
+            by=OURS, unit="us", measure=_last, band=Each(Falls(), of="case"), too_small=_TOO_SMALL,
+        ),
+        Claim(
+            "micro-fabric-4a", "slow links", "how much later the last is: DCQCN, REPS", "1 and 8 slow links",
+            "in this order", by=OURS, unit="us", measure=_loss, band=Each(Falls(), of="case"), too_small=_TOO_SMALL,
+        ),
+        Claim(
+            "micro-fabric-4b", "slow links", "last completion: sprayed, REPS", "1 and 8 slow links", "in this order",
+            by=OURS, unit="us", measure=_reps_gains, band=Each(Falls(), of="case"), too_small=_TOO_SMALL,
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        check_scale(scale)
+        return [
+            Point(
+                name=f"{_case(traffic, slow)}, {name}",
+                scenario=Scenario(
+                    topology=partial(_network, scale), workload=partial(_work, traffic, scale, seed), scheme=how,
+                    seed=seed, faults=_slow(slow, scale),
+                ),
+                labels={"case": _case(traffic, slow), "traffic": traffic, "slow": slow, "scheme": name},
+            )
+            for traffic, slow in CASES
+            for name, how in SCHEMES.items()
+        ]  # fmt: skip
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        flows, counters = result.flows, result.counters
+        packets = -(-flows["size_bytes"] // result.plan.scheme.payload_bytes)
+        wire = flows["size_bytes"] + packets * result.plan.scheme.header_bytes
+        fcts = flows["fct_ps"].to_numpy(np.float64)
+        numbers = {
+            **{f"FCT, p{share}": (np.percentile(fcts, share), "ps") for share in SHARES},
+            "mean FCT": (fcts.mean(), "ps"),
+            "links": (wire.groupby(flows["dst"]).sum().max() * 80.0, "ps"),
+            "trimmed": (counters.trimmed_packets, ""),
+            "sent again": (int(flows["retransmissions"].sum()), ""),
+            "timeouts": (int(flows["timeouts"].sum()), ""),
+            "ACKs": (result.outcome.totals["acks"], ""),
+            "queue, peak": (counters.peak_queue_bytes, "bytes"),
+            "unfinished": (int((flows["status"] != "finished").sum()), ""),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        colours = dict(zip(SCHEMES, ("vermilion", "sky", "blue"), strict=True))
+        ticks = {"permutation": (80, 100, 130, 200, 300, 500), "all-to-all": (160, 180, 200, 240, 300, 370)}
+        with style():
+            figure, axes = plt.subplots(2, 3, figsize=(12, 6.5), layout="constrained")
+            for axis, (traffic, slow) in zip(axes.flat, CASES, strict=False):
+                for name, colour in colours.items():
+                    row = rows.loc[f"{_case(traffic, slow)}, {name}"]
+                    times = [row[f"FCT, p{share}"] / 1e6 for share in SHARES]
+                    axis.plot(times, SHARES, color=COLOURS[colour], label=f"{name}: {times[-1]:.0f} µs")
+                links = "one slow link" if slow == 1 else f"{slow} slow links" if slow else "no slow link"
+                axis.set(title=f"{traffic}, {links}", xscale="log", xlabel="completion time (µs)")
+                axis.set_xticks(ticks[traffic], [str(tick) for tick in ticks[traffic]])
+                axis.set_xticks([], minor=True)
+                axis.legend(title="last completion", loc="lower right", fontsize=8)
+            for axis in axes[:, 0]:
+                axis.set_ylabel("messages done (%)")
+            counts = [count for traffic, count in CASES if traffic == "permutation"]
+            found = _last(table)
+            for place, name in enumerate(("NSCC, sprayed", "NSCC, REPS")):
+                last = [found[_case("permutation", count)][name] / 1e6 for count in counts]
+                where = [number + 0.4 * (place - 0.5) for number in range(len(counts))]
+                axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
+            axes[1, 2].set(xlabel="slow links", ylabel="last completion (µs)", title="permutation, last completion")
+            axes[1, 2].set_xticks(range(len(counts)), [str(count) for count in counts])
+            axes[1, 2].set_ylim(0, 1.35 * axes[1, 2].dataLim.y1)
+            axes[1, 2].legend(loc="upper left")
+            figure.suptitle(self.title)
+        return figure
