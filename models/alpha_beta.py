@@ -7,9 +7,13 @@ reduce-scatter,     the same with n - 1 for 2 (n - 1)
 all-gather
 broadcast           (n - 1) (a + s) + (k - 1) s: a chain, s = S b / k
 all-to-all          (n - 1) S b / n + a at once; (n - 1) (a + ack + S b / n) - ack one peer after the other
-double binary tree  2 S b + 2 depth (a + s), as k grows: while the trees fill and drain, a chunk has its links alone
+double binary tree  f S b + 2 depth (a + s) + 2 (g - 1) (a' + s'), as k grows: the busiest NIC sends f S; while the
+                    trees fill and drain, a chunk has its links alone; s' on a quarter of an inner port, for either
+                    tree in either direction. One GPU a node, n even: f = 2
 hierarchical        2 (g - 1) (a' + S b' / g) inside the nodes, and a ring of S / g among them
 ==================  ===========================================================================================
+
+Protocols LL and LL128: b and b' with their flags.
 
 Assumption: links of one rate around one switch. Alpha includes their delay and the store-and-forward time of the first
 packet. Every rank sends while it receives, so its link carries data and ACKs: beta includes both. Not included: a
@@ -34,7 +38,7 @@ from rdmacc.show.style import COLOURS, canvas
 from rdmacc.topology import star
 from rdmacc.units import ps
 from rdmacc.workload import nccl
-from rdmacc.workload.nccl_schedules import pieces_of, tree_parents
+from rdmacc.workload.nccl_schedules import pieces_of, tree_of_gpus, tree_parents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,10 +80,20 @@ class AlphaBeta(Model):
 
     @property
     def beta_ps(self) -> float:
-        """Time of a payload byte on a link, with its share of the header and of the ACK of an incoming byte."""
+        """Time of a byte of data on a link, with its share of flags, of the header, and of an incoming byte's ACK."""
         scheme = as_scheme(self.scheme)
         ack = scheme.ack_bytes / getattr(scheme.recovery, "ack_every_packets", 1)
-        return (scheme.wire_bytes + ack) / scheme.payload_bytes * 8e12 / self.rate_bps
+        return self._flags * (scheme.wire_bytes + ack) / scheme.payload_bytes * 8e12 / self.rate_bps
+
+    @property
+    def _flags(self) -> float:
+        """Bytes sent for a byte of data."""
+        return float(self.settings.sent_bytes(4800)) / 4800
+
+    @property
+    def _inner_beta_ps(self) -> float:
+        """Time of a byte of data on a GPU's port to the inner network."""
+        return self._flags * 8e12 / self.settings.inner_rate_bps
 
     def evaluate(self, sizes: tuple[int, ...] | list[int] = SIZES) -> pd.DataFrame:
         """Return `size_bytes, time_ps, algbw_bps, busbw_bps`.
@@ -107,10 +121,13 @@ class AlphaBeta(Model):
             return (n - 1) * (a + sigma) + (k - 1) * sigma
         if self.operation == "all-reduce" and how.algorithm == "tree":
             k = len(pieces_of(size // (2 * how.channels), how))
-            return 2 * size * beta + 2 * self.depth * (a + size * beta / (2 * how.channels * k))
+            chunk = size / (2 * how.channels * k)
+            hop_ps = how.inner_delay_ps + 4 * how.channels * chunk * self._inner_beta_ps
+            inside = 2 * (how.node - 1) * hop_ps
+            return self._busiest * size * beta + 2 * self.depth * (a + chunk * beta) + inside
         if self.operation == "all-reduce" and how.algorithm == "hierarchical":
             g, part = how.node, size / how.node
-            inside = 2 * (g - 1) * (how.inner_delay_ps + part * 8e12 / how.inner_rate_bps)
+            inside = 2 * (g - 1) * (how.inner_delay_ps + part * self._inner_beta_ps)
             return inside + self._ring_ps(n // g, part, 2 * (n // g - 1))
         return self._ring_ps(n, size, (2 if self.operation == "all-reduce" else 1) * (n - 1))
 
@@ -124,13 +141,25 @@ class AlphaBeta(Model):
 
     @property
     def depth(self) -> int:
-        """Links from a tree's root to its farthest leaf."""
-        parents = tree_parents(self.ranks)[0]
+        """Links from the root of a tree of nodes to its farthest leaf."""
+        nodes = self.ranks // self.settings.node
+        parents = tree_parents(nodes)[0]
 
-        def above(rank: int) -> int:
-            return 0 if parents[rank] < 0 else 1 + above(parents[rank])
+        def above(node: int) -> int:
+            return 0 if parents[node] < 0 else 1 + above(parents[node])
 
-        return max(above(rank) for rank in range(self.ranks))
+        return max(above(node) for node in range(nodes))
+
+    @property
+    def _busiest(self) -> float:
+        """Data that the busiest NIC sends in trees, over the buffer."""
+        how, halves = self.settings, 2 * self.settings.channels
+        sent = np.zeros(self.ranks)
+        for half in range(halves):
+            for rank, parent in enumerate(tree_of_gpus(self.ranks, how.node, half)):
+                if parent >= 0 and parent // how.node != rank // how.node:
+                    sent[[rank, parent]] += 1 / halves
+        return float(sent.max())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw busbw over the size."""

@@ -1,21 +1,64 @@
 """Update max-min fair rates as flows come and go, changing only those that must change.
 
-An allocation is max-min fair if every flow has a bottleneck: a link that is full, on which no flow is faster. When a
-flow arrives, it first gets the capacity that the others leave. Flows that are faster than it on a link that it fills,
-or that lose their bottleneck, are added to the set, and the whole set is filled together, until no other flow must be
-added. When a flow leaves, this starts with the flows that it limited. Compiled if Numba is there.
+An allocation is max-min fair if every flow has a bottleneck: a link that is full, on which no flow is faster. When
+flows arrive or leave, their links are visited by rising level, the rate that a link allows. A link that fills stops its
+rising flows there and slows those that are faster; flows that lose their bottleneck rise again. The levels visited only
+rise, so most flows get their rate once. Compiled if Numba is there.
 """
 
 from __future__ import annotations
 
 import heapq
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rdmacc.models.base import Floats
 from rdmacc.models.water_filling import Ints, compiled, release
 
 __all__ = ["run"]
+
+_NEAR = 2.0
+"""Links of a flow whose level is up to this times the least are queued from the start; others once they overflow."""
+
+
+class _Flows(NamedTuple):
+    """Flows; entry k of all paths stands for its owner on its link."""
+
+    first: Ints
+    links: Ints
+    use: Floats
+    owner: Ints
+    rate: Floats
+    stop: Ints
+    """Entry of its bottleneck; -1 if it has none."""
+    state: Ints
+    """0: not active, 1: has a rate, 2: rises."""
+    changed: Ints
+    is_changed: npt.NDArray[np.bool_]
+
+
+class _Links(NamedTuple):
+    """Links, with the entries of the active flows on each: ``members[base:base + size]``."""
+
+    capacity: Floats
+    base: Ints
+    size: Ints
+    members: Ints
+    room: Floats
+    """What the flows that have a rate leave."""
+    rising: Ints
+    load: Floats
+    """Number of the rising flows, and their use."""
+    holds: Ints
+    held_use: Floats
+    held_rate: Floats
+    """Number of the flows that it stops, their use, and the capacity that they take."""
+    level: Floats
+    """Least rate of those that it stops."""
+    queued: Floats
+    """Level at which it is in the queue; infinite if it is not."""
 
 
 @compiled
@@ -40,147 +83,197 @@ def leave(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Int
 
 
 @compiled
-def fill_some(
-    some: Ints, count: int, first: Ints, links: Ints, use: Floats, owner: Ints, base: Ints, size: Ints, members: Ints,
-    room: Floats, load: Floats, demand: Floats, inside: Ints, level: Floats, fastest: Floats, state: Ints,
-    rate: Floats, bottleneck: Ints, holds: Ints, touched: Ints,
-) -> int:  # fmt: skip
-    """Give some flows the fair rates that the room on their links allows; return how many links they touch.
-
-    For each link touched, `inside` counts these flows, `level` is the rate at which the link stops flows (-1: it stops
-    none), and `fastest` is the highest rate.
-    """
-    n_touched = 0
-    for i in range(count):
-        f = some[i]
-        most = np.inf  # the flow alone in the room that there is
-        for k in range(first[f], first[f + 1]):
-            most = min(most, max(room[links[k]], 0.0) / use[k])
-        for k in range(first[f], first[f + 1]):
-            link = links[k]
-            if inside[link] == 0:
-                touched[n_touched] = link
-                n_touched += 1
-                load[link], demand[link], level[link], fastest[link] = 0.0, 0.0, -1.0, 0.0
-            inside[link] += 1
-            load[link] += use[k]
-            demand[link] += most * use[k]
-    queue = [(0.0, 0)]
-    queue.clear()
-    for i in range(n_touched):  # others have room for all that their flows could ever send
-        link = touched[i]
-        if demand[link] >= room[link] * (1 - 1e-9):
-            queue.append((max(room[link], 0.0) / load[link], link))
-    heapq.heapify(queue)
-    left = count
-    while left > 0:
-        least, link = heapq.heappop(queue)
-        if load[link] <= 1e-12:
-            continue
-        share = max(room[link], 0.0) / load[link]
-        if share > least * (1 + 1e-12):  # has risen since: flows that others stop leave more to the rest
-            heapq.heappush(queue, (share, link))
-            continue
-        for entry in members[base[link] : base[link] + size[link]]:
-            f = owner[entry]
-            if state[f] == 2:  # taken in, and without a rate
-                state[f] = 3
-                rate[f] = share
-                bottleneck[f] = link
-                holds[link] += 1
-                level[link] = share
-                left -= 1
-                for k in range(first[f], first[f + 1]):
-                    room[links[k]] -= share * use[k]
-                    load[links[k]] -= use[k]
-                    fastest[links[k]] = share
-        load[link] = 0.0
-    return n_touched
+def level_of(link: int, on: _Links) -> float:
+    """Return a lower bound of the rate at which a link fills, if those that it stops rise or fall with the others."""
+    if on.rising[link] == 0:
+        return on.level[link]
+    return max(on.room[link] + on.held_rate[link], 0.0) / (on.load[link] + on.held_use[link])
 
 
 @compiled
-def settle(
-    some: Ints, count: int, first: Ints, links: Ints, use: Floats, owner: Ints, base: Ints, size: Ints, members: Ints,
-    capacity: Floats, room: Floats, load: Floats, demand: Floats, inside: Ints, level: Floats, fastest: Floats,
-    state: Ints, rate: Floats, bottleneck: Ints, holds: Ints, touched: Ints, tolerance: float,
-) -> int:  # fmt: skip
-    """Set the rates of some flows and of those that must change with them; return how many.
+def offer(link: int, level: float, on: _Links, queue: list[tuple[float, int]]) -> None:
+    """Queue a link, unless it is queued at a lower level."""
+    if level < on.queued[link]:
+        on.queued[link] = level
+        heapq.heappush(queue, (level, link))
 
-    `room` is each link's free capacity, `holds` counts the flows that it stops. `state` is 1 for an active flow, and
-    1 again at the end. A link is full, and two rates are equal, within the tolerance.
-    """
-    filled = 0
-    while filled < count:
-        for i in range(count):
-            f = some[i]
-            state[f] = 2
-            if bottleneck[f] >= 0:
-                holds[bottleneck[f]] -= 1
-                bottleneck[f] = -1
-            for k in range(first[f], first[f + 1]):
-                room[links[k]] += rate[f] * use[k]
-        filled = count
-        n_touched = fill_some(
-            some, count, first, links, use, owner, base, size, members, room, load, demand, inside, level, fastest,
-            state, rate, bottleneck, holds, touched,
-        )  # fmt: skip
-        for i in range(n_touched):
-            link = touched[i]
-            is_full = room[link] <= tolerance * capacity[link]
-            has_others = inside[link] < size[link]
-            inside[link] = 0
-            if not has_others or not (is_full or holds[link]):
-                continue
-            for entry in members[base[link] : base[link] + size[link]]:
-                f = owner[entry]
-                if state[f] == 1:
-                    is_free = bottleneck[f] == link and (not is_full or fastest[link] > rate[f] * (1 + tolerance))
-                    if is_free or (is_full and 0.0 <= level[link] < rate[f] * (1 - tolerance)):
-                        state[f] = 2
-                        some[count] = f
-                        count += 1
-    for i in range(count):
-        state[some[i]] = 1
+
+@compiled
+def note(f: int, count: int, flows: _Flows) -> int:
+    """Add a flow to those that have changed; return how many."""
+    if flows.is_changed[f]:
+        return count
+    flows.is_changed[f] = True
+    flows.changed[count] = f
+    return count + 1
+
+
+@compiled
+def lose(f: int, flows: _Flows, on: _Links) -> None:
+    """Take a flow from those that its bottleneck stops."""
+    k = flows.stop[f]
+    if k < 0:
+        return
+    link = flows.links[k]
+    flows.stop[f] = -1
+    on.holds[link] -= 1
+    on.held_use[link] -= flows.use[k]
+    on.held_rate[link] -= flows.use[k] * flows.rate[f]
+    if on.holds[link] == 0:
+        on.held_use[link], on.held_rate[link] = 0.0, 0.0
+
+
+@compiled
+def hold(k: int, rate: float, flows: _Flows, on: _Links) -> None:
+    """Give a flow its rate, and an entry's link as its bottleneck."""
+    f, link = flows.owner[k], flows.links[k]
+    flows.rate[f], flows.stop[f] = rate, k
+    on.level[link] = rate if on.holds[link] == 0 else min(on.level[link], rate)
+    on.holds[link] += 1
+    on.held_use[link] += flows.use[k]
+    on.held_rate[link] += flows.use[k] * rate
+
+
+@compiled
+def rise(f: int, flows: _Flows, on: _Links) -> None:
+    """Let a flow rise from 0, with a rate before or without."""
+    lose(f, flows, on)
+    for k in range(flows.first[f], flows.first[f + 1]):
+        link = flows.links[k]
+        on.room[link] += flows.rate[f] * flows.use[k]
+        on.load[link] += flows.use[k]
+        on.rising[link] += 1
+    flows.state[f], flows.rate[f] = 2, 0.0
+
+
+@compiled
+def watch(f: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> None:
+    """Queue the links that may stop a rising flow."""
+    least = np.inf
+    for k in range(flows.first[f], flows.first[f + 1]):
+        least = min(least, level_of(flows.links[k], on))
+    for k in range(flows.first[f], flows.first[f + 1]):
+        level = level_of(flows.links[k], on)
+        if level <= _NEAR * least:
+            offer(flows.links[k], level, on, queue)
+
+
+@compiled
+def free(link: int, count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> int:
+    """Let all flows rise that a link stops; return how many have changed."""
+    for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
+        if flows.stop[flows.owner[k]] == k:
+            rise(flows.owner[k], flows, on)
+            count = note(flows.owner[k], count, flows)
+    for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
+        if flows.state[flows.owner[k]] == 2:
+            watch(flows.owner[k], flows, on, queue)
     return count
 
 
 @compiled
-def run(
-    volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
-    first: Ints, links: Ints, use: Floats, capacity: Floats, pair: Ints, tolerance: float,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return when each flow and computation starts and ends, a flow by its last byte.
+def filled_at(link: int, level: float, flows: _Flows, on: _Links, tolerance: float) -> float:
+    """Return the rate at which a link fills, from a lower bound of it: faster flows fall to it, others keep theirs."""
+    faster = -1
+    while True:
+        n, room, load = 0, on.room[link], on.load[link]
+        for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
+            f = flows.owner[k]
+            if flows.state[f] == 1 and flows.rate[f] > level * (1.0 + tolerance):
+                n += 1
+                room += flows.rate[f] * flows.use[k]
+                load += flows.use[k]
+        if n == faster or load <= 1e-12:
+            return level
+        faster, level = n, max(level, room / load)
 
-    Parameters
-    ----------
-    volume, ready, waits, latency, next_first, nexts, delays, first, links, use, capacity
-        As in `rdmacc.models.water_filling.transfer`; times in ps: flows that end within one picosecond end together.
-    pair : ndarray of int
-        Queue pair of each flow: it sends its flows one by one, in the order in which they become ready.
-    tolerance : float
-        Part of its capacity or rate by which a link or a flow may miss its fair share.
+
+@compiled
+def stop_all(
+    link: int, level: float, count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float
+) -> int:
+    """Stop the rising flows of a link at a level, and slow the faster ones; return how many have changed."""
+    for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
+        f = flows.owner[k]
+        if flows.state[f] == 1 and flows.rate[f] <= level * (1.0 + tolerance):
+            continue
+        was_rising, less = flows.state[f] == 2, flows.rate[f] - level
+        lose(f, flows, on)
+        hold(k, level, flows, on)
+        flows.state[f] = 1
+        count = note(f, count, flows)
+        for at in range(flows.first[f], flows.first[f + 1]):
+            other = flows.links[at]
+            on.room[other] += less * flows.use[at]
+            if was_rising:
+                on.rising[other] -= 1
+                on.load[other] = on.load[other] - flows.use[at] if on.rising[other] > 0 else 0.0
+            if other == link:
+                continue
+            if on.holds[other] > 0 and on.room[other] > tolerance * on.capacity[other]:
+                offer(other, min(on.level[other], level_of(other, on)), on, queue)
+            elif on.room[other] < -tolerance * on.capacity[other] or on.room[other] < on.load[other] * level:
+                offer(other, level, on, queue)
+    return count
+
+
+@compiled
+def settle(count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float) -> int:
+    """Give the first of `changed` their rates, and all others that must change with them; return how many.
+
+    `queue` has links that may have room. A link is full, and two rates are equal, within the tolerance.
     """
+    for f in flows.changed[:count]:
+        rise(f, flows, on)
+    for f in flows.changed[:count]:
+        watch(f, flows, on, queue)
+    while len(queue) > 0:
+        key, link = heapq.heappop(queue)
+        if key != on.queued[link]:
+            continue  # queued again since, at a lower level
+        on.queued[link] = np.inf
+        if on.rising[link] == 0:
+            if on.holds[link] > 0 and on.room[link] > tolerance * on.capacity[link]:
+                count = free(link, count, flows, on, queue)
+            elif on.room[link] < -tolerance * on.capacity[link]:
+                level = filled_at(link, 0.0, flows, on, tolerance)
+                count = stop_all(link, level, count, flows, on, queue, tolerance)
+            continue
+        level = level_of(link, on)
+        if on.holds[link] > 0 and level > on.level[link] * (1.0 + tolerance):
+            count = free(link, count, flows, on, queue)
+            offer(link, level_of(link, on), on, queue)
+            continue
+        top = queue[0][0] * (1.0 + 1e-12) if len(queue) > 0 else np.inf
+        if level <= top:
+            level = filled_at(link, level, flows, on, tolerance)
+        if level > top:  # has risen since: flows that others stop leave more to the rest
+            offer(link, level, on, queue)
+        else:
+            count = stop_all(link, level, count, flows, on, queue, tolerance)
+    return count
+
+
+@compiled
+def _run(
+    volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
+    flows: _Flows, on: _Links, pair: Ints, tolerance: float,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return what `run` does."""
     n, total = len(volume), len(ready)
     begin, end = ready.copy(), np.full(total, np.inf)
-    left, rate, waiting = volume.copy(), np.zeros(n), waits.copy()
+    left, waiting = volume.copy(), waits.copy()
     since, version = np.zeros(n), np.zeros(n, np.int64)
-    owner = np.empty(len(links), np.int64)
-    for f in range(n):
-        for k in range(first[f], first[f + 1]):
-            owner[k] = f
-    crossing = np.bincount(links, minlength=len(capacity))
-    base, size = np.cumsum(crossing) - crossing, np.zeros(len(capacity), np.int64)
-    members, place = np.empty(len(links), np.int64), np.empty(len(links), np.int64)
-    room, load, demand = capacity.copy(), np.zeros(len(capacity)), np.zeros(len(capacity))
-    level, fastest = np.zeros(len(capacity)), np.zeros(len(capacity))
-    inside, holds = np.zeros(len(capacity), np.int64), np.zeros(len(capacity), np.int64)
-    state, bottleneck = np.zeros(n, np.int64), np.full(n, -1)
+    first, links, use, rate = flows.first, flows.links, flows.use, flows.rate
+    place = np.empty(len(links), np.int64)
     last, behind, is_next = np.full(pair.max() + 1, -1), np.full(n, -1), np.zeros(n, np.bool_)
-    some, touched, flowing = np.empty(n, np.int64), np.empty(len(capacity), np.int64), np.zeros(n)
+    flowing = np.zeros(n)
     queue = [(ready[f] + (latency[f] if f >= n else 0.0), f) for f in range(total) if waits[f] == 0]
     heapq.heapify(queue)
     finishes = [(0.0, 0, 0)]
     finishes.clear()
+    spare = [(0.0, 0)]
+    spare.clear()
     while True:
         while len(finishes) > 0 and finishes[0][2] != version[finishes[0][1]]:
             heapq.heappop(finishes)
@@ -196,25 +289,18 @@ def run(
                 continue
             version[f] += 1
             end[f] = now
-            state[f] = 0
-            leave(f, first, links, base, size, members, place)
-            holds[bottleneck[f]] -= 1
+            flows.state[f] = 0
+            leave(f, first, links, on.base, on.size, on.members, place)
+            lose(f, flows, on)
             if behind[f] >= 0:
                 is_next[behind[f]] = True
                 heapq.heappush(queue, (now, behind[f]))
             else:
                 last[pair[f]] = -1
             for k in range(first[f], first[f + 1]):
-                link = links[k]
-                room[link] += rate[f] * use[k]
-                if holds[link] == 0:
-                    continue
-                for entry in members[base[link] : base[link] + size[link]]:  # flows that it held back
-                    other = owner[entry]
-                    if bottleneck[other] == link and state[other] == 1:
-                        state[other] = 2
-                        some[count] = other
-                        count += 1
+                on.room[links[k]] += rate[f] * use[k]
+                if on.holds[links[k]] > 0:
+                    offer(links[k], on.level[links[k]], on, spare)
             release(f, now + latency[f], n, begin, waiting, latency, next_first, nexts, delays, queue)
         while len(queue) > 0 and queue[0][0] <= now:
             f = heapq.heappop(queue)[1]
@@ -229,25 +315,11 @@ def run(
                     behind[ahead] = f
                     continue
             since[f] = now
-            state[f] = 2
-            join(f, first, links, base, size, members, place)
-            some[count] = f
-            count += 1
-        kept = 0
-        for i in range(count):  # some of the flows held back have ended too
-            if state[some[i]] == 2:
-                some[kept] = some[i]
-                kept += 1
-        if kept == 0:
-            continue
-        for f in some[:kept]:
-            state[f] = 1
-        count = settle(
-            some, kept, first, links, use, owner, base, size, members, capacity, room, load, demand, inside, level,
-            fastest, state, rate, bottleneck, holds, touched, tolerance,
-        )  # fmt: skip
-        for i in range(count):
-            f = some[i]
+            join(f, first, links, on.base, on.size, on.members, place)
+            count = note(f, count, flows)
+        count = settle(count, flows, on, spare, tolerance)
+        for f in flows.changed[:count]:
+            flows.is_changed[f] = False
             if flowing[f] != rate[f]:
                 left[f] = max(left[f] - (now - since[f]) * flowing[f], 0.0)
                 since[f], flowing[f] = now, rate[f]
@@ -255,3 +327,35 @@ def run(
                 if rate[f] > 0.0:
                     heapq.heappush(finishes, (now + left[f] / rate[f], f, version[f]))
     return begin, end
+
+
+def run(
+    volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
+    first: Ints, links: Ints, use: Floats, capacity: Floats, pair: Ints, tolerance: float,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return when each flow and computation starts and ends, a flow by its last byte.
+
+    Parameters
+    ----------
+    volume, ready, waits, latency, next_first, nexts, delays, first, links, use, capacity
+        As in `rdmacc.models.water_filling.transfer`; times in ps: flows that end within one picosecond end together.
+    pair : ndarray of int
+        Queue pair of each flow: it sends its flows one by one, in the order in which they become ready.
+    tolerance : float
+        Part of its capacity or rate by which a link or a flow may miss its fair share.
+    """
+    n, n_links = len(volume), len(capacity)
+    crossing = np.bincount(links, minlength=n_links)
+    flows = _Flows(
+        first, links, use, np.repeat(np.arange(n), np.diff(first)), np.zeros(n), np.full(n, -1),
+        np.zeros(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.bool_),
+    )  # fmt: skip
+    on = _Links(
+        capacity, np.cumsum(crossing) - crossing, np.zeros(n_links, np.int64), np.empty(len(links), np.int64),
+        capacity.copy(), np.zeros(n_links, np.int64), np.zeros(n_links), np.zeros(n_links, np.int64),
+        np.zeros(n_links), np.zeros(n_links), np.zeros(n_links), np.full(n_links, np.inf),
+    )  # fmt: skip
+    ends: tuple[Floats, Floats] = _run(
+        volume, ready, waits, latency, next_first, nexts, delays, flows, on, pair, tolerance
+    )
+    return ends

@@ -124,7 +124,7 @@ class MaxMin(Model):
     scheme: str | Scheme = field(default_factory=lambda: "dcqcn")
     has_acks: bool = param(True, "ACKs take their part of the links on the way back")
     seed: int = param(0, "of ECMP", low=0)
-    tolerance: float = param(0.01, "part of a rate by which it may miss the fair one", low=1e-9, high=0.1)
+    tolerance: float = param(0.001, "part of a rate by which it may miss the fair one", low=1e-9, high=0.1)
 
     def solve(self) -> pd.DataFrame:
         """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, error`, one row for each message.

@@ -2,8 +2,8 @@
 
 Llama-7B on 64 GPUs: 8 nodes of 8 GPUs, tensor parallel within a node and data parallel among the nodes, a NIC of
 400 Gb/s for each, two nodes on a leaf switch, half as many links up as down. The notebook ``step_time.ipynb`` tells of
-each run. Four of the 32 layers are enough for a step of several timers; at quick scale there are two, of a quarter of
-the width. The whole model is estimated by `rdmacc.models.MaxMin`.
+each run. Of the 32 layers we run four, on the same paths as all; at quick scale two, of a quarter of the width. The
+whole model is estimated by `rdmacc.models.MaxMin`.
 
 A link from the first leaf fails in the backward pass, and routes follow 200 us later. The same runs without this link
 from the start, and with other paths (another seed of ECMP), tell what the failure costs from what new paths gain.
@@ -177,6 +177,6 @@ class StepTimes(Experiment):
             axis.barh(rows.index, rows["step"] / 1e9, color=COLOURS["blue"], label="step")
             axis.barh(rows.index, rows["computing"] / 1e9, color=COLOURS["orange"], label="of which computing")
             axis.invert_yaxis()
-            axis.set(xlabel="time (ms)", xscale="log", title=self.title)
+            axis.set(xlabel="time (ms)", title=self.title)
             figure.legend(loc="outside lower center", ncols=2)
         return figure

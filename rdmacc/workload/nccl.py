@@ -10,8 +10,10 @@ broadcast            a chain of the ranks
 
 The hosts are the ranks, in order. With `node` > 1, consecutive hosts are the GPUs of a node, each with its own NIC and
 connected by an inner network of constant rate. A transfer between two of them is modelled as a computation on the
-sending GPU, for as long as its port is busy. Not modelled: the eight steps of the buffer (except in trees, where they
-matter), the protocols LL and LL128, the receiver's "clear to send", and device overheads.
+sending GPU, for as long as its port is busy. In trees, the GPUs of a node form a chain, whose head is in the tree of
+the nodes. The protocols LL and LL128 send flags with the data; that they wait less inside a GPU than Simple is not
+modelled, as all device overheads. Nor are the eight steps of the buffer (except in trees, where they matter), and the
+receiver's "clear to send".
 """
 
 from __future__ import annotations
@@ -51,6 +53,10 @@ Ready: TypeAlias = list[list[int]]
 """For each rank, the rows that it waits for, or those that complete a collective there."""
 
 
+_LINES = {"Simple": (1, 1), "LL": (4, 8), "LL128": (120, 128)}
+"""Bytes of data in a line, and of the line."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Nccl(Parameters):
     """How collectives run.
@@ -62,6 +68,10 @@ class Nccl(Parameters):
     algorithm: Literal["ring", "tree", "hierarchical"] = param(
         "ring", "of all-reduce; tree: the double binary tree; hierarchical: within nodes, among them, within nodes",
         choices=("ring", "tree", "hierarchical"),
+    )  # fmt: skip
+    protocol: Literal["Simple", "LL", "LL128"] = param(
+        "Simple", "LL: a flag with every 4 bytes of data; LL128: 8 bytes of flags with every 120",
+        choices=("Simple", "LL", "LL128"), source="NVIDIA/nccl 5067397c, src/device/primitives.h",
     )  # fmt: skip
     channels: int = param(1, "number of rings, or of pairs of trees, that share the data", low=1)
     chunk_bytes: OptionalSize = param(
@@ -85,6 +95,22 @@ class Nccl(Parameters):
         source="astra-sim 518bd51, its validated file of an HGX-H100: 400 GB/s",
     )  # fmt: skip
     inner_delay_ps: Time = param("936.25ns", "delay of the inner network", unit="ps", low=0, source="the same file")
+
+    def sent_bytes(self, size: Int64s | int) -> Int64s:
+        """Return the bytes that a transfer of data takes, with its protocol's flags.
+
+        Parameters
+        ----------
+        size : int or ndarray of int
+            The data, in bytes.
+
+        Examples
+        --------
+        >>> [int(Nccl(protocol=name).sent_bytes(4800)) for name in ("Simple", "LL", "LL128")]
+        [4800, 9600, 5120]
+        """
+        data, line = _LINES[self.protocol]
+        return -(-np.asarray(size, np.int64) // data) * line
 
     def inner_ps(self, size: Int64s | int) -> Int64s:
         """Return how long data occupy a GPU's port to the inner network.

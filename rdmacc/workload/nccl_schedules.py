@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rdmacc.errors import ConfigError
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, Objects
 from rdmacc.workload.schedule import Schedule
@@ -20,7 +19,18 @@ from rdmacc.workload.schedule import Schedule
 if TYPE_CHECKING:
     from rdmacc.workload.nccl import Nccl, Ready
 
-__all__ = ["chain", "exchange", "hierarchy", "peer_order", "pieces_of", "rings", "transfers", "tree_parents", "trees"]
+__all__ = [
+    "chain",
+    "exchange",
+    "hierarchy",
+    "peer_order",
+    "pieces_of",
+    "rings",
+    "transfers",
+    "tree_of_gpus",
+    "tree_parents",
+    "trees",
+]
 
 
 class Transfers(NamedTuple):
@@ -100,6 +110,7 @@ def transfers(
     is_inner = src // nccl.node == dst // nccl.node
     width = nccl.queue_pairs if nccl.splits else 1
     rows = np.empty((len(src), width), np.int64)
+    sizes = nccl.sent_bytes(sizes)
     delay_ps = np.where(is_inner, nccl.inner_delay_ps, 0)
     outer = np.flatnonzero(~is_inner)
     first = channel * nccl.queue_pairs
@@ -268,8 +279,39 @@ def tree_parents(n: int) -> tuple[list[int], list[int]]:
     return one, [(one[rank - 1] + 1) % n if one[rank - 1] >= 0 else -1 for rank in range(n)]
 
 
+def tree_of_gpus(n: int, node: int, half: int) -> list[int]:
+    """Return the parents of n ranks in one of the trees of all channels; -1 for the root.
+
+    Both trees of a channel are over the same GPU of each node, that of the channel's number, counted around; the other
+    GPUs of the node follow it in a chain. NCCL: connectTrees in src/graph/connect.cc, as recalled.
+
+    Parameters
+    ----------
+    n : int
+        Ranks.
+    node : int
+        GPUs per node.
+    half : int
+        Number of the tree: two for each channel, of the two shapes in turn.
+
+    Examples
+    --------
+    >>> tree_of_gpus(8, 4, 0), tree_of_gpus(8, 4, 3)
+    ([-1, 0, 1, 2, 0, 4, 5, 6], [3, 5, 1, 2, 7, -1, 5, 6])
+    """
+    above, head = tree_parents(n // node)[half % 2], half // 2 % node
+    parents = []
+    for rank in range(n):
+        at, local = divmod(rank, node)
+        if local != head:
+            parents.append(at * node + (local - 1) % node)
+        else:
+            parents.append(above[at] * node + head if above[at] >= 0 else -1)
+    return parents
+
+
 def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
-    """Add an all-reduce by double binary trees.
+    """Add an all-reduce by double binary trees, over nodes; the GPUs of a node form a chain that ends in the tree.
 
     Parameters
     ----------
@@ -290,30 +332,25 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
     -------
     list of list of int
         Rows, for each rank.
-
-    Raises
-    ------
-    ConfigError
-        If nodes have several GPUs.
     """
-    if nccl.node > 1:
-        raise ConfigError(
-            "node", nccl.node, "1 with trees; for several GPUs per node, use rings or the hierarchical algorithm"
-        )
     n = len(names)
     last: Ready = [[] for _ in range(n)]
+    shared = replace(nccl, channels=4 * nccl.channels)  # a GPU's inner port serves both trees, up and down
     for half, total in enumerate(shares(size, 2 * nccl.channels)):
-        parents = np.array(tree_parents(n)[half % 2])
+        parents = np.array(tree_of_gpus(n, nccl.node, half))
         pieces = pieces_of(int(total), nccl)
         k, root = len(pieces), int(np.argmin(parents))
         child = np.flatnonzero(parents >= 0)
         edge = np.full(n, -1)
         edge[child] = np.arange(n - 1)
-        src, dst = (np.repeat(np.concatenate(ends), k) for ends in ((child, parents[child]), (parents[child], child)))
-        order = np.tile(np.arange(k), 2 * (n - 1))
-        sizes = np.tile(pieces, 2 * (n - 1))
-        made = transfers(schedule, names, src, dst, sizes, order, half, nccl, number)
-        up, down = np.arange(len(sizes)).reshape(2, n - 1, k)
+        low, high = np.repeat(child, k), np.repeat(parents[child], k)
+        order, sizes = np.tile(np.arange(k), n - 1), np.tile(pieces, n - 1)
+        ways = [
+            transfers(schedule, names, src, dst, sizes, order, half, shared, number)
+            for src, dst in ((low, high), (high, low))
+        ]
+        made = Transfers(*(np.concatenate(parts) for parts in zip(*ways, strict=True)))
+        up, down = np.arange(2 * len(sizes)).reshape(2, n - 1, k)
         inner = child[parents[child] != root]  # moves up once the children's has arrived, and down once its own has
         after(schedule, made, up[edge[parents[inner]]].ravel(), up[edge[inner]].ravel())
         after(schedule, made, down[edge[inner]].ravel(), down[edge[parents[inner]]].ravel())
@@ -475,7 +512,7 @@ def hierarchy(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl:
     """
     n, g = len(names), nccl.node
     part = -(-size // g)
-    half_ps = (g - 1) * (nccl.inner_delay_ps + int(nccl.inner_ps(part)))
+    half_ps = (g - 1) * (nccl.inner_delay_ps + int(nccl.inner_ps(nccl.sent_bytes(part))))
 
     def inside(before: Ready) -> Ready:
         rows = schedule.compute(names, np.full(n, half_ps), collective=number)

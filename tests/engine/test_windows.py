@@ -23,7 +23,7 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
 from rdmacc.handlers.sides import shared_fields
-from rdmacc.records import Deadline, Record
+from rdmacc.records import Deadline, Float, Record
 from rdmacc.topology.fabric import Fabric
 from tests.scenarios import Scenario, draw, without_features
 
@@ -91,7 +91,7 @@ def run(
     order: str, arguments: dict[str, Any], stops: list[int], count: int = 1
 ) -> tuple[str, list[RunOutcome], rdmacc.Simulation]:
     """Run to some times and to the end; return how it ends, the outcomes, and the simulation."""
-    simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=count)
+    simulation = rdmacc.Simulation(**{"check": False} | arguments, engine="compiled", order=order, threads=count)
     outcomes, ending = [], "finished"
     try:
         for stop in [*stops, None]:
@@ -191,7 +191,6 @@ def test_small_work_stays_in_the_order_of_time():
         ("the scheme has a tick", {"scheme": rdmacc.scheme("dcqcn").replace(tick_ps="1ns")}),
         ("a trace is kept", {"trace": True}),
         ("two ends", {"probes": (rdmacc.probes.field("port", ("tor0", "h0"), "lost_packets", every="1us"),)}),
-        ("handlers are checked", {"check": True}),
         ("two other hosts", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
         ("plain kernel", {}),
         ("almost no delay", {"topology": rdmacc.fat_tree(4, delay="1ns")}),
@@ -326,6 +325,14 @@ def test_the_result_says_how_many_threads_ran(topology: Any, asked: int, account
     assert 0.5 < engine.outcome().balance <= 1.0
 
 
+@pytest.mark.parametrize("scheme", ["irn", "dcqcn", "phost"])
+def test_checked_handlers_run_in_windows_on_one_thread(scheme: str):
+    engine = compare(tree(scheme=scheme) | {"check": True}, [], 2)
+    assert engine.plan.is_checked
+    assert engine.outcome().visits > 0
+    assert engine.outcome().threads == "1: handlers are checked"
+
+
 def test_the_result_says_why_one_thread_ran():
     result = rdmacc.simulate(**tree(), engine="compiled", threads=2, trace=True)
     assert result.provenance["threads"] == "1: the order is that of time"
@@ -414,17 +421,43 @@ class Fragile(Component):
             raise ValueError("odd")
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_an_exception_is_the_first_by_time(count: int):
+@pytest.mark.parametrize(("count", "is_checked"), [(1, False), (1, True), (2, False), (3, False)])
+def test_an_exception_is_the_first_by_time(count: int, is_checked: bool):
     scheme = rdmacc.scheme("irn")
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Fragile())))
     told = []
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
         for order, asked in (("time", 1), ("windows", count)):
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=asked)
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=is_checked, order=order, threads=asked)
             with pytest.raises(HandlerError, match="odd") as caught:
                 simulation.run(progress=False)
             told.append((str(caught.value), simulation.now_ps, caught.value.result.outcome.totals))
+    assert told[0] == told[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wild(Component):
+    """Sets a rate that is none, for ever, from some packet on."""
+
+    class Sender(Record):
+        rate_bps = Float(1e9)
+
+    @staticmethod
+    def on_ack(params, sender, message, packet, now):
+        if packet.psn >= 10 + message.number:
+            sender.rate_bps = -1e-300
+
+
+def test_a_value_that_is_refused_does_no_harm():
+    scheme = rdmacc.scheme("irn")
+    arguments = tree(scheme=replace(scheme, control=(*scheme.control, Wild())))
+    told = []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order in ("time", "windows"):
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order)
+            with pytest.raises(HandlerError, match="rate_bps") as caught:
+                simulation.run(progress=False)
+            told.append((str(caught.value), simulation.now_ps))
     assert told[0] == told[1]
 
 

@@ -10,7 +10,7 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.workload import Nccl, nccl
-from rdmacc.workload.nccl_schedules import peer_order, tree_parents
+from rdmacc.workload.nccl_schedules import peer_order, tree_of_gpus, tree_parents
 
 HOSTS = [f"h{rank}" for rank in range(8)]
 
@@ -69,6 +69,35 @@ def test_ranks_of_a_tree_send_at_most_twice_the_data(channels):
     assert sent.max() == 16_000_000
 
 
+@pytest.mark.parametrize("half", [0, 1, 2, 3])
+def test_gpus_of_a_node_are_a_chain_whose_head_is_in_the_tree_of_nodes(half):
+    """Between heads the tree is that of the nodes; each other GPU is below one of its node."""
+    parents, head = tree_of_gpus(24, 4, half), half // 2
+    between = {rank // 4: parent // 4 for rank, parent in enumerate(parents) if parent >= 0 and rank % 4 == head}
+    assert [between.get(node, -1) for node in range(6)] == tree_parents(6)[half % 2]
+    for rank, parent in enumerate(parents):
+        if rank % 4 == head:
+            assert parent < 0 or parent % 4 == head, "a channel leaves each node by one NIC"
+        else:
+            assert parent == rank // 4 * 4 + (rank - 1) % 4
+    assert sorted(parents).count(-1) == 1
+
+
+def test_only_heads_of_a_tree_send_over_the_network():
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", node=4, chunk_bytes="100kB"))
+    messages = work[work["duration_ps"].isna()]
+    assert messages.groupby(["src", "dst"])["size_bytes"].sum().to_dict() == {
+        ("h0", "h4"): 8_000_000, ("h4", "h0"): 8_000_000,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("protocol", "factor"), [("Simple", 1), ("LL", 2), ("LL128", 128 / 120)])
+def test_a_protocol_sends_its_flags_too(protocol, factor):
+    work = nccl.all_reduce(HOSTS, 960_000, Nccl(protocol=protocol))
+    assert work["size_bytes"].unique().tolist() == [120_000 * factor]
+    assert set(work["buffer_bytes"]) == {960_000}, "busbw is that of the data"
+
+
 def test_every_pair_exchanges_once():
     work = nccl.all_to_all(HOSTS, 8_000_000, Nccl(chunk_bytes="300kB"))
     sent = work.groupby(["src", "dst"])["size_bytes"].sum()
@@ -123,6 +152,7 @@ def test_a_queue_pair_must_be_a_number():
         rdmacc.Simulation(rdmacc.star(2), work, "dcqcn")
 
 
+_TREE = Nccl(algorithm="tree", chunk_bytes="16kB")
 CASES = {
     "ring": {},
     "ring, slices that fill the link": {"size_bytes": "4MB", "settings": Nccl(slices=8)},
@@ -133,6 +163,11 @@ CASES = {
     "all-to-all at once": {"operation": "all-to-all", "size_bytes": "4MB", "settings": Nccl(channels=7)},
     "broadcast": {"operation": "broadcast", "size_bytes": "4MB", "settings": Nccl(chunk_bytes="256kB")},
     "hierarchical": {"size_bytes": "8MB", "settings": Nccl(algorithm="hierarchical", node=4)},
+    "trees of 2 nodes of 4": {"size_bytes": "4MB", "settings": _TREE.replace(node=4)},
+    "trees of 4 nodes of 4": {"ranks": 16, "size_bytes": "4MB", "settings": _TREE.replace(node=4)},
+    "trees, a channel for each NIC": {"size_bytes": "8MB", "settings": _TREE.replace(node=2, channels=2)},
+    "ring, LL": {"size_bytes": "4MB", "settings": Nccl(protocol="LL")},
+    "trees of nodes, LL128": {"size_bytes": "4MB", "settings": _TREE.replace(node=2, protocol="LL128")},
 }
 
 
@@ -199,5 +234,3 @@ def test_wrong_settings_are_errors(change, match):
 def test_nodes_must_be_whole():
     with pytest.raises(ConfigError, match="a divisor of the 8 ranks"):
         nccl.all_reduce(HOSTS, "1MB", Nccl(node=3))
-    with pytest.raises(ConfigError, match="1 with trees"):
-        nccl.all_reduce(HOSTS, "1MB", Nccl(node=4, algorithm="tree"))

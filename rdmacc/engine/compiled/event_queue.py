@@ -96,6 +96,11 @@ class EventQueue:
         """Allocate twice as many rows, and what one event may need."""
         self.grow(2 * int(self._row["event_capacity"]) + int(self._row["reserve_events"]))
 
+    def empty_heap(self) -> None:
+        """Forget the events of now."""
+        self.heap[HEAP_PADDING : HEAP_PADDING + int(self._row["heap_length"])] = NEVER
+        self._row["heap_length"] = 0
+
     def pending(self) -> npt.NDArray[np.int64]:
         """Return time and rank of what is pending, in no order."""
         near = self.heap[HEAP_PADDING : HEAP_PADDING + int(self._row["heap_length"])]

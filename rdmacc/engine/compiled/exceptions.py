@@ -65,6 +65,8 @@ class Catcher:
             self.raised = unraisable.exc_value
             if self._engine.globals["node_bits"]:
                 self._engine.globals["is_halted"] = 1
+                if trail is not None:  # one thread: its node does no more
+                    self._engine.queue.empty_heap()
             else:
                 self._engine.globals["unfinished"] -= _HALTED
             if trail is not None:

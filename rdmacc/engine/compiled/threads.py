@@ -135,7 +135,9 @@ class Team:
 
     def __init__(self, engine: CompiledEngine, asked: int) -> None:
         self._engine, self.asked = engine, asked
-        self.count = min(asked, len(np.unique(racks_of(engine.plan.fabric)))) if asked > 1 else 1
+        self.count = 1
+        if asked > 1 and not engine.plan.is_checked:  # all would write into the same trail
+            self.count = min(asked, len(np.unique(racks_of(engine.plan.fabric))))
         self._addresses = np.array([engine.rows.ctypes.data] * self.count, np.int64)
         engine.globals["n_threads"], engine.globals["team"] = self.count, self._addresses.ctypes.data
         self._workers: list[_Worker] = [_Worker(engine.rows, engine.queue, engine.samples)]
@@ -150,6 +152,8 @@ class Team:
             return str(ran)
         if not self._engine.globals["visits"]:
             return "1: the order is that of time"
+        if self._engine.plan.is_checked:
+            return "1: handlers are checked"
         return "1: one switch has all hosts" if ran == 1 else f"{ran}: so many switches have hosts"
 
     @property

@@ -68,7 +68,6 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
         ("the scheme has a tick", plan.scheme.tick_ps > 0),
         ("a trace is kept", plan.has_trace),
         ("a probed field is written at two ends of a link", bool((nodes_probed(plan) < 0).any())),
-        ("handlers are checked", plan.is_checked),
         ("something waits for a message between two other hosts", bool(far[: plan.n_messages].any())),
         ("something waits for a short computation on another host", bool((far_durations < delay_ps).any())),
         ("a receiver reads when others start", plan.dependents is not None and _reads_starts(plan)),
