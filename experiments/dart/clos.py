@@ -8,8 +8,9 @@ assumed, for all figures alike:
 - Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
   process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
   paper, the long flows' load could not be set at all. The sensitivity study includes that reading, for 16 ms.
-- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds;
-  all schemes have the same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds; with
+  one in the light mix at 20, 60 and 80% with groups by load, and under TIMELY's other minimum RTT. All schemes have the
+  same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
 - Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
 - Throughput is the mean over long flows of size / latency.
 - A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
@@ -41,9 +42,10 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 __all__ = [
-    "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW", "NOTICEABLE", "READINGS",
-    "SEEDS", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means",
-    "of_reading", "reduction", "spreads",
+    "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW",
+    "MIN_RTT", "NOTICEABLE", "SEEDS", "TIMELY_20", "TRAFFIC", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic",
+    "cases", "changed", "claim", "drawn_readings", "groups_by_load", "kept", "means", "of_reading", "reduction",
+    "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
@@ -71,20 +73,29 @@ class Traffic:
     """Groups of a receiver and its senders; None: each incast has others."""
 
 
-FRESH, FRESH_GROUPS, LONG_WINDOW = "fresh", "fresh, 128 groups", "long window"
-READINGS = {
+def kept(groups: int) -> str:
+    """Return the label of runs in which rates outlive messages, with so many groups."""
+    return f"kept, {groups} groups"
+
+
+def groups_by_load(load: float) -> int:
+    """Return the number of groups of which each is equally busy at every load: 128 at 40%."""
+    return round(320 * load)
+
+
+FRESH, FRESH_GROUPS, BY_LOAD = "fresh", "fresh, 128 groups", "kept, groups by load"
+TRAFFIC = {
     FRESH: Traffic(is_kept=False, groups=None),
     FRESH_GROUPS: Traffic(is_kept=False, groups=128),
-    **{f"kept, {groups} groups": Traffic(is_kept=True, groups=groups) for groups in (64, 128, 256)},
+    **{kept(groups): Traffic(is_kept=True, groups=groups) for groups in (64, 128, 192, 256)},
 }
-"""By label of the tables."""
-DEFAULT_READING = "kept, 128 groups"
-"""Label of the runs by which claims are judged."""
+"""By label of the runs."""
+DEFAULT_READING = BY_LOAD
+"""Label of the runs by which claims are judged: at each load, those with `groups_by_load` groups."""
 BOTH = (DEFAULT_READING, FRESH)
-"""Labels of the readings in which all schemes and mixes were run."""
-LABELS = {DEFAULT: DEFAULT_READING, LONG_WINDOW: DEFAULT_READING} | {
-    f"{groups} groups": f"kept, {groups} groups" for groups in (64, 256)
-}
+"""Labels of the readings that pictures show."""
+LONG_WINDOW, TIMELY_20 = "long window", "TIMELY's 20 us"
+LABELS = {DEFAULT: DEFAULT_READING} | {f"{groups} groups": kept(groups) for groups in (64, 128, 256)}
 """Labels by reading, where they differ."""
 
 
@@ -103,6 +114,10 @@ class Case:
     """Parameters of the scheme."""
     is_persistent: bool = False
     """Each host has one long flow of 1 GB from the start on; the load sets the short flows alone."""
+
+    def __post_init__(self) -> None:
+        if self.reading == BY_LOAD:  # runs that two readings share are the same case
+            object.__setattr__(self, "reading", kept(groups_by_load(self.load)))
 
     @property
     def differences(self) -> str:
@@ -124,9 +139,9 @@ class Case:
         traffic = partial(
             mix_on_clos, self.load, self.mix, duration=ARRIVALS[scale], degree=self.degree,
             short=self.short_bytes or workload.DART_SHORT, long="1GB" if self.is_persistent else "1MB",
-            is_persistent=self.is_persistent, groups=READINGS[self.reading].groups, seed=seed,
+            is_persistent=self.is_persistent, groups=TRAFFIC[self.reading].groups, seed=seed,
         )  # fmt: skip
-        connection = "pair" if READINGS[self.reading].is_kept else "auto"
+        connection = "pair" if TRAFFIC[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
         scenario = Scenario(
             topology=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
@@ -150,8 +165,14 @@ def metered(name: str, **changes: Any) -> Scheme:
 
 
 WINDOW = (("Dasr.window_ps", "0s"), ("Dasr.full_packets", 10))
+MIN_RTT = (("min_rtt_ps", "20us"),)
 WITH_LONG = Case("dart", "typical", 0.2, changes=WINDOW).differences
 """DASR's longer window, as a parameter and as the label `changes`."""
+CHANGED = {
+    LONG_WINDOW: WITH_LONG,
+    TIMELY_20: Case("timely", "typical", 0.2, changes=MIN_RTT).differences,
+}
+"""By reading in which some runs differ from the default in a parameter alone, their label `changes`."""
 
 
 class ClosFigure(CaseFigure):
@@ -161,16 +182,17 @@ class ClosFigure(CaseFigure):
 
     seeds = SEEDS
 
+    def seeds_of(self, case: Any) -> int:
+        return 1 if case.changes == MIN_RTT else self.seeds
+
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows of a reading; with the longer window, Dart's are those that have it, where that was run."""
+        """Return the rows of a reading; None if there are none that the default has not too."""
+        if reading in CHANGED:
+            return changed(of_reading(table), CHANGED[reading])
         rows = of_reading(table, LABELS.get(reading, reading))
-        is_long = rows["changes"] == WITH_LONG
-        if reading == LONG_WINDOW:
-            longer = rows[is_long].assign(changes="")
-            where = ["scheme", "mix", "load", "changes"]
-            is_other = ~pd.MultiIndex.from_frame(rows[where]).isin(pd.MultiIndex.from_frame(longer[where]))
-            return pd.concat([rows[~is_long & is_other], longer]) if len(longer) else None
-        return rows[~is_long] if len(rows) else None
+        if reading == DEFAULT:
+            return rows
+        return rows if len(rows) and not rows["point"].isin(of_reading(table)["point"]).all() else None
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""
@@ -223,21 +245,32 @@ def cases(
     readings: Sequence[str] = (DEFAULT_READING,),
     **options: Any,
 ) -> list[Case]:
-    """Return a case for every scheme at every (mix, load) in every reading."""
-    return [
+    """Return a case for every scheme at every (mix, load) in every reading; once, where readings share it."""
+    found = [
         Case(scheme, mix, load, reading, **options) for mix, load in loads for scheme in schemes for reading in readings
     ]
+    return list(dict.fromkeys(found))
 
 
 def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFrame:
-    """Return the rows of one of `READINGS`."""
-    return rows[rows["reading"] == reading]
+    """Return the rows of a label of `TRAFFIC`, or of `BY_LOAD`."""
+    if reading != BY_LOAD:
+        return rows[rows["reading"] == reading]
+    return rows[rows["reading"] == rows["load"].map(lambda load: kept(groups_by_load(load)))]
+
+
+def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
+    """Return the rows with those that differ in a parameter in the place of the same runs without; None without any."""
+    others = rows[rows["changes"] == name].assign(changes="")
+    rows = rows[rows["seed"].isin(others["seed"].unique())]  # the same flows
+    where = ["scheme", "mix", "load", "changes"]
+    is_other = ~pd.MultiIndex.from_frame(rows[where]).isin(pd.MultiIndex.from_frame(others[where]))
+    return pd.concat([rows[is_other & (rows["changes"] != name)], others]) if len(others) else None
 
 
 def drawn_readings(rows: pd.DataFrame) -> list[str]:
     """Return the labels of the readings that a picture shows: those of `BOTH`, or else what is there."""
-    there = [one for one in READINGS if (rows["reading"] == one).any()]
-    return [one for one in BOTH if one in there] or there
+    return [one for one in BOTH if len(of_reading(rows, one))] or [*rows["reading"].unique()]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
-from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, all_runs, compared, panels, runs
+from rdmacc.experiments.dart.clos import LOADS, Case, claim
+from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, LoadFigure, all_runs, compared, panels, runs
 from rdmacc.experiments.framework.bands import All, At, Band, Each, MoreThan, Within
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.registry import register_experiment
@@ -27,7 +27,8 @@ PUBLISHED_GOODPUT = {
 
 _TIMELY_LONG = (
     "TIMELY's long flows are the faster ones: they start at line rate, each on a pair of its own, and TIMELY throttles"
-    " the short ones, which leaves them the links. Fresh, TIMELY and Dart are even."
+    " the short ones, which leaves them the links. Fresh, TIMELY and Dart are even. With a minimum RTT of 20 us for"
+    " TIMELY's 60 Dart gains 97% over it in the typical mix, and both claims on that hold."
 )
 
 
@@ -65,7 +66,7 @@ _MORE = At("above the typical mix", MoreThan(0))
 
 
 @register_experiment
-class Figure13(ClosFigure):
+class Figure13(LoadFigure):
     """Mean goodput of long flows over the load, as figure 11."""
 
     name = "dart.fig13"
@@ -91,7 +92,7 @@ class Figure13(ClosFigure):
             "dart-f13-4", "Fig 13c", "throughput gain", "heavy mix, DCQCN and TIMELY", "173%",
             measure=_gain_heavy, band=All({"gain": _has_size(1.73)}, _MORE), direction=All({"gain": IS_GAIN}, _MORE),
             unit="%", needs=all_runs("typical", "heavy", schemes=(*BASELINES, "dart")), expect=Outcome.FAILS,
-            why=f"Over DCQCN it is 92%. {_TIMELY_LONG}",
+            why=f"Over DCQCN it is 80%. {_TIMELY_LONG}",
         ),
         claim(
             "dart-f13-5", "Fig 13", "order", "all mixes", "Dart > DCQCN, TIMELY > DCTCP; light above typical",

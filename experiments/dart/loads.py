@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
-    BOTH,
+    BY_LOAD,
     DEFAULT_READING,
+    FRESH,
     LOADS,
+    MIN_RTT,
     NOTICEABLE,
     Case,
+    ClosFigure,
     cases,
     drawn_readings,
+    groups_by_load,
+    kept,
     means,
     of_reading,
     reduction,
@@ -28,21 +34,43 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BASELINES", "IS_GAIN", "NAMES", "OTHERS", "SCHEMES", "all_runs", "compared", "mean_of", "over", "panels", "runs",
+    "BASELINES",
+    "IS_GAIN",
+    "NAMES",
+    "OTHERS",
+    "SCHEMES",
+    "LoadFigure",
+    "all_runs",
+    "compared",
+    "mean_of",
+    "over",
+    "panels",
+    "runs",
 ]  # fmt: skip
 
 OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")
 SCHEMES = ("dctcp", "dcqcn", "timely", "dart")
 NAMES = {"dctcp": "DCTCP", "dcqcn": "DCQCN", "timely": "TIMELY", "dart": "Dart"}
+_ONE_SEED = [kept(groups_by_load(load)) for load in LOADS["light"] if load != 0.4]
+"""Labels of runs that in the light mix have one seed alone."""
 _LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D", 1)}
 
 
 def runs(scale: str) -> list[Case]:
-    """Return the four schemes at every mix and load in both readings; at quick scale two loads of the typical mix."""
+    """Return the four schemes at every mix and load by reading; at quick scale two loads of the typical mix."""
     if scale == "quick":
-        return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)])
-    return [case for reading in BOTH for case in all_runs(*LOADS, reading=reading)]
+        return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
+    timely = [replace(case, changes=MIN_RTT) for case in all_runs("typical", "heavy", schemes=("timely",))]
+    found = [case for reading in (BY_LOAD, kept(128), FRESH) for case in all_runs(*LOADS, reading=reading)]
+    return list(dict.fromkeys([*timely, *found]))
+
+
+class LoadFigure(ClosFigure):
+    """A figure or a table over all mixes and loads."""
+
+    def seeds_of(self, case: Case) -> int:
+        return 1 if case.reading in _ONE_SEED and case.mix == "light" else super().seeds_of(case)
 
 
 def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[Case]:

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, drawn_readings, of_reading
+from rdmacc.experiments.dart.clos import BY_LOAD, FRESH, LOADS, Case, cases, claim, drawn_readings, kept, of_reading
 from rdmacc.experiments.framework.bands import Band
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.show.style import COLOURS, style
@@ -30,10 +30,10 @@ _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
 def table_runs(scale: str) -> list[Case]:
-    """Return DCQCN and Dart at every mix and load in both readings; at quick scale two loads of the typical mix."""
+    """Return DCQCN and Dart at every mix and load by reading; at quick scale two loads of the typical mix."""
     if scale == "quick":
-        return cases(("dcqcn", "dart"), [("typical", 0.2), ("typical", 0.6)])
-    return cases(("dcqcn", "dart"), CELLS, BOTH)
+        return cases(("dcqcn", "dart"), [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
+    return cases(("dcqcn", "dart"), CELLS, (BY_LOAD, kept(128), FRESH))
 
 
 def draw_bars(

@@ -88,6 +88,16 @@ def test_packets_in_flight_are_counted_when_a_run_stops(engine):
     assert (result.computation["status"].tolist(), result.flows["status"].tolist()) == (["finished"], ["running"])
 
 
+def test_computation_of_no_length_only_gathers(engine):
+    """What follows it begins as if it followed what came before it."""
+    before = [{"src": "h0", "dst": "h1", "size": 50_000}, {"src": "h2", "dst": "h3", "size": 70_000}]
+    last = {"src": "h1", "dst": "h0", "size": 1_000}
+    gathered = run([*before, {"src": "h1", "duration": "0s", "after": (0, 1)}, {**last, "after": 2}], engine)
+    direct = run([*before, {**last, "after": (0, 1)}], engine)
+    assert gathered.flows["start_ps"].tolist() == direct.flows["start_ps"].tolist() == [0, 0, alone_ps(70_000)]
+    assert gathered.flows["fct_ps"].tolist() == direct.flows["fct_ps"].tolist()
+
+
 def test_long_computation_is_no_stall(engine):
     rows = [{"src": "h0", "duration": "25s"}, {"src": "h0", "dst": "h1", "size": 1_000, "after": 0}]
     assert run(rows, engine).flows["start_ps"][0] == 25 * 10**12

@@ -17,8 +17,8 @@ from tests.support import call, check_finished, make_message
 class Sender:
     """A sender as an engine drives it: one message of packets of 1000 bytes."""
 
-    def __init__(self, packets=10, unscheduled=4):
-        self.params = GrantClock(unscheduled_packets=unscheduled, base_rtt_ps=1_000_000)
+    def __init__(self, packets=10, unscheduled=4, **changes):
+        self.params = GrantClock(unscheduled_packets=unscheduled, base_rtt_ps=1_000_000, **changes)
         self.message, self.transfer, self.qp = make_message(packets), GrantClock.Transfer(), QueuePair()
         for name in ("granted", "lost", "resent", "held"):
             setattr(self.transfer, name, make_bits(packets))
@@ -95,6 +95,23 @@ def test_with_nothing_in_flight_one_packet_goes_without_a_grant():
     assert sender.expire() == [0]
     assert sender.transfer.in_flight == 1
     assert sender.transfer.lost_packets == 3
+
+
+def test_without_grants_a_message_fails_after_its_recoveries():
+    """Three base RTTs apart; a grant begins the count again."""
+    sender = Sender(retry_limit=3)
+    sender.send()
+    sender.expire()
+    sender.expire()
+    sender.grant(0, now=9_000_000)
+    sender.transfer.loss_timer_ps = 12_000_000
+    times = []
+    while not sender.message.failed:
+        times.append(sender.transfer.loss_timer_ps)
+        sender.expire()
+    assert times == [12_000_000, 15_000_000, 18_000_000, 21_000_000]
+    assert sender.qp.inflight_bytes == 0
+    assert sender.transfer.retries == 4
 
 
 def test_a_late_grant_is_not_a_loss():
