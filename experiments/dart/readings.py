@@ -1,8 +1,8 @@
 """Dart, section VI: what the paper leaves open about its simulations, and what that decides.
 
-Readings of `rdmacc.experiments.dart.clos` in the typical mix, each with as many groups at all loads; and, in all mixes,
-DASR's throughput measured over half to all of a base RTT, and at least 10 packets, instead of 6 us and 5. What the
-authors ran is not known.
+Readings of `rdmacc.experiments.dart.clos` in the typical mix, the default with three seeds, the others with one and at
+the loads that tell them apart; and DASR's throughput measured over half to all of a base RTT, and at least 10 packets,
+instead of 6 us and 5. What the authors ran is not known.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
+    BOTH,
+    BY_LOAD,
     FRESH,
     FRESH_GROUPS,
     LOADS,
@@ -77,8 +79,8 @@ QUESTIONS = register(
                 " (dart-r-1a).",
             ),
         ),
-        why="The paper's text fits both answers. With kept rates Dart's gains are near the published ones;"
-        " with fresh ones it gains next to nothing over DCQCN.",
+        why="The paper's text fits both answers. With kept rates Dart's gains are near the published"
+        " ones; with fresh ones it gains next to nothing over DCQCN.",
     ),
     Question(
         title="How many groups of servers make the incasts?",
@@ -132,8 +134,8 @@ QUESTIONS = register(
                 name=LONG_WINDOW,
                 answer="Half to all of a base RTT, and at least 10 packets.",
                 evidence="DCQCN's marks over Dart's are near those of table I (dart-r-2b), and Dart's"
-                " throughput gains over DCQCN what is published (dart-f13-1). Against it: it takes the receiver's own"
-                " congestion for the network's, and Dart's tail at 60% is twice as long (dart-f11a-4).",
+                " long flows gain 45% over DCQCN's (published: 48%). Against it: it takes the receiver's own congestion"
+                " for the network's, and a tenth of the short flows' packets stay marked.",
             ),
         ),
         why="The paper gives no time, and says that marks of the receiver's own congestion are suppressed: only the"
@@ -167,19 +169,18 @@ QUESTIONS = register(
 
 _COMPARED = ("dcqcn", "timely", "pri-q", "iofd", "dasr", "dart")
 _LOADS = [("typical", load) for load in LOADS["typical"]]
-_BOTH = (kept(128), FRESH)
-_SHOWN = (FRESH, FRESH_GROUPS, kept(64), kept(128), kept(256))
-_OTHERS = dict.fromkeys(_SHOWN, ("dcqcn", "timely", "dart")) | {FRESH_GROUPS: ("dcqcn", "dart")}
+_SHOWN = (BY_LOAD, FRESH, FRESH_GROUPS, kept(64), kept(256))
+_AT = {FRESH: (0.2, 0.4), FRESH_GROUPS: (0.4,), kept(64): (0.4,), kept(256): (0.4,)}
 
 
 def readings(scale: str) -> list[Case]:
-    """Return each reading's runs in the typical mix, and Dart's with the longer window; at quick scale a few."""
+    """Return runs of each reading in the typical mix; at quick scale a few."""
     if scale == "quick":
-        return cases(("dcqcn", "dart"), [("typical", 0.2)], _BOTH)
-    schemes = _OTHERS | dict.fromkeys(_BOTH, _COMPARED)
-    found = [case for label, names in schemes.items() for case in cases(names, _LOADS, [label])]
-    everywhere = [(mix, load) for mix, loads in LOADS.items() for load in loads]
-    return found + cases(("dart",), everywhere, _BOTH, changes=WINDOW)
+        return cases(("dcqcn", "dart"), [("typical", 0.2)], BOTH)
+    found = cases(_COMPARED, _LOADS) + cases(("dart",), _LOADS, changes=WINDOW)
+    for label, loads in _AT.items():
+        found += cases(("dcqcn", "timely", "dart"), [("typical", load) for load in loads], [label])
+    return list(dict.fromkeys(found))
 
 
 def with_all_readings(table: pd.DataFrame, readings: pd.DataFrame) -> pd.DataFrame:
@@ -207,7 +208,7 @@ def _of_all(measure: Callable[[pd.DataFrame], Any]) -> Callable[[pd.DataFrame], 
     """Return a measurement of all readings together."""
 
     def measured(rows: pd.DataFrame) -> Any:
-        if not set(_SHOWN) <= set(rows["reading"]):
+        if not {kept(128), *_AT} <= set(rows["reading"]):
             raise NotJudged("not run at this scale")
         return measure(rows)
 
@@ -225,16 +226,13 @@ def _tail_of_state(rows: pd.DataFrame) -> Measured:
 
 
 def _window(rows: pd.DataFrame) -> dict[str, float]:
-    chosen = {reading: of_reading(rows, reading) for reading in _BOTH}
-    more = {
-        reading: means(of, "marked", "dart", "typical", WITH_LONG) / means(of, "marked", "dart", "typical")
-        for reading, of in chosen.items()
-    }
-    return {f"{reading}, {load:.0%}": value for reading, of in more.items() for load, value in of.items()}
+    chosen = of_reading(rows)
+    more = means(chosen, "marked", "dart", "typical", WITH_LONG) / means(chosen, "marked", "dart", "typical")
+    return {f"{load:.0%}": value for load, value in more.items()}
 
 
 def _marks_with_long_window(rows: pd.DataFrame) -> dict[str, float]:
-    chosen = of_reading(rows, kept(128))
+    chosen = of_reading(rows)
     ratio = means(chosen, "marked", "dcqcn", "typical") / means(chosen, "marked", "dart", "typical", WITH_LONG)
     return {f"{load:.0%}": value - 1 for load, value in ratio.items()}
 
@@ -271,7 +269,7 @@ class Readings(ClosFigure):
         return table if reading == DEFAULT else None  # all readings
 
     def seeds_of(self, case: Case) -> int:
-        return self.seeds
+        return self.seeds if not case.changes and case == Case(case.scheme, case.mix, case.load) else 1
 
     claims = (
         claim(
@@ -282,17 +280,17 @@ class Readings(ClosFigure):
             "dart-r-1b", "VI", "mean p99 reduction vs DCQCN and TIMELY", "fresh, 20 and 40%", "79%", by=OURS,
             measure=_of_all(lambda rows: _less(rows, FRESH, 0.2, 0.4)), band=AtLeast(0.4),
             direction=AtLeast(NOTICEABLE),
-            unit="%", expect=Outcome.DIRECTION,
+            unit="%", expect=Outcome.FAILS,
             why="The incast has left before anybody hears of it, and queues in the network add little: no scheme can"
-            " take away what is not there. Dart's tail is 5% below that of the others.",
+            " take away what is not there. Dart's tail is 4% below that of the others.",
         ),
         claim(
-            "dart-r-1c", "VI", "mean p99 reduction by number of groups", "kept, 20 and 40%", "not said", by=OURS,
-            measure=_of_all(lambda rows: {f"{n}": _less(rows, kept(n), 0.2, 0.4) for n in (64, 128, 256)}),
+            "dart-r-1c", "VI", "mean p99 reduction by number of groups", "kept, 40%", "not said", by=OURS,
+            measure=_of_all(lambda rows: {f"{n}": _less(rows, kept(n), 0.4) for n in (64, 128, 256)}),
             band=Falls(), unit="%",
         ),
         claim(
-            "dart-r-2a", "VI", "marks that DASR leaves with the longer window / with 6 us", "kept and fresh",
+            "dart-r-2a", "VI", "marks that DASR leaves with the longer window / with 6 us", "kept, typical mix",
             "not said", by=OURS, measure=_of_all(_window), band=Each(AtLeast(2), "load"), unit="x",
         ),
         claim(
