@@ -61,7 +61,7 @@ def test_fractional_use():
 
 
 def test_rates_that_are_kept_up_to_date_are_those_of_filling_anew():
-    """Flows that come, go and wait on links of one rate: ends by either algorithm."""
+    """Flows that come, go and wait on links of two rates: ends by either algorithm."""
     rng = np.random.default_rng(2)
     for _ in range(60):
         n, n_links = int(rng.integers(2, 60)), int(rng.integers(2, 12))
@@ -79,7 +79,7 @@ def test_rates_that_are_kept_up_to_date_are_those_of_filling_anew():
         next_first = np.concatenate(([0], np.cumsum([len(rows) for rows in nexts])))
         rows = np.array([row for part in nexts for row in part], dtype=np.int64)
         given = volume, ready, waits, np.full(n, 1e6), next_first, rows, np.zeros(len(rows)), first, links, use
-        capacity = np.full(n_links, 0.0125)
+        capacity = rng.choice([0.0125, 0.0125, 0.05], n_links)
         anew, kept = transfer(*given, capacity), run(*given, capacity, np.arange(n), 1e-9)
         assert kept[1] == pytest.approx(anew[1], rel=1e-6)
 
