@@ -493,7 +493,7 @@ def test_time_that_stands_still_is_named(count: int):
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_stall_is_explained_alike(count: int):
     """All data is lost, and the receivers go on asking for it."""
-    raised_in_both_orders(StalledError, "", count, **tree(scheme="phost", faults=(Loss(data=1.0),)))
+    raised_in_both_orders(StalledError, "stalled", count, **tree(scheme="phost", faults=(Loss(data=1.0),)))
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
