@@ -138,7 +138,8 @@ def test_a_straggler_holds_everyone_up(engine):
     ("change", "match"),
     [
         ({"pipeline": 3}, "a divisor of the 32 layers"),
-        ({"data": 8, "experts": 3}, "a divisor of 8 replicas"),
+        ({"data": 6, "experts": 4, "model": MIXTRAL_8X7B}, "a divisor of 6 replicas"),
+        ({"data": 6, "experts": 3, "model": MIXTRAL_8X7B}, "the model's 8 experts"),
         ({"optimizer": "fsdp", "pipeline": 2}, "without pipeline"),
         ({"tensor": 3, "nccl": Nccl(node=8)}, "the 8 GPUs of a node"),
         ({"scale": 0.5}, "scale"),
