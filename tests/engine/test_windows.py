@@ -17,7 +17,7 @@ import rdmacc
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
-from rdmacc.engine.compiled import event_queue, tables, threads, windows
+from rdmacc.engine.compiled import event_queue, packet_rows, tables, threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
@@ -124,7 +124,8 @@ def check(number: int, count: int) -> CompiledEngine:
     n_nodes = len(arguments["topology"])
     shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
     with (
-        mock.patch.multiple(threads, _PACKETS=8, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
+        mock.patch.object(packet_rows, "_PART", 8),
+        mock.patch.multiple(threads, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
         mock.patch.object(compiled_engine, "_STARTS", 2),
         mock.patch.object(threads, "threads_of", lambda fabric, *_: shares[: fabric.n_nodes]),
@@ -380,7 +381,7 @@ def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     with (
         mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
-        mock.patch.object(threads, "_PACKETS", 8),
+        mock.patch.object(packet_rows, "_PART", 8),
     ):
         whole = rdmacc.Simulation(**arguments, engine="compiled", order="time").run(progress=False).outcome
         simulation = rdmacc.Simulation(**arguments, engine="compiled", order="windows", threads=count)
