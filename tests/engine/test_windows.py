@@ -17,7 +17,7 @@ import rdmacc
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
-from rdmacc.engine.compiled import event_queue, tables, threads, windows
+from rdmacc.engine.compiled import event_queue, packet_rows, tables, threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
@@ -124,7 +124,8 @@ def check(number: int, count: int) -> CompiledEngine:
     n_nodes = len(arguments["topology"])
     shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
     with (
-        mock.patch.multiple(threads, _PACKETS=8, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
+        mock.patch.object(packet_rows, "_PART", 8),
+        mock.patch.multiple(threads, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
         mock.patch.object(compiled_engine, "_STARTS", 2),
         mock.patch.object(threads, "threads_of", lambda fabric, *_: shares[: fabric.n_nodes]),
@@ -380,7 +381,7 @@ def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     with (
         mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
-        mock.patch.object(threads, "_PACKETS", 8),
+        mock.patch.object(packet_rows, "_PART", 8),
     ):
         whole = rdmacc.Simulation(**arguments, engine="compiled", order="time").run(progress=False).outcome
         simulation = rdmacc.Simulation(**arguments, engine="compiled", order="windows", threads=count)
@@ -411,6 +412,23 @@ def test_no_thread_works_if_one_cannot_start():
     assert (result.flows.status == "finished").all()
 
 
+def raised_in_both_orders(
+    kind: type[SimulationError], text: str, count: int = 1, **arguments: Any
+) -> list[SimulationError]:
+    """Return the error that both orders raise, alike and at the same time; in windows with so many threads."""
+    errors, times = [], []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order, asked in (("time", 1), ("windows", count)):
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order, threads=asked)
+            with pytest.raises(kind, match=text) as caught:
+                simulation.run(progress=False)
+            errors.append(caught.value)
+            times.append(simulation.now_ps)
+    assert str(errors[0]) == str(errors[1])
+    assert times[0] == times[1]
+    return errors
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fragile(Component):
     """Raises an exception when a packet of an odd message arrives that is not the first."""
@@ -425,14 +443,8 @@ class Fragile(Component):
 def test_an_exception_is_the_first_by_time(count: int, is_checked: bool):
     scheme = rdmacc.scheme("irn")
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Fragile())))
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order, asked in (("time", 1), ("windows", count)):
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=is_checked, order=order, threads=asked)
-            with pytest.raises(HandlerError, match="odd") as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps, caught.value.result.outcome.totals))
-    assert told[0] == told[1]
+    one, other = raised_in_both_orders(HandlerError, "odd", count, **arguments, check=is_checked)
+    assert one.result.outcome.totals == other.result.outcome.totals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -451,14 +463,7 @@ class Wild(Component):
 def test_a_value_that_is_refused_does_no_harm():
     scheme = rdmacc.scheme("irn")
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Wild())))
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order in ("time", "windows"):
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order)
-            with pytest.raises(HandlerError, match="rate_bps") as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps))
-    assert told[0] == told[1]
+    raised_in_both_orders(HandlerError, "rate_bps", **arguments)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,28 +487,14 @@ class Restless(Component):
 def test_time_that_stands_still_is_named(count: int):
     scheme = rdmacc.scheme("irn")
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Restless())))
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order, asked in (("time", 1), ("windows", count)):
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=asked)
-            with pytest.raises(LivelockError, match="Restless.on_again_timer must not set it") as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps))
-    assert told[0] == told[1]
+    text = "Restless.on_again_timer must not set it"
+    raised_in_both_orders(LivelockError, text, count, **arguments, check=False)
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_stall_is_explained_alike(count: int):
     """All data is lost, and the receivers go on asking for it."""
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order, asked in (("time", 1), ("windows", count)):
-            arguments = tree(scheme="phost", faults=(Loss(data=1.0),))
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order, threads=asked)
-            with pytest.raises(StalledError) as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps))
-    assert told[0] == told[1]
+    raised_in_both_orders(StalledError, "stalled", count, **tree(scheme="phost", faults=(Loss(data=1.0),)))
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

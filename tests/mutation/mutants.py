@@ -300,7 +300,7 @@ def _answers(path: Path) -> dict[str, dict[str, Any]]:
 def tried(
     mutants: list[Mutant], trials: Trials, tests: list[str], answers: Path, cpu_s: float
 ) -> Iterator[tuple[Mutant, str]]:
-    """Yield the test that notices each change of a folder that is no experiment; "" if none does."""
+    """Yield the test that notices each change outside the experiments; "" if none does."""
     texts = {one.name: (_place(one), one.applied((trials.folder / _place(one)).read_text())) for one in mutants}
     known = _answers(answers)
     trials.tried({name: one for name, one in texts.items() if name not in known}, tests, answers, cpu_s)
@@ -321,7 +321,7 @@ def main() -> int:
     """Run a sample; return the number of survivors."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("path", help="a folder, or a file")
-    parser.add_argument("--tests", nargs="*", default=[], help="of a folder that is no experiment")
+    parser.add_argument("--tests", nargs="*", default=[], help="for folders other than experiments")
     parser.add_argument("--sample", type=int, default=20, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
