@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import rdmacc
+from rdmacc import simulation
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
@@ -222,7 +223,7 @@ def test_routes_change_for_all_threads(count: int):
     """At the begin of a window, where the kernel may stop without going back to the order of time."""
     engine = rdmacc.Simulation(**tree(), engine="compiled", order="windows").engine
     assert isinstance(engine, CompiledEngine)
-    late_ps = engine.round_up(20_000_000) - 5_000_000
+    late_ps = engine._windows.round_up(20_000_000) - 5_000_000
     fault = LinkDown(link=("tor0", "agg0"), at_ps="5us", convergence_ps=late_ps)
     assert compare(tree(scheme="irn", faults=(fault,)), [], count).outcome().visits > 0
 
@@ -495,6 +496,18 @@ def test_time_that_stands_still_is_named(count: int):
 def test_a_stall_is_explained_alike(count: int):
     """All data is lost, and the receivers go on asking for it."""
     raised_in_both_orders(StalledError, "stalled", count, **tree(scheme="phost", faults=(Loss(data=1.0),)))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_slow_machine_chooses_the_same_order(count: int):
+    """There, steps become shorter, and less happens in each."""
+    work = rdmacc.permutation([f"h{n}" for n in range(16)], "1MB")
+    arguments = tree(workload=work, scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
+    visits = []
+    for step_s in ((0.0, 0.0), (1e9, 1e9)):
+        with mock.patch.object(simulation, "_STEP_S", step_s):
+            visits.append(run("windows", arguments, [], count)[1][-1].visits)
+    assert visits[0] == visits[1] > 0
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

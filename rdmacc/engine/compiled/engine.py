@@ -219,9 +219,10 @@ class CompiledEngine(Tables):
         self._windows.leave()
         self._run_kernel(NEVER, 1)
 
-    def run(self, until_ps: int) -> None:
-        """Process every event before `until_ps`, or until the last message is finished."""
-        self._windows.choose(until_ps)
+    def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
+        """Process every event before `until_ps`, or until the last message is finished; return from `soon_ps` on."""
+        self._windows.consider(until_ps)
+        until_ps = min(until_ps, self._windows.round_up(soon_ps))
         chunk, begin = _CHUNK, time.perf_counter()
         while self._run_kernel(until_ps, chunk) != kernel.STOPPED:
             self._standstill.look(self)
@@ -260,7 +261,7 @@ class CompiledEngine(Tables):
             elif reason == kernel.LEFT:
                 self._windows.pause()
             elif reason == kernel.STOPPED and not is_in_windows and self._windows.resume_ps < until_ps:
-                self._windows.choose(until_ps)
+                self._windows.choose()
             elif reason == kernel.AGAIN:
                 self._begin_again()
             else:
@@ -273,10 +274,6 @@ class CompiledEngine(Tables):
         for time_ps, name, arguments in told:
             self.run(time_ps)
             getattr(self, name)(*arguments)
-
-    def round_up(self, time_ps: int) -> int:
-        """Return a time not before `time_ps` up to which it is best to run: in windows the end of one."""
-        return self._windows.round_up(time_ps)
 
     # Reading back
 

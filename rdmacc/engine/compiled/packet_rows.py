@@ -16,8 +16,8 @@ from rdmacc.engine.compiled.memory import zeroed
 
 __all__ = ["PacketRows"]
 
-_PART = 2**15
-"""Rows in a thread's part, at least: 3 MiB."""
+_PART = 2**19
+"""Rows in a thread's part, at most: those that it does not use take no memory, and to run short stops all threads."""
 
 Globals = npt.NDArray[np.void]
 
@@ -70,9 +70,7 @@ class PacketRows:
         """Let another thread take rows; the first one keeps only part of those that it has never used."""
         first, row = self._takers[0][0], taker[0]
         if len(self._takers) == 1:
-            first["packet_capacity"] = self._dealt = min(self.capacity, int(first["packet_count"]) + _PART)
-        for name in ("free_count", "packet_count", "packet_capacity"):
-            row[name] = 0
+            first["packet_capacity"] = self._dealt = int(first["packet_count"])
         row["free_head"] = row["spare"] = -1
         self._takers.append(taker)
 
@@ -80,23 +78,22 @@ class PacketRows:
         """Give a thread rows for its next event, and so many more, while no thread is at work."""
         row, others = taker[0], [one for one in self._takers if one is not taker]
         wanted = more + int(row["reserve_packets"])
-        if others:
-            live = sum(int(one[0]["live_packets"]) for one in self._takers)
-            wanted += max(_PART, live // (2 * len(self._takers)))
+        live = sum(int(one[0]["live_packets"]) for one in self._takers)
         halves = [int(one[0]["free_count"]) // 2 for one in others]
-        if sum(halves) >= wanted:
+        if sum(halves) >= wanted + max(_PART, live) // 2:
             for one, half in zip(others, halves, strict=True):
                 if half:
                     kernel.move_packets(one.ctypes.data, taker.ctypes.data, half)
             return
         if self._dealt + wanted > self.capacity:
             self._grow(2 * self.capacity + wanted)
-        if not others:
-            wanted = self.capacity - self._dealt
-        if row["packet_capacity"] < self._dealt:  # a few rows of its part are lost
+        count = self.capacity - self._dealt
+        if others:
+            count = max(wanted, min(_PART, self.capacity // (2 * len(self._takers)), count))
+        if row["packet_capacity"] < self._dealt:  # what is left of its part is lost
             row["packet_count"] = row["packet_capacity"] = self._dealt
-        row["packet_capacity"] += wanted
-        self._dealt += wanted
+        row["packet_capacity"] += count
+        self._dealt += count
 
     def _grow(self, capacity: int) -> None:
         """Allocate more rows, and copy those that have been used."""

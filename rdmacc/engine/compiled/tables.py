@@ -57,7 +57,8 @@ _FIRST_PACKETS = 2**18 if sys.platform == "win32" else 2**22
 """Rows at the start, which take memory when they are used; Windows counts them as taken. Two for each packet of the
 messages are enough."""
 
-_FIRST_EVENTS, _FIRST_SAMPLES = 4096, 1024
+_FIRST_EVENTS, _FIRST_SAMPLES = 2**17, 1024
+"""Rows at the start; of events at most, since two for each port are enough for most schemes."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
@@ -377,7 +378,8 @@ class Tables:
         packets += int(self.globals["reserve_packets"])
         self.packet_rows = PacketRows(self.rows, self.layout.packet, len(default), packets)
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
-        self.queue.grow(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed + len(plan.computation))
+        events = min(_FIRST_EVENTS, 1024 + 2 * len(self.ports))
+        self.queue.grow(events + int(self.globals["reserve_events"]) + armed + len(plan.computation))
         self.samples = Samples(self.globals, _FIRST_SAMPLES + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Team", "racks_of", "threads_of"]
 
-_FIRST_EVENTS = 4096
-"""Rows of events of a thread at the start, and two for each event that is pending."""
+_FIRST_EVENTS = 2**17
+"""Rows of events of a thread at the start, at most, and two for each event that is pending."""
 
 _SAMPLES = 1024
 """Rows of samples of a thread at the start."""
@@ -212,7 +212,8 @@ class Team:
                     row[name] = value
                 for name in (*_COUNTED, "heap_length", "wheel_count"):
                     row[name] = 0
-                worker.queue.grow(_FIRST_EVENTS + 2 * len(own) + int(row["reserve_events"]))
+                few = min(_FIRST_EVENTS, 1024 + 2 * engine.plan.fabric.n_ports // self.count)
+                worker.queue.grow(few + 2 * len(own) + int(row["reserve_events"]))
             row["starts"], row["n_starts"] = worker.starts.ctypes.data, len(worker.starts)
             next_start = self._place(worker, first)
             times = engine.plan.start_ps[worker.starts[next_start:]]
@@ -229,6 +230,9 @@ class Team:
             worker.queue.lay(engine.kernel, own, step, *window)
         engine.globals["window_base"] = engine.globals["events"]
         self.note_ready()
+        for worker in self._workers:
+            if worker.row["packet_count"] == worker.row["packet_capacity"]:
+                engine.packet_rows.provide(engine.kernel, worker.rows)
 
     def _place(self, worker: _Worker, place: int) -> int:
         """Return where a place among all messages that start is among those of a thread."""
