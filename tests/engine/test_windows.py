@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 
 import rdmacc
+from rdmacc import simulation
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
-from rdmacc.engine.compiled import event_queue, tables, threads, windows
+from rdmacc.engine.compiled import event_queue, packet_rows, tables, threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
@@ -124,7 +125,8 @@ def check(number: int, count: int) -> CompiledEngine:
     n_nodes = len(arguments["topology"])
     shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
     with (
-        mock.patch.multiple(threads, _PACKETS=8, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
+        mock.patch.object(packet_rows, "_PART", 8),
+        mock.patch.multiple(threads, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
         mock.patch.object(compiled_engine, "_STARTS", 2),
         mock.patch.object(threads, "threads_of", lambda fabric, *_: shares[: fabric.n_nodes]),
@@ -221,7 +223,7 @@ def test_routes_change_for_all_threads(count: int):
     """At the begin of a window, where the kernel may stop without going back to the order of time."""
     engine = rdmacc.Simulation(**tree(), engine="compiled", order="windows").engine
     assert isinstance(engine, CompiledEngine)
-    late_ps = engine.round_up(20_000_000) - 5_000_000
+    late_ps = engine._windows.round_up(20_000_000) - 5_000_000
     fault = LinkDown(link=("tor0", "agg0"), at_ps="5us", convergence_ps=late_ps)
     assert compare(tree(scheme="irn", faults=(fault,)), [], count).outcome().visits > 0
 
@@ -380,7 +382,7 @@ def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     with (
         mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
-        mock.patch.object(threads, "_PACKETS", 8),
+        mock.patch.object(packet_rows, "_PART", 8),
     ):
         whole = rdmacc.Simulation(**arguments, engine="compiled", order="time").run(progress=False).outcome
         simulation = rdmacc.Simulation(**arguments, engine="compiled", order="windows", threads=count)
@@ -494,6 +496,18 @@ def test_time_that_stands_still_is_named(count: int):
 def test_a_stall_is_explained_alike(count: int):
     """All data is lost, and the receivers go on asking for it."""
     raised_in_both_orders(StalledError, "stalled", count, **tree(scheme="phost", faults=(Loss(data=1.0),)))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_slow_machine_chooses_the_same_order(count: int):
+    """There, steps become shorter, and less happens in each."""
+    work = rdmacc.permutation([f"h{n}" for n in range(16)], "1MB")
+    arguments = tree(workload=work, scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
+    visits = []
+    for step_s in ((0.0, 0.0), (1e9, 1e9)):
+        with mock.patch.object(simulation, "_STEP_S", step_s):
+            visits.append(run("windows", arguments, [], count)[1][-1].visits)
+    assert visits[0] == visits[1] > 0
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
