@@ -146,8 +146,8 @@ _WITHOUT = {
     "inline_inlinables", "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads",
     "nopython_rewrites", "annotate_types", "dump_parfor_diagnostics",
 }  # fmt: skip
-"""Passes for what our functions never have: `with`, closures, comprehensions, literal types, expressions of arrays. What
-the first one does, later ones repeat."""
+"""Passes for what our functions never have: `with`, closures, comprehensions, literal types, expressions of arrays.
+What the first one does, later ones repeat."""
 
 
 class _Passes(PassManager):
