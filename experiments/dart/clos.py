@@ -8,9 +8,9 @@ assumed, for all figures alike:
 - Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
   process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
   paper, the long flows' load could not be set at all. The sensitivity study includes that reading, for 16 ms.
-- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds; with
-  one in the light mix at 20, 60 and 80% with groups by load, and under TIMELY's other minimum RTT. All schemes have the
-  same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds, but
+  with one in the light mix at 20, 60 and 80% with groups by load, and in the readings that change a parameter. All
+  schemes have the same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
 - Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
 - Throughput is the mean over long flows of size / latency.
 - A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
@@ -42,10 +42,10 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 __all__ = [
-    "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW",
-    "MIN_RTT", "NOTICEABLE", "SEEDS", "TIMELY_20", "TRAFFIC", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic",
-    "cases", "changed", "claim", "drawn_readings", "groups_by_load", "kept", "means", "of_reading", "reduction",
-    "spreads",
+    "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LAST_HOP", "LOADS",
+    "LONG_WINDOW", "MIN_RTT", "NOTICEABLE", "SEEDS", "SPREAD_STARTS", "STARTS_WITHIN", "TIMELY_20", "TO_LAST_HOP",
+    "TRAFFIC", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "changed", "claim", "drawn_readings",
+    "groups_by_load", "kept", "means", "of_reading", "reduction", "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
@@ -87,7 +87,7 @@ FRESH, FRESH_GROUPS, BY_LOAD = "fresh", "fresh, 128 groups", "kept, groups by lo
 TRAFFIC = {
     FRESH: Traffic(is_kept=False, groups=None),
     FRESH_GROUPS: Traffic(is_kept=False, groups=128),
-    **{kept(groups): Traffic(is_kept=True, groups=groups) for groups in (64, 128, 192, 256)},
+    **{kept(groups): Traffic(is_kept=True, groups=groups) for groups in (64, 79, 128, 192, 256, 341)},
 }
 """By label of the runs."""
 DEFAULT_READING = BY_LOAD
@@ -95,6 +95,7 @@ DEFAULT_READING = BY_LOAD
 BOTH = (DEFAULT_READING, FRESH)
 """Labels of the readings that pictures show."""
 LONG_WINDOW, TIMELY_20 = "long window", "TIMELY's 20 us"
+LAST_HOP, SPREAD_STARTS = "deflection at the last hop", "starts within 100 us"
 LABELS = {DEFAULT: DEFAULT_READING} | {f"{groups} groups": kept(groups) for groups in (64, 128, 256)}
 """Labels by reading, where they differ."""
 
@@ -110,6 +111,8 @@ class Case:
     degree: int = 16
     short_bytes: int = 0
     """Size of all short flows; 0 for 2, 4 and 8 KB with equal probability."""
+    jitter: str = ""
+    """Time within which the flows of an incast start; empty: all start together."""
     changes: tuple[tuple[str, Any], ...] = ()
     """Parameters of the scheme."""
     is_persistent: bool = False
@@ -124,6 +127,7 @@ class Case:
         """Everything but scheme, mix and load, in words."""
         parts = [f"degree {self.degree}"] if self.degree != 16 else []
         parts += [f"{self.short_bytes} B"] if self.short_bytes else []
+        parts += [f"starts within {self.jitter}"] if self.jitter else []
         parts += ["long flows of 1 GB"] if self.is_persistent else []
         return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
 
@@ -139,7 +143,8 @@ class Case:
         traffic = partial(
             mix_on_clos, self.load, self.mix, duration=ARRIVALS[scale], degree=self.degree,
             short=self.short_bytes or workload.DART_SHORT, long="1GB" if self.is_persistent else "1MB",
-            is_persistent=self.is_persistent, groups=TRAFFIC[self.reading].groups, seed=seed,
+            is_persistent=self.is_persistent, groups=TRAFFIC[self.reading].groups, jitter=self.jitter or "0us",
+            seed=seed,
         )  # fmt: skip
         connection = "pair" if TRAFFIC[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
@@ -166,11 +171,15 @@ def metered(name: str, **changes: Any) -> Scheme:
 
 WINDOW = (("Dasr.window_ps", "0s"), ("Dasr.full_packets", 10))
 MIN_RTT = (("min_rtt_ps", "20us"),)
+TO_LAST_HOP = (("deflect_last_hop", True),)
+STARTS_WITHIN = "100us"
 WITH_LONG = Case("dart", "typical", 0.2, changes=WINDOW).differences
 """DASR's longer window, as a parameter and as the label `changes`."""
 CHANGED = {
     LONG_WINDOW: WITH_LONG,
     TIMELY_20: Case("timely", "typical", 0.2, changes=MIN_RTT).differences,
+    LAST_HOP: Case("dart", "typical", 0.2, changes=TO_LAST_HOP).differences,
+    SPREAD_STARTS: Case("dart", "typical", 0.2, jitter=STARTS_WITHIN).differences,
 }
 """By reading in which some runs differ from the default in a parameter alone, their label `changes`."""
 
@@ -183,7 +192,7 @@ class ClosFigure(CaseFigure):
     seeds = SEEDS
 
     def seeds_of(self, case: Any) -> int:
-        return 1 if case.changes == MIN_RTT else self.seeds
+        return 1 if case.jitter or case.changes in (MIN_RTT, TO_LAST_HOP) else self.seeds
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         """Return the rows of a reading; None if there are none that the default has not too."""
@@ -260,10 +269,13 @@ def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFra
 
 
 def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
-    """Return the rows with those that differ in a parameter in the place of the same runs without; None without any."""
+    """Return the rows with those that differ in a parameter in the place of the same runs without; None without any.
+
+    At a mix and load without such runs there are no rows.
+    """
     others = rows[rows["changes"] == name].assign(changes="")
-    rows = rows[rows["seed"].isin(others["seed"].unique())]  # the same flows
-    where = ["scheme", "mix", "load", "changes"]
+    cell, where = ["mix", "load", "seed"], ["scheme", "mix", "load", "changes"]
+    rows = rows[pd.MultiIndex.from_frame(rows[cell]).isin(pd.MultiIndex.from_frame(others[cell]))]  # the same flows
     is_other = ~pd.MultiIndex.from_frame(rows[where]).isin(pd.MultiIndex.from_frame(others[where]))
     return pd.concat([rows[is_other & (rows["changes"] != name)], others]) if len(others) else None
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import topology, workload
@@ -34,7 +35,7 @@ from rdmacc.units import ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure10"]
+__all__ = ["Figure10", "incasts", "latencies"]
 
 AGGREGATOR, BACKGROUND = "h0", "h1"
 _LOOKS = {
@@ -50,6 +51,42 @@ def _messages(degree: int, rounds: int, period_ps: int, seed: int) -> pd.DataFra
         senders, AGGREGATOR, "256KiB", start="1ms", jitter="100us", rounds=rounds, period=period_ps, seed=seed
     )
     return workload.combine(incasts, workload.long_flows([(BACKGROUND, AGGREGATOR)], size="1TB"))
+
+
+def incasts(degree: int, scheme: str, scale: str, seed: int, **changes: Any) -> Scenario:
+    """Return the incasts of a degree beside the long flow under a scheme of the preset, changed."""
+    rounds, period_ps = (3, ms(3)) if scale == "quick" else (30, ms(100))
+    return Scenario(
+        topology=topology.dart_testbed,
+        workload=partial(_messages, degree, rounds, period_ps, seed),
+        scheme=PRESET[scheme].replace(payload_bytes=TESTBED_PAYLOAD_BYTES, **changes),
+        until=ms(1) + rounds * period_ps,
+        seed=seed,
+    )
+
+
+def latencies(result: Result) -> dict[str, tuple[float, str]]:
+    """Return completion times of the incasts, and the long flow's throughput."""
+    flows = result.flows.iloc[:-1]
+    medians = flows["fct_ps"].astype(np.float64).groupby(flows["group"].astype(int)).median()
+    few = max(len(medians) // 20, 1)
+    fct_ps = _sorted_fct_ps(result)
+    return {
+        "messages": (len(fct_ps), ""),
+        "unfinished": (int(np.isnan(fct_ps).sum()), ""),
+        "median FCT": (float(np.percentile(fct_ps, 50)), "ps"),
+        "median FCT, first rounds": (float(medians.iloc[:few].median()), "ps"),
+        "median FCT, last rounds": (float(medians.iloc[-few:].median()), "ps"),
+        "p99 FCT": (float(np.percentile(fct_ps, 99)), "ps"),
+        "p95 - p5": (float(np.diff(np.percentile(fct_ps, [5, 95]))[0]), "ps"),
+        "long flow": (float(result.flows["goodput_bps"].iloc[-1]), "bps"),
+        "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
+        "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
+    }
+
+
+def _sorted_fct_ps(result: Result) -> npt.NDArray[np.float64]:
+    return np.sort(result.flows["fct_ps"].iloc[:-1].to_numpy(np.float64, na_value=np.nan))
 
 
 def _pairs(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
@@ -160,43 +197,20 @@ class Figure10(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        is_quick = check_scale(scale) == "quick"
-        degrees = (4, 16) if is_quick else (2, 4, 8, 12, 16)
-        rounds, period_ps = (3, ms(3)) if is_quick else (30, ms(100))
-        points = []
-        for degree, name in product(degrees, _LOOKS):
-            scenario = Scenario(
-                topology=topology.dart_testbed,
-                workload=partial(_messages, degree, rounds, period_ps, seed),
-                scheme=PRESET[name].replace(payload_bytes=TESTBED_PAYLOAD_BYTES),
-                until=ms(1) + rounds * period_ps,
-                seed=seed,
+        degrees = (4, 16) if check_scale(scale) == "quick" else (2, 4, 8, 12, 16)
+        return [
+            Point(
+                name=f"{degree} senders, {name}",
+                scenario=incasts(degree, name, scale, seed),
+                labels={"degree": degree, "scheme": name},
             )
-            labels = {"degree": degree, "scheme": name}
-            points.append(Point(name=f"{degree} senders, {name}", scenario=scenario, labels=labels))
-        return points
+            for degree, name in product(degrees, _LOOKS)
+        ]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        flows = result.flows.iloc[:-1]
-        medians = flows["fct_ps"].astype(np.float64).groupby(flows["group"].astype(int)).median()
-        few = max(len(medians) // 20, 1)
-        fct_ps = np.sort(flows["fct_ps"].to_numpy(np.float64, na_value=np.nan))
-        numbers = {
-            "messages": (len(fct_ps), ""),
-            "unfinished": (int(np.isnan(fct_ps).sum()), ""),
-            "median FCT": (float(np.percentile(fct_ps, 50)), "ps"),
-            "median FCT, first rounds": (float(medians.iloc[:few].median()), "ps"),
-            "median FCT, last rounds": (float(medians.iloc[-few:].median()), "ps"),
-            "p99 FCT": (float(np.percentile(fct_ps, 99)), "ps"),
-            "p95 - p5": (float(np.diff(np.percentile(fct_ps, [5, 95]))[0]), "ps"),
-            "long flow": (float(result.flows["goodput_bps"].iloc[-1]), "bps"),
-            "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
-            "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
-        }
         levels = pd.Index(range(0, 1001), name="time_ps")  # of the distribution, in thousandths
-        return tidy(
-            point.name, numbers, {"FCT by level": (pd.Series(np.quantile(fct_ps, levels / 1000), levels), "ps")}
-        )
+        fct_ps = pd.Series(np.quantile(_sorted_fct_ps(result), levels / 1000), levels)
+        return tidy(point.name, latencies(result), {"FCT by level": (fct_ps, "ps")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

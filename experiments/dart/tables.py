@@ -11,7 +11,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import BY_LOAD, FRESH, LOADS, Case, cases, claim, drawn_readings, kept, of_reading
+from rdmacc.experiments.dart.clos import (
+    BY_LOAD,
+    FRESH,
+    LOADS,
+    STARTS_WITHIN,
+    TO_LAST_HOP,
+    Case,
+    cases,
+    claim,
+    drawn_readings,
+    kept,
+    of_reading,
+)
 from rdmacc.experiments.framework.bands import Band
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.show.style import COLOURS, style
@@ -33,7 +45,10 @@ def table_runs(scale: str) -> list[Case]:
     """Return DCQCN and Dart at every mix and load by reading; at quick scale two loads of the typical mix."""
     if scale == "quick":
         return cases(("dcqcn", "dart"), [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
-    return cases(("dcqcn", "dart"), CELLS, (BY_LOAD, kept(128), FRESH))
+    typical, heavy = ([(mix, load) for load in LOADS[mix]] for mix in ("typical", "heavy"))
+    readings = cases(("dcqcn", "dart"), typical, jitter=STARTS_WITHIN)
+    readings += cases(("dart",), typical + heavy, changes=TO_LAST_HOP)
+    return readings + cases(("dcqcn", "dart"), CELLS, (BY_LOAD, kept(128), FRESH))
 
 
 def draw_bars(
