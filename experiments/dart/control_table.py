@@ -15,7 +15,7 @@ import pandas as pd
 
 from rdmacc.experiments.dart.fig10 import incasts, latencies
 from rdmacc.experiments.framework.bands import All, AtLeast, MoreThan, Some, Within
-from rdmacc.experiments.framework.claim import OURS, Claim
+from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -71,7 +71,10 @@ class ControlTable(Experiment):
             "dart-f10-1a", "V-B", "median and p99 FCT over DASR's; long flow's loss of throughput", "12 settings",
             "2.5-3.3x; within 0.5%", by=OURS,
             measure=_measured, band=_both(1.5, 0.01), direction=Some(All(dict.fromkeys(_LATENCIES, MoreThan(1))),
-            of="the settings"), too_small=_TOO_SMALL,
+            of="the settings"), too_small=_TOO_SMALL, expect=Outcome.FAILS,
+            why="No setting raises the median: queued packets keep the aggregator's link busy until the incast is over,"
+            " however its senders slow down. Tails grow up to 5.5 times, far beyond the 1.2 medians that the paper"
+            " reports, and the long flow loses 2% or more.",
         ),
     )  # fmt: skip
 

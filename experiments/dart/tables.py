@@ -1,4 +1,4 @@
-"""Dart, tables I and II: the runs and the picture that they share. Setup: `rdmacc.experiments.dart.clos`."""
+"""The runs of Dart's tables I and II, and how they are drawn. Setup: `rdmacc.experiments.dart.clos`."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def table_claims(
 ) -> list[Claim]:  # fmt: skip
     """Return a claim for each cell of a table.
 
-    `measure` takes the rows, and `mix` and `load` by name; `band` takes the mix and published numbers; `misses` has,
-    by mix, what is expected of those that do not hold.
+    `measure` takes the rows, and `mix` and `load` by name; `band` takes the mix and the published numbers; `misses` has
+    the expected outcome of claims that do not hold, by mix.
     """
     return [
         claim(

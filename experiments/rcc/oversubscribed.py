@@ -19,7 +19,7 @@ import pandas as pd
 
 from rdmacc import topology
 from rdmacc.experiments.framework.bands import Each, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim
+from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, Case, FatTreeFigure, quick_tree
@@ -56,12 +56,19 @@ class FabricCase(Case):
 _ALL = tuple(FabricCase(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
 
 
+_WHY = (
+    "The PID works: short flows' slowdown is 26% lower than under RCC-EWA, and that of all flows 7%. Explicit windows,"
+    " by contrast, gain nothing over RCC-PID where last hops do not fill. Long flows pay for the short queues, so the"
+    " average FCT is 26% higher than under RCC-EWA."
+)
+
+
 def _claim(id_: str, words: str, quantity: str) -> Claim:
     return Claim(
         id_, "V-E-2", f"RCC's reduction of {words}", "over RCC-PID; RCC-EWA, 2:1 fabric",
         "of the average FCT: 28%; 19%", by=OURS,
         measure=partial(by_scheme, quantity=quantity, name=_NAME, schemes=_PARTS),
-        band=_AT_SOME_LOAD, unit="%", too_small=FEW_FLOWS, needs=_ALL,
+        band=_AT_SOME_LOAD, unit="%", expect=Outcome.FAILS, why=_WHY, too_small=FEW_FLOWS, needs=_ALL,
     )  # fmt: skip
 
 
