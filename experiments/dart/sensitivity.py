@@ -181,7 +181,7 @@ class Sensitivity(ClosFigure):
         return table if reading == DEFAULT else None  # at 40%, where all have 128 groups
 
     def seeds_of(self, case: Case) -> int:
-        return 1 if case.reading in _IN_PROPORTION.values() else super().seeds_of(case)
+        return 1 if case.reading in _IN_PROPORTION.values() else self.seeds
 
     def cases(self, scale: str) -> list[Case]:
         return changes(scale)

@@ -15,6 +15,7 @@ import pandas as pd
 
 from rdmacc.experiments.framework.bands import AtLeast, Between, Each, MoreThan, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Case, Changes, FatTreeFigure, differences
 from rdmacc.experiments.rcc.fct import OTHERS
@@ -100,6 +101,9 @@ class Baselines(FatTreeFigure):
             " 10 Gb/s, it falls far behind. No value that a text gives lies in between.",
         ),
     )  # fmt: skip
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        return table if reading == DEFAULT else None  # all readings, side by side
 
     def cases(self, scale: str) -> list[Case]:
         return [Case(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]

@@ -253,7 +253,7 @@ def test_what_was_not_run_is_not_judged():
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_reading_takes_the_place_of_what_the_figures_run(reading):
-    one, table = experiment("rcc.baselines"), of_figure("rcc.baselines", table_as_published())
+    one, table = experiment("rcc.fig10"), of_figure("rcc.baselines", table_as_published())
     scheme, other, changes = READINGS[reading]
     name = Case(other, "web_search", 0.5, changes).point("paper", 0).name
     slower = table.assign(value=table["value"].mask(table["point"] == name, 7.0))
