@@ -9,7 +9,7 @@ each host, as VI-A describes them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +28,7 @@ from rdmacc.experiments.dart.clos import (
     reduction,
 )  # fmt: skip
 from rdmacc.experiments.dart.techniques import VARIANTS, p99
-from rdmacc.experiments.framework.bands import All, AtLeast, Each, Exactly, LessThan, Ordered
+from rdmacc.experiments.framework.bands import All, At, AtLeast, Each, Exactly, LessThan, Ordered
 from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
@@ -96,13 +96,14 @@ def _gains(rows: pd.DataFrame, names: Mapping[str, str]) -> dict[str, float]:
     }
 
 
-def _gains_in_proportion(rows: pd.DataFrame) -> dict[str, float]:
+def _gains_in_proportion(rows: pd.DataFrame) -> dict[str, Any]:
     """Return Dart's p99 reduction over DCQCN by degree, each group as busy as with 16 senders."""
     found = _gains(rows, {"16": ""})
     for degree, reading in _IN_PROPORTION.items():
         of = of_reading(rows, reading)
         found[f"{degree}"] = reduction(*(p99(of, one, _LOAD, f"degree {degree}") for one in ("dart", "dcqcn")))
-    return {key: found[key] for key in sorted(found, key=int)}
+    by_degree = {key: found[key] for key in sorted(found, key=int)}
+    return {"reduction": by_degree, "26 less 6": by_degree["26"] - by_degree["6"]}
 
 
 def _tokens(rows: pd.DataFrame) -> dict[str, float]:
@@ -152,7 +153,10 @@ class Sensitivity(ClosFigure):
         claim(
             "dart-f14s-2a", "VI-C", "p99 reduction over DCQCN by degree of incasts",
             "6, 16, 26; groups in inverse proportion to it", "gain over DCQCN grows", by=OURS,
-            measure=_gains_in_proportion, band=Ordered("<="), unit="%", needs=_ALL,
+            measure=_gains_in_proportion, band=At("reduction", Ordered("<=")), direction=At("26 less 6", _IS_GAIN),
+            unit="%", needs=_ALL, expect=Outcome.DIRECTION,
+            why="It grows from 18% with 6 senders to 78% with 16, and is 76% with 26. So what shrinks it otherwise"
+            " (dart-f14s-2) is how busy each group is.",
         ),
         claim(
             "dart-f14s-3", "VI-C", "p99 reduction over DCQCN by size of short flows", "2, 4, 8 KB",
