@@ -68,6 +68,7 @@ def _draw_changes(rows: pd.DataFrame) -> Figure:
     palette = list(COLOURS.values())
     chosen = rows[rows["load"] == rows["load"].max()]
     chosen = chosen.assign(groups=chosen["reading"].map(lambda label: "" if label == kept(128) else f" ({label})"))
+    chosen = chosen.sort_values("groups", kind="stable")  # those with 128 groups first
     each = chosen.groupby(["scheme", "changes", "groups"], sort=False)["p99"].agg(["min", "mean", "max"]) / 1e6
     names = [f"{VARIANTS[scheme]}, {change or 'as published'}{groups}" for scheme, change, groups in each.index]
     with style():
