@@ -232,7 +232,7 @@ def test_darts_incasts_in_fixed_groups():
 
 def test_darts_incasts_may_start_late():
     """With jitter the same flows start later, each by its own time; those of an incast are no longer at once."""
-    one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", groups=4, seed=5)
+    one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", long="30MB", groups=4, seed=5)
     late, work = one(jitter="100us"), one()
     pd.testing.assert_frame_equal(late.drop(columns="start_ps"), work.drop(columns="start_ps"))
     by_ps = (late["start_ps"] - work["start_ps"])[work["group"].notna()]
