@@ -73,7 +73,7 @@ def draw(number: int) -> Scenario:
     scenario = _draw(number)
     if number >= WIDENED:
         scenario = widened(scenario, np.random.default_rng([20_202, number]))
-    return _with_equal_links(scenario) if scenario.scheme.spans_ports else scenario
+    return with_equal_links(scenario) if scenario.scheme.spans_ports else scenario
 
 
 def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
@@ -119,7 +119,7 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
     return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
 
 
-def _with_equal_links(scenario: Scenario) -> Scenario:
+def with_equal_links(scenario: Scenario) -> Scenario:
     """Return a scenario whose hosts may send by all their links at once, as the scheme's senders do."""
     for host in rdmacc.topology.hosts(scenario.topology):
         links = list(scenario.topology[host].values())
@@ -143,7 +143,7 @@ def on_planes(number: int) -> Scenario:
     scheme = SCHEMES[str(rng.choice(["nscc", "nscc-rccc", "eqds", "ndp"]))]()
     work = scenario.workload.drop(columns=["path", "ack_path"], errors="ignore")
     probes = tuple(probe for probe in scenario.probes if "." not in probe.field)
-    return _with_equal_links(replace(scenario, scheme=scheme, workload=work, probes=probes))
+    return with_equal_links(replace(scenario, scheme=scheme, workload=work, probes=probes))
 
 
 def with_computation(scenario: Scenario) -> Scenario:

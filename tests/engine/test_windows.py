@@ -27,7 +27,7 @@ from rdmacc.handlers.sides import shared_fields
 from rdmacc.records import Deadline, Float, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.topology.fabric import Fabric
-from tests.scenarios import Scenario, draw, without_features
+from tests.scenarios import Scenario, draw, with_equal_links, without_features
 
 FEW_SCHEMES = ("dcqcn", "hpcc", "irn", "swift", "dart", "dctcp", "timely", "infiniband-cc")
 ROUTINGS = ("ecmp", "spray-random", "adaptive")
@@ -45,16 +45,17 @@ def scenario_of(number: int) -> Scenario:
     schemes = FEW_SCHEMES if number < QUICK else tuple(SCHEMES)
     turn, place = divmod(number, len(schemes))
     scheme = rdmacc.scheme(schemes[(place + turn) % len(schemes)]).replace(start_delay_ps=0)  # faults depend on parity
-    # Hosts with several links need their schemes' own routing; go-back-0 never ends if packets overtake each other.
-    if scheme.routing not in ("entropy", "source") and scheme.name != "go-back-0":
+    own_routing = scheme.routing in ("entropy", "source")  # by all links of a host
+    if not own_routing and scheme.name != "go-back-0":  # which never ends if packets overtake each other
         scheme = replace(scheme, routing=ROUTINGS[turn % len(ROUTINGS)])
-    return replace(
+    scenario = replace(
         drawn,
         scheme=scheme,
         workload=waiting_at_hand(drawn.workload, rng),
         probes=() if number % 3 else probes_of(drawn.topology, len(drawn.workload), rng, 1 if number % 2 else 1000),
         faults=() if number % 2 else drawn.faults,
     )
+    return with_equal_links(scenario) if own_routing else scenario
 
 
 def waiting_at_hand(work: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
