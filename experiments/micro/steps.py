@@ -85,6 +85,7 @@ class TrainingSteps(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         assert point.scenario is not None
         how = point.scenario
+        computing = result.computation[result.computation["collective"].isna()]
         model = MaxMin(topology=how.network(), workload=how.messages(), scheme=how.scheme, seed=how.seed).solve()
         by_model, step = float((model["start_ps"] + model["fct_ps"]).max()), float(result.now_ps)
         numbers = {
@@ -92,7 +93,7 @@ class TrainingSteps(Experiment):
             "step by max-min": (by_model, "ps"),
             "error": (by_model / step - 1.0, ""),
             "packet-hops": (float(result.counters[["data_packet_hops", "control_packet_hops"]].sum()), "packets"),
-            "computing": (float(result.computation.groupby("host")["duration_ps"].sum().max()), "ps"),
+            "computing": (float(computing.groupby("host")["duration_ps"].sum().max()), "ps"),
             "busbw, median": (float(result.collectives["busbw_gbytes"].median()), "GB/s"),
         }
         return tidy(point.name, numbers)
