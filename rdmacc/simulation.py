@@ -214,7 +214,7 @@ class Simulation:
         while self.now_ps < stop_ps and not self.is_finished:
             begin = time.perf_counter()
             target_ps = max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps
-            self.engine.run(min(self.engine.round_up(target_ps), stop_ps))
+            self.engine.run(stop_ps, target_ps)
             self._advance(bar, until_ps)
             took_s = time.perf_counter() - begin
             if took_s < short_s:

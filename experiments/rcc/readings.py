@@ -269,8 +269,8 @@ QUESTIONS = register(
                 name="each answer by itself",
                 answer="All of the link from line rate, a floor under the PID, jitter of 0.5 us.",
                 evidence="The letter of III-B and III-D; clocks are within a few hundred ns (III-G). But the queue"
-                " never drains (rcc-f7-1), no sample is looked at, and jitter and n can do nothing (rcc-f12-1 to"
-                " rcc-f12-4).",
+                " never drains (rcc-f7-1), so algorithm 1 never looks at a sample, and jitter and n have no effect"
+                " (rcc-f12-1 to rcc-f12-4).",
             ),
         ),
         why="The letter of III-B and III-D contradicts V-B-3 and V-E-1, so the text alone does not decide; more of the"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine.plan import Plan
+from rdmacc.records import NEVER
 from rdmacc.topology.fabric import Fabric
 
 __all__ = [
@@ -135,11 +136,11 @@ class Engine(Protocol):
     def last_event_ps(self) -> int:
         """Time of the last event so far that is not a probe's; now if none is pending."""
 
-    def run(self, until_ps: int) -> None:
-        """Process every event before `until_ps`, or until the last message is finished."""
+    def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
+        """Process every event before `until_ps`, or until the last message is finished; return from `soon_ps` on.
 
-    def round_up(self, time_ps: int) -> int:
-        """Return the best time to run to, at or after `time_ps`."""
+        Where between `soon_ps` and `until_ps` it returns is up to the engine.
+        """
 
     def outcome(self) -> RunOutcome:
         """Return the counters so far."""

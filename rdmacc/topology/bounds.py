@@ -135,7 +135,7 @@ def is_whole(value: object) -> bool:
 
 
 def check_rate(rate: Any, place: str) -> None:
-    """Raise a ConfigError for a rate in base units that is no number or out of bounds."""
+    """Raise a ConfigError unless a rate in base units is a number within bounds."""
     number: Any = rate  # unlike float(), comparisons accept any integer
     if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < number < math.inf:
         raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)

@@ -118,12 +118,7 @@ def long_flows(
     for pair in ends:
         if isinstance(pair, str) or not isinstance(pair, Iterable) or len(list(pair)) != 2:
             raise ConfigError("pairs", pair, "pairs of hosts, such as [('h1', 'h0')]")
-    moments: list[Any]
-    is_scalar = isinstance(start, str) or (isinstance(start, np.ndarray) and start.ndim == 0)
-    if isinstance(start, Iterable) and not is_scalar:
-        moments = list(start)
-    else:
-        moments = [start] * len(ends)
+    moments: list[Any] = list(start) if np.ndim(start) else [start] * len(ends)  # type: ignore[arg-type]
     if len(moments) != len(ends):
         raise ConfigError("start", moments, f"one time, or one for each of the {len(ends)} pairs")
     starts = np.array([time_ps(moment, field="start") for moment in moments], dtype=np.int64)

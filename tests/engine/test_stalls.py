@@ -9,6 +9,7 @@ import pytest
 
 import rdmacc
 from rdmacc import Component, DropTail, LinkDown, Loss, Pfc, Scheme, ScriptedLoss, StalledError, param
+from rdmacc.engine import progress
 from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import SimulationError, microseconds
 from rdmacc.protocols.go_back_n import GoBackN
@@ -42,7 +43,10 @@ def ending(engine: str, scheme: Any, *faults: Any, topology: Any = _STAR, work: 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "go-back-n" else pytest.mark.slow) for name in sorted(SCHEMES)]
 )
-def test_every_scheme_ends_whatever_fails(name: str) -> None:
+def test_every_scheme_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With less patience than usual: most schemes retry, or set timers, for ever."""
+    monkeypatch.setattr(progress, "_LEAST_RETRIES", 10)
+    monkeypatch.setattr(progress, "_STILL_PS", s(1))
     for case, (fault, reason) in FAILURES.items():
         (one, first), (other, second) = (ending(engine, name, fault) for engine in ENGINES)
         assert one == other

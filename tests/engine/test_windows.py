@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 
 import rdmacc
+from rdmacc import simulation
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
-from rdmacc.engine.compiled import event_queue, tables, threads, windows
+from rdmacc.engine.compiled import event_queue, packet_rows, tables, threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
@@ -124,7 +125,8 @@ def check(number: int, count: int) -> CompiledEngine:
     n_nodes = len(arguments["topology"])
     shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
     with (
-        mock.patch.multiple(threads, _PACKETS=8, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
+        mock.patch.object(packet_rows, "_PART", 8),
+        mock.patch.multiple(threads, _FIRST_EVENTS=8, racks_of=lambda _: np.arange(count)),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
         mock.patch.object(compiled_engine, "_STARTS", 2),
         mock.patch.object(threads, "threads_of", lambda fabric, *_: shares[: fabric.n_nodes]),
@@ -221,7 +223,7 @@ def test_routes_change_for_all_threads(count: int):
     """At the begin of a window, where the kernel may stop without going back to the order of time."""
     engine = rdmacc.Simulation(**tree(), engine="compiled", order="windows").engine
     assert isinstance(engine, CompiledEngine)
-    late_ps = engine.round_up(20_000_000) - 5_000_000
+    late_ps = engine._windows.round_up(20_000_000) - 5_000_000
     fault = LinkDown(link=("tor0", "agg0"), at_ps="5us", convergence_ps=late_ps)
     assert compare(tree(scheme="irn", faults=(fault,)), [], count).outcome().visits > 0
 
@@ -380,7 +382,7 @@ def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     with (
         mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
         mock.patch.multiple(tables, _FIRST_PACKETS=16, _FIRST_EVENTS=16),
-        mock.patch.object(threads, "_PACKETS", 8),
+        mock.patch.object(packet_rows, "_PART", 8),
     ):
         whole = rdmacc.Simulation(**arguments, engine="compiled", order="time").run(progress=False).outcome
         simulation = rdmacc.Simulation(**arguments, engine="compiled", order="windows", threads=count)
@@ -411,6 +413,23 @@ def test_no_thread_works_if_one_cannot_start():
     assert (result.flows.status == "finished").all()
 
 
+def raised_in_both_orders(
+    kind: type[SimulationError], text: str, count: int = 1, **arguments: Any
+) -> list[SimulationError]:
+    """Return the error that both orders raise, alike and at the same time; in windows with so many threads."""
+    errors, times = [], []
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for order, asked in (("time", 1), ("windows", count)):
+            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order, threads=asked)
+            with pytest.raises(kind, match=text) as caught:
+                simulation.run(progress=False)
+            errors.append(caught.value)
+            times.append(simulation.now_ps)
+    assert str(errors[0]) == str(errors[1])
+    assert times[0] == times[1]
+    return errors
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fragile(Component):
     """Raises an exception when a packet of an odd message arrives that is not the first."""
@@ -425,14 +444,8 @@ class Fragile(Component):
 def test_an_exception_is_the_first_by_time(count: int, is_checked: bool):
     scheme = rdmacc.scheme("irn")
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Fragile())))
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order, asked in (("time", 1), ("windows", count)):
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=is_checked, order=order, threads=asked)
-            with pytest.raises(HandlerError, match="odd") as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps, caught.value.result.outcome.totals))
-    assert told[0] == told[1]
+    one, other = raised_in_both_orders(HandlerError, "odd", count, **arguments, check=is_checked)
+    assert one.result.outcome.totals == other.result.outcome.totals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -451,14 +464,7 @@ class Wild(Component):
 def test_a_value_that_is_refused_does_no_harm():
     scheme = rdmacc.scheme("irn")
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Wild())))
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order in ("time", "windows"):
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order)
-            with pytest.raises(HandlerError, match="rate_bps") as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps))
-    assert told[0] == told[1]
+    raised_in_both_orders(HandlerError, "rate_bps", **arguments)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,28 +488,26 @@ class Restless(Component):
 def test_time_that_stands_still_is_named(count: int):
     scheme = rdmacc.scheme("irn")
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Restless())))
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order, asked in (("time", 1), ("windows", count)):
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", check=False, order=order, threads=asked)
-            with pytest.raises(LivelockError, match="Restless.on_again_timer must not set it") as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps))
-    assert told[0] == told[1]
+    text = "Restless.on_again_timer must not set it"
+    raised_in_both_orders(LivelockError, text, count, **arguments, check=False)
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_stall_is_explained_alike(count: int):
     """All data is lost, and the receivers go on asking for it."""
-    told = []
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        for order, asked in (("time", 1), ("windows", count)):
-            arguments = tree(scheme="phost", faults=(Loss(data=1.0),))
-            simulation = rdmacc.Simulation(**arguments, engine="compiled", order=order, threads=asked)
-            with pytest.raises(StalledError) as caught:
-                simulation.run(progress=False)
-            told.append((str(caught.value), simulation.now_ps))
-    assert told[0] == told[1]
+    raised_in_both_orders(StalledError, "stalled", count, **tree(scheme="phost", faults=(Loss(data=1.0),)))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_slow_machine_chooses_the_same_order(count: int):
+    """There, steps become shorter, and less happens in each."""
+    work = rdmacc.permutation([f"h{n}" for n in range(16)], "1MB")
+    arguments = tree(workload=work, scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
+    visits = []
+    for step_s in ((0.0, 0.0), (1e9, 1e9)):
+        with mock.patch.object(simulation, "_STEP_S", step_s):
+            visits.append(run("windows", arguments, [], count)[1][-1].visits)
+    assert visits[0] == visits[1] > 0
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

@@ -93,6 +93,7 @@ def test_hpcc_facts():
 def test_hpcc_drains_line_rate_starts_in_one_round():
     frame = HpccSteady(flows=16, rounds=2).solve()
     assert frame["inflight"].tolist()[0] == 16
+    assert frame["time_ps"].tolist() == [0, 13e6, 26e6]  # 162,500 B at 100 Gb/s
     assert frame["window_first_bytes"].iloc[1] == pytest.approx(162_500 * 0.95 / 16 + 80)
     assert frame["queue_bytes"].iloc[1] == 0
 

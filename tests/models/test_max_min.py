@@ -119,6 +119,19 @@ def test_messages_wait_for_others():
     assert table.loc[1, "start_ps"] == pytest.approx(table.loc[0, "fct_ps"])
 
 
+def test_messages_wait_for_computations():
+    steps = [
+        {"src": "h1", "duration": "4us"},
+        {"src": "h1", "dst": "h0", "size": "1MB", "after": 0},
+        {"src": "h0", "duration": "3us", "after": 1},
+        {"src": "h0", "dst": "h2", "size": "1MB", "after": 2},
+    ]
+    table = MaxMin(topology=rdmacc.star(3), workload=rdmacc.messages(steps), has_acks=False).solve()
+    ends = table["start_ps"] + table["fct_ps"]
+    assert table["start_ps"].tolist() == pytest.approx([4e6, ends.iloc[0] + 3e6])
+    assert table["slowdown"].to_numpy() == pytest.approx(1.0)
+
+
 def test_messages_of_a_queue_pair_go_one_after_the_other():
     """As packets do; on queue pairs of their own, both would end last."""
     net, size = rdmacc.star(2), 1_000_000

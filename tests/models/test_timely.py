@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rdmacc.errors import ConfigError
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid, weight
 
 
@@ -45,6 +46,13 @@ def test_held_at_zero_gradient_any_split_is_stationary():
     between = fluid._between()
     assert between(1e9, 0.0, 100e3) == 0.0
     assert TimelyFluid()._between()(1e9, 0.0, 100e3) > 0.0
+
+
+@pytest.mark.parametrize("name", ["a", "beta"])
+def test_an_average_and_a_decrease_take_at_most_the_whole(name):
+    TimelyFluid(**{name: 1.0})
+    with pytest.raises(ConfigError, match=name):
+        TimelyFluid(**{name: 1.01})
 
 
 def test_weight_is_one_half_at_zero_and_continuous():

@@ -20,7 +20,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,8 @@ _PUBLISHED = "tests/experiments/test_published.py"
 _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py",
              "framework": "test_ba*.py"}  # fmt: skip
 _QUICK = "not nightly and not slow"
-LINE_TIMEOUT_S = 20
-"""For each of the tests of a mutant that is imported: they take a second together, or a few."""
+LINE_TIMEOUT_S = 60
+"""For each of the tests of a mutant that is imported: they take a second together, or a few, on a core of their own."""
 
 
 @dataclass(frozen=True)
@@ -297,18 +297,23 @@ def _answers(path: Path) -> dict[str, dict[str, Any]]:
     return {one["mutant"]: one for one in map(json.loads, lines)}
 
 
-def tried(mutants: list[Mutant], trials: Trials, tests: list[str], answers: Path) -> Iterator[tuple[Mutant, str]]:
-    """Yield the test that notices each change of a folder that is no experiment; "" if none does."""
+def tried(
+    mutants: list[Mutant], trials: Trials, tests: list[str], answers: Path, cpu_s: float
+) -> Iterator[tuple[Mutant, str]]:
+    """Yield the test that notices each change outside the experiments; "" if none does."""
     texts = {one.name: (_place(one), one.applied((trials.folder / _place(one)).read_text())) for one in mutants}
     known = _answers(answers)
-    trials.tried({name: one for name, one in texts.items() if name not in known}, tests, answers)
+    trials.tried({name: one for name, one in texts.items() if name not in known}, tests, answers, cpu_s)
     known = _answers(answers)
     for mutant in mutants:
         answer = known[mutant.name]
-        by = answer["killer"]
-        if answer["tests"]:
-            path, text = texts[mutant.name]
-            by = trials.killer(Stage(tuple(answer["tests"]), SIMPY, _QUICK, LINE_TIMEOUT_S), trials.folder / path, text)
+        by, left = answer["killer"], tuple(answer["tests"])
+        path, text = texts[mutant.name]
+        while left:
+            by = trials.killer(stage := Stage(left, SIMPY, _QUICK, LINE_TIMEOUT_S), trials.folder / path, text)
+            if not by or not trials.failure(replace(stage, tests=(by,))):
+                break
+            left = tuple(test for test in left if test != by)  # it fails without the change too, or takes too long
         yield mutant, by
 
 
@@ -316,12 +321,14 @@ def main() -> int:
     """Run a sample; return the number of survivors."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("path", help="a folder, or a file")
-    parser.add_argument("--tests", nargs="*", default=[], help="of a folder that is no experiment")
+    parser.add_argument("--tests", nargs="*", default=[], help="for folders other than experiments")
     parser.add_argument("--sample", type=int, default=20, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
     parser.add_argument("--judges", action="store_true", help="of experiments, only what decides on claims")
     parser.add_argument("--record", type=Path, default=Path("mutants.jsonl"), help="a line for each mutant, run once")
+    parser.add_argument("--cpu", type=float, default=4.0, help="seconds that a mutant's tests may take, without judges")
+    parser.add_argument("--names", type=Path, help="try these mutants, a name a line, in place of a sample")
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
     if asked.tests:
@@ -330,6 +337,9 @@ def main() -> int:
     path: str = asked.path
     every = [one for file in sorted(_python_files(ROOT / path)) for one in mutants_of(file, asked.judges)]
     drawn = random.Random(asked.seed).sample(every, min(asked.sample, len(every)))
+    if asked.names:
+        names = set(asked.names.read_text().splitlines())
+        drawn = [one for one in every if one.name in names]
     chosen = [one for one in drawn if one.name not in known]
     if asked.list:
         _say("\n".join(one.name for one in chosen))
@@ -338,7 +348,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         trials = Trials(copied(Path(name) / "copy"))
         if asked.tests:
-            found = tried(chosen, trials, asked.tests, asked.record.resolve().with_suffix(".tried"))
+            found = tried(chosen, trials, asked.tests, asked.record.resolve().with_suffix(".tried"), asked.cpu)
         else:
             found = ((one, killer(one, trials, asked.stages)) for one in chosen)
         for mutant, by in found:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import pytest
 
 from tests.mutation.mutants import copied, killer, mutants_of, once_survived
-from tests.mutation.trial import Trials
+from tests.mutation.trial import Trials, ended
 from tests.mutation.tries import changed_functions
 
 
@@ -46,6 +49,13 @@ def test_a_change_of_a_function_is_put_into_it_and_one_of_the_module_is_imported
     path.write_text(text)
     assert [code.co_name for code in changed_functions(path, text.replace("y + X", "y - X")).values()] == ["f"]
     assert not changed_functions(path, text.replace("X = 1", "X = 2"))
+
+
+def test_what_waits_is_ended_with_the_processes_it_started():
+    with subprocess.Popen(["sh", "-c", "sleep 99 & wait"], start_new_session=True, stdout=subprocess.PIPE) as shell:
+        assert ended(shell.pid, 0.2) is None
+        assert shell.stdout.read() == b""  # nobody holds its other end
+    assert ended(os.posix_spawn("/bin/sh", ["sh", "-c", "exit 3"], {}, setsid=True), 9) == 3
 
 
 @pytest.mark.nightly

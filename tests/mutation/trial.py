@@ -21,8 +21,6 @@ import pytest
 TIMEOUT_S = 900
 TEST_TIMEOUT_S = 120
 """A change may make a loop endless."""
-TRIED_CPU_S = 4.0
-"""That the tests of a mutant may take together."""
 SIMPY = "not compiled and not agree"
 """Tests of one engine, whose handlers are plain Python."""
 _HEAVY = (
@@ -45,6 +43,21 @@ class Stage:
 
 _OF_A_TABLE = ("test_a_table_is_whole", "test_a_claim_is_decided", "test_every_claim_hangs")
 """Tests of each bundled table in `tests.experiments.test_tables`."""
+
+
+def ended(child: int, limit_s: float) -> int | None:
+    """Wait for the leader of a session; return its exit code, None if it takes longer. Nothing of the session stays."""
+    until, status = time.monotonic() + limit_s, None
+    while status is None and time.monotonic() < until:
+        done, found = os.waitpid(child, os.WNOHANG)
+        status = found if done else None
+        time.sleep(0 if done else 0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if status is None:
+        os.waitpid(child, 0)
+        return None
+    return os.waitstatus_to_exitcode(status)
 
 
 class Trials:
@@ -92,7 +105,7 @@ class Trials:
             return f"pytest ended with {code}: {told[-100:]!r}"
         return named[0].split(" - ")[0].split(" ", 1)[1]
 
-    def tried(self, mutants: dict[str, tuple[str, str]], tests: list[str], answers: Path) -> None:
+    def tried(self, mutants: dict[str, tuple[str, str]], tests: list[str], answers: Path, cpu_s: float) -> None:
         """Try mutants on the cheapest tests of some files, see `tests.mutation.tries`."""
 
         def run() -> int:
@@ -100,7 +113,7 @@ class Trials:
 
             os.environ["HYPOTHESIS_PROFILE"] = "few"
             arguments = ["-q", *_PLUGINS, "--no-header", "-m", "not nightly and not slow", "-k", SIMPY, *tests]
-            return int(pytest.main(arguments, plugins=[Tries(TRIED_CPU_S, mutants, answers)]))
+            return int(pytest.main(arguments, plugins=[Tries(cpu_s, mutants, answers)]))
 
         code, told = self._forked(run, writes_bytecode=True, limit_s=2 * 3600)
         if code:
@@ -174,15 +187,8 @@ class Trials:
                     sys.stdout.flush()
                     sys.stderr.flush()
                 os._exit(code)
-        until = time.monotonic() + limit_s
-        while time.monotonic() < until:
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                return os.waitstatus_to_exitcode(status), told.read_text(errors="replace")
-            time.sleep(0.05)
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return 1, f"endless: killed after {limit_s} s"
+        code = ended(child, limit_s)
+        return (1, f"endless: killed after {limit_s} s") if code is None else (code, told.read_text(errors="replace"))
 
     def _enter(self, told: Path) -> None:
         output = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -10,10 +10,10 @@ import gc
 import json
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TypeAlias
@@ -21,8 +21,12 @@ from typing import TypeAlias
 import pytest
 from _pytest.runner import runtestprotocol
 
+from tests.mutation.trial import ended
+
 TEST_CPU_S = 5.0
 """For one test, of CPU time: a change may make a loop endless."""
+TRY_S = 120.0
+"""For the tests of a mutant, and ten times their CPU time: a test that waits uses none."""
 _UNKNOWN_S = 0.02
 Place: TypeAlias = tuple[str, str, int]
 """Of a function: its file, name and first line."""
@@ -57,14 +61,11 @@ class Tries:
             tests = sorted(items, key=lambda one: (_file(one) not in named, cost.get(one, 0.0), "simpy" in one))
             failed = ""
             while changed := changed_functions(Path(path), text):
-                found = partial(_first_failure, [items[one] for one in tests], changed, live, self._limit_s)
-                told = _forked(lambda found=found: json.dumps(found()))
-                failed, seconds = json.loads(told) if told else ("endless, or a crash", {})
+                failed, seconds = _tried([items[one] for one in tests], changed, live, self._limit_s)
                 cost |= seconds
-                if failed not in items or failed in passes:
+                if not failed or failed in passes:
                     break
-                alone = partial(_first_failure, [items[failed]], {}, live, self._limit_s)
-                if not json.loads(_forked(lambda alone=alone: json.dumps(alone())) or '["crash"]')[0]:
+                if not _tried([items[failed]], {}, live, self._limit_s)[0]:
                     passes.add(failed)
                     break
                 del items[failed]  # it fails without the change too: it takes too long, or wants the compiler
@@ -97,22 +98,43 @@ def _functions() -> dict[Place, list[FunctionType]]:
     return found
 
 
-def _first_failure(
+def _tried(
     items: list[pytest.Item], changed: dict[Place, CodeType], live: dict[Place, list[FunctionType]], limit_s: float
 ) -> tuple[str, dict[str, float]]:
+    """Return the test that fails first, does not end or kills its process, and what each before it cost."""
+    with tempfile.NamedTemporaryFile("r") as told:
+        child = os.fork()
+        if child == 0:
+            with suppress(BaseException):
+                os.setsid()
+                with open(told.name, "w", buffering=1) as lines:
+                    _try(items, changed, live, limit_s, lines)
+            os._exit(0)
+        ended(child, TRY_S + 10 * limit_s)
+        lines = told.read().splitlines()
+    seconds: dict[str, float] = {}
+    for name, _, spent in (line.partition("\t") for line in lines):
+        if not spent:
+            return name, seconds
+        seconds[name] = float(spent)
+    return "", seconds
+
+
+def _try(items, changed, live, limit_s, lines) -> None:
+    """Write the name of each test, and its CPU time if it passes."""
     gc.disable()
     for key, code in changed.items():
         for function in live.get(key, ()):
             function.__code__ = code
-    seconds: dict[str, float] = {}
     for item, following in zip(items, [*items[1:], None]):
         began = time.process_time()
+        lines.write(item.nodeid)
+        lines.flush()
         if _failure(item, following):
-            return item.nodeid, seconds
-        seconds[item.nodeid] = time.process_time() - began
+            return
+        lines.write(f"\t{time.process_time() - began}\n")
         if time.process_time() > limit_s:
-            break
-    return "", seconds
+            return
 
 
 def _failure(item: pytest.Item, following: pytest.Item | None) -> bool:
@@ -127,26 +149,6 @@ def _failure(item: pytest.Item, following: pytest.Item | None) -> bool:
         return True
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-def _forked(run, limit_s: float = 300) -> str:
-    """Return what a function returns in a fork of this process; "" if it does not."""
-    reads, writes = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with suppress(BaseException):
-            os.close(reads)
-            with os.fdopen(writes, "w") as pipe:
-                pipe.write(run())
-        os._exit(0)
-    os.close(writes)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
-    with os.fdopen(reads) as pipe:
-        told = pipe.read()
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    _, status = os.waitpid(child, 0)
-    return told if status == 0 else ""
 
 
 def _key(code: CodeType) -> Place:

@@ -20,6 +20,7 @@ from rdmacc.protocols.ndp import Ndp, is_bad_path
 from rdmacc.protocols.permuted_paths import PermutedPaths, ScoredPaths, permute
 from rdmacc.records import NEVER
 from rdmacc.state import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair
+from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.units import ms, us
 from tests.engine.test_host_features import both
@@ -417,7 +418,9 @@ def test_return_to_sender_replaces_the_timeout(engine):
     """A header queue of ten headers: without return some are lost and wait for the timeout, with it none."""
     work = rdmacc.incast(HOSTS[:32], "h0", packets(30))
     for returns in (True, False):
-        scheme = NDP.replace(**{"Queueing.control_limit_bytes": 640, "Queueing.returns_headers": returns})
+        scheme = NDP.replace(**{"Queueing.control_limit_bytes": 640})
+        if not returns:  # a scheme that does not ask for it
+            scheme = scheme.replace(queueing=Queueing(wrr_ratio=10, control_limit_bytes=640))
         result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work, scheme)
         assert (result.flows["status"] == "finished").all()
         assert (result.ports["dropped_packets"].sum() == 0) == returns

@@ -89,6 +89,12 @@ def test_messages_that_wait_have_not_started(unfinished):
     assert np.isnan(unfinished.goodput(2))
 
 
+def test_all_counters_are_zero_before_the_first_message():
+    work = rdmacc.messages([("h1", "h0", "1kB", "1ms")])
+    result = rdmacc.simulate(rdmacc.star(2), work, "dcqcn", engine="simpy", until="1us", progress=False)
+    assert not result.counters.any()
+
+
 def test_summary_of_an_unfinished_run_shows_no_fct(unfinished):
     text = str(unfinished.summary())
     assert "3 (0 finished, 3 unfinished)" in text

@@ -51,10 +51,15 @@ def test_defaults_and_units():
     assert graph.edges["h0", "s0"] == {"rate_bps": 25e9, "delay_ps": 500_000}
     assert graph.nodes["s0"] == {"kind": "switch", "buffer_bytes": 12_000_000}
     assert graph.nodes["h0"] == {"kind": "host"}
+    assert topology.star(2, buffer=1).nodes["s0"]["buffer_bytes"] == 1
     assert topology.default_buffer_bytes("100Gbps") == MiB(32)
     assert topology.default_buffer_bytes(gbps(50)) == MiB(16)
     fast = topology.leaf_spine(2, 2, 1, rate="100Gbps", spine_rate="400Gbps")
     assert fast.nodes["leaf0"]["buffer_bytes"] == MiB(128)
+
+
+def test_a_pair_is_two_hosts_at_a_switch():
+    assert sorted(topology.igbn_pair().edges) == [("h0", "s0"), ("h1", "s0")]
 
 
 def test_dumbbell_has_one_bottleneck():
@@ -361,6 +366,8 @@ def test_a_plain_graph_is_completed_and_left_as_it_was():
     assert topology.completed(network) is network
     graph.nodes["tor"]["buffer"] = "1MB"
     assert topology.completed(graph).nodes["tor"]["buffer_bytes"] == 10**6
+    for other in (nx.DiGraph(graph), nx.MultiGraph(graph), "mine"):  # left to `validate`
+        assert topology.completed(other) is other
 
 
 def test_a_plain_graph_runs_and_is_described_and_drawn(engine):

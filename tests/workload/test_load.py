@@ -304,6 +304,10 @@ def test_same_seed_same_traffic(seed):
             lambda: workload.dart_mix(NETWORK, 0.5, "huge", duration="1ms"),
             "mix = 'huge': must be one of light",
         ),
+        (
+            lambda: workload.dart_mix(NETWORK, True, 0.5, duration="1ms"),
+            "load = True: must be a fraction of the links' rate, above 0 and at most 10",
+        ),
         (lambda: workload.dart_mix(NETWORK, 0.5, 1.0, duration="1ms"), "mix = 1.0: must be one of light"),
         (
             lambda: workload.offered_load(workload.permutation(["h0", "h1"], 1), NETWORK),

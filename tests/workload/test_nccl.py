@@ -212,6 +212,8 @@ def test_busbw_of_a_perfect_run_is_the_link(engine):
     assert table["ranks"].tolist() == [4, 4]
     payload = 1000 / (1048 + 64)
     assert table["busbw_bps"].to_numpy() == pytest.approx(1e11 * payload, rel=0.08)
+    large = AlphaBeta(ranks=4).evaluate([10**11])  # no alpha to speak of
+    assert large["busbw_bps"][0] == pytest.approx(1e11 * payload, rel=1e-3)
     assert table["algbw_bps"][0] * 1.5 == table["busbw_bps"][0]
     assert table["time_ps"][0] == (result.flows["start_ps"] + result.flows["fct_ps"])[:24].max()
 

@@ -201,6 +201,14 @@ def test_size_distribution_of_anything():
             "sizes = (5.0, 2.0) (custom): must be finite and",
         ),
         (
+            lambda: SizeDistribution.from_cdf([(1, 0), (5, 0.5), (2, 1)]),
+            "sizes = (1.0, 5.0, 2.0) (custom): must be finite and",
+        ),
+        (
+            lambda: SizeDistribution("a", (1.0, np.inf, np.inf), (0.0, 0.5, 1.0)),
+            "sizes = (1.0, inf, inf) (a): must be finite",
+        ),
+        (
             lambda: SizeDistribution.from_cdf([(-5, 0), (2, 1)]),
             "sizes = (-5.0, 2.0) (custom): must be finite",
         ),

@@ -57,6 +57,7 @@ def test_the_worked_example_has_its_bytes():
         {"data": 8, "optimizer": "fsdp"},
         {"data": 4, "tensor": 2},
         {"data": 2, "pipeline": 4, "micro_batches": 3},
+        {"data": 2, "pipeline": 2, "micro_batches": 4},
         {"data": 8, "experts": 4, "model": Transformer(hidden=64, layers=4, mlp=128, vocabulary=512, experts=8, top=2)},
     ],
     ids=str,
@@ -69,6 +70,9 @@ def test_messages_are_the_bytes_that_were_announced(change):
     first = [f"h{rank}" for rank in range(step.data * step.tensor)]
     sent = sends[sends["src"].isin(first)].groupby("src")["size_bytes"].sum()
     assert sent.to_numpy() == pytest.approx(step.volumes()["sent_bytes"].sum(), rel=2e-3)
+    waited_for = {row for after in work["after"] for row in after}
+    stage_of = {host: rank // (step.data * step.tensor) for rank, host in enumerate(HOSTS)}
+    assert set(sends.index[sends["src"].map(stage_of) != sends["dst"].map(stage_of)]) <= waited_for
 
 
 def test_the_schedule_of_the_worked_example_sends_those_bytes():
@@ -138,7 +142,8 @@ def test_a_straggler_holds_everyone_up(engine):
     ("change", "match"),
     [
         ({"pipeline": 3}, "a divisor of the 32 layers"),
-        ({"data": 8, "experts": 3}, "a divisor of 8 replicas"),
+        ({"data": 6, "experts": 4, "model": MIXTRAL_8X7B}, "a divisor of 6 replicas"),
+        ({"data": 6, "experts": 3, "model": MIXTRAL_8X7B}, "the model's 8 experts"),
         ({"optimizer": "fsdp", "pipeline": 2}, "without pipeline"),
         ({"tensor": 3, "nccl": Nccl(node=8)}, "the 8 GPUs of a node"),
         ({"scale": 0.5}, "scale"),

@@ -133,10 +133,13 @@ def test_incast_draws_senders():
 
 
 def test_long_flows():
-    frame = workload.long_flows([("h0", "h1"), ("h2", "h3")])
+    pairs = [("h0", "h1"), ("h2", "h3")]
+    frame = workload.long_flows(pairs)
     assert frame["size_bytes"].tolist() == [10**9] * 2
-    staggered = workload.long_flows([("h0", "h1"), ("h2", "h3")], "1MB", start=["0us", "5us"])
+    staggered = workload.long_flows(pairs, "1MB", start=["0us", "5us"])
     assert staggered["start_ps"].tolist() == [0, us(5)]
+    assert workload.long_flows(pairs, start=np.array(["0us", "5us"]))["start_ps"].tolist() == [0, us(5)]
+    assert workload.long_flows(pairs, start="5us")["start_ps"].tolist() == [us(5)] * 2
 
 
 @given(st.integers(2, 40), st.integers(0, 1000))
@@ -397,11 +400,17 @@ def test_validate_finds_circles_as_networkx_does(fabric, edges):
         (lambda: workload.incast(["h1"], "h0", 1, group=0.5), "group = 0.5: must be a whole number"),
         (lambda: workload.long_flows([]), "pairs = []: must be at least one pair of hosts"),
         (lambda: workload.long_flows([("h0", "h1")], start=[1, 2]), "start = [1, 2]: must be one time"),
+        (lambda: workload.long_flows([("h0", "h1")], start=np.array(1)), "start = 1: must be a time"),
         (lambda: workload.permutation(["h0"], 1), "hosts = ['h0']: must be at least two different hosts"),
         (lambda: workload.random_pairs(["h0", "h0"], 1, 1), "hosts = ['h0', 'h0']: must be at least two"),
         (lambda: workload.random_pairs(HOSTS, 0, 1), "count = 0: must be a whole number, at least 1"),
         (lambda: workload.combine(), "workloads = (): must be at least one"),
         (lambda: workload.messages([("h0", "h1")]), "rows = ('h0', 'h1') (row 0): must be a dict or"),
+        (lambda: workload.messages(np.array(3)), "rows = 3: must be a DataFrame, or a list"),
+        (
+            lambda: workload.messages(pd.DataFrame([["h0"]], columns=pd.MultiIndex.from_tuples([("src", "a")]))),
+            "column = ('src', 'a'): must be the name of one column",
+        ),
         (lambda: workload.messages(["h0h1"]), "rows = 'h0h1' (row 0): must be a dict or"),
     ],
 )

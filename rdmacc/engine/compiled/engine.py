@@ -115,7 +115,7 @@ class CompiledEngine(Tables):
     def open_more(self) -> None:
         """Give back what is done of queue pairs; open those of the messages that start next."""
         armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
-        self.queue_pairs.release(self.packets()["qp"][: int(self.globals["packet_count"])], armed)
+        self.queue_pairs.release(self.packet_rows.queue_pairs, armed)
         starts = self.starts[self.n_ready : self.n_ready + _STARTS]
         self.n_ready += len(starts)
         self.team.note_ready()
@@ -152,7 +152,7 @@ class CompiledEngine(Tables):
             node = int(self.plan.fabric.port_node[number])
             frames = NUM_CLASSES * int(first[node + 1] - first[node]) + int(state["reserve_packets"])
             if int(state["packet_capacity"]) - int(state["packet_count"]) + int(state["free_count"]) < frames:
-                self.double_packets(frames)
+                self.packet_rows.provide(self.kernel, self.rows, frames)
             pending, events = int(state["heap_length"]) + int(state["wheel_count"]), frames + 2 * len(self.ports)
             if int(state["event_capacity"]) - pending < events:
                 self.queue.grow(2 * int(state["event_capacity"]) + events)
@@ -219,9 +219,10 @@ class CompiledEngine(Tables):
         self._windows.leave()
         self._run_kernel(NEVER, 1)
 
-    def run(self, until_ps: int) -> None:
-        """Process every event before `until_ps`, or until the last message is finished."""
-        self._windows.choose(until_ps)
+    def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
+        """Process every event before `until_ps`, or until the last message is finished; return from `soon_ps` on."""
+        self._windows.consider(until_ps)
+        until_ps = min(until_ps, self._windows.round_up(soon_ps))
         chunk, begin = _CHUNK, time.perf_counter()
         while self._run_kernel(until_ps, chunk) != kernel.STOPPED:
             self._standstill.look(self)
@@ -248,7 +249,7 @@ class CompiledEngine(Tables):
             if is_in_windows and kernel.MORE_PACKETS <= reason <= kernel.MORE_QUEUE_PAIRS:
                 self.team.provide()
             elif reason == kernel.MORE_PACKETS:
-                self.double_packets()
+                self.packet_rows.provide(self.kernel, self.rows)
             elif reason == kernel.MORE_EVENTS:
                 self.queue.double()
             elif reason == kernel.MORE_SAMPLES:
@@ -260,7 +261,7 @@ class CompiledEngine(Tables):
             elif reason == kernel.LEFT:
                 self._windows.pause()
             elif reason == kernel.STOPPED and not is_in_windows and self._windows.resume_ps < until_ps:
-                self._windows.choose(until_ps)
+                self._windows.choose()
             elif reason == kernel.AGAIN:
                 self._begin_again()
             else:
@@ -273,15 +274,6 @@ class CompiledEngine(Tables):
         for time_ps, name, arguments in told:
             self.run(time_ps)
             getattr(self, name)(*arguments)
-
-    def round_up(self, time_ps: int) -> int:
-        """Return a time not before `time_ps` up to which it is best to run: in windows the end of one."""
-        return self._windows.round_up(time_ps)
-
-    def double_packets(self, more: int = 0) -> None:
-        """Allocate twice as many rows of packets, what one event may need, and some more."""
-        more += int(self.globals["reserve_packets"])
-        self._grow_packets(2 * int(self.globals["packet_capacity"]) + more)
 
     # Reading back
 
@@ -322,12 +314,3 @@ class CompiledEngine(Tables):
             (component, field.name): self._transfer_column(component, field).copy()
             for component, field in transfer_fields(self.plan.scheme.components)
         }
-
-    def packets(self) -> Any:
-        """Return the packets' rows, headers included."""
-        return np.ndarray(
-            int(self.globals["packet_capacity"]),
-            self.layout.packet,
-            buffer=self._memory["packet"],
-            strides=(self.layout.row_bytes["packet"],),
-        )

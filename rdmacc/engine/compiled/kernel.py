@@ -27,7 +27,6 @@ from rdmacc.engine.compiled.rows import (
     load_entry,
     message_at,
     message_row,
-    new_packet,
     note,
     packet_at,
     packet_row,
@@ -38,7 +37,6 @@ from rdmacc.engine.compiled.rows import (
     rank_in,
     rank_last,
     rank_without_order,
-    recycle,
     sample_at,
     watch_at,
 )
@@ -391,10 +389,16 @@ def find_nodes(address, events, nodes, count):
 
 
 def move_packets(source, target, count):
-    """Move so many rows of packets that are free from one thread's to another's."""
+    """Move so many free rows of packets from one thread's list to another's; it has as many."""
     a, b = globals_at(source), globals_at(target)
-    for _ in range(count):
-        recycle(b, new_packet(a))
+    first = last = a.free_head
+    for _ in range(count - 1):
+        last = packet_at(a, last).next
+    a.free_head = packet_at(a, last).next
+    packet_at(a, last).next = b.free_head
+    b.free_head = first
+    a.free_count -= count
+    b.free_count += count
 
 
 def call_rows(address, hook, base, stride, rows, count, is_armed):

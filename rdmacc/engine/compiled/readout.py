@@ -26,7 +26,7 @@ __all__ = ["outcome_of", "pfc_state_of"]
 
 def outcome_of(engine: CompiledEngine) -> RunOutcome:
     """Return the counters so far."""
-    ports, packets, is_host = engine.ports, engine.packets(), engine.plan.fabric.is_host
+    ports, packets, is_host = engine.ports, engine.packet_rows.rows, engine.plan.fabric.is_host
     counters = {name: ports[name].astype(np.int64) for name in PORT_COUNTERS}
     counters["paused_ps"] += np.where(ports["paused"] != 0, engine.now - ports["paused_since_ps"], 0)
     heads = np.concatenate([engine.queues["head"].ravel(), ports["flight_head"]])
@@ -59,7 +59,7 @@ def pfc_state_of(engine: CompiledEngine) -> PfcState:
     """Return who waits on whom."""
     state = PfcState({}, defaultdict(lambda: defaultdict(int)))
     queues = engine.queues.reshape(-1, NUM_CLASSES)
-    ports, packets = engine.ports, engine.packets()
+    ports, packets = engine.ports, engine.packet_rows.rows
     for port in range(len(ports)):
         reverse = int(ports["reverse"][port])
         for cls in range(DATA_CLASS, NUM_CLASSES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from rdmacc.engine.compiled.layout import (
     Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.memory import filled, zeroed
+from rdmacc.engine.compiled.packet_rows import PacketRows
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.samples import Samples
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
@@ -51,8 +53,12 @@ _REACH_BYTES = 2**18, 2**20
 """Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
 second-level cache of 1 MiB or half of it, for packets too. Asking for what is there already costs 4 to 15%."""
 
-_FIRST_PACKETS, _FIRST_EVENTS, _FIRST_SAMPLES = 2**18, 4096, 1024
-"""Rows at the start. Those of packets take space when they are used; two are enough for each packet of the messages."""
+_FIRST_PACKETS = 2**18 if sys.platform == "win32" else 2**22
+"""Rows at the start, which take memory when they are used; Windows counts them as taken. Two for each packet of the
+messages are enough."""
+
+_FIRST_EVENTS, _FIRST_SAMPLES = 2**17, 1024
+"""Rows at the start; of events at most, since two for each port are enough for most schemes."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
@@ -369,9 +375,11 @@ class Tables:
             packet_template=default.ctypes.data,
         )  # fmt: skip
         packets = min(1024 + 2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS)
-        self._grow_packets(packets + int(self.globals["reserve_packets"]))
+        packets += int(self.globals["reserve_packets"])
+        self.packet_rows = PacketRows(self.rows, self.layout.packet, len(default), packets)
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
-        self.queue.grow(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed + len(plan.computation))
+        events = min(_FIRST_EVENTS, 1024 + 2 * len(self.ports))
+        self.queue.grow(events + int(self.globals["reserve_events"]) + armed + len(plan.computation))
         self.samples = Samples(self.globals, _FIRST_SAMPLES + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
@@ -387,16 +395,6 @@ class Tables:
             ends_ps = int(self.computation["start_ps"][row]) + int(self.computation["duration_ps"][row])
             events.append((ends_ps, self._first_start + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
-
-    def _grow_packets(self, capacity: int) -> None:
-        """Allocate rows, which the kernel fills when it first uses them, and copy those that it has used."""
-        stride = len(self.layout.defaults["packet"])
-        fresh = zeroed(capacity * stride)
-        if "packet" in self._memory:
-            used = int(self.globals["packet_count"]) * stride
-            fresh[:used] = self._memory["packet"][:used]
-        self._memory["packet"] = fresh
-        self._set(packets=fresh.ctypes.data, packet_capacity=capacity)
 
     def _grow_trace(self, capacity: int) -> None:
         fresh = np.zeros(capacity, ROW)

@@ -33,16 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Team", "racks_of", "threads_of"]
 
-_PACKETS = 4096
-"""Rows of packets that a thread gets at a time, at least."""
-
-_FIRST_EVENTS = 4096
-"""Rows of events of a thread at the start, and two for each event that is pending."""
+_FIRST_EVENTS = 2**17
+"""Rows of events of a thread at the start, at most, and two for each event that is pending."""
 
 _SAMPLES = 1024
 """Rows of samples of a thread at the start."""
 
-_OWN = ["samples", "sample_count", "sample_capacity"]
+_OWN = [
+    "samples", "sample_count", "sample_capacity", "free_head", "free_count", "packet_count", "packet_capacity", "spare",
+]  # fmt: skip
 """What a thread keeps between the times that windows run."""
 
 _COUNTED = [*TOTALS, "unfinished", "undelivered", "visits"]
@@ -186,6 +185,7 @@ class Team:
                 room = zeroed(GLOBALS.itemsize + 2 * CACHE_LINE)
                 rows = np.ndarray(1, GLOBALS, room)
                 self._workers.append(_Worker(rows, EventQueue(rows, plan, crossing), Samples(rows[0], _SAMPLES)))
+                engine.packet_rows.join(rows)
             worker = self._workers[number]
             worker.places = np.flatnonzero(by == number)
             worker.starts = engine.starts[worker.places]
@@ -210,10 +210,10 @@ class Team:
                 worker.rows[:] = engine.rows
                 for name, value in kept.items():
                     row[name] = value
-                for name in (*_COUNTED, "free_count", "packet_count", "packet_capacity", "heap_length", "wheel_count"):
+                for name in (*_COUNTED, "heap_length", "wheel_count"):
                     row[name] = 0
-                row["free_head"] = row["spare"] = -1
-                worker.queue.grow(_FIRST_EVENTS + 2 * len(own) + int(row["reserve_events"]))
+                few = min(_FIRST_EVENTS, 1024 + 2 * engine.plan.fabric.n_ports // self.count)
+                worker.queue.grow(few + 2 * len(own) + int(row["reserve_events"]))
             row["starts"], row["n_starts"] = worker.starts.ctypes.data, len(worker.starts)
             next_start = self._place(worker, first)
             times = engine.plan.start_ps[worker.starts[next_start:]]
@@ -230,25 +230,20 @@ class Team:
             worker.queue.lay(engine.kernel, own, step, *window)
         engine.globals["window_base"] = engine.globals["events"]
         self.note_ready()
-        if self.count > 1:
-            self._deal_packets()
+        for worker in self._workers:
+            if worker.row["packet_count"] == worker.row["packet_capacity"]:
+                engine.packet_rows.provide(engine.kernel, worker.rows)
 
     def _place(self, worker: _Worker, place: int) -> int:
         """Return where a place among all messages that start is among those of a thread."""
         return place if self.count == 1 else int(np.searchsorted(worker.places, place))
 
     def end(self) -> None:
-        """Give the first thread all rows of packets, and the messages that start; its queue gets the events next."""
+        """Give the first thread the messages that start; its queue gets the events next."""
         engine = self._engine
         started = self.scheduled_starts
         for worker in self._workers[1:]:
             row = worker.row
-            if row["spare"] >= 0:
-                packet = engine.packets()[row["spare"] : row["spare"] + 1]
-                packet["next"], packet["qp"] = row["free_head"], -1
-                row["free_head"], row["spare"] = row["spare"], -1
-                row["free_count"] += 1
-            engine.kernel.move_packets(worker.address, engine.rows.ctypes.data, int(row["free_count"]))
             self._absorb(worker)
             row["next_start"] = row["heap_length"] = row["wheel_count"] = row["node_used"] = 0
         state = engine.globals
@@ -331,29 +326,10 @@ class Team:
                 worker.queue.double()
             if reason == kernel.MORE_SAMPLES:
                 worker.samples.double()
-        if kernel.MORE_PACKETS in reasons:
-            if self.count == 1:
-                self._engine.double_packets()
-            else:
-                self._deal_packets()
+            if reason == kernel.MORE_PACKETS:
+                self._engine.packet_rows.provide(self._engine.kernel, worker.rows)
         if kernel.MORE_QUEUE_PAIRS in reasons:
             self._engine.open_more()
-
-    def _deal_packets(self) -> None:
-        """Share the free rows of packets out: packets may end at other threads than they begin at."""
-        engine, state, others = self._engine, self._engine.globals, self._workers[1:]
-        for worker in others:
-            engine.kernel.move_packets(worker.address, engine.rows.ctypes.data, int(worker.row["free_count"]))
-            self._absorb(worker)
-        each = max(_PACKETS, int(state["live_packets"]) // (2 * self.count), int(state["free_count"]) // self.count)
-        each += int(state["reserve_packets"])
-        spare = int(state["packet_capacity"]) - int(state["packet_count"]) + int(state["free_count"])
-        if spare < each * self.count:
-            engine.double_packets(each * self.count)
-        for worker in others:
-            worker.row["packets"] = state["packets"]
-            engine.kernel.move_packets(engine.rows.ctypes.data, worker.address, each)
-            self._absorb(worker)
 
 
 def _yield_address() -> int:

@@ -184,6 +184,7 @@ class Windows:
             engine.computation["is_far"] = ends_elsewhere(engine.plan)[engine.plan.n_messages :]
             engine.globals["is_entwined"] = bool(shared_fields(engine.plan.scheme.components).after_loss)
         self._before = 0, 0
+        self._until_ps = -1
         self.resume_ps = NEVER
         """When windows may go on, if they had to stop for an end of computation."""
 
@@ -202,8 +203,14 @@ class Windows:
         """Return the windows that times are in."""
         return (time_ps >> GRAIN_BITS) * self._factor >> self._shift
 
-    def choose(self, until_ps: int) -> None:
-        """Go into windows if that pays until a time."""
+    def consider(self, until_ps: int) -> None:
+        """Go into windows if that pays until a time at which they must end; the run may return before it."""
+        if until_ps != self._until_ps:
+            self._until_ps = until_ps
+            self.choose()
+
+    def choose(self) -> None:
+        """Go into windows if that pays, from now on."""
         state, (before_ps, events) = self._engine.globals, self._before
         now, pending = int(state["now_ps"]), int(state["heap_length"]) + int(state["wheel_count"])
         self._before = now, int(state["events"])
@@ -211,7 +218,7 @@ class Windows:
         if self._why_not or state["node_bits"] or state["undelivered"] <= 0:
             return
         self.resume_ps = self._far_ps() + 1
-        until_ps = min(until_ps, self.resume_ps)
+        until_ps = min(self._until_ps, self.resume_ps)
         if until_ps <= self.round_up(now + 1):
             return
         if state["is_entwined"] and state["dropped_bytes"] + state["discarded_bytes"]:

@@ -73,8 +73,9 @@ class Network(Core):
     # Running
 
     @uncollected()  # the engine makes no cycles, and the collector would look at every record of the network
-    def run(self, until_ps: int) -> None:
-        """Process every event before `until_ps`, or until the last message is finished."""
+    def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
+        """Process every event before `until_ps`, or until the last message is finished; return at `soon_ps`."""
+        until_ps = min(until_ps, soon_ps)
         standstill = Standstill(self.plan)
         try:
             while self._run_some(until_ps):
@@ -95,10 +96,6 @@ class Network(Core):
             if watches:
                 self._probes.note_changes()
         return True
-
-    def round_up(self, time_ps: int) -> int:
-        """Return the time itself: this engine can stop anywhere."""
-        return time_ps
 
     def step(self) -> None:
         """Process one event."""
