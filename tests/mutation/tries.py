@@ -25,7 +25,7 @@ from tests.mutation.trial import ended
 
 TEST_CPU_S = 5.0
 """For one test, of CPU time: a change may make a loop endless."""
-TRY_S = 120.0
+TRY_S = 30.0
 """For the tests of a mutant, and ten times their CPU time: a test that waits uses none."""
 _UNKNOWN_S = 0.02
 Place: TypeAlias = tuple[str, str, int]

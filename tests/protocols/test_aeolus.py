@@ -184,6 +184,27 @@ def test_expresspass_a_burst_that_is_lost_is_sent_again_with_credits(engine, pac
     assert result.flows["fct_ps"].iloc[0] < (packets + RTT + 8) * 2 * FULL * 800
 
 
+@pytest.mark.parametrize(
+    ("packets", "kind", "lost"),
+    [(1, "ack", (1, 2, 3)), (RTT + 10, "data", (RTT + 10,)), (RTT + 10, "data", range(3, RTT + 11))],
+    ids=["all answers", "last packet", "all but two packets"],
+)
+def test_expresspass_a_sender_that_hears_nothing_asks_once(engine, packets, kind, lost):
+    """The receiver then names what is missing, or says that nothing is."""
+    faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind) for nth in lost]
+    result = run([("h1", "h0", 1460 * packets)], engine, credited(), faults=faults)
+    check_finished(result)
+    assert result.counters.timeouts == 1
+
+
+def test_expresspass_a_sender_that_is_never_answered_gives_up(engine):
+    faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind="request") for nth in range(1, 9)]
+    faults += [ScriptedLoss(message=0, psn=0, nth=1)]
+    result = run([("h1", "h0", 1460)], engine, credited(retry_limit=3), faults=faults)
+    assert result.flows["status"].tolist() == ["failed"]
+    assert result.counters.timeouts == 4
+
+
 def test_expresspass_an_incast_drops_unscheduled_packets_only(engine):
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", 40 * 1460)
     result = run(work, engine, credited())

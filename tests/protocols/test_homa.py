@@ -19,7 +19,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size
 from rdmacc.protocols.homa_cutoffs import unscheduled_bytes, unscheduled_cutoffs, unscheduled_levels
-from rdmacc.state import DATA_CLASS, NAK, NONE, Message
+from rdmacc.state import DATA_CLASS, NAK, NONE, NUM_CLASSES, Message
 from rdmacc.units import ms, us
 from rdmacc.workload import SIZES, SizeDistribution
 from tests.engine.test_host_features import both
@@ -134,6 +134,12 @@ def test_granted_messages_have_the_lowest_levels(engine, count):
     first, later = data[data["psn"] < RTT], data[(data["psn"] >= 2 * RTT) & (data["message"] == 0)]
     assert set(first["priority"]) == {DATA_CLASS}
     assert set(later["priority"]) == {DATA_CLASS + 8 - count}
+
+
+def test_levels_are_classes_of_data():
+    assert max(Homa(levels=NUM_CLASSES - DATA_CLASS).classes) == NUM_CLASSES - 1
+    with pytest.raises(ConfigError, match="levels"):
+        Homa(levels=NUM_CLASSES - DATA_CLASS + 1)
 
 
 def test_the_level_of_a_rank():

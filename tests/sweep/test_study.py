@@ -18,6 +18,7 @@ import rdmacc
 from rdmacc import study
 from rdmacc.errors import ConfigError
 from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.results.folders import write_folder
 from rdmacc.results.summary import Summary, half_width
 from rdmacc.show.style import COLOURS
 from rdmacc.sweep import Store, SweepError
@@ -228,6 +229,16 @@ def test_a_study_comes_back_from_a_folder(run, tmp_path):
         rdmacc.load(tmp_path / "kept" / "study")
     with pytest.raises(ConfigError, match="replace=True"):
         found.save(tmp_path / "kept" / "study")
+
+
+@pytest.mark.parametrize("wrong", [{"parameters": "g"}, {"failures": None}, {"reused": "1"}])
+def test_what_another_program_wrote_is_no_study(tmp_path, wrong):
+    about = {"parameters": ["g"], "failures": {}, "reused": 1} | wrong
+    folder = write_folder(
+        tmp_path / "study", "study", about, dict.fromkeys(("runs", "flows"), pd.DataFrame()), replace=False
+    )
+    with pytest.raises(ConfigError, match=r"Study\.save"):
+        Study.load(folder)
 
 
 @pytest.mark.parametrize("name", ["size_bytes", "fct_ps", "drops", "goodput_bps", "start_ps"])

@@ -63,6 +63,13 @@ def test_a_sweep_gives_what_a_run_gives(tmp_path, engine):
     assert (0 < found.effort()["wall_s"] < 600, found.effort()["engines"]) == (True, [engine])
 
 
+@pytest.mark.parametrize(("jobs", "is_told"), [(1, False), (2, True)])
+def test_who_asked_for_processes_is_told_why_there_are_none(tmp_path, caplog, monkeypatch, jobs, is_told):
+    monkeypatch.setattr("rdmacc.sweep.run.why_not_elsewhere", lambda payloads: "for a reason")
+    run(Tiny(), tmp_path, jobs=jobs)
+    assert ("computing in one process: for a reason" in caplog.text) == is_told
+
+
 def test_engines_give_one_table(tmp_path):
     tables = [run(Tiny(), tmp_path / name, engine=name).table for name in ("simpy", "compiled")]
     pd.testing.assert_frame_equal(*tables, check_exact=True)

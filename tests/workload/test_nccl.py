@@ -146,6 +146,12 @@ def test_a_connection_has_one_path_and_its_messages_come_in_order(engine):
     assert len(result.plan.qp_src) == 2
 
 
+def test_a_byte_is_the_least():
+    assert nccl.send_receive([("h0", "h1")], 1)["size_bytes"].tolist() == [1]
+    with pytest.raises(ConfigError, match="at least 1 byte"):
+        nccl.send_receive([("h0", "h1")], 0)
+
+
 def test_a_queue_pair_must_be_a_number():
     work = nccl.send_receive([("h0", "h1")], "1kB").assign(queue_pair=[-2])
     with pytest.raises(ConfigError, match="queue_pair = -2"):
