@@ -1,21 +1,21 @@
-"""Dart at 1,024 hosts: what figures 11 to 14, the tables and the sensitivity study share.
+"""Dart at 1,024 hosts, for figures 11 to 14, the tables and the sensitivity study.
 
 Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc.dart_clos`, the traffic
-`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions. Also
-assumed, for all figures alike:
+`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions.
+`rdmacc.experiments.dart.readings` lists what the paper leaves open. All figures also assume:
 
-- What the paper leaves open, and how we read it: `rdmacc.experiments.dart.readings`.
-- Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
-  process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
-  paper, the long flows' load could not be set at all. The sensitivity study includes that reading, for 16 ms.
-- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds; with
-  one in the light mix at 20, 60 and 80% with groups by load, and under TIMELY's other minimum RTT. All schemes have the
-  same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
-- Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
-- Throughput is the mean over long flows of size / latency.
+- Load is a fraction of the ToRs' uplinks, which are oversubscribed. Long flows have 1 MB and arrive as a Poisson
+  process, so a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the paper, nothing
+  would set the long flows' load. The sensitivity study includes that reading, for 16 ms.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds, but
+  with one in the light mix at 20, 60 and 80% with groups by load, and in the readings that change a parameter. All
+  schemes have the same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
+- Latency runs from the start of a message until the receiver has its last byte, and includes the 300 us that DCTCP
+  spends in the operating system.
+- Throughput is the mean of size / latency over long flows.
 - A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
-- Switches share their buffers as `rdmacc.Pfc` does; under DCTCP they drop at the tail. Deflection looks at the queue
-  alone: whether PFC has paused the link does not matter.
+- Switches share their buffers as `rdmacc.Pfc` does; under DCTCP they drop at the tail. Deflection considers only the
+  queue, not whether PFC has paused the link.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 __all__ = [
-    "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW",
-    "MIN_RTT", "NOTICEABLE", "SEEDS", "TIMELY_20", "TRAFFIC", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic",
-    "cases", "changed", "claim", "drawn_readings", "groups_by_load", "kept", "means", "of_reading", "reduction",
-    "spreads",
+    "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LAST_HOP", "LOADS",
+    "LONG_WINDOW", "MIN_RTT", "NOTICEABLE", "SEEDS", "SPREAD_STARTS", "STARTS_WITHIN", "TIMELY_20", "TO_LAST_HOP",
+    "TRAFFIC", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "changed", "claim", "drawn_readings",
+    "groups_by_load", "kept", "means", "of_reading", "reduction", "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
@@ -65,21 +65,21 @@ REPORTED_BYTES = 8_000
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a reading says of queue pairs and incasts."""
+    """Queue pairs and incasts of a reading."""
 
     is_kept: bool
-    """A host has one queue pair for each other host. Else each message has its own, but for DASR's (III-B)."""
+    """A host has one queue pair per other host. Otherwise each message has its own, except under DASR (III-B)."""
     groups: int | None
     """Groups of a receiver and its senders; None: each incast has others."""
 
 
 def kept(groups: int) -> str:
-    """Return the label of runs in which rates outlive messages, with so many groups."""
+    """Return the label of runs with so many groups, in which rates outlive messages."""
     return f"kept, {groups} groups"
 
 
 def groups_by_load(load: float) -> int:
-    """Return the number of groups of which each is equally busy at every load: 128 at 40%."""
+    """Return the number of groups that keeps each group equally busy at every load: 128 at 40%."""
     return round(320 * load)
 
 
@@ -87,21 +87,22 @@ FRESH, FRESH_GROUPS, BY_LOAD = "fresh", "fresh, 128 groups", "kept, groups by lo
 TRAFFIC = {
     FRESH: Traffic(is_kept=False, groups=None),
     FRESH_GROUPS: Traffic(is_kept=False, groups=128),
-    **{kept(groups): Traffic(is_kept=True, groups=groups) for groups in (64, 128, 192, 256)},
+    **{kept(groups): Traffic(is_kept=True, groups=groups) for groups in (64, 79, 128, 192, 256, 341)},
 }
-"""By label of the runs."""
+"""Traffic by the label of the runs."""
 DEFAULT_READING = BY_LOAD
-"""Label of the runs by which claims are judged: at each load, those with `groups_by_load` groups."""
+"""Claims are judged by these runs: at each load, those with `groups_by_load` groups."""
 BOTH = (DEFAULT_READING, FRESH)
 """Labels of the readings that pictures show."""
 LONG_WINDOW, TIMELY_20 = "long window", "TIMELY's 20 us"
+LAST_HOP, SPREAD_STARTS = "deflection at the last hop", "starts within 100 us"
 LABELS = {DEFAULT: DEFAULT_READING} | {f"{groups} groups": kept(groups) for groups in (64, 128, 256)}
 """Labels by reading, where they differ."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run: what distinguishes it from the others."""
+    """The parameters that distinguish a run."""
 
     scheme: str
     mix: str
@@ -110,13 +111,15 @@ class Case:
     degree: int = 16
     short_bytes: int = 0
     """Size of all short flows; 0 for 2, 4 and 8 KB with equal probability."""
+    jitter: str = ""
+    """Time within which the flows of an incast start; empty: all start together."""
     changes: tuple[tuple[str, Any], ...] = ()
     """Parameters of the scheme."""
     is_persistent: bool = False
     """Each host has one long flow of 1 GB from the start on; the load sets the short flows alone."""
 
     def __post_init__(self) -> None:
-        if self.reading == BY_LOAD:  # runs that two readings share are the same case
+        if self.reading == BY_LOAD:  # a run that two readings share is one case
             object.__setattr__(self, "reading", kept(groups_by_load(self.load)))
 
     @property
@@ -124,6 +127,7 @@ class Case:
         """Everything but scheme, mix and load, in words."""
         parts = [f"degree {self.degree}"] if self.degree != 16 else []
         parts += [f"{self.short_bytes} B"] if self.short_bytes else []
+        parts += [f"starts within {self.jitter}"] if self.jitter else []
         parts += ["long flows of 1 GB"] if self.is_persistent else []
         return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
 
@@ -139,7 +143,8 @@ class Case:
         traffic = partial(
             mix_on_clos, self.load, self.mix, duration=ARRIVALS[scale], degree=self.degree,
             short=self.short_bytes or workload.DART_SHORT, long="1GB" if self.is_persistent else "1MB",
-            is_persistent=self.is_persistent, groups=TRAFFIC[self.reading].groups, seed=seed,
+            is_persistent=self.is_persistent, groups=TRAFFIC[self.reading].groups, jitter=self.jitter or "0us",
+            seed=seed,
         )  # fmt: skip
         connection = "pair" if TRAFFIC[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
@@ -166,27 +171,31 @@ def metered(name: str, **changes: Any) -> Scheme:
 
 WINDOW = (("Dasr.window_ps", "0s"), ("Dasr.full_packets", 10))
 MIN_RTT = (("min_rtt_ps", "20us"),)
+TO_LAST_HOP = (("deflect_last_hop", True),)
+STARTS_WITHIN = "100us"
 WITH_LONG = Case("dart", "typical", 0.2, changes=WINDOW).differences
 """DASR's longer window, as a parameter and as the label `changes`."""
 CHANGED = {
     LONG_WINDOW: WITH_LONG,
     TIMELY_20: Case("timely", "typical", 0.2, changes=MIN_RTT).differences,
+    LAST_HOP: Case("dart", "typical", 0.2, changes=TO_LAST_HOP).differences,
+    SPREAD_STARTS: Case("dart", "typical", 0.2, jitter=STARTS_WITHIN).differences,
 }
-"""By reading in which some runs differ from the default in a parameter alone, their label `changes`."""
+"""The label `changes` of the runs that differ from the default in one parameter, by reading."""
 
 
 class ClosFigure(CaseFigure):
-    """A figure or a table of these runs. What one figure has stored, the others reuse."""
+    """A figure or a table of these runs. They reuse each other's stored points."""
 
     name = "dart.clos"
 
     seeds = SEEDS
 
     def seeds_of(self, case: Any) -> int:
-        return 1 if case.changes == MIN_RTT else self.seeds
+        return 1 if case.jitter or case.changes in (MIN_RTT, TO_LAST_HOP) else self.seeds
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows of a reading; None if there are none that the default has not too."""
+        """Return the rows of a reading; None if the default has all of them."""
         if reading in CHANGED:
             return changed(of_reading(table), CHANGED[reading])
         rows = of_reading(table, LABELS.get(reading, reading))
@@ -195,7 +204,7 @@ class ClosFigure(CaseFigure):
         return rows if len(rows) and not rows["point"].isin(of_reading(table)["point"]).all() else None
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""
+        """Return latencies, throughput, marks, path lengths, deflections, drops and failures."""
         flows, ports = result.flows.reset_index(drop=True), result.ports
         met = result.transfers
         is_short, counts = flows["group"].notna(), flows["start_ps"] >= WARM_UP_PS
@@ -245,7 +254,7 @@ def cases(
     readings: Sequence[str] = (DEFAULT_READING,),
     **options: Any,
 ) -> list[Case]:
-    """Return a case for every scheme at every (mix, load) in every reading; once, where readings share it."""
+    """Return a case for every scheme at every (mix, load) in every reading, without duplicates."""
     found = [
         Case(scheme, mix, load, reading, **options) for mix, load in loads for scheme in schemes for reading in readings
     ]
@@ -260,16 +269,19 @@ def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFra
 
 
 def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
-    """Return the rows with those that differ in a parameter in the place of the same runs without; None without any."""
+    """Return the rows, with runs that differ in a parameter in place of the same runs without; None if there are none.
+
+    A mix and load without such runs has no rows.
+    """
     others = rows[rows["changes"] == name].assign(changes="")
-    rows = rows[rows["seed"].isin(others["seed"].unique())]  # the same flows
-    where = ["scheme", "mix", "load", "changes"]
+    cell, where = ["mix", "load", "seed"], ["scheme", "mix", "load", "changes"]
+    rows = rows[pd.MultiIndex.from_frame(rows[cell]).isin(pd.MultiIndex.from_frame(others[cell]))]  # the same flows
     is_other = ~pd.MultiIndex.from_frame(rows[where]).isin(pd.MultiIndex.from_frame(others[where]))
     return pd.concat([rows[is_other & (rows["changes"] != name)], others]) if len(others) else None
 
 
 def drawn_readings(rows: pd.DataFrame) -> list[str]:
-    """Return the labels of the readings that a picture shows: those of `BOTH`, or else what is there."""
+    """Return the labels of the readings to draw: those of `BOTH`, or whatever the rows have."""
     return [one for one in BOTH if len(of_reading(rows, one))] or [*rows["reading"].unique()]
 
 
@@ -280,13 +292,13 @@ def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str
 
 
 def spreads(rows: pd.DataFrame, quantity: str, scheme: str, mix: str) -> pd.DataFrame:
-    """Return the least, the mean and the greatest of a quantity over seeds, by load."""
+    """Return minimum, mean and maximum of a quantity over seeds, by load."""
     chosen = rows[(rows["scheme"] == scheme) & (rows["mix"] == mix) & (rows["changes"] == "")]
     return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
 
 
 def reduction(new: float, old: float) -> float:
-    """Return how much lower a number is than another, as a fraction of that."""
+    """Return how much lower `new` is than `old`, as a fraction of `old`."""
     return 1 - new / old
 
 

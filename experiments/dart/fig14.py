@@ -15,6 +15,8 @@ import pandas as pd
 from rdmacc.experiments.dart.clos import (
     LOADS,
     NOTICEABLE,
+    STARTS_WITHIN,
+    TO_LAST_HOP,
     Case,
     ClosFigure,
     cases,
@@ -59,10 +61,12 @@ _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
 def variants(scale: str) -> list[Case]:
-    """Return the six variants at each load of the typical mix ; at quick scale two loads."""
+    """Return the six variants at each load of the typical mix, and in two other readings; at quick scale two loads."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
-    return cases(tuple(VARIANTS), _LOADS)
+    readings = cases(tuple(VARIANTS), _LOADS, jitter=STARTS_WITHIN)
+    readings += cases(("iofd", "dart"), _LOADS, changes=TO_LAST_HOP)
+    return readings + cases(tuple(VARIANTS), _LOADS)
 
 
 def _draw_variants(rows: pd.DataFrame) -> Figure:

@@ -16,6 +16,8 @@ from rdmacc.experiments.dart.clos import (
     LOADS,
     MIN_RTT,
     NOTICEABLE,
+    STARTS_WITHIN,
+    TO_LAST_HOP,
     Case,
     ClosFigure,
     cases,
@@ -61,9 +63,11 @@ def runs(scale: str) -> list[Case]:
     """Return the four schemes at every mix and load by reading; at quick scale two loads of the typical mix."""
     if scale == "quick":
         return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
-    timely = [replace(case, changes=MIN_RTT) for case in all_runs("typical", "heavy", schemes=("timely",))]
+    readings = [replace(case, jitter=STARTS_WITHIN) for case in all_runs("typical")]
+    readings += [replace(case, changes=TO_LAST_HOP) for case in all_runs("typical", "heavy", schemes=("dart",))]
+    readings += [replace(case, changes=MIN_RTT) for case in all_runs("typical", "heavy", schemes=("timely",))]
     found = [case for reading in (BY_LOAD, kept(128), FRESH) for case in all_runs(*LOADS, reading=reading)]
-    return list(dict.fromkeys([*timely, *found]))
+    return list(dict.fromkeys([*readings, *found]))
 
 
 class LoadFigure(ClosFigure):

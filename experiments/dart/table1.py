@@ -1,9 +1,8 @@
 """Dart, table I: the share of short flows' packets with ECN marks, under DCQCN and under Dart.
 
-A mark counts if it is acted on: of those that arrive, DASR suppresses some, and only the others trigger DCQCN ("the
-number of ECN marks, which trigger DCQCN fall-backs", IV-B). How many it leaves depends on how fast the receiver knows
-that its own link is full, of which the paper says nothing: `rdmacc.experiments.dart.readings`. Setup:
-`rdmacc.experiments.dart.clos`.
+Only marks that trigger DCQCN count ("the number of ECN marks, which trigger DCQCN fall-backs", IV-B); DASR suppresses
+some of those that arrive. How many remain depends on how fast the receiver learns that its own link is full. The paper
+does not say: `rdmacc.experiments.dart.readings`. Setup: `rdmacc.experiments.dart.clos`.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ PUBLISHED_MARKS = {
     ("light", 0.2): (5, 4), ("light", 0.4): (14, 9), ("light", 0.6): (36, 21), ("light", 0.8): (48, 28),
     ("heavy", 0.2): (33, 9), ("heavy", 0.4): (70, 18),
 }  # fmt: skip
-"""Table I: percent of short flows' packets marked, of DCQCN and of Dart."""
+"""Table I: percentage of short flows' packets with marks, under DCQCN and under Dart."""
 
 
 def marks(rows: pd.DataFrame, mix: str, load: float) -> tuple[float, float]:
-    """Return the percentages of short flows' packets that are marked, of DCQCN and of Dart."""
+    """Return the percentages of short flows' packets with marks, under DCQCN and under Dart."""
     dcqcn, dart = (float(means(rows, "marked", scheme, mix)[load]) * 100 for scheme in ("dcqcn", "dart"))
     return dcqcn, dart
 
 
 _MARKS = (
-    "The size: DASR's window of 6 us knows that the receiver's line is full before a mark arrives, so next to none are"
-    " left. With a window of half to one RTT the ratios of the typical and the heavy mix are the published ones within"
-    " 20%, which the authors then seem to have had (dart-r-2b)."
+    "Right sign, different magnitude. With its window of 6 us DASR knows that the receiver's link is full before a mark"
+    " arrives, so next to no marks remain. With a window of half to one RTT, the ratios of the typical and the heavy"
+    " mix are within 20% of the published ones (dart-r-2b): the authors may have had that window."
 )
 
 
@@ -82,9 +81,7 @@ class Table1(LoadFigure):
         *table_claims(
             1, PUBLISHED_MARKS, "% of short flows' packets marked (DCQCN; Dart): ratio - 1", fewer,
             lambda _, dcqcn, dart: about(dcqcn, dart),
-            expect=Outcome.DIRECTION, why=_MARKS,
-
-            direction=AtLeast(NOTICEABLE),
+            expect=Outcome.DIRECTION, why=_MARKS, direction=AtLeast(NOTICEABLE),
         ),
         claim(
             "dart-t1-x", "VI-B", "reduction of marks at best (the table's own cells: 4.79 and 3.89)",
@@ -95,8 +92,8 @@ class Table1(LoadFigure):
         claim(
             "dart-t1-y", "Table I", "marks and load, in percent", "both schemes", "increase",
             measure=_by_load, band=Each(Rises(), "scheme and mix"), needs=ALL_RUNS, expect=Outcome.FAILS,
-            why="In the typical and the heavy mix they rise, a little under DCQCN. In the light mix DCQCN's fall from"
-            " 54 to 49%: most are made by the incasts themselves, whose flows start together, at any load.",
+            why="They rise in the typical and the heavy mix, though only a little under DCQCN. In the light mix DCQCN's"
+            " fall from 54 to 49%: at any load, incasts cause most marks themselves, as their flows start together.",
         ),
     )  # fmt: skip
 

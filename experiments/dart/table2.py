@@ -1,7 +1,7 @@
-"""Dart, table II: what deflection costs, in load and in path length.
+"""Dart, table II: the cost of deflection, in load and in path length.
 
-Both are those of Dart against DCQCN with the very same flows. Load increase counts the hops of all data packets, path
-dilation the links that a short flow's packet takes. Setup: `rdmacc.experiments.dart.clos`.
+Both compare Dart with DCQCN, which has the same flows. Load increase counts the hops of all data packets; path dilation
+counts the links that a short flow's packet crosses. Setup: `rdmacc.experiments.dart.clos`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _NAMES = ("load increase", "path dilation")
 _OF_SHARE = "increase / dilation / share of short flows"
 _SHARE = Within(1, by=0.25)
 _DETOURS = (
-    "Fewer short flows than in the paper meet 15 kB in the network. The ratio, which is the share of short flows, does"
-    " hold."
+    "Fewer short flows than in the paper find 15 kB queued in the network. The ratio, which is the share of short"
+    " flows, holds."
 )
 
 
@@ -85,11 +85,11 @@ def _trends(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 @register_experiment
 class Table2(LoadFigure):
-    """Percent more packet-hops, and links more that a short flow's packet takes, than with DCQCN."""
+    """Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN."""
 
     name = "dart.table2"
     title = "IOFD's load increase and path dilation"
-    description = "Percent more packet-hops, and links more that a short flow's packet takes, than with DCQCN"
+    description = "Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN, in percent"
     claims = (
         *table_claims(
             2, PUBLISHED_DILATION, "load increase %; path dilation %", _cell, _published_cell,

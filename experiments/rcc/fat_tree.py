@@ -40,7 +40,7 @@ from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
-    "DCQCN", "FEW_FLOWS", "LOADS", "OTHER_DCQCN", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
+    "DCQCN", "FEW_FLOWS", "HOMA", "LOADS", "OTHER_DCQCN", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
     "WORKLOADS", "Case", "FatTreeFigure", "Workload", "cases", "differences", "means", "quick_tree", "reductions",
     "scheme_for", "spreads",
 ]  # fmt: skip
@@ -50,8 +50,6 @@ QUICK_LOADS = (0.3, 0.7)
 DCQCN, OTHER_DCQCN = "dcqcn-cnp", "dcqcn"
 """As in the code that V-A names, with CNPs, and as in HPCC's simulator."""
 SCHEMES = ("rcc", "hpcc", "homa", "expresspass", DCQCN, "timely")
-_NOT_RUN = (DCQCN, "data_mining")
-"""A point of it takes several times as long as one of the others."""
 VARIANTS = ("rcc", "rcc-pid", "rcc-ewa")
 SEEDS = 3
 SHORT_BYTES = 100_000
@@ -65,11 +63,24 @@ UNTIL_PS = ms(1000)
 QUICK_CAP = "3MB"
 FEW_FLOWS = "The quick network has 32 hosts, two loads and a few hundred flows of one seed: too few to tell."
 Changes = tuple[tuple[str, Any], ...]
+HOMA: dict[str, Changes] = {
+    "RTTbytes of 9.7 kB": (("rtt_bytes", "9.7kB"),),
+    "RTTbytes of 60 kB": (("rtt_bytes", "60kB"),),
+    "RTTbytes of 75 kB": (("rtt_bytes", "75kB"),),
+    "RTTbytes of 97 kB": (("rtt_bytes", "97kB"),),
+    "NICs without SRPT": (("nic_order", "round-robin"),),
+}
+"""Readings of Homa."""
+_ONE_SEED = {*HOMA.values(), (("ewa_eta", 0.99),), (("has_floor", False),)}
+"""Changes that run with the first seed only."""
 READINGS: dict[str, tuple[str, str, Changes]] = {
     "12 us for all paths": ("rcc", "rcc", (("base_rtt_ps", "12us"),)),
     "equation (4) as printed": ("rcc", "rcc", (("pid_form", "accumulating"),)),
     "n = 100": ("rcc", "rcc", (("late_samples", 100),)),
+    "99% of the link": ("rcc", "rcc", (("ewa_eta", 0.99),)),
+    "no floor": ("rcc", "rcc", (("has_floor", False),)),
     "95% of the link": ("rcc", "rcc", (("ewa_eta", 0.95),)),
+    **{name: ("homa", "homa", changes) for name, changes in HOMA.items()},
     "ECMP": ("homa", "homa", (("routing", "ecmp"),)),
     "first rate 1/2": ("expresspass", "expresspass", (("initial_fraction", 0.5),)),
     "DCQCN of HPCC's simulator": (DCQCN, OTHER_DCQCN, ()),
@@ -202,6 +213,9 @@ class FatTreeFigure(CaseFigure):
         ran = table.loc[(table[[*rows]] == pd.Series(rows)).all(axis=1), "seed"]
         return found[found["seed"].isin(ran)].reset_index(drop=True)  # the same flows for all schemes
 
+    def seeds_of(self, case: Case) -> int:
+        return 1 if case.changes in _ONE_SEED else self.seeds
+
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return completion times of all, of short and of long flows, drops and failures."""
         flows, ports = result.flows.reset_index(drop=True), result.ports
@@ -244,8 +258,7 @@ FatTreeFigure.points_of = FatTreeFigure
 def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[Case]:
     """Return a case for every scheme at every load of some workloads, the fastest to simulate first."""
     loads = LOADS if scale == "paper" else QUICK_LOADS
-    every = [Case(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
-    return [case for case in every if (case.scheme, case.workload) != _NOT_RUN]
+    return [Case(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Series[float]:

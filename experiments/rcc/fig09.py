@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, Exactly, MoreThan, Some
@@ -66,7 +65,7 @@ def _above_lowest(rows: pd.DataFrame) -> dict[str, float]:
 def _at_most(rows: pd.DataFrame, quantity: str, schemes: Iterable[str] = OTHERS) -> dict[str, float]:
     """Return RCC's largest reduction of a quantity over each of the others, at any load of any workload."""
     return {
-        NAMES[one]: np.nanmax([reductions(rows, quantity, one, name).max() for name in WORKLOADS]) for one in schemes
+        NAMES[one]: max(reductions(rows, quantity, one, name).max() for name in WORKLOADS) for one in schemes
     }  # fmt: skip
 
 
@@ -83,7 +82,7 @@ def _faults(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-_ALL = {name: tuple(cases(SCHEMES, [name], "paper")) for name in WORKLOADS}
+_ALL = {name: tuple(Case(scheme, name, load) for scheme in SCHEMES for load in LOADS) for name in WORKLOADS}
 _EVERY = tuple(case for name in WORKLOADS for case in _ALL[name])
 _HOMA = (
     "Homa is the fastest throughout: it sends the shortest message first, and its priorities hold all the way. Short"
@@ -110,8 +109,7 @@ class Figure9(FatTreeFigure):
             "rcc-f9-2", "V-D-1", "RCC's reduction of the average FCT", "data mining",
             "at most 7, 4, 15, 18, 19% over HPCC, Homa, ExpressPass, DCQCN, TIMELY",
             measure=partial(by_scheme, quantity="all mean", name="data_mining"), band=_REDUCED, direction=All(_BEHIND),
-            unit="%", expect=Outcome.NOT_JUDGED, why="DCQCN with CNPs has not run in data mining.",
-            too_small=FEW_FLOWS, needs=tuple(Case(scheme, "data_mining", load) for scheme in SCHEMES for load in LOADS),
+            unit="%", expect=Outcome.DIRECTION, why=_HOMA_ALONE, too_small=FEW_FLOWS, needs=_ALL["data_mining"],
         ),
         Claim(
             "rcc-f9-3", "V-D-1", "RCC's reduction of the average FCT over HPCC", "web server; cache follower",
@@ -151,7 +149,9 @@ class Figure9(FatTreeFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
-        return cases((*SCHEMES, OTHER_DCQCN), WORKLOADS, scale)
+        last = cases([DCQCN], ["data_mining"], scale)
+        # These runs joined the table late. They come first: a scheme's last run is its canary, which must not change.
+        return list(dict.fromkeys([*last, *cases((*SCHEMES, OTHER_DCQCN), WORKLOADS, scale)]))
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         names = [name for name in WORKLOADS if (rows["workload"] == name).any()]

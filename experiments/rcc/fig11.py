@@ -7,14 +7,13 @@ from functools import partial
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
-from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, Case
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, Case
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, mean_and_tail
 
 __all__ = ["Figure11"]
 
 _NAME = "data_mining"
-_DCQCN, _HPCC = (tuple(Case(one, _NAME, load) for one in ("rcc", other) for load in LOADS) for other in (DCQCN, "hpcc"))
-_NOT_RUN = "DCQCN with CNPs has not run in data mining."
+_ALL = tuple(Case(scheme, _NAME, load) for scheme in SCHEMES for load in LOADS)
 
 
 @register_experiment
@@ -31,24 +30,25 @@ class Figure11(Breakdown):
             "rcc-f11-1", "Fig 11a, b", "RCC's reduction of short flows' FCT over DCQCN", "data mining, average; p99",
             "10 to 25%; 21 to 50%",
             measure=partial(mean_and_tail, "short", DCQCN, _NAME), band=MUCH_LOWER, direction=LOWER_ON_AVERAGE,
-            unit="%", expect=Outcome.NOT_JUDGED, why=_NOT_RUN, too_small=FEW_FLOWS, needs=_DCQCN,
+            unit="%", expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
+            why="The average is as published. The tail gains more: 64 to 70%.",
         ),
         Claim(
             "rcc-f11-2", "Fig 11a, b", "RCC's reduction of short flows' FCT over HPCC", "data mining, average and p99",
             "slightly better",
             measure=partial(mean_and_tail, "short", "hpcc", _NAME), band=NOT_ABOVE, direction=LOWER_ON_AVERAGE,
-            unit="%", too_small=FEW_FLOWS, needs=_HPCC,
+            unit="%", too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(
             "rcc-f11-3a", "V-D-2", "RCC's reduction of long flows' FCT over DCQCN", "data mining, average; p99",
             "25 to 31%; up to 37%", by=OURS,
             measure=partial(mean_and_tail, "long", DCQCN, _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
-            expect=Outcome.NOT_JUDGED, why=_NOT_RUN, too_small=FEW_FLOWS, needs=_DCQCN,
+            too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(
             "rcc-f11-4a", "V-D-2", "RCC's reduction of long flows' FCT over HPCC", "data mining, average and p99",
             "better", by=OURS,
             measure=partial(mean_and_tail, "long", "hpcc", _NAME), band=NOT_ABOVE, direction=LOWER_ON_AVERAGE, unit="%",
-            too_small=FEW_FLOWS, needs=_HPCC,
+            too_small=FEW_FLOWS, needs=_ALL,
         ),
     )  # fmt: skip

@@ -40,6 +40,7 @@ def dart_mix(
     groups: int | None = None,
     is_persistent: bool = False,
     of: Load = "uplink",
+    jitter: Quantity = "0us",
     start: Quantity = "0us",
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -74,6 +75,8 @@ def dart_mix(
         sets the load of short flows, to ``s * load``. Use with ``long="1GB"``.
     of : str, sequence of (from, to), or LoadDefinition
         What the load is a fraction of.
+    jitter : number or str
+        As in :func:`incasts`. Default: all flows of an incast start together.
     start : number or str
         When the first flows may arrive.
     seed : int
@@ -95,7 +98,9 @@ def dart_mix(
     if isinstance(load, bool) or not isinstance(load, Real) or not 0 < load <= MOST_LOAD:
         raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {MOST_LOAD}")
     part, load = float(share), float(load)
-    incast = incasts(network, degree, short, load=load * part, of=of, duration=duration, start=start, seed=seed)
+    incast = incasts(
+        network, degree, short, load=load * part, of=of, duration=duration, jitter=jitter, start=start, seed=seed
+    )
     if checked_flag("is_persistent", is_persistent):
         rest = _one_each(network, long, start, seed)
     else:

@@ -230,6 +230,18 @@ def test_darts_incasts_in_fixed_groups():
         one(groups=0)
 
 
+def test_darts_incasts_may_start_late():
+    """With jitter the same flows start later, each by its own time; those of an incast are no longer at once."""
+    one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", long="30MB", groups=4, seed=5)
+    late, work = one(jitter="100us"), one()
+    pd.testing.assert_frame_equal(late.drop(columns="start_ps"), work.drop(columns="start_ps"))
+    by_ps = (late["start_ps"] - work["start_ps"])[work["group"].notna()]
+    assert by_ps.between(0, 10**8).all()
+    assert by_ps.mean() == pytest.approx(5e7, rel=0.1)
+    assert (late.loc[work["group"].isna(), "start_ps"] == work.loc[work["group"].isna(), "start_ps"]).all()
+    assert work.groupby("group")["start_ps"].nunique().max() == 1 < late.groupby("group")["start_ps"].nunique().min()
+
+
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_same_seed_same_traffic(seed):

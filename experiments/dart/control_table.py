@@ -1,0 +1,124 @@
+"""Dart, figure 10: is there a setting of InfiniBand's control that gives the baseline which the paper measured?
+
+V-B names the scheme, but gives no settings. Varied in the incast of 16 senders: the steps up for each BECN, the period
+of the steps down, and the table of delays, LLNL's or one whose every step adds a packet's time. Setup:
+`rdmacc.experiments.dart.fig10`.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.dart.fig10 import incasts, latencies
+from rdmacc.experiments.framework.bands import All, AtLeast, MoreThan, Some, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy, wide
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ControlTable"]
+
+_DEGREE = 16
+_STEPS = (1, 4)
+_TIMERS = ("38.4us", "153.6us", "614.4us")
+_TABLES: dict[str, dict[str, Any]] = {"LLNL's table": {}, "linear table": {"is_quadratic": False, "table_step": 1.0}}
+_SETTINGS = list(product(_TABLES, _STEPS, _TIMERS))
+_MARKERS = {1: "o", 4: "s"}
+_DASR = "DASR"
+_PUBLISHED = 2.5
+"""InfiniBand's median and tail over DASR's, at least (V-B)."""
+_LATENCIES = ("median", "p99")
+_LONG_FLOW = "long flow"
+_TOO_SMALL = "The quick scale's rounds are too close together."
+
+
+def _by_setting(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return median and p99 over DASR's, and by how much the long flow is slower than beside DASR, by setting."""
+    rows = wide(table).set_index("setting")
+    quantities = {name: f"{name} FCT" for name in _LATENCIES} | {_LONG_FLOW: _LONG_FLOW}
+    ratios = {
+        name: rows[quantity].to_numpy(np.float64) / rows.loc[_DASR, quantity] for name, quantity in quantities.items()
+    }
+    ratios[_LONG_FLOW] = 1 - ratios[_LONG_FLOW]
+    settings = [str(setting) for setting in rows.index]
+    found = {one: {name: float(of[place]) for name, of in ratios.items()} for place, one in enumerate(settings)}
+    return {setting: numbers for setting, numbers in found.items() if setting != _DASR}
+
+
+def _named(table: str, increase: int, timer: str) -> str:
+    return f"{table}, up by {increase}, timer {timer}"
+
+
+def _both(slower: float, of_long_flow: float) -> Some:
+    latency = dict.fromkeys(_LATENCIES, AtLeast(slower, "x"))
+    return Some(All({**latency, _LONG_FLOW: Within(0, by=of_long_flow)}), of="the settings")
+
+
+@register_experiment
+class ControlTable(Experiment):
+    """Settings of InfiniBand's control in the incast of 16 senders, against DASR."""
+
+    name = "dart.control-table"
+    title = "InfiniBand's settings on the testbed"
+    description = "Dart, figure 10: the incast of 16 senders under twelve settings of InfiniBand's control"
+    claims = (
+        Claim(
+            "dart-f10-1a", "V-B", "median and p99 FCT over DASR's; long flow's loss of throughput", "12 settings",
+            "2.5-3.3x; within 0.5%", by=OURS,
+            measure=_by_setting, band=_both(1.5, 0.01), direction=Some(All(dict.fromkeys(_LATENCIES, MoreThan(1))),
+            of="the settings"), too_small=_TOO_SMALL, expect=Outcome.FAILS,
+            why="No setting raises the median: queued packets keep the aggregator's link busy until the incast is over,"
+            " however its senders slow down. Tails grow up to 5.5 times, far beyond the 1.2 medians that the paper"
+            " reports, and the long flow loses 2% or more.",
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        check_scale(scale)
+        none = {"table": "", "increase": 0, "timer": ""}
+        dasr = incasts(_DEGREE, "dasr-no-look-ahead", scale, seed)
+        points = [Point(name=_DASR, scenario=dasr, labels={"setting": _DASR, **none})]
+        for name, increase, timer in _SETTINGS:
+            changes = {"increase": increase, "timer_ps": timer, **_TABLES[name]}
+            scenario = incasts(_DEGREE, "infiniband-cc", scale, seed, **changes)
+            setting = _named(name, increase, timer)
+            labels = {"setting": setting, "table": name, "increase": increase, "timer": timer}
+            points.append(Point(name=setting, scenario=scenario, labels=labels))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        return tidy(point.name, latencies(result))
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        found = _by_setting(table)
+        colours = dict(zip(_TIMERS, ("blue", "orange", "green"), strict=True))
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharex=True, sharey=True)
+            for ax, kind in zip(axes, _LATENCIES, strict=True):
+                ax.axvspan(-0.5, 0.5, color="0.85", label="published")
+                ax.axhspan(_PUBLISHED, 3.3, color="0.85")
+                for name, increase, timer in _SETTINGS:
+                    setting, colour = _named(name, increase, timer), COLOURS[colours[timer]]
+                    ax.plot(
+                        100 * found[setting][_LONG_FLOW], found[setting][kind], _MARKERS[increase], color=colour,
+                        markerfacecolor=colour if not _TABLES[name] else "none", markersize=8, label=setting,
+                    )  # fmt: skip
+                ax.axhline(1, color="0.5", linewidth=0.8)
+                ax.set(title=f"{kind} FCT", xlabel="long flow slower than beside DASR by (%)")
+            axes[0].set_ylabel("FCT over DASR's")
+            handles, names = axes[0].get_legend_handles_labels()
+            figure.legend(handles, names, loc="outside right center", fontsize=8)
+            figure.suptitle(f"Dart, figure 10 at {_DEGREE} senders: settings of InfiniBand's control")
+        return figure
