@@ -253,7 +253,6 @@ def test_the_header_must_count_right(write):
         ("Podsize 12\n", "", "Podsize = None"),
         ("Tiers 3", "Tiers 4", "2 or 3"),
         ("Downlink_Latency_ns 800\n", "", "Downlink_Latency_ns = None"),
-        ("Radix_Up 3", "Radix_Up 2", "Radix_Up of tier 1"),
     ],
 )
 def test_mistakes_in_a_topology_are_errors(write, old, new, match):
