@@ -15,9 +15,6 @@ from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
 from tests.scenarios import WIDENED, Scenario, draw, with_computation, without_features
 
-BATCHES = 6
-QUICK_BATCHES = 2
-"""The others are slow: each scenario has a scheme of its own to compile."""
 PER_BATCH = 5
 PLAIN_EVERY = 5
 """One scenario in this many also runs without the features that keep it from the plain kernel, as most do."""
@@ -29,6 +26,12 @@ MEMORIES: tuple[dict[str, Any], ...] = (
     {"_REACH_BYTES": (0, 0)},
 )
 """In turn the kernel looks ahead as in a small network, a middle one (there with tables that grow), and a large one."""
+
+
+def batches(count: int, quick: int, slow: int) -> list[Any]:
+    """Return batches: some quick, then some slow, the others nightly, for each scenario has a scheme to compile."""
+    marks = [()] * quick + [pytest.mark.slow] * slow + [pytest.mark.nightly] * (count - quick - slow)
+    return [pytest.param(batch, marks=mark) for batch, mark in enumerate(marks)]
 
 
 def run(scenario: Scenario, engine: str, is_checked: bool) -> tuple[str, RunOutcome | None]:
@@ -69,16 +72,13 @@ def compare(scenario: Scenario) -> None:
         pytest.fail(f"scenario {number}: {found}; {first_difference(plan, one.now_ps if one else NEVER)}")
 
 
-@pytest.mark.parametrize(
-    "batch",
-    [pytest.param(batch, marks=pytest.mark.slow if batch >= QUICK_BATCHES else ()) for batch in range(BATCHES)],
-)
+@pytest.mark.parametrize("batch", batches(6, quick=2, slow=1))
 def test_engines_agree_on_random_scenarios(batch: int) -> None:
     for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         check(number)
 
 
-@pytest.mark.parametrize("batch", [pytest.param(batch, marks=pytest.mark.slow if batch else ()) for batch in range(5)])
+@pytest.mark.parametrize("batch", batches(5, quick=1, slow=2))
 def test_engines_agree_on_computation_and_delays(batch: int) -> None:
     for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         scenario = with_computation(draw(number))
@@ -87,9 +87,7 @@ def test_engines_agree_on_computation_and_delays(batch: int) -> None:
             compare(without_features(scenario))
 
 
-@pytest.mark.parametrize(
-    "batch", [pytest.param(batch, marks=pytest.mark.slow if batch < 4 else pytest.mark.nightly) for batch in range(20)]
-)
+@pytest.mark.parametrize("batch", batches(20, quick=0, slow=2))
 def test_engines_agree_on_widened_scenarios(batch: int) -> None:
     """All schemes, with any legal parameters and ticks, links that fail and heavy losses."""
     for number in range(WIDENED + batch * 20, WIDENED + (batch + 1) * 20):

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import closing
 from http.client import HTTPConnection
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,7 +18,8 @@ import pytest
 webdriver = pytest.importorskip("selenium.webdriver")
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 exceptions = pytest.importorskip("selenium.common.exceptions")
-pytest.importorskip("voila")
+if find_spec("voila") is None:  # only the server that is started here imports it, which takes seconds
+    pytest.skip("no voila", allow_module_level=True)
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 pytestmark = [

@@ -154,6 +154,16 @@ def test_a_fat_tree_is_wired_as_htsim_wires_it(write):
     assert topology.describe(net).oversubscription == 2
 
 
+def test_faster_links_of_a_tier_may_be_fewer(write):
+    """Three links of 100 Gb/s down and one of 300 Gb/s up: two cores for four aggs."""
+    text = FAT_TREE.replace("Radix_Up 3", "Radix_Up 1").replace(
+        "100\nRadix_Down 2\nDownlink_Latency_ns 1000", "300\nRadix_Down 2\nDownlink_Latency_ns 1000"
+    )
+    net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", text)).network
+    assert sorted(net["core1"]) == ["agg1", "agg3"]
+    assert net.edges["agg1", "core1"]["rate_bps"] == 300e9
+
+
 def test_a_switch_s_latency_is_half_a_delay_on_each_of_its_links(write):
     slow = FAT_TREE.replace("Radix_Up", "Switch_Latency_ns 301\nRadix_Up")
     net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", slow)).network
@@ -204,7 +214,7 @@ def test_mistakes_in_a_matrix_name_file_and_line(write, match):
 
 
 def test_the_header_must_count_right(write):
-    with pytest.raises(ConfigError, match=r"Connections = 6.*must be 5"):
+    with pytest.raises(ConfigError, match=r"Connections = 6 .*a\.cm, line 2.*must be 5"):
         from_htsim(write("a.cm", MATRIX.replace("Connections 5", "Connections 6")), rdmacc.star(4))
 
 
@@ -213,6 +223,7 @@ def test_the_header_must_count_right(write):
     [
         ("Radix_Down 2", "Radix_Down 4", "a whole number"),
         ("Radix_Up 2", "Radix_Up 3", "Oversubscribed"),
+        ("Radix_Up 3", "Radix_Up 2", "Oversubscribed = 1 .*tier 1"),
         ("Downlink_Latency_ns 500", "Downlink_Latency_ns 0", "at least 1"),
         ("Radix_Down 3", "Bundle 2\nRadix_Down 3", "one link between two switches"),
         ("Tiers 3", "Tiers 2", "the number of tier blocks"),
@@ -437,7 +448,10 @@ def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
     [
         ({"multigraph": True}, "parallel links"),
         ({"directed": True}, "directed links"),
-        ({"edges": [{"source": "a", "target": "s", "rate": 100, "delay": "1us"}]}, "pair.json"),
+        (
+            {"edges": [{"source": "a", "target": "s", "rate": 10**11, "delay": "1us"}]},
+            r"pair\.json, edge a-s.*: must be a string with a unit",
+        ),
         ({"nodes": 5}, "a node-link JSON file"),
     ],
 )

@@ -142,11 +142,12 @@ class _UnitLowering(_Lowering):
 
 
 _WITHOUT = {
-    "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function", "inline_inlinables",
-    "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads", "nopython_rewrites", "annotate_types",
-    "dump_parfor_diagnostics",
+    "ir_processing", "with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function",
+    "inline_inlinables", "find_literally", "literal_unroll", "LiteralPropagation", "inline_overloads",
+    "nopython_rewrites", "annotate_types", "dump_parfor_diagnostics",
 }  # fmt: skip
-"""Passes for what our functions never have: `with`, closures, comprehensions, literal types, expressions of arrays."""
+"""Passes for what our functions never have: `with`, closures, comprehensions, literal types, expressions of arrays.
+What the first one does, later ones repeat."""
 
 
 class _Passes(PassManager):
