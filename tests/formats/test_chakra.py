@@ -141,7 +141,7 @@ def test_a_collective_s_first_messages_wait_for_both_of_their_ranks(write):
 @pytest.mark.parametrize(
     ("ranks", "match"),
     [
-        ([[node(1, COLL, comm_type=9, comm_size=1)]], r"comm_type = 9 .*: must be one of 0"),
+        ([[node(1, COLL, comm_type=9, comm_size=1)]], r"comm_type = '9 \(barrier\)' .*: must be one of 0"),
         ([[node(1, COMP, [7], duration_us=1)]], r"dependency = 7 .*: must be the id of a node of the same file"),
         ([[node(1, COMP, duration_us=1), node(1, COMP, duration_us=1)]], r"id = 1 .*: must be unique"),
         ([[node(1, SEND, comm_dst=5, comm_size=1)], []], r"comm_dst = 5 .*: must be a whole number from 0 to 1"),
