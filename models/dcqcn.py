@@ -72,15 +72,15 @@ class DcqcnFluid(DcqcnEquations):
 
         def slope(t: float, y: list[float], past: Past) -> tuple[float, ...]:
             then = past(t - lag) if lag > 0.0 else y
-            p = self.marking(then[0] if self.at_dequeue else entry.queue_found(t - lag, past))
+            p = self._marking(then[0] if self.at_dequeue else entry.queue_found(t - lag, past))
             filling = y[3] + others * y[6] - capacity
             if y[0] <= 0.0 and filling < 0.0:
                 filling = 0.0
-            first = self.slopes(y[1], y[2], y[3], p, then[3])
+            first = self._slopes(y[1], y[2], y[3], p, then[3])
             return (
                 filling,
                 *first,
-                *(self.slopes(y[4], y[5], y[6], p, then[6]) if others else (0.0, 0.0, 0.0)),
+                *(self._slopes(y[4], y[5], y[6], p, then[6]) if others else (0.0, 0.0, 0.0)),
             )
 
         begin = [self.start_first * capacity, self.start * capacity]
@@ -97,7 +97,7 @@ class DcqcnFluid(DcqcnEquations):
             {
                 "time_ps": path.time_s * 1e12,
                 "queue_bytes": queue * self.packet_bytes,
-                "marking": [self.marking(packets) for packets in queue],
+                "marking": [self._marking(packets) for packets in queue],
                 "alpha_first": alpha_first,
                 "alpha_other": alpha_other,
                 "rate_first_bps": first * bits,

@@ -84,6 +84,9 @@ class DcqcnEquations(DcqcnParameters):
         queue_packets : float
             Length of the queue.
         """
+        return self._marking(queue_packets)
+
+    def _marking(self, queue_packets: float) -> float:
         queue = queue_packets * self.packet_bytes
         if queue <= self.kmin_bytes:
             return 0.0
@@ -109,6 +112,12 @@ class DcqcnEquations(DcqcnParameters):
         past_rate : float
             R_C tau* ago, packets/s.
         """
+        return self._slopes(alpha, target, rate, p, past_rate)
+
+    def _slopes(
+        self, alpha: float, target: float, rate: float, p: float, past_rate: float
+    ) -> tuple[float, float, float]:
+        """As `slopes`, for each step of an integration: the types of arguments are not checked."""
         tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12
         cnp, by_bytes, by_time, later_bytes, later_time = self._events(p, past_rate)
         increase = self.additive_bps / 8 / self.packet_bytes * (by_bytes * later_bytes + by_time * later_time)

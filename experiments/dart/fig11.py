@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, claim
+from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
     BASELINES,
     IS_GAIN,
     NAMES,
     OTHERS,
-    LoadFigure,
     all_runs,
     compared,
     mean_of,
@@ -100,7 +99,7 @@ _OF_BASELINES = all_runs("typical", schemes=(*BASELINES, "dart"))
 
 
 @register_experiment
-class Figure11(LoadFigure):
+class Figure11(ClosFigure):
     """p99 of flows of 8 KB over the load: DCTCP, DCQCN, TIMELY and Dart in three mixes."""
 
     name = "dart.fig11"

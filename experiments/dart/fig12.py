@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, claim
-from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, LoadFigure, all_runs, compared, mean_of, panels, runs
+from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
+from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, all_runs, compared, mean_of, panels, runs
 from rdmacc.experiments.framework.bands import At, AtLeast, AtMost, Each
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.registry import register_experiment
@@ -42,7 +42,7 @@ def _of_baselines(*mixes: str) -> list[Case]:
 
 
 @register_experiment
-class Figure12(LoadFigure):
+class Figure12(ClosFigure):
     """Median of flows of 8 KB over the load, as figure 11."""
 
     name = "dart.fig12"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, claim
-from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, LoadFigure, all_runs, compared, panels, runs
+from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
+from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, all_runs, compared, panels, runs
 from rdmacc.experiments.framework.bands import All, At, Band, Each, MoreThan, Within
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.registry import register_experiment
@@ -66,7 +66,7 @@ _MORE = At("above the typical mix", MoreThan(0))
 
 
 @register_experiment
-class Figure13(LoadFigure):
+class Figure13(ClosFigure):
     """Mean goodput of long flows over the load, as figure 11."""
 
     name = "dart.fig13"

@@ -19,10 +19,8 @@ from rdmacc.experiments.dart.clos import (
     STARTS_WITHIN,
     TO_LAST_HOP,
     Case,
-    ClosFigure,
     cases,
     drawn_readings,
-    groups_by_load,
     kept,
     means,
     of_reading,
@@ -41,7 +39,6 @@ __all__ = [
     "NAMES",
     "OTHERS",
     "SCHEMES",
-    "LoadFigure",
     "all_runs",
     "compared",
     "mean_of",
@@ -54,8 +51,6 @@ OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")
 SCHEMES = ("dctcp", "dcqcn", "timely", "dart")
 NAMES = {"dctcp": "DCTCP", "dcqcn": "DCQCN", "timely": "TIMELY", "dart": "Dart"}
-_ONE_SEED = [kept(groups_by_load(load)) for load in LOADS["light"] if load != 0.4]
-"""Labels of runs that in the light mix have one seed alone."""
 _LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D", 1)}
 
 
@@ -68,13 +63,6 @@ def runs(scale: str) -> list[Case]:
     readings += [replace(case, changes=MIN_RTT) for case in all_runs("typical", "heavy", schemes=("timely",))]
     found = [case for reading in (BY_LOAD, kept(128), FRESH) for case in all_runs(*LOADS, reading=reading)]
     return list(dict.fromkeys([*readings, *found]))
-
-
-class LoadFigure(ClosFigure):
-    """A figure or a table over all mixes and loads."""
-
-    def seeds_of(self, case: Case) -> int:
-        return 1 if case.reading in _ONE_SEED and case.mix == "light" else super().seeds_of(case)
 
 
 def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[Case]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, cases, claim, means
-from rdmacc.experiments.dart.loads import LoadFigure
+from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, ClosFigure, cases, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.experiments.framework.bands import AtLeast, Each, Rises, Some, Within
 from rdmacc.experiments.framework.claim import Measured, Outcome
@@ -71,7 +70,7 @@ _HIGH = (("typical", 0.4), ("typical", 0.6), ("heavy", 0.4))
 
 
 @register_experiment
-class Table1(LoadFigure):
+class Table1(ClosFigure):
     """Percent of short flows' packets marked, DCQCN and Dart."""
 
     name = "dart.table1"

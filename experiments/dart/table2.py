@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, claim, means
-from rdmacc.experiments.dart.loads import LoadFigure
+from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.experiments.framework.bands import All, Band, Each, MoreThan, Ordered, Within
 from rdmacc.experiments.framework.claim import Outcome
@@ -84,7 +83,7 @@ def _trends(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 @register_experiment
-class Table2(LoadFigure):
+class Table2(ClosFigure):
     """Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN."""
 
     name = "dart.table2"

@@ -2,9 +2,8 @@
 
 64 NICs of 400 Gb/s on 8 leaves and 8 spines, 500 ns a link, DCQCN with packets of 4096 B. Two machines: *flat* has one
 GPU a node, and rings of 64; *8 x 8* has nodes of 8 GPUs with an inner network of 400 GB/s, GPU i of every node on leaf
-i, and a hierarchical all-reduce. `rdmacc run` prints the packet-hops and the time that they take: 1.87 and 0.18
-billion, 170 and 12 s of processor time, 1.0 and 0.4 GB on a machine of two cores. At quick scale the model has one
-layer of an eighth of the width.
+i, and a hierarchical all-reduce. The bundled table has the packet-hops of each; ``docs/background/speed.md`` has the
+time and memory that they take. At quick scale the model has one layer of an eighth of the width.
 """
 
 from __future__ import annotations
@@ -86,13 +85,15 @@ class TrainingSteps(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         assert point.scenario is not None
         how = point.scenario
+        computing = result.computation[result.computation["collective"].isna()]
         model = MaxMin(topology=how.network(), workload=how.messages(), scheme=how.scheme, seed=how.seed).solve()
         by_model, step = float((model["start_ps"] + model["fct_ps"]).max()), float(result.now_ps)
         numbers = {
             "step": (step, "ps"),
             "step by max-min": (by_model, "ps"),
             "error": (by_model / step - 1.0, ""),
-            "computing": (float(result.computation.groupby("host")["duration_ps"].sum().max()), "ps"),
+            "packet-hops": (float(result.counters[["data_packet_hops", "control_packet_hops"]].sum()), "packets"),
+            "computing": (float(computing.groupby("host")["duration_ps"].sum().max()), "ps"),
             "busbw, median": (float(result.collectives["busbw_gbytes"].median()), "GB/s"),
         }
         return tidy(point.name, numbers)

@@ -44,7 +44,8 @@ COLLECTIVES = {
     7: "reduce-scatter",
     8: "reduce-scatter",
 }
-"""Collectives by ``comm_type``; reduce, gather, scatter and barrier are not supported."""
+"""Collectives by ``comm_type``."""
+_REFUSED = {1: "reduce", 3: "gather", 4: "scatter", 9: "barrier"}
 _TYPES = {
     3: "double", 5: "float", 7: "int", 9: "int", 11: "uint", 13: "uint", 15: "sint", 17: "sint", 19: "fixed32",
     21: "uint", 23: "sfixed32", 25: "sfixed64", 27: "uint", 29: "string",
@@ -200,7 +201,10 @@ def _operation(
         what = number("comm_type", 0, 9)
         if what not in COLLECTIVES:
             raise ConfigError(
-                "comm_type", what, f"one of {', '.join(f'{k} ({v})' for k, v in COLLECTIVES.items())}", place
+                "comm_type",
+                f"{what} ({_REFUSED[what]})",
+                f"one of {', '.join(f'{k} ({v})' for k, v in COLLECTIVES.items())}",
+                place,
             )
         group = _group(attributes.get("pg_name"), rank, ranks, groups, place)
         return Operation("collective", rank, place, number("comm_size", 1, 2**62), tag=what, group=group)

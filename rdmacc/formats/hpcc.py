@@ -19,7 +19,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, Loss
 from rdmacc.formats.files import File, Line, line_of, read_text, whole
 from rdmacc.formats.htsim import Imported
-from rdmacc.state import DATA_CLASS, NUM_CLASSES
+from rdmacc.state import DATA_CLASS
 from rdmacc.topology import Graph, default_buffer_bytes
 from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
 from rdmacc.typed import typed
@@ -173,8 +173,6 @@ def _read_flows(path: File, names: list[Host], network: Graph, origin_ps: int) -
         starts.append(int(start_ps))
     frame = from_columns(ends[0], ends[1], np.array(sizes), np.array(starts))
     used = sorted(set(groups))
-    if len(used) > NUM_CLASSES - DATA_CLASS:
-        raise ConfigError("pg", used, f"at most {NUM_CLASSES - DATA_CLASS} different priority groups", str(path))
     if len(used) > 1:
         frame["priority"] = [DATA_CLASS + used.index(group) for group in groups]
     return frame

@@ -110,6 +110,7 @@ def from_htsim(
 def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple[int, int, Line]]]:
     """Return the number of nodes, the flows, the triggers by number, and the failures of links."""
     header: dict[str, int] = {}
+    places: dict[str, Line] = {}
     flows: list[_Flow] = []
     triggers: dict[int, _Trigger] = {}
     failures: list[tuple[int, int, Line]] = []
@@ -124,7 +125,7 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
             if words[0] in ("Nodes", "Connections", "Triggers", "Failures"):
                 if len(words) != 2:
                     raise error(words[0], text, "one number")
-                header[words[0]] = whole(error, words[0], words[1], 0, _LARGEST)
+                header[words[0]], places[words[0]] = whole(error, words[0], words[1], 0, _LARGEST), error
             continue  # htsim ignores other header lines
         if not is_body:
             raise error("line", text, "a connection, trigger or failure: comments stand in the header only")
@@ -145,7 +146,8 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
             raise ConfigError(name, None, "in the header", str(path))
     for name, count in found.items():
         if header.get(name, 0) != count:
-            raise ConfigError(name, header.get(name, 0), f"{count}, the number of such lines", str(path))
+            error = places.get(name, places["Nodes"])
+            raise error(name, header.get(name, 0), f"{count}, the number of such lines")
     return header["Nodes"], flows, triggers, failures
 
 

@@ -80,14 +80,14 @@ def read_topology(path: File) -> tuple[Graph, Shape]:
         divided(count, down[0], "ToRs"),
         divided(pod, down[0], "ToRs per pod"),
     )
-    for tier in range(depth - 1):
-        if up[tier] < 1 or down[tier] // up[tier] != ratio[tier]:
-            raise ConfigError(
-                "Oversubscribed",
-                ratio[tier],
-                f"Radix_Down / Radix_Up = {down[tier]} / {up[tier]}",
-                f"{path}, tier {tier}",
-            )
+    if up[0] < 1 or down[0] // up[0] != ratio[0]:
+        allowed = f"Radix_Down / Radix_Up = {down[0]} / {up[0]}, as htsim demands"
+        raise ConfigError("Oversubscribed", ratio[0], allowed, f"{path}, tier 0")
+    if depth == 3 and down[1] * speed[1] != ratio[1] * up[1] * speed[2]:
+        allowed = (
+            f"{down[1]} * {speed[1]} / ({up[1]} * {speed[2]}), downlinks over uplinks: htsim would build other links"
+        )
+        raise ConfigError("Oversubscribed", ratio[1], allowed, f"{path}, tier 1")
     uplinks = divided(count * speed[0], speed[1] * ratio[0], "ToR uplinks")
     per_pod = divided(uplinks, pods * down[1], "aggs per pod")
     if per_pod != up[0]:

@@ -39,7 +39,8 @@ def draw_step(
     """Draw a row for each host: when it computes, when messages of its own are under way, and when it only waits.
 
     It waits from the first start to the last end of its job, or of the workload if that has no jobs. A message is under
-    way from its start to its last byte at the receiver. Hosts of a job stand together.
+    way from its start to its last byte at the receiver; transfers inside a node are messages, too. Hosts of a job stand
+    together.
 
     Parameters
     ----------
@@ -64,16 +65,20 @@ def draw_step(
     ConfigError
         If a host neither computes nor sends, or nothing has started.
     """
-    parts = {
-        "computes": (computation["host"], computation["start_ps"], computation["end_ps"], computation["status"]),
-        "sends": (flows["src"], flows["start_ps"], flows["start_ps"] + flows["fct_ps"], flows["status"]),
-    }
+    is_inner = computation["collective"].notna()
+    sent = flows.rename(columns={"src": "host"}).assign(end_ps=flows["start_ps"] + flows["fct_ps"])
+    parts = (("computes", computation[~is_inner]), ("sends", computation[is_inner]), ("sends", sent))
     rows = pd.concat(
         [
-            pd.DataFrame({"what": what, "host": host, "start": start, "end": end.fillna(now_ps).astype(np.int64)})[
-                (status != "waiting").to_numpy()
-            ]
-            for what, (host, start, end, status) in parts.items()
+            pd.DataFrame(
+                {
+                    "what": what,
+                    "host": part["host"],
+                    "start": part["start_ps"],
+                    "end": part["end_ps"].fillna(now_ps).astype(np.int64),
+                }
+            )[(part["status"] != "waiting").to_numpy()]
+            for what, part in parts
         ]
     )
     if not len(rows):

@@ -226,14 +226,16 @@ class Result(Recorded):
 
     @cached_property
     def computation(self) -> pd.DataFrame:
-        """Computations: `row, host, start_ps, duration_ps, end_ps, status`.
+        """Computations: `row, host, start_ps, duration_ps, end_ps, status, collective`.
 
         `start_ps` is when all its dependencies were complete; `end_ps` is missing (<NA>) until it ends. `status` is
-        finished, running, waiting or failed.
+        finished, running, waiting or failed. `collective` is the number of the collective that a transfer inside a node
+        belongs to, and missing for real computation.
         """
         computing, counters = self.plan.computation, self.outcome.computation
         start, end, failed = counters["start_ps"], counters["end_ps"], counters["failed"] != 0
         has_started = self._has_all()[self.plan.n_messages :] & (start <= self.now_ps)
+        none = pd.Series(pd.NA, computing.frame.index, dtype="Int64")
         return pd.DataFrame(
             {
                 "row": computing.frame.index,
@@ -242,8 +244,9 @@ class Result(Recorded):
                 "duration_ps": computing.duration_ps,
                 "end_ps": pd.arrays.IntegerArray(np.maximum(end, 0), end < 0),
                 "status": np.select([failed, end >= 0, has_started], ["failed", "finished", "running"], "waiting"),
+                "collective": computing.frame.get("collective", none).to_numpy(),
             }
-        )
+        ).astype({"collective": "Int64"})
 
     @cached_property
     def collectives(self) -> pd.DataFrame:

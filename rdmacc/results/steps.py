@@ -107,9 +107,12 @@ def jobs_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.Da
     -------
     DataFrame
         `job, hosts, messages, bytes, start_ps, step_ps, computing_ps`: a step runs from the first start to the last
-        completion and is NaN until then; `computing_ps` is the mean computing time of its hosts.
+        completion and is NaN until then; `computing_ps` is the mean computing time of its hosts, without transfers
+        inside nodes.
     """
-    rows = _rows(plan, flows, computation, ("job", "src", "dst", "size_bytes"))
+    rows = _rows(plan, flows, computation, ("job", "src", "dst", "size_bytes", "collective"))
+    if "collective" not in rows:
+        rows["collective"] = None
     if "job" not in rows:
         rows["job"] = None
     table = []
@@ -117,7 +120,8 @@ def jobs_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.Da
         hosts = set(part["src"]) | set(part["dst"])
         sends = part["size_bytes"] > 0
         start, end = part["start_ps"].min(), part["end_ps"].max(skipna=False)
-        busy = sum(_union_ps(one) for _, one in part[~sends & part["end_ps"].notna()].groupby("src"))
+        computes = ~sends & part["end_ps"].notna() & part["collective"].isna()
+        busy = sum(_union_ps(one) for _, one in part[computes].groupby("src"))
         sent_bytes = int(part["size_bytes"].sum())
         table.append((str(job), len(hosts), int(sends.sum()), sent_bytes, start, end - start, busy / len(hosts)))
     names = ["job", "hosts", "messages", "bytes", "start_ps", "step_ps", "computing_ps"]

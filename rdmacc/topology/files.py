@@ -1,7 +1,7 @@
 """Networks from files: GraphML and node-link JSON, as written by networkx and other tools.
 
 There is no standard for attribute names. The names of :func:`~rdmacc.topology.completed` work directly: a link's
-``rate`` and ``delay`` with units, or ``rate_bps`` and ``delay_ps``; a node's ``kind`` and ``buffer``, or
+``rate`` and ``delay`` as strings with units, or ``rate_bps`` and ``delay_ps``; a node's ``kind`` and ``buffer``, or
 ``buffer_bytes``. For other names, pass arguments that give the name and the unit.
 """
 
@@ -130,8 +130,11 @@ def _link(
     for name, given in names.items():
         if given is None:
             for known in (name, _KNOWN[name]):
-                if known in attributes:
-                    yield known, attributes[known]
+                if known not in attributes:
+                    continue
+                if known == name and not isinstance(attributes[known], str):
+                    raise ConfigError(known, attributes[known], f"a string with a unit, or {_KNOWN[name]}", place)
+                yield known, attributes[known]
             continue
         key, unit = (given, "") if isinstance(given, str) else given
         if key not in attributes:

@@ -30,7 +30,7 @@ def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None =
     name : str
         Name of the job.
     placement : sequence of host, optional
-        The new host for each host of the workload, in order of first appearance.
+        The new host for each host of the workload: h0, h1, ... by number, others in order of first appearance.
 
     Raises
     ------

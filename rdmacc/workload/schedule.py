@@ -112,9 +112,11 @@ class Schedule:
         delay_ps : int or ndarray of int64
             Further delay, in ps.
         """
-        parts = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in (rows, wanted, delay_ps)))
-        if parts[0].size:
-            self._edges.append((parts[0].ravel(), parts[1].ravel(), parts[2].ravel()))
+        parts = [np.asarray(part, np.int64) for part in (rows, wanted, delay_ps)]
+        shape = np.broadcast(*parts).shape
+        if 0 not in shape:
+            one, other, delay = (np.full(shape, part).ravel() for part in parts)
+            self._edges.append((one, other, delay))
 
     def edges(self) -> tuple[Int64s, Int64s, Int64s]:
         """Return the waiting rows, the rows that they wait for, and the delays."""
@@ -199,7 +201,7 @@ class Schedule:
         for name, value in zip(
             ("size_bytes", "duration_ps", "start_ps", "collective", "queue_pair"), given, strict=True
         ):
-            self._numbers[name].append(np.broadcast_to(np.asarray(value, np.int64), count))
+            self._numbers[name].append(np.full(count, value, np.int64))
         rows = np.arange(self.count, self.count + count)
         self.count += count
         return rows

@@ -253,13 +253,13 @@ class FakeSweep:
     table: pd.DataFrame
 
 
-@pytest.mark.slow
 def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
     one = bench.Measurement(
         case="a", engine="simpy", scale=1.0, messages=32, data_hops=1000, control_hops=1000, events=9,
         wall_s=1.0, setup_s=0.1, warm_up_s=0.0, runs=1, peak_memory_bytes=10**8,
     )  # fmt: skip
-    monkeypatch.setattr(bench, "measure", lambda *_, **options: one)
+    monkeypatch.setattr(bench, "measure", lambda case, engine, *_, **options: replace(one, engine=engine))
+    monkeypatch.setattr(bench, "together", lambda **options: [replace(one, engine="compiled")] * 2)
     assert "32-to-1 incast" in invoke("bench", "--only", "a", "--engine", "simpy")
     content = json.loads(invoke("bench", "--only", "a", "--json"))
     assert content["measurements"][0]["hops_per_s"] == 2000.0

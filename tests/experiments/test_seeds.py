@@ -9,7 +9,6 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -19,7 +18,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding
 from rdmacc.experiments.framework.bands import AtLeast, MoreThan
 from rdmacc.experiments.framework.claim import NotJudged
-from rdmacc.show.bands import with_bands
 from rdmacc.sweep import Store, stored, sweep
 from rdmacc.sweep.tidy import scalar, tidy
 from tests.sweeps import Apart, Tiny, incast
@@ -211,36 +209,6 @@ def test_a_report_of_several_seeds(rdmacc, tmp_path):
         assert words in pages[name], (name, words)
     assert "holds in" not in pages["tests.fixed"] + pages["tests.unmoved"]
     assert "3 seeds, starting at 0" in (tmp_path / "index.html").read_text()
-
-
-def drawn(values, shift=0.0):
-    figure, (left, right) = plt.subplots(1, 2)
-    left.plot(np.arange(3.0) + shift, values)
-    left.axhline(2)
-    right.bar([0, 1, 2], values)
-    return figure
-
-
-def test_bands_go_from_the_least_to_the_greatest():
-    first, second = drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0])
-    figure = with_bands([first, second])
-    left, right = figure.axes
-    assert left.lines[0].get_ydata().tolist() == [1, 2, 3]
-    (band,) = left.collections
-    assert band.get_datalim(left.transData).intervaly.tolist() == [1, 7]
-    spans = [lines.get_segments()[0][:, 1].tolist() for lines in right.collections]
-    assert spans == [[1, 3], [3, 7]]  # the second bar is the same in both
-    assert any("2 seeds" in text.get_text() for text in figure.texts)
-    assert not plt.fignum_exists(second.number)
-    plt.close(figure)
-
-
-def test_curves_sampled_elsewhere_are_drawn_as_they_are():
-    figure = with_bands([drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0], shift=0.5)])
-    left = figure.axes[0]
-    assert len(left.lines) == 3
-    assert left.lines[0].get_ydata().tolist() == [1, 2, 3]
-    plt.close(figure)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

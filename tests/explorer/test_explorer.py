@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import socket
 
 import matplotlib
 
@@ -21,6 +22,7 @@ from rdmacc.schemes import SCHEMES, about
 
 ipywidgets = pytest.importorskip("ipywidgets")
 
+from rdmacc import explorer as explorers  # noqa: E402
 from rdmacc.explorer import page  # noqa: E402
 from rdmacc.explorer.models import SHOWN, ModelExplorer  # noqa: E402
 from rdmacc.explorer.widgets import Explorer  # noqa: E402
@@ -241,3 +243,45 @@ def test_the_page_has_both_explorers(monkeypatch):
 def test_wrong_values_are_named(changes, words):
     with pytest.raises(ConfigError, match=words):
         rdmacc.explore(**changes)
+
+
+SERVER = """
+import socket, sys
+path, port, token = sys.stdin.read().split("\\n")
+with open({told!r}, "w") as told:
+    told.write(" ".join([token, *sys.argv]) + "\\n" + open(path).read())
+socket.create_server(("127.0.0.1", int(port))).accept()
+sys.exit(3)
+"""
+
+
+def test_only_the_server_and_the_browser_are_told_the_token(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("voila")
+    opened, told, mine = [], tmp_path / "told", tmp_path / "mine.py"
+    mine.touch()
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(explorers, "_SERVER", SERVER.format(told=str(told)))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match="a free port"):
+            explorers.serve(port=port)
+    assert explorers.serve([mine], port) == 3
+    first, notebook = told.read_text().split("\n", 1)
+    token, *arguments = first.split()
+    assert arguments == ["-c"]
+    assert opened == [f"http://127.0.0.1:{port}/?token={token}"]
+    assert opened[0] in capsys.readouterr().out
+    assert str(mine) in notebook
+
+
+def test_no_browser_opens_if_the_server_does_not_start(monkeypatch):
+    pytest.importorskip("voila")
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(explorers, "_SERVER", "raise SystemExit(4)")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    assert explorers.serve(port=port) == 4
+    assert opened == []
+    with pytest.raises(ConfigError, match="a Python file"):
+        explorers.serve([explorers.Path("nothing.py")])

@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.formats import from_chakra
+from rdmacc.formats import from_chakra, protobuf
 
 US = 10**6
 COMP, SEND, RECV, COLL = 4, 5, 6, 7
@@ -63,6 +63,27 @@ def write(tmp_path):
 def times(work, engine):
     result = rdmacc.simulate(rdmacc.star(4), work, "line-rate", engine=engine, progress=False)
     return result, {(row.src, row.dst): (row.start_ps, row.start_ps + row.fct_ps) for row in result.flows.itertuples()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("sint", 1, -1), ("sint", 4, 2), ("int", 2**64 - 1, -1), ("uint", 2**64 - 1, 2**64 - 1),
+        ("sfixed32", 2**31, -(2**31)), ("sfixed64", 2**63 - 1, 2**63 - 1),
+        ("float", 0x3F800000, 1.0), ("double", 0x3FF8 << 48, 1.5), ("string", b"a", "a"),
+    ],
+)  # fmt: skip
+def test_numbers_are_as_protobuf_encodes_them(kind, value, expected):
+    """Zigzag, two's complement and IEEE 754: protobuf.dev, Encoding."""
+    assert protobuf.signed(kind, value) == expected
+    with pytest.raises(ValueError, match="is expected"):
+        protobuf.signed(kind, 5 if kind == "string" else b"5")
+
+
+@pytest.mark.parametrize(("data", "words"), [(b"\x0b", "wire type, 3"), (b"\x0d123", "truncated"), (b"\x80", "unterm")])
+def test_damaged_messages_are_errors(data, words):
+    with pytest.raises(ValueError, match=words):
+        list(protobuf.fields(data))
 
 
 def test_a_node_has_the_bytes_that_protobuf_gives_it():
@@ -120,7 +141,7 @@ def test_a_collective_s_first_messages_wait_for_both_of_their_ranks(write):
 @pytest.mark.parametrize(
     ("ranks", "match"),
     [
-        ([[node(1, COLL, comm_type=9, comm_size=1)]], r"comm_type = 9 .*: must be one of 0"),
+        ([[node(1, COLL, comm_type=9, comm_size=1)]], r"comm_type = '9 \(barrier\)' .*: must be one of 0"),
         ([[node(1, COMP, [7], duration_us=1)]], r"dependency = 7 .*: must be the id of a node of the same file"),
         ([[node(1, COMP, duration_us=1), node(1, COMP, duration_us=1)]], r"id = 1 .*: must be unique"),
         ([[node(1, SEND, comm_dst=5, comm_size=1)], []], r"comm_dst = 5 .*: must be a whole number from 0 to 1"),

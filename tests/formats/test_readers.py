@@ -154,6 +154,16 @@ def test_a_fat_tree_is_wired_as_htsim_wires_it(write):
     assert topology.describe(net).oversubscription == 2
 
 
+def test_faster_links_of_a_tier_may_be_fewer(write):
+    """Three links of 100 Gb/s down and one of 300 Gb/s up: two cores for four aggs."""
+    text = FAT_TREE.replace("Radix_Up 3", "Radix_Up 1").replace(
+        "100\nRadix_Down 2\nDownlink_Latency_ns 1000", "300\nRadix_Down 2\nDownlink_Latency_ns 1000"
+    )
+    net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", text)).network
+    assert sorted(net["core1"]) == ["agg1", "agg3"]
+    assert net.edges["agg1", "core1"]["rate_bps"] == 300e9
+
+
 def test_a_switch_s_latency_is_half_a_delay_on_each_of_its_links(write):
     slow = FAT_TREE.replace("Radix_Up", "Switch_Latency_ns 301\nRadix_Up")
     net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", slow)).network
@@ -165,6 +175,8 @@ def test_a_failed_link_is_down_from_the_start(write):
     text = "Nodes 24\nConnections 1\nFailures 1\n0->23 start 0 size 5\nfailure switch_type AGG switch_id 2 link_id 1\n"
     faults = from_htsim(write("a.cm", text), write("a.topo", FAT_TREE)).faults
     assert faults == (rdmacc.LinkDown(link=("agg2", "core2"), at_ps=0),)
+    with pytest.raises(ConfigError, match="AGG 4"):
+        from_htsim(write("b.cm", text.replace("switch_id 2", "switch_id 4")), write("a.topo", FAT_TREE))
 
 
 def test_htsim_s_files_are_written_and_read_back(tmp_path, engine):
@@ -191,6 +203,20 @@ HTSIM_MISTAKES = {
     "must not stand behind trigger": MATRIX.replace("id 4 trigger 7", "id 4 trigger 7 start 5"),
     "behind the flow's id": MATRIX.replace("id 4 trigger 7", "trigger 7"),
     "a whole number from 0 to 3": MATRIX.replace("3->2", "4->2"),
+    "must be one number": MATRIX.replace("Triggers 2", "Triggers 2 3"),
+    "declared once": MATRIX.replace("id 8 oneshot", "id 7 oneshot"),
+    "followed by a value": MATRIX.replace("8 size 1\n", "8 size\n"),
+    "start = 'soon'": MATRIX.replace("start 0", "start soon"),
+    "must be at least 0": MATRIX.replace("start 0", "start -1"),
+    "two different nodes": MATRIX.replace("3->2", "3->3"),
+    "must be src->dst": MATRIX.replace("3->2", "3->2->1"),
+    "must be trigger id K": MATRIX.replace("oneshot", "twice"),
+    "must be count": MATRIX.replace("barrier count", "barrier counts"),
+    "fires without a flow": MATRIX.replace("3->2 id 5 trigger 8 size 1\n", "").replace("ons 5", "ons 4"),
+    "must be failure switch_type AGG": MATRIX + "failure AGG 0\n",
+    "the only one that htsim": MATRIX + "failure switch_type TOR switch_id 0 link_id 1\n",
+    "three tiers from a topology": MATRIX.replace("Triggers", "Failures 1\nTriggers")
+    + "failure switch_type AGG switch_id 0 link_id 1\n",
     "must be one of addon": MATRIX.replace("prio", "").replace("id 4", "colour 4"),
 }  # fmt: skip
 
@@ -204,8 +230,12 @@ def test_mistakes_in_a_matrix_name_file_and_line(write, match):
 
 
 def test_the_header_must_count_right(write):
-    with pytest.raises(ConfigError, match=r"Connections = 6.*must be 5"):
+    with pytest.raises(ConfigError, match=r"Connections = 6 .*a\.cm, line 2.*must be 5"):
         from_htsim(write("a.cm", MATRIX.replace("Connections 5", "Connections 6")), rdmacc.star(4))
+    with pytest.raises(ConfigError, match="Connections = None .*must be in the header"):
+        from_htsim(write("a.cm", MATRIX.replace("Connections 5\n", "")), rdmacc.star(4))
+    with pytest.raises(ConfigError, match="start_unit = 'ms'"):
+        from_htsim(write("a.cm", MATRIX), rdmacc.star(4), start_unit="ms")
 
 
 @pytest.mark.parametrize(
@@ -213,10 +243,16 @@ def test_the_header_must_count_right(write):
     [
         ("Radix_Down 2", "Radix_Down 4", "a whole number"),
         ("Radix_Up 2", "Radix_Up 3", "Oversubscribed"),
+        ("Radix_Up 3", "Radix_Up 2", "Oversubscribed = 1 .*tier 1"),
         ("Downlink_Latency_ns 500", "Downlink_Latency_ns 0", "at least 1"),
         ("Radix_Down 3", "Bundle 2\nRadix_Down 3", "one link between two switches"),
         ("Tiers 3", "Tiers 2", "the number of tier blocks"),
         ("Radix_Down 4", "Radix_Sideways 4", "a key and a value"),
+        ("Tier 2", "Tier 1", "each once"),
+        ("Podsize 12", "Podsize 12\nPodsize 12", "given once"),
+        ("Podsize 12\n", "", "Podsize = None"),
+        ("Tiers 3", "Tiers 4", "2 or 3"),
+        ("Downlink_Latency_ns 800\n", "", "Downlink_Latency_ns = None"),
     ],
 )
 def test_mistakes_in_a_topology_are_errors(write, old, new, match):
@@ -368,6 +404,12 @@ def test_groups_of_priority_become_classes(write):
         ("topology", "100Gbps", "100Gigabits", "as ns-3 has it"),
         ("topology", "1 5 100Gbps", "0 5 100Gbps", "between two nodes"),
         ("topology", "1 5 100Gbps", "0 6 100Gbps", "the only one of host h0"),
+        ("topology", "5 6\n", "5 5\n", "different from the others"),
+        ("topology", "0.0001", "2", "a probability"),
+        ("topology", "0.0001", "often", "a number"),
+        ("topology", "0.0001", "inf", "a finite number"),
+        ("topology", "0.001ms", "0.0000000001ms", "a whole number of ps"),
+        ("topology", "25Gbps", "0Gbps", "at least 1 Mb/s"),
     ],
 )
 def test_mistakes_in_the_hpcc_simulator_s_files_name_file_and_line(write, name, old, new, match):
@@ -437,7 +479,10 @@ def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
     [
         ({"multigraph": True}, "parallel links"),
         ({"directed": True}, "directed links"),
-        ({"edges": [{"source": "a", "target": "s", "rate": 100, "delay": "1us"}]}, "pair.json"),
+        (
+            {"edges": [{"source": "a", "target": "s", "rate": 10**11, "delay": "1us"}]},
+            r"pair\.json, edge a-s.*: must be a string with a unit",
+        ),
         ({"nodes": 5}, "a node-link JSON file"),
     ],
 )

@@ -214,3 +214,19 @@ def test_the_record_is_what_is_measured():
     assert rows["messages"].sum() == 40
     assert (rows["median_error"] <= rows["p90_error"]).all()
     assert rows["median_error"].max() < 0.5
+
+
+def is_of(record, rows):
+    """Tell whether part of a record is what has been measured."""
+    part = record[(record["scheme"] == rows["scheme"].iloc[0]) & (record["load"] == rows["load"].iloc[0])]
+    numbers = ["size_class", "messages", "median_error", "p90_error", "bias"]
+    return part[numbers].shape == rows[numbers].shape and np.allclose(part[numbers], rows[numbers], rtol=0, atol=1e-3)
+
+
+@pytest.mark.slow
+def test_the_record_is_of_today_s_code():
+    """One load in full; a record with another number would be refused."""
+    record, rows = errors_on_record(), max_min_experiment.errors("dcqcn", 0.2)
+    assert is_of(record, rows), "`python -m rdmacc.experiments.micro.max_min` measures the errors again"
+    for column in ("messages", "median_error", "p90_error", "bias"):
+        assert not is_of(record.assign(**{column: record[column] * 1.5 + 0.01}), rows)

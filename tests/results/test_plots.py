@@ -19,6 +19,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show import style as plotting
+from rdmacc.workload import Nccl, nccl
 
 
 @pytest.fixture(autouse=True)
@@ -271,3 +272,11 @@ def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
     assert [bar.get_width() for bar in again.patches] == [bar.get_width() for bar in axes.patches]
     with pytest.raises(ConfigError, match="h7"):
         result.plot.step(hosts=["h7"])
+
+
+def test_a_transfer_inside_a_node_is_sent_not_computed():
+    ranks = [f"h{rank}" for rank in range(4)]
+    work = nccl.all_reduce(ranks, "1MB", Nccl(algorithm="hierarchical", node=2))
+    axes = rdmacc.simulate(rdmacc.star(4), work, "line-rate", progress=False).plot.step()
+    colours = {matplotlib.colors.to_hex(bars.get_facecolor()[0]) for bars in axes.collections}
+    assert colours == {plotting.COLOURS["orange"].lower()}

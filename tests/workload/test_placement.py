@@ -12,7 +12,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.workload import job, jobs, nccl
+from rdmacc.workload import Nccl, job, jobs, nccl
 
 RING = nccl.all_reduce([f"h{rank}" for rank in range(4)], "400kB")
 
@@ -109,6 +109,10 @@ def test_each_job_has_its_step_time(engine, tmp_path):
     assert table["packed"]["messages"].tolist() == [24, 24]
     result = rdmacc.simulate(net, job(compute, name="c"), "line-rate", engine=engine, progress=False)
     assert result.jobs["computing_ps"].tolist() == [3_000_000], "6 us on one of two hosts; what overlaps counts once"
+    inner = job(nccl.all_reduce(hosts[:4], "1MB", Nccl(algorithm="hierarchical", node=2)), name="d")
+    result = rdmacc.simulate(net, inner, "line-rate", engine=engine, progress=False)
+    assert result.computation["collective"].notna().any()
+    assert result.jobs["computing_ps"].tolist() == [0.0], "transfers inside a node are not computation"
     back = rdmacc.load(result.save(tmp_path / "run"))
     pd.testing.assert_frame_equal(back.jobs, result.jobs, check_dtype=False)
     pd.testing.assert_frame_equal(back.collectives, result.collectives, check_dtype=False)

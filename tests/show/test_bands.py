@@ -1,0 +1,80 @@
+"""Figures of several seeds: the first one's curves, with bands from the least to the greatest value."""
+
+from __future__ import annotations
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from rdmacc.show.bands import with_bands
+
+
+def drawn(values, shift=0.0):
+    figure, (left, right) = plt.subplots(1, 2)
+    left.plot(np.arange(3.0) + shift, values)
+    left.axhline(2)
+    right.bar([0, 1, 2], values)
+    return figure
+
+
+def test_bands_go_from_the_least_to_the_greatest():
+    first, second = drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0])
+    figure = with_bands([first, second])
+    left, right = figure.axes
+    assert left.lines[0].get_ydata().tolist() == [1, 2, 3]
+    (band,) = left.collections
+    assert band.get_datalim(left.transData).intervaly.tolist() == [1, 7]
+    spans = [lines.get_segments()[0][:, 1].tolist() for lines in right.collections]
+    assert spans == [[1, 3], [3, 7]]  # the second bar is the same in both
+    assert any("2 seeds" in text.get_text() for text in figure.texts)
+    assert not plt.fignum_exists(second.number)
+    plt.close(figure)
+
+
+def test_curves_sampled_elsewhere_are_drawn_as_they_are():
+    figure = with_bands([drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0], shift=0.5)])
+    left = figure.axes[0]
+    assert len(left.lines) == 3
+    assert left.lines[0].get_ydata().tolist() == [1, 2, 3]
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("draw", "segments"),
+    [
+        (lambda ax, values: ax.barh([0, 1], values), [[[1, 0.16], [3, 0.16]]]),
+        (lambda ax, values: ax.plot([5, 6], values, "o"), [[[5, 1], [5, 3]], [[6, 2], [6, 2]]]),
+        (lambda ax, values: ax.bar([0, 1], [1, 2], yerr=[value / 2 for value in values]), []),
+        (lambda ax, values: ax.plot([0, 1], [1, 1]), []),
+    ],
+    ids=["bars across", "points", "error bars", "equal lines"],
+)
+def test_a_bar_or_a_point_has_a_line_over_its_range(draw, segments):
+    figures = []
+    for values in ([1.0, 2.0], [3.0, 2.0]):
+        figure, ax = plt.subplots()
+        draw(ax, values)
+        figures.append(figure)
+    already = len(figures[0].axes[0].collections)
+    added = with_bands(figures).axes[0].collections[already:]
+    assert [part for lines in added for part in np.round(lines.get_segments(), 2).tolist()] == segments
+    plt.close("all")
+
+
+def test_a_staircase_has_a_band_in_steps_and_dots_elsewhere_are_added():
+    figures = []
+    for value in (1.0, 2.0):
+        figure, ax = plt.subplots()
+        ax.step([0, 1], [value, value], where="post")
+        ax.scatter([value], [5])
+        figures.append(figure)
+    assert with_bands(figures[:1]) is figures[0]
+    dots, band, others = with_bands(figures).axes[0].collections
+    assert dots.get_offsets().tolist() == [[1, 5]]
+    assert others.get_offsets().tolist() == [[2, 5]]
+    assert band.get_datalim(figures[0].axes[0].transData).intervaly.tolist() == [1, 2]
+    plt.close("all")
