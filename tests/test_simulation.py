@@ -260,11 +260,11 @@ def test_ctrl_c_leaves_the_result_so_far(engine, monkeypatch):
     run = simulation.engine.run
     calls = []
 
-    def interrupted(until_ps):
+    def interrupted(until_ps, soon_ps):
         calls.append(until_ps)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return run(until_ps)
+        return run(until_ps, soon_ps)
 
     monkeypatch.setattr(simulation.engine, "run", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:

@@ -111,7 +111,7 @@ class Report:
         seeds: int | None = None,
     ) -> None:
         self.folder = Path(folder)
-        if self.folder.is_dir() and any(self.folder.iterdir()):
+        if self.folder.is_dir() and not all(_is_draft(path) for path in self.folder.iterdir()):
             try:
                 read_verdicts(self.folder)
             except ConfigError:
@@ -277,6 +277,11 @@ class Report:
             },
             "failures": {name: entry.failure for name, entry in self._ordered(self._entries) if entry.failure},
         }
+
+
+def _is_draft(path: Path) -> bool:
+    """Tell whether a file is what `write_atomically` leaves behind if its process is killed."""
+    return path.name.startswith(".") and path.suffix == ".tmp"
 
 
 def read_verdicts(path: str | Path) -> dict[str, str]:

@@ -57,7 +57,7 @@ def test_links_between_pages_lead_somewhere():
     for page in DOCS.rglob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+?\.md)(?:#[^)]*)?\)", page.read_text()):
             notebook = NOTEBOOKS / f"{Path(target).stem}.ipynb"  # its page is written when the site is built
-            is_notebook = Path(target).parent.name == "notebooks" or page.parent.name == "notebooks"
+            is_notebook = (page.parent / target).resolve().parent.name == "notebooks"
             made = target == "gallery.md" and page.parent == DOCS
             assert made or (notebook if is_notebook else page.parent / target).exists(), (page.name, target)
 

@@ -182,7 +182,10 @@ def test_faults_survive_a_file(tmp_path):
     assert topology.hosts(network) == ["h0", "h1"]
 
 
-@pytest.mark.parametrize("batch", [pytest.param(batch, marks=pytest.mark.slow if batch else ()) for batch in range(5)])
+@pytest.mark.parametrize(
+    "batch",
+    [0, pytest.param(1, marks=pytest.mark.slow), *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3, 4))],
+)
 def test_engines_agree_on_upsets(batch):
     first = WIDENED + 9000 + batch * 8
     scenarios = [draw(number) for number in range(first, first + 8)]

@@ -378,7 +378,7 @@ def check_fixed_point(engine, flows, until, since, alpha_band, share_band, **cha
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flows", [2, 8])
+@pytest.mark.parametrize("flows", [2, pytest.param(8, marks=pytest.mark.nightly)])
 def test_the_fluid_fixed_point(engine, flows):
     """Fact 4, loosely: 35 % on the time average of the queue. Alpha needs longer: its half-life is 10 ms."""
     check_fixed_point(engine, flows, "40ms", "20ms", (1.0, 2.0), 0.35)

@@ -111,7 +111,7 @@ def test_addresses_that_lead_nowhere_are_refused(address, monkeypatch):
     assert not open_clients  # collected in one of Dask's threads, it would wait for itself
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_start_by_a_number(tmp_path):
     with dask_executor("local:1") as executor:
         found = sweep(Tiny(), engine="simpy", store=tmp_path, executor=executor)
