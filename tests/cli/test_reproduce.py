@@ -122,18 +122,18 @@ def test_nothing_is_computed_if_it_must_not_be(reproduce):
 _SCRIPT = """
 import json, sys
 from tests.sweeps import kill_a_reproduction
-print(json.dumps(kill_a_reproduction(sys.argv[1], 5)))
+print(json.dumps(kill_a_reproduction(sys.argv[1], 10)))
 """
 
 
 @pytest.mark.slow
-def test_a_reproduction_killed_five_times_ends_in_the_same_report(tmp_path):
+def test_a_reproduction_killed_ten_times_ends_in_the_same_report(tmp_path):
     environment = os.environ | {"MPLBACKEND": "Agg"}
     script = [sys.executable, "-c", _SCRIPT, tmp_path]
     done = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found == {"killed": 5, "spoiled": 0, "kept": len(Many().points()), "codes": [0, 0]}
+    assert found == {"killed": 10, "spoiled": 0, "kept": len(Many().points()), "codes": [0, 0]}
     whole, killed = ({path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
                      for root in (tmp_path / "whole", tmp_path / "killed"))  # fmt: skip
     assert {Path("index.html"), Path("tests.many.html"), Path("figures/tests.many.svg")} < set(whole)
