@@ -11,19 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import (
-    BY_LOAD,
-    FRESH,
-    LOADS,
-    STARTS_WITHIN,
-    TO_LAST_HOP,
-    Case,
-    cases,
-    claim,
-    drawn_readings,
-    kept,
-    of_reading,
-)
+from rdmacc.experiments.dart.clos import LOADS, Case, cases, claim, drawn_readings, of_reading
+from rdmacc.experiments.dart.loads import runs
 from rdmacc.experiments.framework.bands import Band
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.show.style import COLOURS, style
@@ -42,13 +31,8 @@ _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
 def table_runs(scale: str) -> list[Case]:
-    """Return DCQCN and Dart at every mix and load by reading; at quick scale two loads of the typical mix."""
-    if scale == "quick":
-        return cases(("dcqcn", "dart"), [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
-    typical, heavy = ([(mix, load) for load in LOADS[mix]] for mix in ("typical", "heavy"))
-    readings = cases(("dcqcn", "dart"), typical, jitter=STARTS_WITHIN)
-    readings += cases(("dart",), typical + heavy, changes=TO_LAST_HOP)
-    return readings + cases(("dcqcn", "dart"), CELLS, (BY_LOAD, kept(128), FRESH))
+    """Return the runs of figures 11 to 13 that are DCQCN's or Dart's."""
+    return [case for case in runs(scale) if case.scheme in ("dcqcn", "dart")]
 
 
 def draw_bars(
