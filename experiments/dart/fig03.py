@@ -91,7 +91,7 @@ class Figure3(Experiment):
 
     name = "dart.fig3"
     title = "Short flows mixed with long flows"
-    description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows; look-ahead does it sooner"
+    description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows, sooner with look-ahead"
     claims = (
         Claim(
             "dart-f3-1", "III-B", "long flow's rate / (line / (k+1)), and greatest n / (k+1)",
@@ -103,12 +103,12 @@ class Figure3(Experiment):
             }),
         ),
         Claim(
-            "dart-f3-2", "III-B", "time until the long flow is back at 0.95 of line / (2 RTT + k+1 packet times)",
+            "dart-f3-2", "III-B", "long flow's time to return to 0.95 of line / (2 RTT + k+1 packet times)",
             "after the last short flow", "returns to line rate, only for duration of short flows",
             measure=_recovery, band=Each(AtMost(1), "point"), unit="%",
         ),
         Claim(
-            "dart-f3-3", "III-D", "how much earlier it backs off", "look-ahead vs none",
+            "dart-f3-3", "III-D", "time by which look-ahead backs off earlier", "with look-ahead vs without",
             "earlier with look-ahead (dotted)", measure=_earlier, band=Each(MoreThan(0), "point"), unit="us",
         ),
     )  # fmt: skip

@@ -96,7 +96,8 @@ class Table2(ClosFigure):
             direction=All(dict.fromkeys(_NAMES, MoreThan(0))),
         ),
         claim(
-            "dart-t2-x", "Table II", "share of short flows that it implies / theirs", "light; typical; heavy",
+            "dart-t2-x", "Table II", "share of short flows that the table implies / their share in the"
+            " mix", "light; typical; heavy",
             "0.10; 0.40; 0.70 (derived)", measure=_shares, band=Each(_SHARE, "mix"), needs=ALL_RUNS,
         ),
         claim(
