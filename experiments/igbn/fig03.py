@@ -71,7 +71,7 @@ class Figure3(LossSweep):
     name = "igbn.fig3"
     points_of = LossSweep
     title = "Proportion for each reason"
-    description = "Improved Go-Back-N, figure 3: what go-back-N's timeouts come from at a loss rate of 1%"
+    description = "Improved Go-Back-N, figure 3: the causes of go-back-N's timeouts at a loss rate of 1%"
     claims = (
         Claim(
             "igbn-f3-1", "III-A", "reason 3; 4; 1; 2", "p = 1%, 100 runs", "57.1; 33.9; 7.1; 1.8%", unit="%",
