@@ -85,8 +85,8 @@ def _faults(rows: pd.DataFrame) -> dict[str, float]:
 _ALL = {name: tuple(Case(scheme, name, load) for scheme in SCHEMES for load in LOADS) for name in WORKLOADS}
 _EVERY = tuple(case for name in WORKLOADS for case in _ALL[name])
 _HOMA = (
-    "Homa is the fastest throughout: it sends the shortest message first, and its priorities hold all the way. Short"
-    " flows take 8.5 us, whatever the load."
+    "Homa is the fastest throughout: it sends the shortest message first, and its priorities apply at every hop. Its"
+    " short flows take 8.5 us at any load."
 )
 _HOMA_ALONE = f"{_HOMA} RCC's averages are below those of the other four at every load."
 
@@ -129,7 +129,7 @@ class Figure9(FatTreeFigure):
             measure=partial(_at_most, quantity="all mean"), direction=Each(MoreThan(0), "scheme"), unit="%",
             band=All(Each(AtLeast(0.04), "scheme"), Some(AtLeast(0.79 / 2), of="the schemes")),
             expect=Outcome.FAILS, too_small=FEW_FLOWS, needs=_EVERY,
-            why=f"{_HOMA} Over each of the other four RCC's average is lower by 14% at least somewhere; on web server"
+            why=f"{_HOMA} Somewhere RCC's average is at least 14% below that of each of the other four; on web server"
             " traffic DCQCN and TIMELY are up to 8% ahead.",
         ),
         Claim(

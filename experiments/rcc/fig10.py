@@ -33,15 +33,15 @@ class Figure10(Breakdown):
             "25 to 31%; up to 37%",
             measure=partial(mean_and_tail, "long", DCQCN, _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
             expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
-            why="The average is as published, within ten points. The tail gains more: 56% at a load of 30%. With DCQCN"
-            " of HPCC's simulator it is 14 to 26%, but the average then gains 4% at 70%.",
+            why="The average is as published, within ten points. The tail gains more: 56% at a load of 30%. With the"
+            " DCQCN of HPCC's simulator it gains 14 to 26%, but the average then gains only 4% at 70%.",
         ),
         Claim(
             "rcc-f10-2a", "V-D-2", "RCC's reduction of short flows' FCT over HPCC", "web search, average and p99",
             "better", by=OURS,
             measure=partial(mean_and_tail, "short", "hpcc", _NAME), band=NOT_ABOVE, direction=LOWER_ON_AVERAGE,
             unit="%", expect=Outcome.FAILS, too_small=FEW_FLOWS, needs=_ALL,
-            why="Equal on average, within 3%; the tail is 4% shorter at a load of 30% and 9% longer at 70%.",
+            why="The averages are equal within 3%; the tail is 4% shorter at a load of 30% and 9% longer at 70%.",
         ),
         Claim(
             "rcc-f10-3a", "V-D-2", "RCC's reduction of short flows' FCT over DCQCN", "web search, average; p99",

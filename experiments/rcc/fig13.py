@@ -27,10 +27,10 @@ PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}
 _ALL = tuple(Case(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
 _AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"))
 _UNDER_PID = (
-    "Flows that were once judged congested in the network stay under the PID to their end, with a window that grows by"
-    " 1% a round trip. Of the long ones a seventh (at 30%) to a half (at 70%) is judged so wrongly (`rcc.verdicts`)."
-    " With n = 100 samples, or three of a round trip each, hardly any is; n = 100 lowers the average by 6%, to 2% above"
-    " RCC-EWA's (`rcc.baselines`)."
+    "A flow that was once judged congested in the network stays under the PID until it ends, with a window that grows"
+    " by 1% a round trip. A seventh (at 30%) to a half (at 70%) of the long flows are misjudged in this way"
+    " (`rcc.verdicts`). With n = 100 samples, or three of a round trip each, hardly any are; n = 100 lowers the average"
+    " by 6%, to 2% above RCC-EWA's (`rcc.baselines`)."
 )
 
 
@@ -71,8 +71,8 @@ class Figure13(FatTreeFigure):
             "(average FCT: 28%; 19%)", by=OURS,
             measure=partial(by_scheme, quantity="short slowdown", name=_NAME, schemes=_PARTS), band=LOWER_ON_AVERAGE,
             direction=_AT_SOME_LOAD, unit="%", expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
-            why="Short flows meet shorter queues than under RCC-EWA, but RCC-PID slows long flows down, and so keeps"
-            " its queues shorter still.",
+            why="Short flows meet shorter queues than under RCC-EWA, but RCC-PID slows long flows down, which keeps its"
+            " queues shorter still.",
         ),
     )  # fmt: skip
 

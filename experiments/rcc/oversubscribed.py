@@ -57,9 +57,9 @@ _ALL = tuple(FabricCase(scheme, _NAME, load) for scheme in VARIANTS for load in 
 
 
 _WHY = (
-    "The PID works: short flows' slowdown is 26% lower than under RCC-EWA, and that of all flows 7%. Explicit windows,"
-    " by contrast, gain nothing over RCC-PID where last hops do not fill. Long flows pay for the short queues, so the"
-    " average FCT is 26% higher than under RCC-EWA."
+    "The PID works: short flows' slowdown is 26% lower than under RCC-EWA, and that of all flows 7% lower. Explicit"
+    " windows, by contrast, gain nothing over RCC-PID where last hops do not fill. Long flows pay for the short queues,"
+    " so the average FCT is 26% higher than under RCC-EWA."
 )
 
 
