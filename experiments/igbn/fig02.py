@@ -69,7 +69,7 @@ class Figure2(LossSweep):
         Claim(
             "igbn-f2-2a", "II-B", "runs of 100 messages with just one timeout", "p = 1e-3", "45%", by=OURS,
             measure=_one_timeout, band=Each(Between(0.43, 0.49)), unit="%",
-            too_small="At quick scale a run has ten messages, and meets a timeout or not by chance.",
+            too_small="A run at quick scale has twenty messages and meets a timeout or not by chance.",
         ),
         Claim(
             "igbn-f2-3", "II-B", "relative throughput", "p = 1e-2", "3%",

@@ -151,16 +151,16 @@ class Figure6(LossSweep):
         ),
         Claim(
             "igbn-f6b-2", "IV-A", "CE", "10 ms, p > 1e-3", "a little worse than Improved, much better than ST, GBN",
-            unit="%", measure=_in_the_middle, too_small=FEW,
+            unit="%", measure=_in_the_middle,
             band=All({"CE - IGBN": Each(AtMost(0.001), of="loss rate"), "CE / GBN at 1e-2": AtLeast(2.5)}),
         ),
         Claim(
             "igbn-f6c-1", "IV-A", "best variant - worst", "500 us, p <= 5e-3", "almost the same", unit="points",
-            measure=_gaps_of_variants, band=Each(AtMost(0.06), of="loss rate"), too_small=FEW,
+            measure=_gaps_of_variants, band=Each(AtMost(0.06), of="loss rate"),
         ),
         Claim(
             "igbn-f6c-2", "IV-A", "Improved and CE relative to ST and GBN", "500 us, p = 1e-2", "about 10% better",
-            unit="%", measure=_tenth, band=Between(0.05, 0.20), direction=AtLeast(0.02), too_small=FEW,
+            unit="%", measure=_tenth, band=Between(0.05, 0.20), direction=AtLeast(0.02),
         ),
         Claim(
             "igbn-f6-a", "derived", "mean - closed form", "p = 1e-2, all variants and timeouts", "(the model is ours)",

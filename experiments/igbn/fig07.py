@@ -110,7 +110,7 @@ class Figure7(LossSweep):
         ),
         Claim(
             "igbn-f7c-3", "IV-B", "CE, 500 us - 10 ms", "every loss rate", "10 ms just a little worse", unit="points",
-            measure=_cost_of_ten, band=Each(AtMost(0.12), of="loss rate"), too_small=FEW,
+            measure=_cost_of_ten, band=Each(AtMost(0.12), of="loss rate"),
         ),
         Claim(
             "igbn-f7d-1", "IV-B", "ST", "100 and 10 ms", "falls from 1e-4; nearly 0% at 1e-2", unit="%",
