@@ -179,13 +179,14 @@ class Figure6(LossSweep):
             for row, (timer, rows) in zip(axes, readings.items(), strict=True):
                 for letter, ax, (timeout_ps, name) in zip("abc", row, TIMEOUTS.items(), strict=True):
                     for place, (variant, (colour, marker)) in enumerate(LOOKS.items()):
-                        shift = 0.06 * (place - (len(LOOKS) - 1) / 2)  # otherwise they overlap
+                        shift = 0.15 * (place - (len(LOOKS) - 1) / 2)  # otherwise they overlap
                         draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker, shift=shift)
                         mark_published(ax, _PUBLISHED[timeout_ps].get(variant, []), COLOURS[colour])
                     label(ax, f"({letter}) timeout {name.replace('us', 'µs')}, timer from the {timer} on")
                 for ax in row[1:]:
                     ax.set_ylabel("")
-            figure.suptitle(f"IGBN, figure 6: {self.title}", x=0.01, ha="left", fontsize=12)
+            words = "markers of one loss rate stand side by side"
+            figure.suptitle(f"IGBN, figure 6: {self.title} ({words})", x=0.01, ha="left", fontsize=12)
             explain(
                 figure, table, [(TITLES[name], COLOURS[colour], marker) for name, (colour, marker) in LOOKS.items()]
             )  # fmt: skip

@@ -19,7 +19,7 @@ from rdmacc.experiments.rcc.fat_tree import (
     means,
 )
 from rdmacc.experiments.rcc.fct import draw_fct
-from rdmacc.show.style import COLOURS, plain_log, style
+from rdmacc.show.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,8 +70,8 @@ class Breakdown(FatTreeFigure):
                 dcqcn = means(rows, quantity, DCQCN, self.workload) / 1e6
                 least, most = published[quantity]
                 ax.fill_between(
-                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color=COLOURS["blue"], alpha=0.15,
-                    linewidth=0, label="published RCC, by our DCQCN",
+                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color="0.5", alpha=0.25, linewidth=0,
+                    label="RCC as published, relative to our DCQCN",
                 )  # fmt: skip
                 ax.set_title(title)
                 plain_log(ax)

@@ -157,15 +157,15 @@ class Figure9(FatTreeFigure):
         names = [name for name in WORKLOADS if (rows["workload"] == name).any()]
         with style():
             figure, axes = plt.subplots(
-                2, len(names), figsize=(3.3 * len(names) + 0.6, 6.2), sharex=True, squeeze=False
+                2, len(names), figsize=(3.3 * len(names) + 0.6, 6.6), sharex=True, squeeze=False, layout="constrained"
             )
             for (top, bottom), name in zip(axes.T, names, strict=True):
                 draw_fct(top, rows, "all mean", SCHEMES, name)
                 draw_reductions(bottom, rows, "all mean", OTHERS, name, PUBLISHED[name])
                 top.set(title=WORKLOADS[name].name, xlabel="")
             axes[0][0].set_ylabel("average FCT (µs)")
-            axes[1][0].set_ylabel("RCC below the scheme by (%)\n(hollow: published, at most)")
-            axes[0][0].legend(ncols=2, fontsize=8)
+            axes[1][0].set_ylabel("RCC below the scheme by (%)\n(hollow: largest published)")
+            figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=9)
             hosts = 320 if rows["arrival_ms"].max() >= 1 else 32
             figure.suptitle(f"RCC, figure 9: average FCT at {hosts} hosts, 100 Gb/s")
         return figure
