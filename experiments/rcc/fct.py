@@ -77,9 +77,10 @@ def draw_reductions(
         at = np.full(len(values), column + width * (place - middle) / len(schemes))
         ax.plot(at, values, marker=_MARKERS[scheme], markersize=8, color=colour, markerfacecolor="none", linestyle=":")
     ax.axhline(0, color="0.5", linewidth=0.8)
-    ax.axvspan(column - width / 2, column + width / 2, color="0.93", linewidth=0, zorder=0)
     ax.set(xlabel="load (% of the hosts' links)")
-    ax.set_xticks([*(100 * load for load in LOADS), column], [*(f"{100 * load:.0f}" for load in LOADS), "paper"])
+    if published:
+        ax.axvspan(column - width / 2, column + width / 2, color="0.93", linewidth=0, zorder=0)
+        ax.set_xticks([*(100 * load for load in LOADS), column], [*(f"{100 * load:.0f}" for load in LOADS), "paper"])
 
 
 def by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:

@@ -87,7 +87,7 @@ class Figure13(FatTreeFigure):
             draw_reductions(gap, rows, "all mean", _PARTS, _NAME, PUBLISHED)
             mean.set(title="average", ylabel="FCT (µs)")
             tail.set(title="99th percentile", ylabel="FCT (µs)")
-            gap.set(title="average: RCC below the variant", ylabel="%  (hollow: published, at most)")
+            gap.set(title="average: RCC below the variant", ylabel="%  (hollow: largest published)")
             draw_fct(slow, rows, "all slowdown", VARIANTS, _NAME, unit=1.0)
             draw_fct(short, rows, "short slowdown", VARIANTS, _NAME, unit=1.0)
             draw_reductions(slow_gap, rows, "all slowdown", _PARTS, _NAME, {})
