@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Named", "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "check",
-    "number_of", "param",
+    "fields_of", "number_of", "param",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -264,7 +264,19 @@ _CODES: dict[type, str] = {bool: "i1", int: "i8", float: "f8"}
 
 
 def _fields(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(owner) if dataclasses.is_dataclass(owner) else ()
+    return fields_of(owner if isinstance(owner, type) else type(owner))
+
+
+@lru_cache(512)  # bounded: each rerun of a notebook cell defines new classes
+def fields_of(kind: type) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields of a dataclass; none of another class.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    """
+    return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
 
 
 def _element(field: dataclasses.Field[Any]) -> type:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers import check_handlers
-from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, param
+from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, fields_of, param
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.scaling import Links, Scaled
@@ -369,7 +369,7 @@ def _alternatives(names: list[str]) -> str:
 
 
 def _parameters(component: Parameters) -> set[str]:
-    return {field.name for field in dataclasses.fields(component)}  # type: ignore[arg-type]
+    return {field.name for field in fields_of(type(component))}
 
 
 def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | None) -> list[dict[str, Any]]:
