@@ -20,7 +20,7 @@ from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.score import PAPERS
 from rdmacc.experiments.ledger.validity import behaviour
-from rdmacc.sweep.store import Store, read_table
+from rdmacc.sweep.store import read_table
 
 TABLES = [name for name in EXPERIMENTS if summary_path(name).exists()]
 HOW = "`python -m rdmacc.experiments.ledger` writes the ledger again, and says what has changed"
@@ -126,12 +126,6 @@ def test_a_table_can_be_drawn(name):
     plt.close(figure)
 
 
-@pytest.fixture(scope="session")
-def quick_store(tmp_path_factory):
-    """Return a store that all workers share: figures with points in common compute them once."""
-    return Store(tmp_path_factory.getbasetemp().parent / "quick-points")
-
-
 _AT_NIGHT = ("dart.fig14", "dart.sensitivity", "micro.step_time")
 """Half a minute for schemes and networks that other tables have, too."""
 
@@ -140,8 +134,8 @@ _AT_NIGHT = ("dart.fig14", "dart.sensitivity", "micro.step_time")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly) if name in _AT_NIGHT else name for name in TABLES]
 )
-def test_the_code_behaves_as_the_ledger_says(name, quick_store):
-    assert behaviour(experiment(name), quick_store) == record.recorded(name).get("now"), HOW
+def test_the_code_behaves_as_the_ledger_says(name):
+    assert behaviour(experiment(name)) == record.recorded(name).get("now"), HOW
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "{}"])
