@@ -20,7 +20,7 @@ from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS
 from rdmacc.experiments.ledger.report import Report, read_verdicts
-from tests.sweeps import Many, Tiny, Troubled
+from tests.sweeps import Tiny, Troubled
 
 runner = CliRunner()
 
