@@ -203,7 +203,7 @@ class Parameters(Named):
             cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        for field in _fields(self):
+        for field in fields_of(self):
             name = f"{type(self).__name__}.{field.name}"
             value = check(name, getattr(self, field.name), field.default, field.metadata)
             object.__setattr__(self, field.name, value)
@@ -214,7 +214,7 @@ class Parameters(Named):
 
     def changed(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, by name."""
-        known = (field for field in _fields(self) if field.init)
+        known = (field for field in fields_of(self) if field.init)
         return {one.name: getattr(self, one.name) for one in known if getattr(self, one.name) != one.default}
 
     def replace(self, **changes: Any) -> Self:
@@ -230,7 +230,7 @@ class Parameters(Named):
         ConfigError
             If there is no such parameter, or a value is not allowed.
         """
-        known = [field.name for field in _fields(self)]
+        known = [field.name for field in fields_of(self)]
         for name in changes:
             if name not in known:
                 raise unknown(f"parameter of {type(self).__name__}", name, known)
@@ -242,7 +242,7 @@ class Parameters(Named):
 
         A choice is represented by the number of its string.
         """
-        choices, vectors = self.choices(), {one.name: one for one in _fields(self) if one.metadata.get("is_vector")}
+        choices, vectors = self.choices(), {one.name: one for one in fields_of(self) if one.metadata.get("is_vector")}
         found: dict[str, tuple[str, Any]] = {}
         for name, value in vars(self).items():
             value = value.value if isinstance(value, Scaled) else value
@@ -257,25 +257,25 @@ class Parameters(Named):
     @classmethod
     def choices(cls) -> dict[str, tuple[str, ...]]:
         """Return the allowed strings of each parameter with choices, by name."""
-        return {one.name: one.metadata["choices"] for one in _fields(cls) if one.metadata.get("choices")}
+        return {one.name: one.metadata["choices"] for one in fields_of(cls) if one.metadata.get("choices")}
 
 
 _CODES: dict[type, str] = {bool: "i1", int: "i8", float: "f8"}
 
 
-def _fields(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return fields_of(owner if isinstance(owner, type) else type(owner))
-
-
-@lru_cache(512)  # bounded: each rerun of a notebook cell defines new classes
-def fields_of(kind: type) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields of a dataclass; none of another class.
+def fields_of(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields of a dataclass, or of an object of one; none of another class.
 
     Parameters
     ----------
-    kind : type
-        The class.
+    owner : type or object
+        The class or the object.
     """
+    return _of_class(owner if isinstance(owner, type) else type(owner))
+
+
+@lru_cache(512)  # bounded: each rerun of a notebook cell defines new classes
+def _of_class(kind: type) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
 
 

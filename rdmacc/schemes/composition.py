@@ -369,7 +369,7 @@ def _alternatives(names: list[str]) -> str:
 
 
 def _parameters(component: Parameters) -> set[str]:
-    return {field.name for field in fields_of(type(component))}
+    return {field.name for field in fields_of(component)}
 
 
 def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | None) -> list[dict[str, Any]]:
