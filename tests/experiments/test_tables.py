@@ -48,6 +48,7 @@ def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
     assert record.differences(line, {"now": line.get("now", {}), "claims": found}) == [], HOW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_every_claim_can_say_no(name):
     """Next to each bound of its band, and on some table with other numbers or labels; a function, on its own table."""
