@@ -48,12 +48,13 @@ class NicPort(Port):
     the one served last. So a queue pair that has just sent does not overtake one that has just joined.
     """
 
-    __slots__ = ("_marks", "host", "lines")
+    __slots__ = ("_full_bytes", "_marks", "host", "lines")
 
     host: Clock
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__(net, number)
+        self._full_bytes = net.scheme.wire_bytes
         self._marks = net.scheme.marks_at_nic
         self.lines: list[list[int]] = [[] for _ in range(NUM_CLASSES)]  # numbers of queue pairs, ascending
 
@@ -70,13 +71,6 @@ class NicPort(Port):
             return False
         message = unsent_message(qp) if may_send(qp) else None
         start_ps = NEVER if message is None else next_start_ps(self.env, qp, now)
-        if start_ps <= now and message is not None and self.is_idle(now):
-            self.peak_queue_bytes = max(self.peak_queue_bytes, self.net.scheme.wire_bytes)  # as if it had been in line
-            qp.state, qp.pace_timer_ps = IDLE, NEVER
-            self._serve(qp, message, now)
-            if self.waiting and not self.is_wake_pending:
-                self.wake_at_end()
-            return False
         state = wait_for_turn(qp, start_ps, self.busy_until_ps, now)
         if state == PACING and arm_pace(qp):
             self.env.call(start_ps, PACE + qp.number, partial(self._pace, qp))
@@ -94,7 +88,7 @@ class NicPort(Port):
     def join(self, line: list[int], qp: QueuePair) -> None:
         """Put a queue pair in a line; it counts as one full packet in the queue."""
         insort(line, qp.number)
-        self.queue_bytes += self.net.scheme.wire_bytes
+        self.queue_bytes += self._full_bytes
         self.peak_queue_bytes = max(self.peak_queue_bytes, self.queue_bytes)
 
     def take_turn(self, cls: int) -> QueuePair:
@@ -106,7 +100,7 @@ class NicPort(Port):
         qp = qps[line.pop(at if at < len(line) else 0)]
         if not self.has_work(cls):
             self.waiting ^= 1 << cls
-        self.queue_bytes -= self.net.scheme.wire_bytes
+        self.queue_bytes -= self._full_bytes
         qp.state = IDLE
         return qp
 

@@ -52,7 +52,7 @@ class ScanningNicPort(NicPort):
         """Take a queue pair without packets left out of the line."""
         qp.state = IDLE
         self.line.remove(qp.number)
-        self.queue_bytes -= self.net.scheme.wire_bytes
+        self.queue_bytes -= self._full_bytes
 
     def send_next(self, now: int) -> None:
         """Send a waiting packet, or the next one of the queue pair whose turn it is."""

@@ -66,12 +66,12 @@ class SwitchPort(Port):
             return
         packet = self.take(cls)
         if cls >= DATA_CLASS:
-            self.depart(packet, now)
+            self._depart(packet, now)
         self.transmit(packet, now)
         if self.waiting & ~self.paused:
             self.wake_at_end()
 
-    def depart(self, packet: Packet, now: int) -> None:
+    def _depart(self, packet: Packet, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self.net
         if net.on_dequeue is not None and not self.switch.is_nic:
