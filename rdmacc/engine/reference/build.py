@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, Generic, TypeVar
-
-import numpy as np
+from functools import cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rdmacc.bits import make_bits
-from rdmacc.engine.reference.classes import class_with
-from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.flows import Computation, Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
-from rdmacc.engine.reference.messages import schedule_computation, start
+from rdmacc.engine.reference.messages import schedule_computation, schedule_start
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch, SwitchPort
+from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
 from rdmacc.handlers.hooks import bits_of
-from rdmacc.rules.ranks import START
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.network import Network
 
 __all__ = ["make_computation", "make_messages", "make_nodes", "make_queue_pairs"]
 
@@ -29,10 +27,10 @@ _Thing = TypeVar("_Thing")
 class _Maker(Generic[_Thing]):
     """Makes things of a class that have the components' records of their kind, as attributes."""
 
-    def __init__(self, net: Core, base: type[_Thing], owner: str) -> None:
+    def __init__(self, net: Network, base: type[_Thing], owner: str) -> None:
         self._records = net.binding.record_slots(owner)
         kind: Any = base  # its own key in a cache
-        self._class: type[_Thing] = class_with(kind, tuple(name for name, _ in self._records))
+        self._class: type[_Thing] = _class_with(kind, tuple(name for name, _ in self._records))
 
     def __call__(self, *args: Any) -> _Thing:
         thing = self._class(*args)
@@ -41,7 +39,7 @@ class _Maker(Generic[_Thing]):
         return thing
 
 
-def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
+def make_nodes(net: Network) -> tuple[list[Host | Switch], list[Port]]:
     """Return hosts and switches, and their ports, each by number."""
     fabric = net.fabric
     make_host, make_switch = _Maker(net, Host, "host"), _Maker(net, Switch, "switch")
@@ -65,12 +63,12 @@ def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
     return nodes, ports
 
 
-def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]) -> None:
+def make_queue_pairs(net: Network) -> None:
     """Make `net.qps`."""
     plan, make = net.plan, _Maker(net, QueuePair, "qp")
     for number in range(plan.n_qps):
         qp = make()
-        nic, reply_nic = ports[plan.qp_port[number]], ports[plan.reply_port[number]]
+        nic, reply_nic = net.ports[plan.qp_port[number]], net.ports[plan.reply_port[number]]
         assert isinstance(nic, NicPort)
         assert isinstance(reply_nic, NicPort)
         qp.number, qp.src, qp.dst = number, int(plan.qp_src[number]), int(plan.qp_dst[number])
@@ -81,13 +79,13 @@ def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]
         qp.remaining = int(plan.qp_messages[number])
         qp.paths = int(plan.qp_paths[number])
         qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])
-        hosts[qp.dst].expect(qp)
+        reply_nic.host.expect(qp)
         if net.on_open is not None:
             net.on_open(qp)
         net.qps.append(qp)
 
 
-def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
+def make_messages(net: Network) -> None:
     """Make `net.messages`, and let those start that wait for nothing but their time."""
     plan, make = net.plan, _Maker(net, Message, "message")
     columns = (
@@ -109,26 +107,13 @@ def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
         if not hasattr(qp, "first_message"):
             qp.first_message = message
         if message.group >= 0:
-            hosts[message.dst].expect_message(message)
+            qp.reply_nic.host.expect_message(message)
         net.messages.append(message)
-    order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
-    starts = [net.messages[number] for number in order[::-1] if plan.waits_for[number] == 0]
-    _start_in_turn(net, starts)
+        if message.waits_for == 0:
+            schedule_start(net, message, message.start_ps)
 
 
-def _start_in_turn(net: Core, starts: list[Message]) -> None:
-    """Let the last message of a list start at its time, and then the one before it: only one has an event."""
-    if starts:
-        message = starts.pop()
-        net.env.call_last(message.start_ps, START + message.number, partial(_start_listed, net, starts, message))
-
-
-def _start_listed(net: Core, starts: list[Message], message: Message, now: int) -> None:
-    _start_in_turn(net, starts)
-    start(net, message, now)
-
-
-def make_computation(net: Core) -> None:
+def make_computation(net: Network) -> None:
     """Make `net.computation`, and let that begin which waits for nothing."""
     plan, computing = net.plan, net.plan.computation
     for host, start_ps, duration_ps in zip(computing.host, computing.start_ps, computing.duration_ps, strict=True):
@@ -139,3 +124,25 @@ def make_computation(net: Core) -> None:
         net.computation.append(row)
         if row.waits_for == 0:
             schedule_computation(net, row)
+
+
+@cache
+def _class_with(base: type, slots: tuple[str, ...]) -> type:
+    """Return a subclass with more slots, and with a copy of each method.
+
+    Python finds an attribute fastest where a function has met it on the same class before (PEP 659), and forgets that
+    when another class comes: ports of hosts and of switches, or of two schemes, must not share a function's code.
+    The copies are of the same source lines, where a debugger finds them; tracebacks and profiles name the class.
+    """
+    return type(base)(base.__name__, (base,), {**_own_methods(base), "__slots__": slots})
+
+
+def _own_methods(base: type) -> dict[str, FunctionType]:
+    """Return copies of the methods of a class, inherited ones too."""
+    methods = {}
+    for cls in reversed(base.__mro__[:-1]):
+        for name, method in vars(cls).items():
+            if isinstance(method, FunctionType):
+                code = method.__code__.replace(co_name=f"{base.__name__}.{name}")
+                methods[name] = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
+    return methods

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.flows import Message, QueuePair
-from rdmacc.engine.reference.packets import Packet
 from rdmacc.engine.reference.ports import Port
+from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.addressing import address_request, request_class, write_data
 from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, wait_for_turn
 from rdmacc.rules.progress import sends_in_order
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, NONE, NUM_CLASSES, PACING, READY, REQUEST
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.hosts import Host
+    from rdmacc.engine.reference.network import Network
 
 __all__ = ["NicPort", "unsent_message"]
 
@@ -28,17 +30,15 @@ def unsent_message(qp: QueuePair) -> Message | None:
     return None
 
 
+def _next_message(qp: QueuePair) -> Message | None:
+    """Return the message that a queue pair sends next, None if it has nothing to send or must not."""
+    return unsent_message(qp) if may_send(qp) else None
+
+
 def _remaining_packets(qp: QueuePair) -> int:
-    """Return how many packets are left of the message that the queue pair sends next."""
-    message = unsent_message(qp) if may_send(qp) else None
+    """Return how many packets are left of the message that a queue pair sends next."""
+    message = _next_message(qp)
     return NEVER if message is None else message.packets - message.next_psn
-
-
-class Clock(Protocol):
-    """What a NIC asks of its host."""
-
-    def clock(self, now: int) -> int:
-        """Read the host's clock."""
 
 
 class NicPort(Port):
@@ -50,9 +50,9 @@ class NicPort(Port):
 
     __slots__ = ("_full_bytes", "_marks", "host", "lines")
 
-    host: Clock
+    host: Host
 
-    def __init__(self, net: Core, number: int) -> None:
+    def __init__(self, net: Network, number: int) -> None:
         super().__init__(net, number)
         self._full_bytes = net.scheme.wire_bytes
         self._marks = net.scheme.marks_at_nic
@@ -69,7 +69,7 @@ class NicPort(Port):
         """Like `schedule`, but do not wake the port; return whether the queue pair joined the line."""
         if qp.state == READY:
             return False
-        message = unsent_message(qp) if may_send(qp) else None
+        message = _next_message(qp)
         start_ps = NEVER if message is None else next_start_ps(self.env, qp, now)
         state = wait_for_turn(qp, start_ps, self.busy_until_ps, now)
         if state == PACING and arm_pace(qp):
@@ -117,7 +117,7 @@ class NicPort(Port):
                 self.transmit(self.take(cls), now)
                 break
             qp = self.take_turn(cls)
-            message = unsent_message(qp) if may_send(qp) else None
+            message = _next_message(qp)
             if message is not None and next_start_ps(self.env, qp, now) <= now:
                 self._serve(qp, message, now)
                 break

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING
 
 from rdmacc import state
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
-from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.packets import Packet
+from rdmacc.engine.reference.traffic import Packet
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.rules.admission import fits_queue, queue_limit_bytes
 from rdmacc.rules.classes import ClassTurns, choose_class
@@ -18,6 +17,9 @@ from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
 from rdmacc.rules.pfc import obey, write_frame
 from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.network import Network
 
 __all__ = ["Port"]
 
@@ -38,7 +40,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     reverse: Port
     """The peer's port back."""
 
-    def __init__(self, net: Core, number: int) -> None:
+    def __init__(self, net: Network, number: int) -> None:
         super().__init__()
         plan, fabric = net.plan, net.plan.fabric
         self.net, self.env, self.queueing = net, net.env, net.scheme.queueing
@@ -149,14 +151,12 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def transmit(self, packet: Packet, now: int) -> None:
         """Put a packet on the link."""
         net = self.net
-        self.begin(packet, self.env, now)
+        put_on_link(self, packet, self.env, now)
         if net.trace is not None:
             net.trace.add(now, SENT, self.number, packet)
         if not self.flight:  # only the head of the packets under way has an event
             self.env.call_in_order(packet.arrival_ps, self._arrival_rank, packet.order, self._deliver)
         self.flight.append(packet)
-
-    begin: ClassVar[Any] = put_on_link  # a method, so that `class_with` gives each kind of port a copy of the rule
 
     # The link
 
