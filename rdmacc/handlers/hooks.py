@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rdmacc.component import HOOKS, Component
+from rdmacc.component import Component
 from rdmacc.records import NEVER, Field, Record
 from rdmacc.rules.ranks import Ticks
 
@@ -48,10 +48,9 @@ class Slot:
 def calls_of(components: Components, hook: str) -> list[Call]:
     """Return the handlers that a scheme has for a hook, in the order in which they run."""
     return [
-        Call(number, function, tuple(inspect.signature(function).parameters), name)
+        Call(number, function, tuple(inspect.signature(function).parameters), hook)
         for number, part in enumerate(components)
-        for name, function in part.handlers().items()
-        if name == hook and hook in HOOKS
+        if hasattr(part, hook) and (function := part.handlers().get(hook)) is not None
     ]
 
 

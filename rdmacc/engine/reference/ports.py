@@ -31,8 +31,8 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     """
 
     __slots__ = (
-        "_arrival_rank", "_has_scripts", "_may_lose", "_wake_rank", "env", "flight", "net", "queueing", "queues",
-         "receive", "reverse", "waiting_bytes",
+        "_arrival_rank", "_has_scripts", "_limits", "_may_lose", "_wake_rank", "env", "flight", "net", "queueing",
+        "queues", "receive", "reverse", "waiting_bytes",
     )  # fmt: skip
 
     receive: Callable[[Packet, Port, int], None]
@@ -59,6 +59,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self._may_lose = self._has_scripts or self.loss_data > 0.0 or self.loss_control > 0.0
         self.credit_tokens = float(self.queueing.credit_burst_bytes)
         self.queues: list[deque[Packet]] = [deque() for _ in range(NUM_CLASSES)]
+        self._limits = [queue_limit_bytes(self.queueing, cls) for cls in range(NUM_CLASSES)]
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
         self.flight: deque[Packet] = deque()
 
@@ -71,7 +72,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def join_queue(self, packet: Packet, cls: int, now: int) -> bool:
         """Put a packet into a class's queue, or drop it; return whether it is in."""
-        if cls < DATA_CLASS and (limit := queue_limit_bytes(self.queueing, cls)):
+        if limit := self._limits[cls]:
             if not fits_queue(self.waiting_bytes[cls], packet.wire_bytes, limit):
                 self.dropped_packets += 1
                 self.net.discard(packet, self.number, now)
@@ -93,7 +94,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         if cls >= DATA_CLASS:
             self.queue_bytes -= packet.wire_bytes
             return packet
-        if queue_limit_bytes(self.queueing, cls):
+        if self._limits[cls]:
             self.waiting_bytes[cls] -= packet.wire_bytes
         if cls == CREDITS:
             spend_credit(self, packet.wire_bytes)
@@ -126,8 +127,19 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
             self.send_next(now)
 
     def send_next(self, now: int) -> None:
-        """Send what `next_class` says."""
-        raise NotImplementedError
+        """Send the first packet of the class whose turn it is."""
+        cls = self.next_class(now)
+        if cls < 0:
+            return
+        packet = self.take(cls)
+        if cls >= DATA_CLASS:
+            self.depart(packet, now)
+        self.transmit(packet, now)
+        if self.waiting & ~self.paused:
+            self.wake_at_end()
+
+    def depart(self, packet: Packet, now: int) -> None:
+        """Handle a data packet that has left its queue for the link."""
 
     def next_class(self, now: int) -> int:
         """Return the class to serve, -1 for none; if only credits wait, wake up when the next one may go."""

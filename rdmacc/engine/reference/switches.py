@@ -74,19 +74,7 @@ class SwitchPort(Port):
 
     switch: Switch
 
-    def send_next(self, now: int) -> None:
-        """Send the first packet of the class whose turn it is."""
-        cls = self.next_class(now)
-        if cls < 0:
-            return
-        packet = self.take(cls)
-        if cls >= DATA_CLASS:
-            self._depart(packet, now)
-        self.transmit(packet, now)
-        if self.waiting & ~self.paused:
-            self.wake_at_end()
-
-    def _depart(self, packet: Packet, now: int) -> None:
+    def depart(self, packet: Packet, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self.net
         if net.on_dequeue is not None and not self.switch.is_nic:
