@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import ConfigError, DropTail, Loss
 from rdmacc import state as states
-from rdmacc.engine.reference.network import Network
+from rdmacc.engine.reference.core import Core
 from rdmacc.records import BANNED_NAMES, NEVER, Byte, Deadline, Float, Floats, Int, Int32, Ints, Record, record_dtype
 from rdmacc.schemes import SCHEMES
 from rdmacc.state import Packet
@@ -201,11 +201,11 @@ def test_all_fields_fit_after_a_run(name, until, buffer, monkeypatch):
     )
     packets = []
 
-    def kept(net, make=Network.new_packet):
+    def kept(net, make=Core.new_packet):
         packets.append(make(net))
         return packets[-1]
 
-    monkeypatch.setattr(Network, "new_packet", kept)
+    monkeypatch.setattr(Core, "new_packet", kept)
     simulation = rdmacc.Simulation(graph, work, scheme, engine="simpy", faults=[Loss(data=0.003, control=0.003)])
     simulation.run(until if until else "50ms")
     assert len(packets) > 20

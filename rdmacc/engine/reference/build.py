@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rdmacc.bits import make_bits
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import schedule_computation, schedule_start
 from rdmacc.engine.reference.nic import NicPort
@@ -16,9 +18,6 @@ from rdmacc.engine.reference.switches import Switch, SwitchPort
 from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
 from rdmacc.handlers.hooks import bits_of
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["make_computation", "make_messages", "make_nodes", "make_queue_pairs"]
 
 _Thing = TypeVar("_Thing")
@@ -27,7 +26,7 @@ _Thing = TypeVar("_Thing")
 class _Maker(Generic[_Thing]):
     """Makes things of a class that have the components' records of their kind, as attributes."""
 
-    def __init__(self, net: Network, base: type[_Thing], owner: str) -> None:
+    def __init__(self, net: Core, base: type[_Thing], owner: str) -> None:
         self._records = net.binding.record_slots(owner)
         kind: Any = base  # its own key in a cache
         self._class: type[_Thing] = _class_with(kind, tuple(name for name, _ in self._records))
@@ -39,7 +38,7 @@ class _Maker(Generic[_Thing]):
         return thing
 
 
-def make_nodes(net: Network) -> tuple[list[Host | Switch], list[Port]]:
+def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
     """Return hosts and switches, and their ports, each by number."""
     fabric = net.fabric
     make_host, make_switch = _Maker(net, Host, "host"), _Maker(net, Switch, "switch")
@@ -63,12 +62,12 @@ def make_nodes(net: Network) -> tuple[list[Host | Switch], list[Port]]:
     return nodes, ports
 
 
-def make_queue_pairs(net: Network) -> None:
+def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]) -> None:
     """Make `net.qps`."""
     plan, make = net.plan, _Maker(net, QueuePair, "qp")
     for number in range(plan.n_qps):
         qp = make()
-        nic, reply_nic = net.ports[plan.qp_port[number]], net.ports[plan.reply_port[number]]
+        nic, reply_nic = ports[plan.qp_port[number]], ports[plan.reply_port[number]]
         assert isinstance(nic, NicPort)
         assert isinstance(reply_nic, NicPort)
         qp.number, qp.src, qp.dst = number, int(plan.qp_src[number]), int(plan.qp_dst[number])
@@ -79,13 +78,13 @@ def make_queue_pairs(net: Network) -> None:
         qp.remaining = int(plan.qp_messages[number])
         qp.paths = int(plan.qp_paths[number])
         qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])
-        reply_nic.host.expect(qp)
+        hosts[qp.dst].expect(qp)
         if net.on_open is not None:
             net.on_open(qp)
         net.qps.append(qp)
 
 
-def make_messages(net: Network) -> None:
+def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
     """Make `net.messages`, and let those start that wait for nothing but their time."""
     plan, make = net.plan, _Maker(net, Message, "message")
     columns = (
@@ -107,13 +106,13 @@ def make_messages(net: Network) -> None:
         if not hasattr(qp, "first_message"):
             qp.first_message = message
         if message.group >= 0:
-            qp.reply_nic.host.expect_message(message)
+            hosts[message.dst].expect_message(message)
         net.messages.append(message)
         if message.waits_for == 0:
             schedule_start(net, message, message.start_ps)
 
 
-def make_computation(net: Network) -> None:
+def make_computation(net: Core) -> None:
     """Make `net.computation`, and let that begin which waits for nothing."""
     plan, computing = net.plan, net.plan.computation
     for host, start_ps, duration_ps in zip(computing.host, computing.start_ps, computing.duration_ps, strict=True):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rdmacc import state
 from rdmacc.engine.records import Clock
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.messages import after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import Port
@@ -16,9 +15,6 @@ from rdmacc.rules.links import read_clock
 from rdmacc.rules.progress import is_delivered
 from rdmacc.state import DATA, NONE, PAUSE, REQUEST
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["Host"]
 
 
@@ -27,7 +23,7 @@ class Host(state.Host, Clock):
 
     __slots__ = ("_group_members", "_has_clock", "_incoming", "_net", "_qps_here", "nics")
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Core, number: int) -> None:
         super().__init__()
         plan = net.plan
         self._net = net

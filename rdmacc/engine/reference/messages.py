@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.progress import (
@@ -19,18 +20,15 @@ from rdmacc.rules.progress import (
 )
 from rdmacc.rules.ranks import START
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["after_sender", "count_down", "schedule_computation", "schedule_start"]
 
 
-def schedule_start(net: Network, message: Message, time_ps: int) -> None:
+def schedule_start(net: Core, message: Message, time_ps: int) -> None:
     """Let a message start at a time."""
     net.env.call_last(time_ps, START + message.number, partial(_start, net, message))
 
 
-def _start(net: Network, message: Message, now: int) -> None:
+def _start(net: Core, message: Message, now: int) -> None:
     """Start a message at its sender."""
     if starts_later(message, net.scheme.start_delay_ps, now):
         schedule_start(net, message, now + net.scheme.start_delay_ps)
@@ -45,14 +43,14 @@ def _start(net: Network, message: Message, now: int) -> None:
     qp.nic.schedule(qp, now)
 
 
-def after_sender(net: Network, qp: QueuePair, message: Message, now: int) -> None:
+def after_sender(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
     if has_ended(message, now):
         _finish(net, qp, message, now)
     qp.nic.schedule(qp, now)
 
 
-def _finish(net: Network, qp: QueuePair, message: Message, now: int) -> None:
+def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     """Remove a message from its queue pair; release its dependents."""
     close_message(qp, message)
     qp.pending.remove(message)
@@ -65,13 +63,13 @@ def _finish(net: Network, qp: QueuePair, message: Message, now: int) -> None:
     net.unfinished -= 1
 
 
-def _cancel(net: Network, kind: str, owner: Any) -> None:
+def _cancel(net: Core, kind: str, owner: Any) -> None:
     """Set all deadlines of a record kind to NEVER."""
     for slot, _ in net.binding.timers[kind]:
         setattr(getattr(owner, f"{kind.lower()}{slot.component}"), slot.field.name, NEVER)
 
 
-def count_down(net: Network, message: Message, now: int, is_acked: bool) -> None:
+def count_down(net: Core, message: Message, now: int, is_acked: bool) -> None:
     """Release the dependents of a message: at its sender once acknowledged, elsewhere once delivered."""
     if net.plan.dependents is None or message.failed:
         return
@@ -81,13 +79,13 @@ def count_down(net: Network, message: Message, now: int, is_acked: bool) -> None
             _release(net, waiting, delay_ps, now)
 
 
-def _waiting(net: Network, number: int) -> Message | Computation:
+def _waiting(net: Core, number: int) -> Message | Computation:
     """Return the message or the row of computation that has a number."""
     count = len(net.messages)
     return net.messages[number] if number < count else net.computation[number - count]
 
 
-def _release(net: Network, waiting: Message | Computation, delay_ps: int, now: int) -> None:
+def _release(net: Core, waiting: Message | Computation, delay_ps: int, now: int) -> None:
     """Count one dependency as met; after the last one, start once its delay is over."""
     start_ps = wait_for_less(waiting, delay_ps, now)
     if start_ps >= NEVER:
@@ -99,12 +97,12 @@ def _release(net: Network, waiting: Message | Computation, delay_ps: int, now: i
         schedule_computation(net, waiting)
 
 
-def schedule_computation(net: Network, row: Computation) -> None:
+def schedule_computation(net: Core, row: Computation) -> None:
     """Schedule the end of computation that waits for nothing more."""
     net.env.call_last(row.start_ps + row.duration_ps, START + row.number, partial(_end_computation, net, row))
 
 
-def _end_computation(net: Network, row: Computation, now: int) -> None:
+def _end_computation(net: Core, row: Computation, now: int) -> None:
     """End a row of computation; release its dependents."""
     row.end_ps = now
     assert net.plan.dependents is not None
@@ -113,7 +111,7 @@ def _end_computation(net: Network, row: Computation, now: int) -> None:
     net.unfinished -= 1
 
 
-def _fail_dependents(net: Network, number: int) -> None:
+def _fail_dependents(net: Core, number: int) -> None:
     """Fail all direct and indirect dependents of a message."""
     todo = [number]
     while todo and net.plan.dependents is not None:

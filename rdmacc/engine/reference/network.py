@@ -1,38 +1,34 @@
 """The reference engine: the objects of a plan, run on a SimPy environment.
 
-Start reading here. `build` makes hosts and switches with their ports (`hosts`, `nic`, `ports`, `switches`) and what
-they send (`traffic`); `messages` and `timers` say when it starts, ends and is late. Every object knows the network, as
-`net`. Decisions that the compiled engine takes too are rules (`rdmacc.rules`).
+Start reading here. `build` makes hosts and switches with their ports (`hosts`, `nic`, `switches`, `ports`) and what
+they send (`traffic`, with its life in `messages` and its deadlines in `timers`). All of them share the network as `net`
+(`core`). Decisions that the compiled engine takes too are rules (`rdmacc.rules`).
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.component import HOOKS
 from rdmacc.engine.garbage import uncollected
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.build import make_computation, make_messages, make_nodes, make_queue_pairs
-from rdmacc.engine.reference.events import Environment
+from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.probes import Probes
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
-from rdmacc.engine.reference.traffic import Computation, Message, Packet, QueuePair, packet_class
-from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.errors import HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
-from rdmacc.handlers.hooks import has_requests, limits_of
+from rdmacc.handlers.hooks import limits_of
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, rank_in
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, KIND_NAMES, NAK, NUM_CLASSES, PAUSE, RESUME, RETURN
+from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Network"]
@@ -40,90 +36,39 @@ __all__ = ["Network"]
 _LOOKS = 1 << 14
 """Events between two checks for a livelock."""
 
-Hook = Callable[..., None] | None
-"""The scheme's handlers for an occasion, as one function; None where no component takes part."""
 
-
-class Network:
+class Network(Core):
     """A scenario as objects. `env` is the SimPy environment: attach processes of your own to it.
 
     Attributes
     ----------
     env : simpy.Environment
-        The clock and the queue of events; time is in ps.
-    nodes, ports, qps, messages, computation : list
-        By number, as in the plan; `nodes` are switches and hosts.
+        Time is in ps.
+    ports, qps, messages : list
+        By number, as in the plan.
+    nodes : list
+        Switches and hosts, by node number.
     binding : Binding
         The scheme's handlers; `binding.source` shows how they are called.
     events : int
         Events processed.
-    unfinished : int
-        Messages and rows of computation that have not ended or failed.
     """
 
     name = "simpy"
 
-    on_open: Hook
-    on_port: Hook
-    on_start: Hook
-    on_send: Hook
-    on_data: Hook
-    on_request: Hook
-    on_announce: Hook
-    on_advertise: Hook
-    on_candidate: Hook
-    on_pick: Hook
-    on_route: Hook
-    on_deflect: Hook
-    on_enqueue: Hook
-    on_dequeue: Hook
-
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.scheme = scheme = plan.scheme
-        self.fabric = plan.fabric  # with the routes of now: links may fail
-        self.env = Environment(scheme.tick_ps)
+        hosts: dict[int, Host] = {}
+        super().__init__(plan, partial(arm, self, hosts))
         self.events = 0
-        self.unfinished = len(plan.waits_for)
-        self._bind_handlers()
-        self._packet_class = packet_class(scheme.components)
-        self.own_ways = _own_ways(plan)
-        """Port by which a message's packets leave a node, by (route key, node), where the workload says so."""
-        self.skipped: defaultdict[int, set[int]] = defaultdict(set)
-        """By message: packets that were not sent though later ones were."""
-        self._transmissions = {script.key: 0 for script in plan.scripts}
-        self._lost = {(*script.key, script.nth) for script in plan.scripts}
-        self.trace = Trace() if plan.has_trace else None
-        self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = self.trimmed_bytes = 0
-        self.marked_arrivals = 0
-        self.reply_counts = [0] * len(KIND_NAMES)
-        self.qps: list[QueuePair] = []
-        self.messages: list[Message] = []
-        self.computation: list[Computation] = []
         try:
             self.nodes, self.ports = make_nodes(self)
-            make_queue_pairs(self)
-            make_messages(self)
+            hosts.update((node.node, node) for node in self.nodes if isinstance(node, Host))
+            make_queue_pairs(self, self.ports, hosts)
+            make_messages(self, hosts)
             make_computation(self)
         except Exception as error:
             raise self._explained(error) from error
-        self._probes = Probes(self)
-
-    def _bind_handlers(self) -> None:
-        """Set the scheme's hooks as attributes."""
-        plan, components = self.plan, self.scheme.components
-        self.trail = Trail() if plan.is_checked else None
-        if self.trail is not None:
-            self.trail.n_ports, self.trail.n_messages = plan.fabric.n_ports, plan.n_messages
-        self.binding = Binding(self.scheme, partial(arm, self), self.trail, plan.fabric.port_node)
-        hooks = self.binding.hooks
-        for name in HOOKS:
-            setattr(self, name, hooks[name])
-        self.reply_hooks: dict[int, Hook] = {
-            ACK: hooks["on_ack"], NAK: hooks["on_ack"], CNP: hooks["on_cnp"], CREDIT: hooks["on_credit"],
-            ADVERT: hooks["on_advert"], RETURN: hooks["on_return"],
-        }  # fmt: skip
-        self._has_requests = has_requests(components)
+        self._probes = Probes(self, self.nodes, self.ports)
 
     # Running
 
@@ -178,34 +123,6 @@ class Network:
         first_probe = rank_in(self.env, PROBE, LAST_ORDER)
         return [time_ps for time_ps, rank, _, _ in self.env.queue if rank < first_probe]
 
-    # What hosts and switches share
-
-    def new_packet(self) -> Packet:
-        """Return a packet that is nothing yet: its kind is NONE."""
-        packet = self._packet_class()
-        packet.priority = self.scheme.ack_priority
-        return packet
-
-    def new_request(self) -> Packet | None:
-        """Return a packet for a sender's handlers to fill in, None if none of the scheme asks for one."""
-        return self.new_packet() if self._has_requests else None
-
-    def discard(self, packet: Packet, port: int, now: int) -> None:
-        """Drop a packet at a port, or on the link behind it."""
-        if self.trace is not None:
-            self.trace.add(now, DROPPED, port, packet)
-        self.dropped_bytes += packet.payload_bytes
-
-    def is_scripted_loss(self, packet: Packet) -> bool:
-        """Count a transmission that a script names; return whether it is one to lose."""
-        is_lost = False
-        for psn in (packet.psn, -1):
-            key = packet.message, packet.kind, psn
-            if key in self._transmissions:
-                self._transmissions[key] += 1
-                is_lost |= (*key, self._transmissions[key]) in self._lost
-        return is_lost
-
     # What faults do
 
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
@@ -252,7 +169,7 @@ class Network:
 
     def outcome(self) -> RunOutcome:
         """Return the counters so far."""
-        return outcome_of(self, self._probes.samples)
+        return outcome_of(self, self.nodes, self.ports, self.events, self._probes.samples)
 
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
@@ -294,9 +211,3 @@ class Network:
                     reason = f"sender.rate_bps = {value}: must be a finite number"
                     return HandlerError(name, reason, None, self.now, f"queue pair {qp.number}")
         return None
-
-
-def _own_ways(plan: Plan) -> dict[tuple[int, int], int]:
-    first, nodes, ports = (column.tolist() for column in plan.paths)
-    steps = ((key, step) for key in range(len(first) - 1) for step in range(first[key], first[key + 1]))
-    return {(key, nodes[step]): ports[step] for key, step in steps}

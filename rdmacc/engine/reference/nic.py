@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
 from rdmacc.records import NEVER
@@ -14,10 +15,6 @@ from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, 
 from rdmacc.rules.progress import sends_in_order
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, NONE, NUM_CLASSES, PACING, READY, REQUEST
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.hosts import Host
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["NicPort", "unsent_message"]
 
@@ -41,6 +38,13 @@ def _remaining_packets(qp: QueuePair) -> int:
     return NEVER if message is None else message.packets - message.next_psn
 
 
+class Clock(Protocol):
+    """What a NIC asks of its host."""
+
+    def clock(self, now: int) -> int:
+        """Read the host's clock."""
+
+
 class NicPort(Port):
     """A host's port: replies wait in queues; a data packet is made only when its queue pair's turn comes.
 
@@ -50,9 +54,9 @@ class NicPort(Port):
 
     __slots__ = ("_full_bytes", "_marks", "host", "lines")
 
-    host: Host
+    host: Clock
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Core, number: int) -> None:
         super().__init__(net, number)
         self._full_bytes = net.scheme.wire_bytes
         self._marks = net.scheme.marks_at_nic

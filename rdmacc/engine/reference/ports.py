@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from rdmacc import state
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.traffic import Packet
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.rules.admission import fits_queue, queue_limit_bytes
@@ -17,9 +17,6 @@ from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
 from rdmacc.rules.pfc import obey, write_frame
 from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["Port"]
 
@@ -40,7 +37,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     reverse: Port
     """The peer's port back."""
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Core, number: int) -> None:
         super().__init__()
         plan, fabric = net.plan, net.plan.fabric
         self.net, self.env, self.queueing = net, net.env, net.scheme.queueing

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.watches import Watch
 from rdmacc.rules.ranks import PROBE
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["Probes", "Samples"]
 
@@ -21,12 +19,12 @@ Samples = list[tuple[int, float]]
 class Probes:
     """The samples of all probes so far."""
 
-    def __init__(self, net: Network) -> None:
+    def __init__(self, net: Core, nodes: Sequence[Any], ports: Sequence[Any]) -> None:
         self.samples: list[Samples] = [[] for _ in net.plan.watches]
         self._net = net
         self.on_change: list[tuple[Any, str, Samples]] = []
-        things: dict[str, Sequence[Any]] = {
-            "port": net.ports, "egress": net.ports, "host": net.nodes, "endpoint": net.nodes, "message": net.messages,
+        things = {
+            "port": ports, "egress": ports, "host": nodes, "endpoint": nodes, "message": net.messages,
             "transfer": net.messages,
         }  # fmt: skip
         for number, watch in enumerate(net.plan.watches):

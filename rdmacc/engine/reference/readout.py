@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +17,22 @@ from rdmacc.engine.outcome import (
     PfcState,
     RunOutcome,
 )
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
+from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.probes import Samples
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.handlers.hooks import transfer_fields
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["outcome_of", "pfc_state_of"]
 
 
-def outcome_of(net: Network, samples: Sequence[Samples]) -> RunOutcome:
+def outcome_of(
+    net: Core, nodes: Sequence[Host | Switch], ports: Sequence[Port], events: int, samples: Sequence[Samples]
+) -> RunOutcome:
     """Return the counters so far."""
-    nodes, ports, now = net.nodes, net.ports, net.now
+    now = int(net.env.now)
     of_ports = {name: _column(ports, name) for name in PORT_COUNTERS}
     is_paused = _column(ports, "paused") != 0
     of_ports["paused_ps"] += np.where(is_paused, now - _column(ports, "paused_since_ps"), 0)
@@ -46,7 +47,7 @@ def outcome_of(net: Network, samples: Sequence[Samples]) -> RunOutcome:
         },
         buffer_peak_bytes=np.array([node.peak_bytes if isinstance(node, Switch) else 0 for node in nodes]),
         totals={
-            "events": net.events,
+            "events": events,
             "sent_bytes": net.sent_bytes,
             "accepted_bytes": net.accepted_bytes,
             "discarded_bytes": net.discarded_bytes,

@@ -11,17 +11,14 @@ on this, to the nanosecond (`Scheme.has_scanning_nics`).
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.nic import NicPort, unsent_message
 from rdmacc.engine.reference.traffic import QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.pacing import may_send, next_start_ps
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, READY
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["ScanningNicPort"]
 
@@ -31,7 +28,7 @@ class ScanningNicPort(NicPort):
 
     __slots__ = ("line",)
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Core, number: int) -> None:
         super().__init__(net, number)
         self.line: list[int] = []
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rdmacc.engine.records import Routing
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.ports import Port
-from rdmacc.engine.reference.traffic import Packet
+from rdmacc.engine.reference.traffic import Ingress, Packet
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.records import NEVER
 from rdmacc.rules.admission import (
-    IngressAccount,
     SharedBuffer,
     admit_lossless,
     admit_lossy,
@@ -51,20 +49,7 @@ from rdmacc.state import (
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
-__all__ = ["Ingress", "Switch", "SwitchPort"]
-
-
-class Ingress(IngressAccount):
-    """A switch's account of the packets that arrived by a port in a class."""
-
-    __slots__ = ("cls", "port")
-
-    def __init__(self, port: int, cls: int, headroom_bytes: int) -> None:
-        super().__init__()
-        self.port, self.cls, self.headroom_bytes = port, cls, headroom_bytes
+__all__ = ["Switch", "SwitchPort"]
 
 
 class SwitchPort(Port):
@@ -112,7 +97,7 @@ class Switch(Routing, SharedBuffer):
 
     __slots__ = ("_flowlets", "_is_lossless", "_kept_ways", "_net", "_policy", "_turns", "accounts", "number", "ports")
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Core, number: int) -> None:
         super().__init__()
         plan = net.plan
         self._net = net

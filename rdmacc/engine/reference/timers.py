@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import after_sender
 from rdmacc.engine.reference.traffic import Message, QueuePair
@@ -12,23 +13,20 @@ from rdmacc.handlers.hooks import Slot
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import TIMERS
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["arm"]
 
 
-def arm(net: Network, owner: Any, slot: Slot) -> None:
+def arm(net: Core, hosts: dict[int, Host], owner: Any, slot: Slot) -> None:
     """Schedule an event for a deadline that has moved before its pending event (with a tick: to any other time)."""
     record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
     at = max(getattr(record, slot.field.name), net.env.now)
     setattr(record, slot.field.armed_name, at)
     number = owner.node if slot.kind == "Endpoint" else owner.number
     rank = TIMERS[slot.kind] + number * len(net.binding.timers[slot.kind]) + slot.number
-    net.env.call(at, rank, partial(_expire, net, owner, record, slot))
+    net.env.call(at, rank, partial(_expire, net, hosts, owner, record, slot))
 
 
-def _expire(net: Network, owner: Any, record: Any, slot: Slot, now: int) -> None:
+def _expire(net: Core, hosts: dict[int, Host], owner: Any, record: Any, slot: Slot, now: int) -> None:
     """Serve a timer event, which may be stale or early, because a deadline moves without its event."""
     name = slot.field.name
     if getattr(record, slot.field.armed_name) != now:
@@ -37,23 +35,23 @@ def _expire(net: Network, owner: Any, record: Any, slot: Slot, now: int) -> None
     deadline = getattr(record, name)
     if deadline > now:
         if deadline < NEVER:
-            arm(net, owner, slot)
+            arm(net, hosts, owner, slot)
         return
     setattr(record, name, NEVER)
     hook = net.binding.timers[slot.kind][slot.number][1]
     if slot.kind == "Sender":
         _serve_sender(net, hook, owner, now)
     elif slot.kind == "Receiver":
-        _serve_receiver(net, hook, owner, now)
+        _serve_receiver(net, hook, hosts[owner.dst], owner, now)
     elif slot.kind == "Transfer":
-        _serve_transfer(net, hook, owner, now)
+        _serve_transfer(net, hook, hosts[owner.dst], owner, now)
     elif slot.kind == "Endpoint":
         _serve_endpoint(net, hook, owner, now)
     else:
         hook(owner, now)
 
 
-def _serve_sender(net: Network, hook: Any, qp: QueuePair, now: int) -> None:
+def _serve_sender(net: Core, hook: Any, qp: QueuePair, now: int) -> None:
     before = qp.rate_bps, qp.window_bytes, qp.credits
     request = net.new_request()
     hook(qp, request, now)
@@ -61,17 +59,16 @@ def _serve_sender(net: Network, hook: Any, qp: QueuePair, now: int) -> None:
     qp.nic.heed_timer(qp, before, now)
 
 
-def _serve_receiver(net: Network, hook: Any, qp: QueuePair, now: int) -> None:
-    host, reply = qp.reply_nic.host, net.new_packet()
+def _serve_receiver(net: Core, hook: Any, host: Host, qp: QueuePair, now: int) -> None:
+    reply = net.new_packet()
     hook(host, qp, reply, now)
     host.send(reply, qp, qp.first_message, now)
     if host.pick:
         host.pick_messages(now)
 
 
-def _serve_transfer(net: Network, hook: Any, message: Message, now: int) -> None:
+def _serve_transfer(net: Core, hook: Any, host: Host, message: Message, now: int) -> None:
     qp, reply, request = message.queue_pair, net.new_packet(), net.new_request()
-    host = qp.reply_nic.host
     hook(qp, message, reply, request, now)
     host.send(reply, qp, message, now)
     qp.nic.send_request(request, qp, message, now)
@@ -80,7 +77,7 @@ def _serve_transfer(net: Network, hook: Any, message: Message, now: int) -> None
     after_sender(net, qp, message, now)
 
 
-def _serve_endpoint(net: Network, hook: Any, host: Host, now: int) -> None:
+def _serve_endpoint(net: Core, hook: Any, host: Host, now: int) -> None:
     reply = net.new_packet()
     hook(host, reply, now)
     message = net.messages[reply.message]

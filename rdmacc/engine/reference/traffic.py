@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from types import new_class
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rdmacc import state
 from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse, Transit
 from rdmacc.handlers.hooks import Components
+from rdmacc.rules.admission import IngressAccount
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.nic import NicPort
-    from rdmacc.engine.reference.switches import Ingress
+__all__ = ["Computation", "Ingress", "Message", "Packet", "QueuePair", "packet_class"]
 
-__all__ = ["Computation", "Message", "Packet", "QueuePair", "packet_class"]
+
+class Ingress(IngressAccount):
+    """A switch's account of the packets that arrived by a port in a class."""
+
+    __slots__ = ("cls", "port")
+
+    def __init__(self, port: int, cls: int, headroom_bytes: int) -> None:
+        super().__init__()
+        self.port, self.cls, self.headroom_bytes = port, cls, headroom_bytes
 
 
 class Packet(state.Packet, Transit):
@@ -34,6 +41,27 @@ def packet_class(components: Components) -> type[Packet]:
     return made
 
 
+class Nic(Protocol):
+    """What a queue pair asks of the port that serves it (`rdmacc.engine.reference.nic.NicPort`)."""
+
+    rate_bps: float
+
+    def schedule(self, qp: QueuePair, now: int) -> None:
+        """Let a queue pair send what it may."""
+
+    def heed_rate(self, qp: QueuePair, now: int) -> None:
+        """React to an ACK that has changed a queue pair's rate."""
+
+    def heed_timer(self, qp: QueuePair, before: tuple[float, int, int], now: int) -> None:
+        """React to a sender's timer, which may have changed rate, window and credits."""
+
+    def enqueue(self, packet: Packet, cls: int, now: int) -> None:
+        """Append a packet to a class's queue and see that it will be sent."""
+
+    def send_request(self, request: Packet | None, qp: QueuePair, message: Message, now: int) -> None:
+        """Send what a sender's handlers filled in."""
+
+
 class Message(state.Message, MessageProgress):
     """A message, both sides. The components' records are attributes of it: `transfer0`, ..."""
 
@@ -50,9 +78,9 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
     __slots__ = ("first_message", "nic", "pending", "reply_nic")
 
-    nic: NicPort
+    nic: Nic
     """The sender's port."""
-    reply_nic: NicPort
+    reply_nic: Nic
     """The receiver's."""
     first_message: Message
 

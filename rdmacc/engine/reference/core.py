@@ -1,0 +1,119 @@
+"""What the parts of a network share: the plan, the clock, the scheme's handlers, messages and totals."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from rdmacc.component import HOOKS
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.reference.binding import Binding
+from rdmacc.engine.reference.events import Environment
+from rdmacc.engine.reference.traffic import Computation, Message, Packet, QueuePair, packet_class
+from rdmacc.engine.trace import DROPPED, Trace
+from rdmacc.handlers.checked import Trail
+from rdmacc.handlers.hooks import Slot, has_requests
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, KIND_NAMES, NAK, RETURN
+
+__all__ = ["Core"]
+
+Hook = Callable[..., None] | None
+"""The scheme's handlers for an occasion, as one function; None where no component takes part."""
+
+
+class Core:
+    """What the parts of a network share; see `rdmacc.engine.reference.network.Network` for the parts.
+
+    Attributes
+    ----------
+    env : Environment
+        The clock and the queue of events; time is in ps.
+    binding : Binding
+        The scheme's handlers; `binding.source` shows how they are called.
+    messages, qps, computation : list
+        By number, as in the plan.
+    unfinished : int
+        Messages and rows of computation that have not ended or failed.
+    """
+
+    on_open: Hook
+    on_port: Hook
+    on_start: Hook
+    on_send: Hook
+    on_data: Hook
+    on_request: Hook
+    on_announce: Hook
+    on_advertise: Hook
+    on_candidate: Hook
+    on_pick: Hook
+    on_route: Hook
+    on_deflect: Hook
+    on_enqueue: Hook
+    on_dequeue: Hook
+
+    def __init__(self, plan: Plan, arm: Callable[[Any, Slot], None]) -> None:
+        self.plan = plan
+        self.scheme = scheme = plan.scheme
+        self.fabric = plan.fabric  # with the routes of now: links may fail
+        self.env = Environment(scheme.tick_ps)
+        self.trace = Trace() if plan.has_trace else None
+        self.trail = Trail() if plan.is_checked else None
+        if self.trail is not None:
+            self.trail.n_ports, self.trail.n_messages = plan.fabric.n_ports, plan.n_messages
+        self.binding = Binding(scheme, arm, self.trail, plan.fabric.port_node)
+        hooks = self.binding.hooks
+        for name in HOOKS:
+            setattr(self, name, hooks[name])
+        self.reply_hooks: dict[int, Hook] = {
+            ACK: hooks["on_ack"], NAK: hooks["on_ack"], CNP: hooks["on_cnp"], CREDIT: hooks["on_credit"],
+            ADVERT: hooks["on_advert"], RETURN: hooks["on_return"],
+        }  # fmt: skip
+        self._has_requests = has_requests(scheme.components)
+        self._ack_priority = scheme.ack_priority
+        self._packet_class = packet_class(scheme.components)
+        self._transmissions = {script.key: 0 for script in plan.scripts}
+        self._lost = {(*script.key, script.nth) for script in plan.scripts}
+        self.messages: list[Message] = []
+        self.qps: list[QueuePair] = []
+        self.computation: list[Computation] = []
+        self.unfinished = len(plan.waits_for)
+        self.own_ways = _own_ways(plan)
+        """Port by which a message's packets leave a node, by (route key, node), where the workload says so."""
+        self.skipped: defaultdict[int, set[int]] = defaultdict(set)
+        """By message: packets that were not sent though later ones were."""
+        self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = self.trimmed_bytes = 0
+        self.marked_arrivals = 0
+        self.reply_counts = [0] * len(KIND_NAMES)
+
+    def new_packet(self) -> Packet:
+        """Return a packet that is nothing yet: its kind is NONE."""
+        packet = self._packet_class()
+        packet.priority = self._ack_priority
+        return packet
+
+    def new_request(self) -> Packet | None:
+        """Return a packet for a sender's handlers to fill in, None if none of the scheme asks for one."""
+        return self.new_packet() if self._has_requests else None
+
+    def discard(self, packet: Packet, port: int, now: int) -> None:
+        """Drop a packet at a port, or on the link behind it."""
+        if self.trace is not None:
+            self.trace.add(now, DROPPED, port, packet)
+        self.dropped_bytes += packet.payload_bytes
+
+    def is_scripted_loss(self, packet: Packet) -> bool:
+        """Count a transmission that a script names; return whether it is one to lose."""
+        is_lost = False
+        for psn in (packet.psn, -1):
+            key = packet.message, packet.kind, psn
+            if key in self._transmissions:
+                self._transmissions[key] += 1
+                is_lost |= (*key, self._transmissions[key]) in self._lost
+        return is_lost
+
+
+def _own_ways(plan: Plan) -> dict[tuple[int, int], int]:
+    first, nodes, ports = (column.tolist() for column in plan.paths)
+    steps = ((key, step) for key in range(len(first) - 1) for step in range(first[key], first[key + 1]))
+    return {(key, nodes[step]): ports[step] for key, step in steps}
