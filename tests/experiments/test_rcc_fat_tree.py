@@ -6,7 +6,6 @@ import pickle
 from dataclasses import replace
 from functools import cache
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -279,7 +278,6 @@ def test_a_table_without_rows_of_a_reading_says_so():
 def test_figures_are_drawn_from_the_papers_own_numbers(name):
     figure = experiment(name).plot(of_figure(name, table_as_published()))
     assert all(ax.get_title(loc="left") or ax.get_xlabel() for ax in figure.axes)
-    plt.close(figure)
 
 
 def test_the_deep_dive_at_quick_scale():
