@@ -85,7 +85,7 @@ def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]
 
 
 def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
-    """Make `net.messages`, and let those start that wait for nothing but their time."""
+    """Make `net.messages`, and schedule those that wait for no other."""
     plan, make = net.plan, _Maker(net, Message, "message")
     columns = (
         "qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight", "waits_for",
@@ -113,7 +113,7 @@ def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
 
 
 def make_computation(net: Core) -> None:
-    """Make `net.computation`, and let that begin which waits for nothing."""
+    """Make `net.computation`, and schedule the rows that wait for nothing."""
     plan, computing = net.plan, net.plan.computation
     for host, start_ps, duration_ps in zip(computing.host, computing.start_ps, computing.duration_ps, strict=True):
         row = Computation()

@@ -194,7 +194,7 @@ class NicPort(Port):
         self.net.reply_counts[REQUEST] += 1
         return True
 
-    # What else changes when a queue pair may send
+    # Changes of rate, window and credits
 
     def heed_rate(self, qp: QueuePair, now: int) -> None:
         """React to an ACK that has changed a queue pair's rate; here `schedule`, called next, does that."""
