@@ -75,6 +75,13 @@ class NicPort(Port):
             return False
         message = _next_message(qp)
         start_ps = NEVER if message is None else next_start_ps(self.env, qp, now)
+        if start_ps <= now and message is not None and self.is_idle(now):
+            self.peak_queue_bytes = max(self.peak_queue_bytes, self._full_bytes)  # as if it had been in line
+            qp.state, qp.pace_timer_ps = IDLE, NEVER
+            self._serve(qp, message, now)
+            if self.waiting and not self.is_wake_pending:
+                self.wake_at_end()
+            return False
         state = wait_for_turn(qp, start_ps, self.busy_until_ps, now)
         if state == PACING and arm_pace(qp):
             self.env.call(start_ps, PACE + qp.number, partial(self._pace, qp))
