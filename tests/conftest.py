@@ -24,9 +24,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.fixture(autouse=True, scope="session")
 def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep computed points away from the user's."""
+    """Keep computed points away from the user's, in a folder that all workers share: each is computed once."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RDMACC_STORE_DIR", str(tmp_path_factory.mktemp("points")))
+        patch.setenv("RDMACC_STORE_DIR", str(folder / "points"))
         yield
 
 

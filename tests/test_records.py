@@ -182,6 +182,7 @@ def engine_records(network, packets):
             yield packet, record, f"packet.{record.__qualname__}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffer", ["pfc", "droptail"])
 @pytest.mark.parametrize("until", [None, "30us"])
 @pytest.mark.parametrize("name", SCHEMES)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,7 @@ def mix_on_clos(load: float, mix: str, **options: Any) -> pd.DataFrame:
     return workload.dart_mix(topology.dart_clos(), load, mix, **options)
 
 
+@cache
 def metered(name: str, **changes: Any) -> Scheme:
     """Return a scheme of Dart's preset with meters of its packets."""
     scheme = PRESET[name].replace(**changes)

@@ -61,6 +61,7 @@ def test_figures_share_their_points():
             assert (first.labels, first.scenario.scheme) == (point.labels, point.scenario.scheme)
 
 
+@pytest.mark.slow
 def test_a_point_measures_what_happened():
     """Two milliseconds of traffic on the Clos: counts add up, short flows are deflected, long ones never."""
     point = ClosCase("dart", "heavy", 0.4).point("quick", 0)
@@ -255,6 +256,7 @@ def test_every_reading_that_is_a_label_has_rows_of_its_own():
     assert set(CHANGED) == {LONG_WINDOW, TIMELY_20, LAST_HOP, SPREAD_STARTS}
 
 
+@pytest.mark.slow
 def test_a_figure_can_be_judged_under_readings_that_were_run_for_another():
     tables = [load_summary(f"dart.{name}") for name in ("fig11", "readings")]
     both = with_all_readings(*tables)

@@ -12,6 +12,7 @@ import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.micro.senders import SENDERS, jain
 from rdmacc.sweep.tidy import assemble, scalar, wide
+from tests.experiments.quick import quick_table
 
 EXPERIMENT = experiment("micro.senders")
 
@@ -53,7 +54,7 @@ def test_every_scheme_has_every_case():
 @pytest.fixture(scope="module")
 def table():
     """Return the whole table, by the compiled engine."""
-    return EXPERIMENT.run(engine="compiled")
+    return quick_table(EXPERIMENT.name)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from rdmacc.models.hpcc import HpccSteady
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import ns
+from tests.experiments.quick import quick_table
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,7 @@ EXPERIMENT = experiment("validation.hpcc_ns3")
 
 @pytest.fixture(scope="module")
 def table():
-    return EXPERIMENT.run(engine="compiled")
+    return quick_table(EXPERIMENT.name)
 
 
 def test_points_are_the_schemes_and_cases_and_carry_their_seeds():

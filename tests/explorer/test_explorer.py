@@ -204,6 +204,7 @@ def test_both_engines_show_the_same(monkeypatch):
         assert result.probes.equals(small[name].probes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_model_has_a_picture_and_sliders(name):
     made = ModelExplorer(name)

@@ -86,11 +86,12 @@ class Binding:
             for slot in slots:
                 self._namespace[f"{kind.lower()}_slot{slot.number}"] = slot
         self.source = ""
-        self.hooks: dict[str, Any] = {name: self._hook(name) for name in HOOKS}
+        self.hooks: dict[str, Any] = {
+            name: self._hook(name, calls) for name, calls in calls_of(self._components).items()
+        }
         self.timers = {kind: [(slot, self._timer(kind, slot)) for slot in slots] for kind, slots in self._slots.items()}
 
-    def _hook(self, name: str) -> Callable[..., None] | None:
-        calls = calls_of(self._components, name)
+    def _hook(self, name: str, calls: list[Call]) -> Callable[..., None] | None:
         if not calls:
             return None
         return self._define(name, SIGNATURES[name], calls, limits_from=HOOKS[name].place == "sender")
