@@ -1,8 +1,9 @@
-"""Shared by all tests: the engines that they run on, and Hypothesis's effort."""
+"""Shared by all tests: the engines that they run on, what is tidied up after them, and Hypothesis's effort."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,14 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RDMACC_STORE_DIR", str(folder / "points"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _figures() -> Iterator[None]:
+    """Close the figures that a test has drawn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session", params=ENGINES)

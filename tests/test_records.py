@@ -202,8 +202,8 @@ def test_all_fields_fit_after_a_run(name, until, buffer, monkeypatch):
     )
     packets = []
 
-    def kept(core, make=Core.new_packet):
-        packets.append(make(core))
+    def kept(net, make=Core.new_packet):
+        packets.append(make(net))
         return packets[-1]
 
     monkeypatch.setattr(Core, "new_packet", kept)

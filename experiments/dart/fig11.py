@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
     BASELINES,
     IS_GAIN,
@@ -171,7 +171,7 @@ class Figure11(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

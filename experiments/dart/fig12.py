@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, all_runs, compared, mean_of, panels, runs
 from rdmacc.experiments.framework.bands import At, AtLeast, AtMost, Each
 from rdmacc.experiments.framework.claim import Outcome
@@ -37,7 +37,7 @@ def _beside_the_best(rows: pd.DataFrame) -> dict[str, float]:
     return {f"{mix}, {load}": value for mix, ratios in found.items() for load, value in ratios.items()}
 
 
-def _of_baselines(*mixes: str) -> list[Case]:
+def _of_baselines(*mixes: str) -> list[ClosCase]:
     return all_runs(*mixes, schemes=(*BASELINES, "dart"))
 
 
@@ -73,7 +73,7 @@ class Figure12(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

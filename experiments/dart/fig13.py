@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, all_runs, compared, panels, runs
 from rdmacc.experiments.framework.bands import All, At, Band, Each, MoreThan, Within
 from rdmacc.experiments.framework.claim import Outcome
@@ -104,7 +104,7 @@ class Figure13(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -17,7 +17,7 @@ from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
     STARTS_WITHIN,
     TO_LAST_HOP,
-    Case,
+    ClosCase,
     ClosFigure,
     cases,
     claim,
@@ -60,7 +60,7 @@ PUBLISHED_RATIOS = {
 _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
-def variants(scale: str) -> list[Case]:
+def variants(scale: str) -> list[ClosCase]:
     """Return the six variants at each load of the typical mix, and in two other readings; at quick scale two loads."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
@@ -201,7 +201,7 @@ class Figure14(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return variants(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -26,7 +26,7 @@ from rdmacc.experiments.dart.clos import (
     TIMELY_20,
     WINDOW,
     WITH_LONG,
-    Case,
+    ClosCase,
     ClosFigure,
     cases,
     claim,
@@ -221,7 +221,7 @@ _SHOWN = (BY_LOAD, FRESH, FRESH_GROUPS, kept(64), kept(256))
 _AT = {FRESH: (0.2, 0.4), FRESH_GROUPS: (0.4,), kept(64): (0.4,), kept(256): (0.4,)}
 
 
-def readings(scale: str) -> list[Case]:
+def readings(scale: str) -> list[ClosCase]:
     """Return runs of each reading in the typical mix; at quick scale a few."""
     if scale == "quick":
         return cases(("dcqcn", "dart"), [("typical", 0.2)], BOTH)
@@ -316,8 +316,8 @@ class Readings(ClosFigure):
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         return table if reading == DEFAULT else None  # all readings
 
-    def seeds_of(self, case: Case) -> int:
-        return self.seeds if not case.changes and case == Case(case.scheme, case.mix, case.load) else 1
+    def seeds_of(self, case: ClosCase) -> int:
+        return self.seeds if not case.changes and case == ClosCase(case.scheme, case.mix, case.load) else 1
 
     claims = (
         claim(
@@ -348,7 +348,7 @@ class Readings(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return readings(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

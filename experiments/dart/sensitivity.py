@@ -18,7 +18,7 @@ import pandas as pd
 from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
     SEEDS,
-    Case,
+    ClosCase,
     ClosFigure,
     cases,
     claim,
@@ -45,22 +45,24 @@ _IN_PROPORTION = {degree: kept(round(128 * 16 / degree)) for degree in _DEGREES}
 """By degree, as many groups as make each as busy as with 16 senders."""
 
 
-def changes(scale: str) -> list[Case]:
+def changes(scale: str) -> list[ClosCase]:
     """Return the sensitivity study: thresholds, sizes of short flows, degrees, tokens, and the last hop."""
     if scale == "quick":
         thresholds = [
-            Case("dart", "typical", 0.6, kept(128), changes=(("threshold_bytes", one),)) for one in _THRESHOLDS
+            ClosCase("dart", "typical", 0.6, kept(128), changes=(("threshold_bytes", one),)) for one in _THRESHOLDS
         ]
         return [*cases(("dcqcn", "dart"), [("typical", 0.6)], (kept(128),)), *thresholds]
     mix, load, both = "typical", _LOAD, ("dcqcn", "dart")
     found = cases(both, [(mix, load)])
-    found += [Case("dart", mix, load, changes=(("threshold_bytes", one),)) for one in _THRESHOLDS]
-    found += [Case("dart", mix, load, changes=(("FlowDeflection.tokens", one),)) for one in (1, 8)]
-    found += [Case(one, mix, load, changes=(("deflect_last_hop", True),)) for one in ("iofd", "dart")]
-    found += [Case(one, mix, load, is_persistent=True) for one in both]
-    found += [Case(one, mix, load, short_bytes=size) for size in _SIZES for one in both]
-    found += [Case(one, mix, load, kept(128), degree=degree) for degree in _DEGREES for one in both]
-    in_proportion = [Case(one, mix, load, reading, degree=of) for of, reading in _IN_PROPORTION.items() for one in both]
+    found += [ClosCase("dart", mix, load, changes=(("threshold_bytes", one),)) for one in _THRESHOLDS]
+    found += [ClosCase("dart", mix, load, changes=(("FlowDeflection.tokens", one),)) for one in (1, 8)]
+    found += [ClosCase(one, mix, load, changes=(("deflect_last_hop", True),)) for one in ("iofd", "dart")]
+    found += [ClosCase(one, mix, load, is_persistent=True) for one in both]
+    found += [ClosCase(one, mix, load, short_bytes=size) for size in _SIZES for one in both]
+    found += [ClosCase(one, mix, load, kept(128), degree=degree) for degree in _DEGREES for one in both]
+    in_proportion = [
+        ClosCase(one, mix, load, reading, degree=of) for of, reading in _IN_PROPORTION.items() for one in both
+    ]
     return in_proportion + found
 
 
@@ -185,10 +187,10 @@ class Sensitivity(ClosFigure):
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         return table if reading == DEFAULT else None  # at 40%, where all have 128 groups
 
-    def seeds_of(self, case: Case) -> int:
+    def seeds_of(self, case: ClosCase) -> int:
         return 1 if case.reading in _IN_PROPORTION.values() else self.seeds
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return changes(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

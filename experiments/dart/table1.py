@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, ClosFigure, cases, claim, means
+from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, ClosCase, ClosFigure, cases, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.experiments.framework.bands import AtLeast, Each, Rises, Some, Within
 from rdmacc.experiments.framework.claim import Measured, Outcome
@@ -97,7 +97,7 @@ class Table1(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return table_runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -17,7 +17,7 @@ from rdmacc.experiments.framework.bands import AtLeast, Between, Each, MoreThan,
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Case, Changes, FatTreeFigure, differences
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Changes, FatTreeCase, FatTreeFigure, differences
 from rdmacc.experiments.rcc.fct import OTHERS
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.show.style import COLOURS, style
@@ -105,8 +105,8 @@ class Baselines(FatTreeFigure):
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         return table if reading == DEFAULT else None  # all readings, side by side
 
-    def cases(self, scale: str) -> list[Case]:
-        return [Case(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]
+    def cases(self, scale: str) -> list[FatTreeCase]:
+        return [FatTreeCase(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         quantities = {"all mean": "average of all", "short mean": "average of short", "long mean": "average of long"}

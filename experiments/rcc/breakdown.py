@@ -13,7 +13,7 @@ from rdmacc.experiments.rcc.fat_tree import (
     OTHER_DCQCN,
     SCHEMES,
     WORKLOADS,
-    Case,
+    FatTreeCase,
     FatTreeFigure,
     cases,
     means,
@@ -58,7 +58,7 @@ class Breakdown(FatTreeFigure):
     number: ClassVar[int]
     workload: ClassVar[str]
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[FatTreeCase]:
         return cases((*SCHEMES, OTHER_DCQCN), [self.workload], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

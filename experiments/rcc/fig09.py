@@ -22,7 +22,7 @@ from rdmacc.experiments.rcc.fat_tree import (
     OTHER_DCQCN,
     SCHEMES,
     WORKLOADS,
-    Case,
+    FatTreeCase,
     FatTreeFigure,
     cases,
     means,
@@ -82,7 +82,7 @@ def _faults(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-_ALL = {name: tuple(Case(scheme, name, load) for scheme in SCHEMES for load in LOADS) for name in WORKLOADS}
+_ALL = {name: tuple(FatTreeCase(scheme, name, load) for scheme in SCHEMES for load in LOADS) for name in WORKLOADS}
 _EVERY = tuple(case for name in WORKLOADS for case in _ALL[name])
 _HOMA = (
     "Homa is the fastest throughout: it sends the shortest message first, and its priorities apply at every hop. Its"
@@ -148,7 +148,7 @@ class Figure9(FatTreeFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[FatTreeCase]:
         last = cases([DCQCN], ["data_mining"], scale)
         # These runs joined the table late. They come first: a scheme's last run is its canary, which must not change.
         return list(dict.fromkeys([*last, *cases((*SCHEMES, OTHER_DCQCN), WORKLOADS, scale)]))

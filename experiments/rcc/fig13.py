@@ -11,7 +11,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import Each, MoreThan, Some
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, Case, FatTreeFigure, cases
+from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, FatTreeCase, FatTreeFigure, cases
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, draw_fct, draw_reductions
 from rdmacc.show.style import style
 
@@ -24,7 +24,7 @@ _NAME = "web_search"
 _PARTS = ("rcc-pid", "rcc-ewa")
 PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}
 """By how much RCC's average FCT is lower, at most (V-E-2)."""
-_ALL = tuple(Case(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
+_ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
 _AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"))
 _UNDER_PID = (
     "A flow that was once judged congested in the network stays under the PID until it ends, with a window that grows"
@@ -76,7 +76,7 @@ class Figure13(FatTreeFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[FatTreeCase]:
         return cases(VARIANTS, [_NAME], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

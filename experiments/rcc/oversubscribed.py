@@ -22,7 +22,7 @@ from rdmacc.experiments.framework.bands import Each, MoreThan, Some
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, Case, FatTreeFigure, quick_tree
+from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, FatTreeCase, FatTreeFigure, quick_tree
 from rdmacc.experiments.rcc.fct import by_scheme
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.show.style import COLOURS, style
@@ -42,7 +42,7 @@ _TREES: dict[str, Callable[[], nx.Graph[Any]]] = {
 }  # fmt: skip
 
 
-class FabricCase(Case):
+class FabricCase(FatTreeCase):
     """A run with slower links between the switches."""
 
     def tree(self, scale: str) -> Callable[[], nx.Graph[Any]]:

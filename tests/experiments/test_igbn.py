@@ -10,7 +10,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,12 +60,6 @@ PUBLISHED_IDS = {
     "igbn.readings": ["igbn-x-1"],
 }  # fmt: skip
 """Claims of the paper; the experiments add checks of their own."""
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def shrunk(kind, messages=2, runs=2):

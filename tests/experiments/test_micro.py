@@ -6,7 +6,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import pytest
 
 import rdmacc
@@ -80,7 +79,6 @@ def test_the_page_has_a_row_for_each_scheme(table):
     figure = EXPERIMENT.plot(table)
     labels = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel()]
     assert labels == list(SENDERS)
-    plt.close(figure)
 
 
 def test_engines_measure_the_same():

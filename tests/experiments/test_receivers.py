@@ -6,7 +6,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -51,7 +50,6 @@ def test_the_figure(run):
     chosen, table = run
     figure = chosen.plot(table)
     assert figure.axes
-    plt.close(figure)
 
 
 def test_no_link_carries_more_than_its_rate(run):

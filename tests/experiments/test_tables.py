@@ -8,7 +8,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -121,7 +120,6 @@ def test_a_table_can_be_drawn(name):
     """The notebooks are tested too, and draw most of those of the papers."""
     figure = experiment(name).plot(load_summary(name))
     assert figure.axes
-    plt.close(figure)
 
 
 _AT_NIGHT = ("dart.fig14", "dart.sensitivity", "micro.step_time")

@@ -8,7 +8,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import pytest
 
 from rdmacc.experiments import experiment
@@ -69,4 +68,3 @@ def test_long_queues_pause(table):
 def test_the_figure(table):
     figure = EXPERIMENT.plot(table)
     assert [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes[: len(CASES)]] == list(CASES)
-    plt.close(figure)

@@ -8,7 +8,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,4 +103,4 @@ def test_the_claims_and_the_figure():
     table = quick_table(EXPERIMENT.name)
     checks = EXPERIMENT.check(table)
     assert checks["matches"].all(), checks["measured"].tolist()
-    plt.close(EXPERIMENT.plot(table))
+    EXPERIMENT.plot(table)
