@@ -14,7 +14,8 @@ from rdmacc.engine.reference.traffic import Computation, Message, Packet, QueueP
 from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.handlers.checked import Trail
 from rdmacc.handlers.hooks import Slot, has_requests
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, KIND_NAMES, NAK, RETURN
+from rdmacc.rules.admission import queue_limit_bytes
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, KIND_NAMES, NAK, NUM_CLASSES, RETURN
 
 __all__ = ["Core"]
 
@@ -71,6 +72,8 @@ class Core:
         }  # fmt: skip
         self._has_requests = has_requests(scheme.components)
         self._ack_priority = scheme.ack_priority
+        self.queue_limits = [queue_limit_bytes(scheme.queueing, cls) for cls in range(NUM_CLASSES)]
+        """By class: the longest queue of a port in bytes, 0 for no limit."""
         self._packet_class = packet_class(scheme.components)
         self._transmissions = {script.key: 0 for script in plan.scripts}
         self._lost = {(*script.key, script.nth) for script in plan.scripts}

@@ -10,7 +10,7 @@ from rdmacc.engine.records import LinkLoss, Transmitter, Turns
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.traffic import Packet
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.rules.admission import fits_queue, queue_limit_bytes
+from rdmacc.rules.admission import fits_queue
 from rdmacc.rules.classes import ClassTurns, choose_class
 from rdmacc.rules.credits import TokenBucket, credit_ready_ps, spend_credit
 from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
@@ -59,7 +59,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         limits = self.queueing.credit_fraction or self.queueing.control_limit_bytes
         self._is_plain = not (turns or limits or self.env.tick_ps)
         self.queues: list[deque[Packet]] = [deque() for _ in range(NUM_CLASSES)]
-        self._limits = [queue_limit_bytes(self.queueing, cls) for cls in range(NUM_CLASSES)]
+        self._limits = net.queue_limits
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
         self.flight: deque[Packet] = deque()
 
