@@ -24,7 +24,6 @@ class Figure16(WorkloadFigure):
     title = "Web Search application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, web search"
     workload = "web_search"
-    read_at = (0.7,)
     published = PUBLISHED
     claims = (
         short_flows_claim(

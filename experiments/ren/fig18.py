@@ -24,7 +24,6 @@ class Figure18(WorkloadFigure):
     title = "Cache Follower application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, cache follower"
     workload = "cache_follower"
-    read_at = (0.7,)
     published = PUBLISHED
     claims = (
         short_flows_claim(18, "cache_follower", f"{THEY_SCHEDULE} REN is 11% above Homa at 0.7, 18% below NDP."),
