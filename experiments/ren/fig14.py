@@ -9,6 +9,7 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -142,6 +143,7 @@ class Figure14(LeafSpineReadings):
             " DCTCP's marks leave, or for the first credit.",
         ),
     )  # fmt: skip
+    read_at = MappingProxyType({"one grant": (LOAD,)})
 
     def assumed(self, scale: str) -> list[Case]:
         """Return all schemes and workloads at the one load."""

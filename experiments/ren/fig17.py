@@ -20,7 +20,6 @@ class Figure17(WorkloadFigure):
     title = "Hadoop Cluster application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"
     workload = "hadoop"
-    seeds_read = WorkloadFigure.seeds
     claims = (
         short_flows_claim(
             17, "hadoop",

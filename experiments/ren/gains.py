@@ -7,6 +7,7 @@ abstract. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -258,6 +259,7 @@ class Gains(LeafSpineReadings):
             " distributions they are not in the other two.",
         ),
     )  # fmt: skip
+    read_at = MappingProxyType({"one grant": LOADS["paper"]})
 
     def assumed(self, scale: str) -> list[Case]:
         """Return the runs of figures 15 to 18."""

@@ -1,7 +1,7 @@
 """REN's leaf-spine figures under other readings of the paper: the runs that take the place of those as assumed.
 
-A reading that runs one scheme otherwise still compares it with the others as assumed. One seed; of Hadoop, whose runs
-are the shortest, three. The readings and the evidence for each: `rdmacc.experiments.ren.readings`.
+A reading that runs one scheme otherwise still compares it with the others as assumed. There is one seed of it. The
+readings and the evidence for each: `rdmacc.experiments.ren.readings`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rdmacc.experiments.ren.leaf_spine import SCHEMES, Case, LeafSpineFigure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["READ_AS", "LeafSpineReadings", "in_place_of", "is_read"]
+__all__ = ["READ_AS", "LeafSpineReadings", "in_place_of"]
 
 
 def _one_grant(case: Case) -> Case:
@@ -46,11 +46,6 @@ READ_AS: Mapping[str, Callable[[Case], Case]] = MappingProxyType(
     }
 )
 """By reading, the run in the place of one as assumed."""
-
-
-def is_read(reading: str, case: Case) -> bool:
-    """Return whether a reading has been run for a network, a workload and a load."""
-    return reading in READ_AS and case.hosts_per_leaf == 48 and case.workload != "data_mining"
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[Case, Case]) -> pd.DataFrame | None:
@@ -85,39 +80,40 @@ class LeafSpineReadings(LeafSpineFigure):
 
     Class attributes
     ----------------
-    seeds_read : int
-        Runs of a case of another reading.
+    read_at : mapping
+        Loads at which each reading has been run.
     """
 
-    seeds_read = 1
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 
     @abstractmethod
     def assumed(self, scale: str) -> list[Case]:
         """Return the cases as assumed."""
 
     def runs(self, reading: str) -> dict[Case, Case]:
-        """Return the run of a reading in the place of each case as assumed for which it has been run."""
-        return {case: READ_AS[reading](case) for case in self.assumed("paper") if is_read(reading, case)}
+        """Return the run of a reading in the place of each case as assumed, at the loads at which it has been run."""
+        loads = self.read_at.get(reading, ())
+        return {case: READ_AS[reading](case) for case in self.assumed("paper") if case.load in loads}
 
     def cases(self, scale: str) -> list[Case]:
         """Return the runs of other readings at paper scale, then those as assumed: the last ones are the canaries."""
         own = self.assumed(scale)
-        others = [run for reading in READ_AS for run in self.runs(reading).values()] if scale == "paper" else []
+        others = [run for reading in self.read_at for run in self.runs(reading).values()] if scale == "paper" else []
         return [*dict.fromkeys(run for run in others if run not in set(own)), *own]
 
     def seeds_of(self, case: Case) -> int:
-        """Return the number of seeds of a case at paper scale."""
-        return self.seeds if case in self.assumed("paper") else self.seeds_read
+        """Return the number of seeds of a case at paper scale: one for other readings."""
+        return self.seeds if case in self.assumed("paper") else 1
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
         """Return the rows of each seed that has all points as assumed."""
         return {one: table[table["seed"] == one] for one in super().rows_of_seeds(_as_assumed(table))}
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows as assumed; for a reading, those that stand in their place, where it has been run."""
+        """Return the rows as assumed; for a reading, those in their place, at the loads at which it was run."""
         if reading == DEFAULT:
             return _as_assumed(table)
-        return in_place_of(table, self.runs(reading)) if reading in READ_AS else None
+        return in_place_of(table, self.runs(reading))
 
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure as assumed, or from the rows of a reading."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -174,6 +175,7 @@ class WorkloadFigure(LeafSpineReadings):
     """Key of `WORKLOADS`."""
     published: Mapping[str, Mapping[str, float]] = {}
     """Published reductions at a load of 0.7, by quantity and scheme."""
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({"one grant": LOADS["paper"]})
 
     def assumed(self, scale: str) -> list[Case]:
         """Return all schemes at all loads."""
