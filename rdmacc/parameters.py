@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Named", "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "check",
-    "number_of", "param",
+    "fields_of", "number_of", "param",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class Parameters(Named):
             cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        for field in _fields(self):
+        for field in fields_of(self):
             name = f"{type(self).__name__}.{field.name}"
             value = check(name, getattr(self, field.name), field.default, field.metadata)
             object.__setattr__(self, field.name, value)
@@ -214,7 +214,7 @@ class Parameters(Named):
 
     def changed(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, by name."""
-        known = (field for field in _fields(self) if field.init)
+        known = (field for field in fields_of(self) if field.init)
         return {one.name: getattr(self, one.name) for one in known if getattr(self, one.name) != one.default}
 
     def replace(self, **changes: Any) -> Self:
@@ -230,7 +230,7 @@ class Parameters(Named):
         ConfigError
             If there is no such parameter, or a value is not allowed.
         """
-        known = [field.name for field in _fields(self)]
+        known = [field.name for field in fields_of(self)]
         for name in changes:
             if name not in known:
                 raise unknown(f"parameter of {type(self).__name__}", name, known)
@@ -242,7 +242,7 @@ class Parameters(Named):
 
         A choice is represented by the number of its string.
         """
-        choices, vectors = self.choices(), {one.name: one for one in _fields(self) if one.metadata.get("is_vector")}
+        choices, vectors = self.choices(), {one.name: one for one in fields_of(self) if one.metadata.get("is_vector")}
         found: dict[str, tuple[str, Any]] = {}
         for name, value in vars(self).items():
             value = value.value if isinstance(value, Scaled) else value
@@ -257,14 +257,26 @@ class Parameters(Named):
     @classmethod
     def choices(cls) -> dict[str, tuple[str, ...]]:
         """Return the allowed strings of each parameter with choices, by name."""
-        return {one.name: one.metadata["choices"] for one in _fields(cls) if one.metadata.get("choices")}
+        return {one.name: one.metadata["choices"] for one in fields_of(cls) if one.metadata.get("choices")}
 
 
 _CODES: dict[type, str] = {bool: "i1", int: "i8", float: "f8"}
 
 
-def _fields(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(owner) if dataclasses.is_dataclass(owner) else ()
+def fields_of(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields of a dataclass, or of an object of one; none of another class.
+
+    Parameters
+    ----------
+    owner : type or object
+        The class or the object.
+    """
+    return _of_class(owner if isinstance(owner, type) else type(owner))
+
+
+@lru_cache(512)  # bounded: each rerun of a notebook cell defines new classes
+def _of_class(kind: type) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
 
 
 def _element(field: dataclasses.Field[Any]) -> type:

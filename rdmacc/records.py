@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -282,6 +283,7 @@ class Record(metaclass=_RecordMeta):
         return f"{type(self).__name__}({values})"
 
 
+@lru_cache(512)  # bounded: each rerun of a notebook cell defines new classes
 def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
     """Return the aligned structured dtype of the records' fields, one after another.
 

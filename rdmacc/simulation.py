@@ -80,12 +80,13 @@ class Simulation:
         Results are the same; a run takes up to a sixth longer. Default: only for a scheme with a component from outside
         the package, such as one defined in a notebook.
     order : {"auto", "time", "windows"}
-        In which order the compiled engine takes events: all by their time, or where that gives the same, one node's
-        for as long as the shortest link's delay, then the next one's. "auto" takes windows for large networks, which
-        run faster so. Results are the same.
+        The order in which the compiled engine processes events: "time", strictly by time; "windows", one node at a
+        time, each for as long as the shortest link's delay. "auto" chooses windows for large networks, where they are
+        faster. Results are the same.
     threads : int
-        How many threads share the nodes of a window. It pays off from about a thousand hosts on, with as many
-        processors. Results are the same. Where windows cannot run, one thread does, and `result.provenance` says why.
+        Number of threads that share the nodes of a window. More than one pays off from about a thousand hosts, given
+        as many processors. Results are the same. Without windows a single thread runs, and `result.provenance` says
+        why.
 
     Raises
     ------

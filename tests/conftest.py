@@ -1,8 +1,9 @@
-"""Shared by all tests: the engines that they run on, and Hypothesis's effort."""
+"""Shared by all tests: the engines that they run on, what is tidied up after them, and Hypothesis's effort."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -23,10 +24,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.fixture(autouse=True, scope="session")
 def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep computed points away from the user's."""
+    """Keep computed points away from the user's, in a folder that all workers share: each is computed once."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RDMACC_STORE_DIR", str(tmp_path_factory.mktemp("points")))
+        patch.setenv("RDMACC_STORE_DIR", str(folder / "points"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _figures() -> Iterator[None]:
+    """Close the figures that a test has drawn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session", params=ENGINES)

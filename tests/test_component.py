@@ -173,9 +173,10 @@ def test_hooks_are_described():
 def test_hooks_run_in_the_order_of_the_components():
     scheme = rdmacc.scheme("dasr")
     assert [type(part).__name__ for part in scheme.components] == ["GoBackN", "Dasr", "Dcqcn", "EcnStep"]
-    assert [call.component for call in calls_of(scheme.components, "on_data")] == [0, 1, 2]
-    assert [call.component for call in calls_of(scheme.components, "on_enqueue")] == [3]
-    assert calls_of(scheme.components, "on_credit") == []
+    calls = calls_of(scheme.components)
+    assert [call.component for call in calls["on_data"]] == [0, 1, 2]
+    assert [call.component for call in calls["on_enqueue"]] == [3]
+    assert calls["on_credit"] == []
     assert limits_of(scheme.components) == {"rate_bps": [1, 2], "window_bytes": []}
     assert [number for number, _ in records_of(scheme.components, "Sender")] == [1, 2]
     assert [slot.field.name for slot in slots_of(scheme.components, "Sender")] == [

@@ -182,6 +182,7 @@ def engine_records(network, packets):
             yield packet, record, f"packet.{record.__qualname__}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffer", ["pfc", "droptail"])
 @pytest.mark.parametrize("until", [None, "30us"])
 @pytest.mark.parametrize("name", SCHEMES)
@@ -201,8 +202,8 @@ def test_all_fields_fit_after_a_run(name, until, buffer, monkeypatch):
     )
     packets = []
 
-    def kept(core, make=Core.new_packet):
-        packets.append(make(core))
+    def kept(net, make=Core.new_packet):
+        packets.append(make(net))
         return packets[-1]
 
     monkeypatch.setattr(Core, "new_packet", kept)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,8 @@ from rdmacc.units import ms
 __all__ = [
     "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LAST_HOP", "LOADS",
     "LONG_WINDOW", "MIN_RTT", "NOTICEABLE", "SEEDS", "SPREAD_STARTS", "STARTS_WITHIN", "TIMELY_20", "TO_LAST_HOP",
-    "TRAFFIC", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "changed", "claim", "drawn_readings",
-    "groups_by_load", "kept", "means", "of_reading", "reduction", "spreads",
+    "TRAFFIC", "WINDOW", "WITH_LONG", "ClosCase", "ClosFigure", "Traffic", "cases", "changed", "claim",
+    "drawn_readings", "groups_by_load", "kept", "means", "of_reading", "reduction", "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
@@ -101,7 +101,7 @@ LABELS = {DEFAULT: DEFAULT_READING} | {f"{groups} groups": kept(groups) for grou
 
 
 @dataclass(frozen=True)
-class Case:
+class ClosCase:
     """The parameters that distinguish a run."""
 
     scheme: str
@@ -163,6 +163,7 @@ def mix_on_clos(load: float, mix: str, **options: Any) -> pd.DataFrame:
     return workload.dart_mix(topology.dart_clos(), load, mix, **options)
 
 
+@cache
 def metered(name: str, **changes: Any) -> Scheme:
     """Return a scheme of Dart's preset with meters of its packets."""
     scheme = PRESET[name].replace(**changes)
@@ -173,13 +174,13 @@ WINDOW = (("Dasr.window_ps", "0s"), ("Dasr.full_packets", 10))
 MIN_RTT = (("min_rtt_ps", "20us"),)
 TO_LAST_HOP = (("deflect_last_hop", True),)
 STARTS_WITHIN = "100us"
-WITH_LONG = Case("dart", "typical", 0.2, changes=WINDOW).differences
+WITH_LONG = ClosCase("dart", "typical", 0.2, changes=WINDOW).differences
 """DASR's longer window, as a parameter and as the label `changes`."""
 CHANGED = {
     LONG_WINDOW: WITH_LONG,
-    TIMELY_20: Case("timely", "typical", 0.2, changes=MIN_RTT).differences,
-    LAST_HOP: Case("dart", "typical", 0.2, changes=TO_LAST_HOP).differences,
-    SPREAD_STARTS: Case("dart", "typical", 0.2, jitter=STARTS_WITHIN).differences,
+    TIMELY_20: ClosCase("timely", "typical", 0.2, changes=MIN_RTT).differences,
+    LAST_HOP: ClosCase("dart", "typical", 0.2, changes=TO_LAST_HOP).differences,
+    SPREAD_STARTS: ClosCase("dart", "typical", 0.2, jitter=STARTS_WITHIN).differences,
 }
 """The label `changes` of the runs that differ from the default in one parameter, by reading."""
 
@@ -253,10 +254,13 @@ def cases(
     loads: Iterable[tuple[str, float]],
     readings: Sequence[str] = (DEFAULT_READING,),
     **options: Any,
-) -> list[Case]:
+) -> list[ClosCase]:
     """Return a case for every scheme at every (mix, load) in every reading, without duplicates."""
     found = [
-        Case(scheme, mix, load, reading, **options) for mix, load in loads for scheme in schemes for reading in readings
+        ClosCase(scheme, mix, load, reading, **options)
+        for mix, load in loads
+        for scheme in schemes
+        for reading in readings
     ]
     return list(dict.fromkeys(found))
 

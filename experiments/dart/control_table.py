@@ -80,8 +80,8 @@ class ControlTable(Experiment):
             measure=_by_setting, band=_both(1.5, 0.01), direction=Some(All(dict.fromkeys(_LATENCIES, MoreThan(1))),
             of="the settings"), too_small=_TOO_SMALL, expect=Outcome.FAILS,
             why="No setting raises the median: queued packets keep the aggregator's link busy until the incast is over,"
-            " however its senders slow down. Tails grow up to 5.5 times, far beyond the 1.2 medians that the paper"
-            " reports, and the long flow loses 2% or more.",
+            " however much its senders slow down. Tails grow to as much as 5.5 times DASR's, far beyond the paper's 1.2"
+            " medians, and the long flow loses 2% or more.",
         ),
     )  # fmt: skip
 

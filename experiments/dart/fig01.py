@@ -49,7 +49,7 @@ class Figure1(Experiment):
 
     name = "dart.fig1"
     title = "Dart's fast, one-RTT convergence"
-    description = "Dart, figure 1: from line rate to half of it, by RCP, TIMELY and DCQCN step by step, by Dart at once"
+    description = "Dart, figure 1: RCP, TIMELY and DCQCN go from line rate to half of it in steps, Dart at once"
     claims = (
         Claim(
             "dart-f1-1", "II-B", "RTTs to converge to 50% after a second flow", "RCP / TIMELY / NUMFabric / EyeQ",
@@ -57,16 +57,16 @@ class Figure1(Experiment):
             measure=lambda table: rtts_or_watched(table, "rcp", "timely"),
             band=All({name: Within(QUOTED[name], factor=2) for name in ("RCP", "TIMELY")}),
             direction=Each(AtLeast(10)), unit="RTT", expect=Outcome.DIRECTION,
-            why="At the paper's parameters TIMELY never settles within 10% of half the line: it has no single fixed"
-            " point. RCP, whose update interval is not given, takes less than half of what is quoted. NUMFabric and"
-            " EyeQ are quoted, not simulated.",
+            why="With the paper's parameters TIMELY never settles within 10% of half the line, as it has no single"
+            " fixed point. RCP takes less than half of the quoted time; the paper does not give its update interval. We"
+            " quote NUMFabric and EyeQ, and simulate neither.",
         ),
         Claim(
             "dart-f1-2", "II-B, I", "RTTs to converge after the second flow's first packet arrives", "Dart (DASR)",
             "1 RTT", measure=lambda table: rtts(table, "dart"), band=ABOUT_ONE, unit="RTT",
         ),
         Claim(
-            "dart-f1-3", "II-B", "convergence time / Dart's, for which at least 1 RTT counts",
+            "dart-f1-3", "II-B", "convergence time / Dart's (counted as at least 1 RTT)",
             "Dart vs iterative schemes", "Dart << DCQCN, TIMELY, RCP",
             measure=_slower_than_dart, band=Each(AtLeast(5), "scheme"), unit="x",
         ),

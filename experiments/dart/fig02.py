@@ -75,12 +75,12 @@ class Figure2(Experiment):
             }),
         ),
         Claim(
-            "dart-f2-2a", "III-A", "time until both send at line/2", "since S2's first packet arrived", "one RTT",
+            "dart-f2-2a", "III-A", "time until both send at line/2", "after S2's first packet arrives", "one RTT",
             by=OURS, measure=lambda table: scalar(table, "long", "time to settle") / scalar(table, "long", "base RTT"),
             band=AtMost(1), unit="RTT",
         ),
         Claim(
-            "dart-f2-2b", "III-A", "growth of the queue on the way to the receiver", "once both send at line/2",
+            "dart-f2-2b", "III-A", "growth of the queue towards the receiver", "once both send at line/2",
             "can be sustained in steady state",
             by=OURS, measure=_queue_growth, band=Within(0, by=2), unit="packets",
         ),

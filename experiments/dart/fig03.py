@@ -53,7 +53,7 @@ def _share(table: pd.DataFrame) -> Measured:
     heard = {point: ratio for point, ratio in ratios.items() if not np.isnan(ratio)}
     # Short flows may end before the last one is counted, unless look-ahead announces them all.
     counted = {name: _each(table, "greatest n / (k+1)", scheme) for name, scheme in _SCHEMES.items()}
-    words = f"n is k+1 for long enough to be heard in {len(heard)} of {len(ratios)} points"
+    words = f"n is k+1 long enough for senders to hear it in {len(heard)} of {len(ratios)} points"
     return Measured({"rate / share": heard, **counted}, words)
 
 
@@ -66,7 +66,7 @@ def _earlier(table: pd.DataFrame) -> Measured:
     with_it, without = (_each(table, "time to back off", name) for name in ("dasr", "dasr-no-look-ahead"))
     gains = {point: without[f"{point}-no-look-ahead"] - value for point, value in with_it.items()}
     never = [point for point in gains if np.isnan(without[f"{point}-no-look-ahead"])]  # the short flows were over
-    words = f"{len(never)} without look-ahead never back off so far" if never else ""
+    words = f"without look-ahead, {len(never)} never back off that far" if never else ""
     return Measured({point: gain for point, gain in gains.items() if point not in never}, words)
 
 
@@ -91,7 +91,7 @@ class Figure3(Experiment):
 
     name = "dart.fig3"
     title = "Short flows mixed with long flows"
-    description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows; look-ahead does it sooner"
+    description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows, sooner with look-ahead"
     claims = (
         Claim(
             "dart-f3-1", "III-B", "long flow's rate / (line / (k+1)), and greatest n / (k+1)",
@@ -103,12 +103,12 @@ class Figure3(Experiment):
             }),
         ),
         Claim(
-            "dart-f3-2", "III-B", "time until the long flow is back at 0.95 of line / (2 RTT + k+1 packet times)",
+            "dart-f3-2", "III-B", "long flow's time to return to 0.95 of line / (2 RTT + k+1 packet times)",
             "after the last short flow", "returns to line rate, only for duration of short flows",
             measure=_recovery, band=Each(AtMost(1), "point"), unit="%",
         ),
         Claim(
-            "dart-f3-3", "III-D", "how much earlier it backs off", "look-ahead vs none",
+            "dart-f3-3", "III-D", "time by which look-ahead backs off earlier", "with look-ahead vs without",
             "earlier with look-ahead (dotted)", measure=_earlier, band=Each(MoreThan(0), "point"), unit="us",
         ),
     )  # fmt: skip

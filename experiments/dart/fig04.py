@@ -129,7 +129,7 @@ class Figure4(Experiment):
             }),
         ),
         Claim(
-            "dart-f4-2", "III-B", "soft-state timeout, in the scenario to one packet time", "idle flow",
+            "dart-f4-2", "III-B", "soft-state timeout (in the scenario, within one packet time)", "idle flow",
             "removed after 2 s",
             measure=_expires,
             band=All({

@@ -126,7 +126,7 @@ class Figure5(Experiment):
 
     name = "dart.fig5"
     title = "Handling receiver and non-receiver congestion"
-    description = "Dart, figure 5: marks are suppressed at line rate, and left to DCQCN below it"
+    description = "Dart, figure 5: receivers suppress marks at line rate, and leave them to DCQCN below it"
     claims = (
         Claim(
             "dart-f5-1", "III-C", "state reached", "receiver congestion (marks, line-rate rx)",
@@ -153,11 +153,11 @@ class Figure5(Experiment):
                 name: scalar(table, name, "time in receiver congestion") for name in ("network", "network of 8")
             },
             band=Each(Exactly(0)), unit="us", expect=Outcome.FAILS,
-            why="With eight flows the marks arrive before the receivers have measured their throughput, which takes"
-            " five packets. Until then they take the congestion for their own.",
+            why="With eight flows, marks arrive before the receivers have measured their throughput, which takes five"
+            " packets. Until then the receivers take the congestion for their own.",
         ),
         Claim(
-            "dart-f5-3", "III-C", "time from receiver congestion to the other kind", "both congestions together",
+            "dart-f5-3", "III-C", "time from receiver to non-receiver congestion", "both congestions together",
             "receiver first, then non-receiver when rx rate < line",
             measure=_order, band=All(MoreThan(0), AtMost(FEW_RTT)), unit="RTT",
         ),

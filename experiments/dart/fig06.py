@@ -121,18 +121,18 @@ class Figure6(Experiment):
             band=All({"fewest": Exactly(2), "most": Exactly(2), "packets that are off": Exactly(0)}),
         ),
         Claim(
-            "dart-f6-2", "IV", "how much sooner deflected flows arrive than queued ones",
-            "queue delay > 2 x (5 us + tx), other way as drawn", "deflected faster",
+            "dart-f6-2", "IV", "time that deflected flows save over queued ones",
+            "queueing delay > 2 x (5 us + tx), detour as drawn", "deflected faster",
             measure=_sooner, band=Each(MoreThan(0), "burst"), unit="us",
         ),
         Claim(
-            "dart-f6-2a", "IV", "how much sooner deflected flows arrive than queued ones, within one packet time",
-            "recovers through the congested link", "not drawn: nothing gained, nothing lost", by=OURS,
+            "dart-f6-2a", "IV", "time that deflected flows save over queued ones, within one packet time",
+            "returns through the congested link", "not drawn: nothing gained, nothing lost", by=OURS,
             measure=lambda table: _gains(table, "dart", "delay, way back")["gain"],
             band=Each(Within(0, by=PACKET_PS), "burst"), unit="us",
             expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
-            why="Lanes take turns on a link, so a message that comes back on a lane of its own does not wait for the"
-            " whole queue: it gains up to 5 us where more packets are queued than it has itself.",
+            why="Lanes take turns on a link, so a message that returns on its own lane does not wait for the whole"
+            " queue. It gains up to 5 us if more packets are queued than it has itself.",
         ),
         Claim(
             "dart-f6-3", "IV", "deflection response time", "localised congestion", "< 1 RTT",

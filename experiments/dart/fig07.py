@@ -98,7 +98,7 @@ class Figure7(Experiment):
 
     name = "dart.fig7"
     title = "Packet routing with DFT lookup"
-    description = "Dart, figure 7: 8 entries send a deflected message's packets the same way, in order"
+    description = "Dart, figure 7: 8 entries keep a deflected message's packets on one path, in order"
     seed_stride = 8
     claims = (
         Claim(
@@ -118,14 +118,14 @@ class Figure7(Experiment):
                 **dict.fromkeys(("out of order", "discarded bytes", "messages that went two ways"), Exactly(0)),
                 "deflected packets": AtLeast(1e5),
             }),
-            too_small="The quick networks deflect fewer packets than the band asks for.",
+            too_small="The quick networks deflect fewer packets than the band requires.",
         ),
         Claim(
             "dart-f7-4", "IV-A, VI-A", "max misroutes per packet", "4 tokens", "<= 4",
             measure=lambda table: _networks(table)["most deflections of a packet"].max(), band=AtMost(4),
         ),
         Claim(
-            "dart-x-4", "IV-A", "entries of a switch in use as one is made, and how often all are",
+            "dart-x-4", "IV-A", "entries in use when a switch adds one, and how often the table is full",
             "typical mix, <= 40% load", "4 to 8",
             measure=_occupied,
             band=All({"p99": Each(Between(4, 8), "load"), "all 8": Each(LessThan(0.01, "%"), "load")}),
@@ -145,7 +145,7 @@ class Figure7(Experiment):
             band=All({"long flows' deflections": Exactly(0), "long flows' packets": MoreThan(0)}),
         ),
         Claim(
-            "dart-x-7", "IV-B", "messages that never finish, and lanes entered twice", "virtual lanes",
+            "dart-x-7", "IV-B", "messages that never finish; lanes entered twice", "virtual lanes",
             "no deadlock",
             measure=_no_deadlock, band=Each(Exactly(0)),
         ),

@@ -29,7 +29,7 @@ class Figure8(Experiment):
 
     name = "dart.fig8"
     title = "DASR convergence time measurement"
-    description = "Dart, figure 8: the parts of the convergence time, and what a single clock can measure of it"
+    description = "Dart, figure 8: the parts of the convergence time, and the part that a single clock can measure"
     claims = (
         Claim(
             "dart-f8-1", "V-A", "measured vs true convergence, means", "t_f' vs t_f", "t_f' >= t_f (conservative)",

@@ -41,8 +41,8 @@ __all__ = ["Figure9"]
 
 
 _CPU = (
-    "The CPU's time is drawn so that the published quantiles would come out if the network took the 12 us that the"
-    " paper has for the hardware. At R's clock it takes 21 us here (dart-f9b-4), and the sum is 8 to 9 us too long."
+    "We draw the CPU's time to match the published quantiles if the network takes 12 us, the paper's time for the"
+    " hardware. Here it takes 21 us by R's clock (dart-f9b-4), and the sum is 8 to 9 us too long."
 )
 _FEW = "The quick scale has 16 epochs: too few for these quantiles."
 _HARDWARE = Each(Between(us(12), us(18)))
@@ -119,14 +119,14 @@ class Figure9(Experiment):
         Claim(
             "dart-f9a-1", "V-A", "LFS's peak throughput", "no contention", "43 Gb/s",
             measure=lambda table: _levels(table)[0], band=Within(43e9, share=0.05), unit="Gb/s",
-            expect=Outcome.NOT_JUDGED, why="The link's rate is put in: nothing is left to find.",
+            expect=Outcome.NOT_JUDGED, why="The link's rate is an input, so there is nothing to measure.",
         ),
         Claim(
             "dart-f9a-2", "V-A", "LFS's throughput / its peak", "SFS active", "about 22.5 Gb/s (about half)",
             measure=_half, band=Between(0.48, 0.53),
         ),
         Claim(
-            "dart-f9a-3", "V-A", "reaction: times that LFS changes its level, and how long it takes", "SFS on or off",
+            "dart-f9a-3", "V-A", "reaction: number of changes of LFS's level, and duration of each", "SFS on or off",
             "near-instantaneous drop and return",
             measure=_edges, band=All({"edges": MoreThan(1), "groups of messages in between": AtMost(1)}),
         ),
@@ -140,12 +140,12 @@ class Figure9(Experiment):
             for number, (level, value_us) in enumerate(PUBLISHED_US.items(), 1)
         ),
         Claim(
-            "dart-f9b-4", "V-A", "convergence in hardware, by R's clock and in truth", "unloaded RTT 12 us",
+            "dart-f9b-4", "V-A", "convergence in hardware, by R's clock and true", "unloaded RTT 12 us",
             "approaches the hardware RTT",
             measure=_hardware, band=All({"at R": _HARDWARE}), direction=All({"in truth": _HARDWARE}), unit="us",
             expect=Outcome.DIRECTION,
-            why="What R's clock can measure includes t_f', the way of a packet that waits at R's port behind what both"
-            " senders sent at full rate before they heard of each other. The paper takes that path to be free.",
+            why="R's clock also counts t_f', the time of a packet that waits at R's port behind all that both senders"
+            " sent at full rate before they heard of each other. The paper assumes that the path is idle.",
         ),
         Claim(
             "dart-f9b-5", "V-A", "median convergence / RTT", "software, unloaded RTT 15 us",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
     BASELINES,
     IS_GAIN,
@@ -50,7 +50,7 @@ comparable in the light mix, 77 to 83% less in the heavy one (VI-B)."""
 
 _TIMELY = (
     "TIMELY's kept rates climb back by 1 Mb/s at a time, so its tail is two to four times DCQCN's. If every message"
-    " starts fresh the two are within a fifth of each other (dart.readings)."
+    " starts at line rate, the two are within a fifth of each other (dart.readings)."
 )
 
 
@@ -121,7 +121,7 @@ class Figure11(ClosFigure):
             direction=IS_GAIN, unit="%", needs=_OF_BASELINES,
         ),
         claim(
-            "dart-f11a-4", "Fig 11a", "saturation load: Dart's p99 / another's at 60%", "typical mix",
+            "dart-f11a-4", "Fig 11a", "saturation load: Dart's p99 / each other scheme's at 60%", "typical mix",
             "DCQCN, TIMELY, DCTCP at 60%; Dart beyond",
             measure=_at_60, band=Each(LessThan(0.5)), direction=Each(LessThan(1)), needs=_TYPICAL,
         ),
@@ -134,19 +134,22 @@ class Figure11(ClosFigure):
             "dart-f11-1", "VI-B", "DCTCP's p99 above DCQCN's and TIMELY's at 20%", "before saturation",
             "DCTCP higher (OS overhead)", measure=_overhead, band=Each(AtLeast(us(250))), unit="us",
             needs=all_runs("typical", schemes=OTHERS), expect=Outcome.FAILS,
-            why="DCTCP's median is 330 us above DCQCN's, but with kept rates DCQCN's tail is 51 us above DCTCP's, and"
-            f" TIMELY's 2.3 ms. {_TIMELY}",
+            why="DCTCP's median is 330 us above DCQCN's. With kept rates, however, DCQCN's tail is 51 us above DCTCP's,"
+            f" and TIMELY's is 2.3 ms above it. {_TIMELY}",
         ),
         claim(
-            "dart-f11-2", "VI-B", "DCTCP's marks at links from ToR to receiver", "typical mix", "72%",
+            "dart-f11-2", "VI-B", "share of DCTCP's marks on links from ToR to receiver", "typical mix", "72%",
             measure=_last_hop, band=Between(0.55, 0.9), direction=MoreThan(0.5), unit="%",
             needs=all_runs("typical", schemes=("dctcp",)), expect=Outcome.FAILS,
-            why="45, 43 and 32% at 20, 40 and 60%: flows of 1 MB collide on the uplinks. Fresh 60, 53 and 39%.",
+            why="It is 45, 43 and 32% at loads of 20, 40 and 60%, as flows of 1 MB collide on the uplinks. With fresh"
+            " rates it is 60, 53 and 39%.",
         ),
         claim(
             "dart-f11b-1", "Fig 11b", "p99 of DCQCN, TIMELY and Dart: greatest / least", "light mix", "comparable",
             measure=_farthest, band=Each(AtMost(1.5), "load"), needs=all_runs("light", schemes=(*BASELINES, "dart")),
-            expect=Outcome.FAILS, why=f"Dart and DCQCN are within 1.3 up to 60%, 1.7 at 80%. TIMELY is not. {_TIMELY}",
+            expect=Outcome.FAILS,
+            why="Dart and DCQCN are within a factor of 1.3 at loads up to 60%, and of 1.7 at 80%. TIMELY is not."
+            f" {_TIMELY}",
         ),
         claim(
             "dart-f11c-1", "Fig 11c", "p99 reduction", "heavy mix, previous schemes", "77-83%",
@@ -157,8 +160,8 @@ class Figure11(ClosFigure):
             "dart-f11c-2", "Fig 11c", "saturation: p99 at 40% / p99 at 20%", "heavy mix",
             "previous schemes above 20%, Dart later",
             measure=lambda rows: _growth(rows, "heavy"), band=Lowest("Dart"), needs=_HEAVY, expect=Outcome.FAILS,
-            why="Dart's tail is the shortest at both loads, 0.4 and 0.8 ms for 2.0 and 3.5 of DCQCN's and 8 to 10 of"
-            " TIMELY's, and has the most room to grow: the others are saturated at 20% already.",
+            why="Dart's tail is the shortest at both loads: 0.4 and 0.8 ms, against 2.0 and 3.5 ms for DCQCN and 8 to"
+            " 10 ms for TIMELY. It also has the most room to grow, as the others are already saturated at 20%.",
         ),
         claim(
             "dart-f11-3", "VI-B", "saturation, DCQCN's p99 at 40% / at 20%, and share of short flows",
@@ -168,7 +171,7 @@ class Figure11(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, all_runs, compared, panels, runs
 from rdmacc.experiments.framework.bands import All, At, Band, Each, MoreThan, Within
 from rdmacc.experiments.framework.claim import Outcome
@@ -26,9 +26,10 @@ PUBLISHED_GOODPUT = {
 """Dart's throughput relative to DCQCN's, the mean over loads; in the heavy mix to DCQCN's and TIMELY's (VI-B)."""
 
 _TIMELY_LONG = (
-    "TIMELY's long flows are the faster ones: they start at line rate, each on a pair of its own, and TIMELY throttles"
-    " the short ones, which leaves them the links. Fresh, TIMELY and Dart are even. With a minimum RTT of 20 us for"
-    " TIMELY's 60 Dart gains 97% over it in the typical mix, and both claims on that hold."
+    "TIMELY's long flows are faster than Dart's: each starts at line rate on its own queue pair, and TIMELY throttles"
+    " the short flows, which leaves the links to the long ones. With fresh rates TIMELY and Dart are even. If TIMELY's"
+    " minimum RTT is 20 us instead of 60, Dart gains 97% over it in the typical mix, and both claims about that mix"
+    " hold."
 )
 
 
@@ -67,11 +68,11 @@ _MORE = At("above the typical mix", MoreThan(0))
 
 @register_experiment
 class Figure13(ClosFigure):
-    """Mean goodput of long flows over the load, as figure 11."""
+    """Mean goodput of long flows over the load, set up as figure 11."""
 
     name = "dart.fig13"
     title = "Throughput"
-    description = "Mean goodput of long flows over the load, as figure 11"
+    description = "Mean goodput of long flows over the load, set up as figure 11"
     claims = (
         *(
             claim(
@@ -92,18 +93,18 @@ class Figure13(ClosFigure):
             "dart-f13-4", "Fig 13c", "throughput gain", "heavy mix, DCQCN and TIMELY", "173%",
             measure=_gain_heavy, band=All({"gain": _has_size(1.73)}, _MORE), direction=All({"gain": IS_GAIN}, _MORE),
             unit="%", needs=all_runs("typical", "heavy", schemes=(*BASELINES, "dart")), expect=Outcome.FAILS,
-            why=f"Over DCQCN it is 80%. {_TIMELY_LONG}",
+            why=f"The gain over DCQCN is 80%. {_TIMELY_LONG}",
         ),
         claim(
             "dart-f13-5", "Fig 13", "order", "all mixes", "Dart > DCQCN, TIMELY > DCTCP; light above typical",
             measure=_order, band=Each(MoreThan(1)), unit="x", needs=all_runs(*LOADS), expect=Outcome.FAILS,
-            why="Over DCQCN Dart gains in every mix, but DCTCP's and TIMELY's windows take free bandwidth back faster"
-            " than DCQCN's additive steps. And short flows disturb long ones less than other long ones do, so the light"
-            " mix has less throughput than the typical one.",
+            why="Dart gains over DCQCN in every mix, but DCTCP and TIMELY take free bandwidth back faster than DCQCN's"
+            " additive steps do. Short flows disturb a long flow less than other long flows do, so the light mix has"
+            " less throughput than the typical one.",
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -17,7 +17,7 @@ from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
     STARTS_WITHIN,
     TO_LAST_HOP,
-    Case,
+    ClosCase,
     ClosFigure,
     cases,
     claim,
@@ -60,7 +60,7 @@ PUBLISHED_RATIOS = {
 _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
-def variants(scale: str) -> list[Case]:
+def variants(scale: str) -> list[ClosCase]:
     """Return the six variants at each load of the typical mix, and in two other readings; at quick scale two loads."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
@@ -165,15 +165,15 @@ class Figure14(ClosFigure):
             "better than DCQCN, worse than IOFD only and DASR only",
             measure=lambda rows: _reductions(rows, "pri-q", *COMPONENTS, load=0.6),
             band=All({"Pri-Q": MoreThan(0)}, Lowest("Pri-Q")), unit="%", needs=_SIX, expect=Outcome.FAILS,
-            why="Worse than both, as published, but a third worse than DCQCN: what makes the tail are the short flows'"
-            " own rates, which a priority does not raise.",
+            why="Pri-Q is worse than both, as published, but also a third worse than DCQCN: the short flows' own rates"
+            " make the tail, and a priority does not raise them.",
         ),
         claim(
             "dart-f14-8", "VI-C", "p99 reduction by look-ahead", "DASR only, 20%",
             "look-ahead has a sizable benefit",
             measure=_look_ahead, band=AtLeast(0.1), direction=_IS_GAIN, unit="%", needs=_SIX, expect=Outcome.FAILS,
-            why="At 20% look-ahead gains 1%, at 60% 19%: the flows of an incast start together, so what it announces"
-            " arrives with the flows that it announces.",
+            why="Look-ahead gains 1% at 20% load and 19% at 60%. The flows of an incast start together, so its"
+            " announcements arrive with the flows that they announce.",
         ),
         claim(
             "dart-f14-9", "Fig 14", "Dart's p99 / that of the better component", "every load", "Dart lowest",
@@ -201,7 +201,7 @@ class Figure14(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return variants(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

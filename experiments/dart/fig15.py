@@ -93,7 +93,7 @@ class Figure15(Experiment):
 
     name = "dart.fig15"
     title = "Convergence time for RCP and Dart"
-    description = "Dart, figure 15: the second of two flows joins; RCP takes tens of RTTs to 5 Gb/s each, Dart one"
+    description = "Dart, figure 15: a second flow joins; RCP takes tens of RTTs to reach 5 Gb/s each, Dart one"
     seed_stride = 20
     claims = (
         Claim(
@@ -109,7 +109,7 @@ class Figure15(Experiment):
             measure=lambda table: rtts(table, "dart"), band=ABOUT_ONE, unit="RTT",
         ),
         Claim(
-            "dart-x-1", "VI-D", "ExpressPass's convergence by first weight, means over seeds",
+            "dart-x-1", "VI-D", "ExpressPass's convergence by first weight, mean over seeds",
             "dumbbell 2:2 / fat tree 10:1", "4 RTT / 20 RTT",
             measure=_means, band=Each(Ordered("<"), "first weight"), unit="RTT",
         ),

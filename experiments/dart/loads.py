@@ -18,7 +18,7 @@ from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
     STARTS_WITHIN,
     TO_LAST_HOP,
-    Case,
+    ClosCase,
     cases,
     drawn_readings,
     kept,
@@ -54,7 +54,7 @@ NAMES = {"dctcp": "DCTCP", "dcqcn": "DCQCN", "timely": "TIMELY", "dart": "Dart"}
 _LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D", 1)}
 
 
-def runs(scale: str) -> list[Case]:
+def runs(scale: str) -> list[ClosCase]:
     """Return the four schemes at every mix and load by reading; at quick scale two loads of the typical mix."""
     if scale == "quick":
         return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)], (BY_LOAD, kept(128)))
@@ -65,7 +65,7 @@ def runs(scale: str) -> list[Case]:
     return list(dict.fromkeys([*readings, *found]))
 
 
-def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[Case]:
+def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[ClosCase]:
     """Return schemes, by default the four, at every load of some mixes."""
     return cases(schemes, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
 

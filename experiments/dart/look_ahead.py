@@ -100,14 +100,14 @@ class LookAhead(Experiment):
 
     name = "dart.look-ahead"
     title = "Look-ahead: its overhead, and attacks by it"
-    description = "Dart, III-D and III-E: 40 bytes for 20 senders; an attack, which a sender set for each tenant stops"
+    description = "Dart, III-D and III-E: 40 bytes for 20 senders; a sender set for each tenant stops an attack"
     claims = (
         Claim(
             "dart-x-2", "III-D", "look-ahead's overhead", "20 senders x 2 B / 2 KB", "40 B = 2%",
             measure=_overhead, band=All({"bytes": Exactly(40, "B"), "share": Exactly(0.02, "%")}),
         ),
         Claim(
-            "dart-x-2a", "III-D", "senders that an identifier tells apart", "2 B", "64K", by=OURS,
+            "dart-x-2a", "III-D", "senders that an identifier can distinguish", "2 B", "64K", by=OURS,
             measure=lambda table: 2 ** (8 * scalar(table, "incast, dasr", "bytes for each sender")),
             band=Exactly(64 * 1024),
         ),

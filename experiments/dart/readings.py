@@ -26,7 +26,7 @@ from rdmacc.experiments.dart.clos import (
     TIMELY_20,
     WINDOW,
     WITH_LONG,
-    Case,
+    ClosCase,
     ClosFigure,
     cases,
     claim,
@@ -59,30 +59,30 @@ QUESTIONS = register(
             Reading(
                 name="kept",
                 answer="Yes: a host has one queue pair for each host that it sends to, as NICs do. A message starts at"
-                " the rate that the one before left.",
-                evidence="DCQCN's tail is then long enough for the published gains (dart-r-1a). The DCQCN simulator"
-                " for ns-3 that was public then keeps a rate for each UDP port, sets it to the line's once, when the"
-                " port first sends, and never again (github.com/bobzhuyb/ns3-rdma,"
-                ' src/point-to-point/model/qbb-net-device.cc, DequeueAndTransmit, "late initialization"). Against it:'
-                " TIMELY's tail is two to four times as long as DCQCN's (dart-f11a-5).",
+                " the rate at which the previous one ended.",
+                evidence="DCQCN's tail is then long enough for the published gains (dart-r-1a). The DCQCN simulator for"
+                " ns-3 that was public at the time keeps a rate for each UDP port and sets it to the line's only once,"
+                " when the port first sends (github.com/bobzhuyb/ns3-rdma, src/point-to-point/model/qbb-net-device.cc,"
+                ' DequeueAndTransmit, "late initialization"). Against it: TIMELY\'s tail is two to four times as long'
+                " as DCQCN's (dart-f11a-5).",
             ),
             Reading(
                 name=FRESH,
-                answer="No: every message has a queue pair of its own and starts at line rate. Each incast has other"
-                " random senders and another receiver.",
+                answer="No: every message has a queue pair of its own and starts at line rate. Each incast draws its"
+                " senders and its receiver again.",
                 evidence='"All flows begin at the full line rate" (III). TIMELY is then as fast as DCQCN (dart-f11a-5).'
-                " Against it: a message of 8 KB leaves within 7 us, before anything can slow it down, and Dart has next"
+                " Against it: a message of 8 KB leaves within 7 us, before anything can slow it down, so Dart has next"
                 " to nothing to gain (dart-r-1b).",
             ),
             Reading(
                 name=FRESH_GROUPS,
-                answer="No, and incasts are those of 128 groups, drawn once.",
+                answer="No, and 128 groups, drawn once, make all incasts.",
                 evidence="It separates the effect of the groups from that of the rates: groups alone make no long tail"
                 " (dart-r-1a).",
             ),
         ),
-        why="The paper's text fits both answers. With kept rates Dart's gains are near the published"
-        " ones; with fresh ones it gains next to nothing over DCQCN.",
+        why="The paper's text fits both answers. With kept rates Dart's gains are near the published ones; with fresh"
+        " rates it gains next to nothing over DCQCN.",
     ),
     Question(
         title="How many groups of servers make the incasts?",
@@ -93,21 +93,22 @@ QUESTIONS = register(
             Reading(
                 name="groups by load",
                 answer='In proportion to the load, drawn once ("static in the application", III-D): 64 at 20%, 128 at'
-                " 40%, 192 at 60%, 256 at 80%. More load is more incasts side by side, each group as busy as before.",
+                " 40%, 192 at 60%, 256 at 80%. A higher load means more concurrent incasts; each group stays as busy as"
+                " before.",
                 evidence="Dart's tail is 68% below DCQCN's at 20% and 85% at 60% (published: 84 and 93%), and IOFD"
                 " gains more at higher load, as published. Against it: Pri-Q is worse than DCQCN at 60% (dart-f14-7),"
                 " and look-ahead gains nothing at 20% (dart-f14-8).",
             ),
             Reading(
                 name="128 groups",
-                answer="128 at all loads, so that each sends three times as often at 60% as at 20%.",
+                answer="128 at all loads; each sends three times as often at 60% as at 20%.",
                 evidence="Against it: at 20% the pairs of a group meet again after 0.4 ms on average; DCQCN's rates"
                 " have recovered, and Dart gains nothing (dart-f11a-2).",
             ),
             Reading(
                 name="64 groups",
                 answer="64 at all loads.",
-                evidence="Dart gains what is published at 40% (dart-r-1c). Against it: the receivers' links cannot"
+                evidence="At 40% Dart's gain is the published one (dart-r-1c). Against it: the receivers' links cannot"
                 " carry 60%.",
             ),
             Reading(
@@ -116,35 +117,35 @@ QUESTIONS = register(
                 evidence="Groups meet half as often as with 128, and Dart gains about half as much (dart-r-1c).",
             ),
         ),
-        why='The paper names no number. Its load grows by more of the "multiple incasts", and nothing says that a'
-        " server asks more often, so there are more groups. Of the answers this one fits the most other claims, too.",
+        why='The paper gives no number. Its load grows by more of the "multiple incasts", and nothing says that a'
+        " server asks more often, so there must be more groups. This answer also fits the most other claims.",
     ),
     Question(
-        title="Over which time does DASR measure its throughput?",
+        title="Over what time does DASR measure its throughput?",
         place="III-C",
         sentence="Accordingly, Dart enters “Non Receiver Congestion” state when the receiver observes lower than line"
         " rate as well as ECN marks.",
         readings=(
             Reading(
                 name="short window",
-                answer="6 us, and at least 5 packets: a third of the time in which the marking threshold of 22.5 KB"
-                " crosses the link.",
+                answer="6 us and at least 5 packets: a third of the time that the marking threshold of 22.5 KB takes to"
+                " cross the link.",
                 evidence="The receiver knows that its line is full before a mark arrives, as figure 5 needs. Against"
-                " it: DASR leaves next to no marks, where the paper has some (table I).",
+                " it: DASR leaves next to no marks, while the paper has some (table I).",
             ),
             Reading(
                 name=LONG_WINDOW,
-                answer="Half to all of a base RTT, and at least 10 packets.",
+                answer="Half to one base RTT and at least 10 packets.",
                 evidence="DCQCN's marks over Dart's are near those of table I (dart-r-2b), and Dart's"
                 " long flows gain 45% over DCQCN's (published: 48%). Against it: it takes the receiver's own congestion"
                 " for the network's, and a tenth of the short flows' packets stay marked.",
             ),
         ),
-        why="The paper gives no time, and says that marks of the receiver's own congestion are suppressed: only the"
-        " shorter window does so for incasts.",
+        why="The paper gives no time. It says that DASR suppresses the marks of the receiver's own congestion; in"
+        " incasts only the short window does.",
     ),
     Question(
-        title="Which minimum RTT has TIMELY?",
+        title="What is TIMELY's minimum RTT?",
         place="VI-A",
         sentence="We set TIMELY's parameters as per the TIMELY paper: T_low = 50 us, T_high = 500 us, alpha = 1 Mbps,"
         " and beta = 0.8.",
@@ -158,13 +159,13 @@ QUESTIONS = register(
             ),
             Reading(
                 name=TIMELY_20,
-                answer="20 us, which simulators of TIMELY have, HPCC's among them. One seed; typical and heavy mix.",
+                answer="20 us, as in simulators of TIMELY, HPCC's among them. One seed; typical and heavy mix.",
                 evidence="Dart's long flows then gain 97% over TIMELY's in the typical mix, and 76% over DCQCN's and"
                 " TIMELY's (published: 68 and 58%): dart-f13-2 and dart-f13-3 hold. Against it: TIMELY's median is"
                 " eight times DCQCN's, and its tail no shorter (dart-f11a-5).",
             ),
         ),
-        why="The paper lists no such parameter, and TIMELY's own code takes the network's. 20 us would make rates here"
+        why="The paper lists no such parameter, and TIMELY's own code uses the network's. 20 us would make rates here"
         " react three times as hard to the same gradient.",
     ),
     Question(
@@ -188,7 +189,7 @@ QUESTIONS = register(
                 " own tail gains nothing.",
             ),
         ),
-        why="By section I, which is explicit.",
+        why="Section I is explicit.",
     ),
     Question(
         title="Do the flows of an incast start together?",
@@ -199,18 +200,18 @@ QUESTIONS = register(
             Reading(
                 name="together",
                 answer="Yes, in the same picosecond.",
-                evidence="A group answers one request, and VI mentions no jitter. DCQCN's marks hardly depend on the"
-                " load then: 39 to 42%.",
+                evidence="A group answers one request, and VI mentions no jitter. DCQCN's marks then hardly depend on"
+                " the load: 39 to 42%.",
             ),
             Reading(
                 name=SPREAD_STARTS,
-                answer="No, each up to 100 us late, as on the testbed (V). One seed; typical mix.",
+                answer="No: each starts up to 100 us late, as on the testbed (V). One seed; typical mix.",
                 evidence='"We introduce random jitter of 0-100 μs among the incast senders in each round" (V-B).'
                 " DCQCN's marks then rise with the load, from 23 to 33% (published: 17 to 67%). Against it: at 20 and"
                 " 40% DCQCN's tail is gone, and Dart's is 25 and 13% longer (published: 79% shorter).",
             ),
         ),
-        why="By the text, which has jitter on the testbed only.",
+        why="The paper mentions jitter on the testbed only.",
     ),
 )
 
@@ -220,7 +221,7 @@ _SHOWN = (BY_LOAD, FRESH, FRESH_GROUPS, kept(64), kept(256))
 _AT = {FRESH: (0.2, 0.4), FRESH_GROUPS: (0.4,), kept(64): (0.4,), kept(256): (0.4,)}
 
 
-def readings(scale: str) -> list[Case]:
+def readings(scale: str) -> list[ClosCase]:
     """Return runs of each reading in the typical mix; at quick scale a few."""
     if scale == "quick":
         return cases(("dcqcn", "dart"), [("typical", 0.2)], BOTH)
@@ -315,8 +316,8 @@ class Readings(ClosFigure):
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         return table if reading == DEFAULT else None  # all readings
 
-    def seeds_of(self, case: Case) -> int:
-        return self.seeds if not case.changes and case == Case(case.scheme, case.mix, case.load) else 1
+    def seeds_of(self, case: ClosCase) -> int:
+        return self.seeds if not case.changes and case == ClosCase(case.scheme, case.mix, case.load) else 1
 
     claims = (
         claim(
@@ -328,8 +329,8 @@ class Readings(ClosFigure):
             measure=_of_all(lambda rows: _less(rows, FRESH, 0.2, 0.4)), band=AtLeast(0.4),
             direction=AtLeast(NOTICEABLE),
             unit="%", expect=Outcome.FAILS,
-            why="The incast has left before anybody hears of it, and queues in the network add little: no scheme can"
-            " take away what is not there. Dart's tail is 4% below that of the others.",
+            why="The incast is over before any sender hears of it, and queues in the network add little, so there is"
+            " little for any scheme to remove. Dart's tail is 4% below that of the others.",
         ),
         claim(
             "dart-r-1c", "VI", "mean p99 reduction by number of groups", "kept, 40%", "not said", by=OURS,
@@ -347,7 +348,7 @@ class Readings(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return readings(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -18,7 +18,7 @@ import pandas as pd
 from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
     SEEDS,
-    Case,
+    ClosCase,
     ClosFigure,
     cases,
     claim,
@@ -45,22 +45,24 @@ _IN_PROPORTION = {degree: kept(round(128 * 16 / degree)) for degree in _DEGREES}
 """By degree, as many groups as make each as busy as with 16 senders."""
 
 
-def changes(scale: str) -> list[Case]:
+def changes(scale: str) -> list[ClosCase]:
     """Return the sensitivity study: thresholds, sizes of short flows, degrees, tokens, and the last hop."""
     if scale == "quick":
         thresholds = [
-            Case("dart", "typical", 0.6, kept(128), changes=(("threshold_bytes", one),)) for one in _THRESHOLDS
+            ClosCase("dart", "typical", 0.6, kept(128), changes=(("threshold_bytes", one),)) for one in _THRESHOLDS
         ]
         return [*cases(("dcqcn", "dart"), [("typical", 0.6)], (kept(128),)), *thresholds]
     mix, load, both = "typical", _LOAD, ("dcqcn", "dart")
     found = cases(both, [(mix, load)])
-    found += [Case("dart", mix, load, changes=(("threshold_bytes", one),)) for one in _THRESHOLDS]
-    found += [Case("dart", mix, load, changes=(("FlowDeflection.tokens", one),)) for one in (1, 8)]
-    found += [Case(one, mix, load, changes=(("deflect_last_hop", True),)) for one in ("iofd", "dart")]
-    found += [Case(one, mix, load, is_persistent=True) for one in both]
-    found += [Case(one, mix, load, short_bytes=size) for size in _SIZES for one in both]
-    found += [Case(one, mix, load, kept(128), degree=degree) for degree in _DEGREES for one in both]
-    in_proportion = [Case(one, mix, load, reading, degree=of) for of, reading in _IN_PROPORTION.items() for one in both]
+    found += [ClosCase("dart", mix, load, changes=(("threshold_bytes", one),)) for one in _THRESHOLDS]
+    found += [ClosCase("dart", mix, load, changes=(("FlowDeflection.tokens", one),)) for one in (1, 8)]
+    found += [ClosCase(one, mix, load, changes=(("deflect_last_hop", True),)) for one in ("iofd", "dart")]
+    found += [ClosCase(one, mix, load, is_persistent=True) for one in both]
+    found += [ClosCase(one, mix, load, short_bytes=size) for size in _SIZES for one in both]
+    found += [ClosCase(one, mix, load, kept(128), degree=degree) for degree in _DEGREES for one in both]
+    in_proportion = [
+        ClosCase(one, mix, load, reading, degree=of) for of, reading in _IN_PROPORTION.items() for one in both
+    ]
     return in_proportion + found
 
 
@@ -139,25 +141,25 @@ class Sensitivity(ClosFigure):
             "5-15 KB work, 20 KB disables IOFD",
             measure=_at_20_kb, band=LessThan(0.25), direction=LessThan(0.9), unit="%", needs=_ALL,
             expect=Outcome.DIRECTION,
-            why="A flow finds more than 20 KB two thirds as often as more than 15 KB: flows that start at line rate"
-            " exceed the marking threshold of 22.5 KB before a mark can slow them down.",
+            why="Flows find more than 20 KB queued two thirds as often as more than 15 KB: flows that start at line"
+            " rate exceed the marking threshold of 22.5 KB before a mark can slow them down.",
         ),
         claim(
             "dart-f14s-2", "VI-C", "p99 reduction over DCQCN by degree of incasts", "6, 16, 26",
             "gain over DCQCN grows",
             measure=lambda rows: _gains(rows, {"6": "degree 6", "16": "", "26": "degree 26"}), band=Ordered("<="),
             unit="%", needs=_ALL, seeds=SEEDS, expect=Outcome.FAILS,
-            why="It shrinks. At the same load incasts of 6 come 16/6 as often, so the rates of a group have less time"
-            " to recover: DCQCN's tail is 2.4 ms with 6 senders, 1.3 ms with 16 and with 26. Dart's is the incast's"
-            " own, which grows with its degree: 146, 275 and 409 us.",
+            why="The gain shrinks. At the same load, incasts of 6 come 16/6 times as often, so a group's rates have"
+            " less time to recover: DCQCN's tail is 2.4 ms with 6 senders, 1.3 ms with 16 and with 26. Dart's is the"
+            " incast's own and grows with the degree: 146, 275 and 409 us.",
         ),
         claim(
             "dart-f14s-2a", "VI-C", "p99 reduction over DCQCN by degree of incasts",
             "6, 16, 26; groups in inverse proportion to it", "gain over DCQCN grows", by=OURS,
             measure=_gains_in_proportion, band=At("reduction", Ordered("<=")), direction=At("26 less 6", _IS_GAIN),
             unit="%", needs=_ALL, expect=Outcome.DIRECTION,
-            why="It grows from 18% with 6 senders to 78% with 16, and is 76% with 26. So what shrinks it otherwise"
-            " (dart-f14s-2) is how busy each group is.",
+            why="The gain grows from 18% with 6 senders to 78% with 16, and is 76% with 26. So in dart-f14s-2 it"
+            " shrinks because each group is busier.",
         ),
         claim(
             "dart-f14s-3", "VI-C", "p99 reduction over DCQCN by size of short flows", "2, 4, 8 KB",
@@ -165,19 +167,19 @@ class Sensitivity(ClosFigure):
             measure=lambda rows: _gains(rows, {f"{size / 1e3:g} KB": f"{size} B" for size in _SIZES}),
             band=Each(AtLeast(0.4), "size"), direction=Each(_IS_GAIN), unit="%", needs=_ALL, seeds=SEEDS,
             expect=Outcome.DIRECTION,
-            why="77% with 4 KB and 81% with 8 KB, but 31% with 2 KB: 16 flows of that size exceed the marking threshold"
-            " of 22.5 KB by little, so DCQCN has fewer cut rates to recover from.",
+            why="The reduction is 77% with 4 KB and 81% with 8 KB, but 31% with 2 KB: 16 flows of that size barely"
+            " exceed the marking threshold of 22.5 KB, so DCQCN has fewer cut rates to recover from.",
         ),
         claim(
             "dart-x-3", "VI-A", "p99 reduction by more tokens", "8 against 4", "benefit diminishes after 4",
             measure=_tokens, band=All({"1 to 4": _IS_GAIN, "ratio": LessThan(0.5, "x")}),
             direction=All({"1 to 4": _IS_GAIN, "ratio": LessThan(1, "x")}), unit="%", needs=_ALL, seeds=SEEDS,
             expect=Outcome.FAILS,
-            why="The first deflection has found a shorter queue already: four tokens make 68% more deflections than"
-            " one, but no shorter tail; eight make it 5% longer, which is within what seeds differ by.",
+            why="The first deflection already finds a shorter queue. Four tokens make 68% more deflections than one,"
+            " but no shorter tail; eight make it 5% longer, which is within the spread of the seeds.",
         ),
         claim(
-            "dart-x-7a", "IV-B", "deadlocks and order", "all runs", "none", by=OURS,
+            "dart-x-7a", "IV-B", "deadlocks and packets out of order", "all runs", "none", by=OURS,
             measure=_disorder, band=Each(Exactly(0)), needs=_ALL,
         ),
     )  # fmt: skip
@@ -185,10 +187,10 @@ class Sensitivity(ClosFigure):
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         return table if reading == DEFAULT else None  # at 40%, where all have 128 groups
 
-    def seeds_of(self, case: Case) -> int:
+    def seeds_of(self, case: ClosCase) -> int:
         return 1 if case.reading in _IN_PROPORTION.values() else self.seeds
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return changes(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, ClosFigure, cases, claim, means
+from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, ClosCase, ClosFigure, cases, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.experiments.framework.bands import AtLeast, Each, Rises, Some, Within
 from rdmacc.experiments.framework.claim import Measured, Outcome
@@ -39,7 +39,7 @@ def marks(rows: pd.DataFrame, mix: str, load: float) -> tuple[float, float]:
 _MARKS = (
     "Right sign, different magnitude. With its window of 6 us DASR knows that the receiver's link is full before a mark"
     " arrives, so next to no marks remain. With a window of half to one RTT, the ratios of the typical and the heavy"
-    " mix are within 20% of the published ones (dart-r-2b): the authors may have had that window."
+    " mix are within 20% of the published ones (dart-r-2b): the authors may have used that window."
 )
 
 
@@ -83,20 +83,21 @@ class Table1(ClosFigure):
             expect=Outcome.DIRECTION, why=_MARKS, direction=AtLeast(NOTICEABLE),
         ),
         claim(
-            "dart-t1-x", "VI-B", "reduction of marks at best (the table's own cells: 4.79 and 3.89)",
+            "dart-t1-x", "VI-B", "greatest reduction of marks (the table's own cells: 4.79 and 3.89)",
             "higher loads of typical and heavy mixes", "> 4x",
             measure=_at_high_loads, band=Some(AtLeast(2.5)), direction=Some(AtLeast(1 + NOTICEABLE)), unit="x",
             needs=cases(("dcqcn", "dart"), _HIGH),
         ),
         claim(
-            "dart-t1-y", "Table I", "marks and load, in percent", "both schemes", "increase",
+            "dart-t1-y", "Table I", "marks over the load, in percent", "both schemes", "increase",
             measure=_by_load, band=Each(Rises(), "scheme and mix"), needs=ALL_RUNS, expect=Outcome.FAILS,
-            why="They rise in the typical and the heavy mix, though only a little under DCQCN. In the light mix DCQCN's"
-            " fall from 54 to 49%: at any load, incasts cause most marks themselves, as their flows start together.",
+            why="Marks rise in the typical and the heavy mix, though only a little under DCQCN. In the light mix"
+            " DCQCN's fall from 54 to 49%: at any load, the incasts themselves cause most marks, as their flows start"
+            " together.",
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return table_runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

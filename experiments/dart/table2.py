@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim, means
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.experiments.framework.bands import All, Band, Each, MoreThan, Ordered, Within
 from rdmacc.experiments.framework.claim import Outcome
@@ -96,7 +96,8 @@ class Table2(ClosFigure):
             direction=All(dict.fromkeys(_NAMES, MoreThan(0))),
         ),
         claim(
-            "dart-t2-x", "Table II", "share of short flows that it implies / theirs", "light; typical; heavy",
+            "dart-t2-x", "Table II", "share of short flows that the table implies / their share in the"
+            " mix", "light; typical; heavy",
             "0.10; 0.40; 0.70 (derived)", measure=_shares, band=Each(_SHARE, "mix"), needs=ALL_RUNS,
         ),
         claim(
@@ -112,7 +113,7 @@ class Table2(ClosFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[ClosCase]:
         return table_runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import LOADS, Case, cases, claim, drawn_readings, of_reading
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, cases, claim, drawn_readings, of_reading
 from rdmacc.experiments.dart.loads import runs
 from rdmacc.experiments.framework.bands import Band
 from rdmacc.experiments.framework.claim import Claim
@@ -30,7 +30,7 @@ ALL_RUNS = cases(("dcqcn", "dart"), CELLS)
 _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
-def table_runs(scale: str) -> list[Case]:
+def table_runs(scale: str) -> list[ClosCase]:
     """Return the runs of figures 11 to 13 that are DCQCN's or Dart's."""
     return [case for case in runs(scale) if case.scheme in ("dcqcn", "dart")]
 

@@ -220,8 +220,16 @@ class Experiment(ABC):
         """
         return pd.DataFrame(self.judge(table, scale, reading), columns=list(CHECK_COLUMNS))
 
-    def judge(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> list[dict[str, Any]]:
-        """Return the results of `check` as records, each with the `numbers` that its band judged."""
+    def judge(
+        self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT, by_seed: bool = True
+    ) -> list[dict[str, Any]]:
+        """Return the results of `check` as records, each with the `numbers` that its band judged.
+
+        Without `by_seed`, no seed of a pooled experiment is judged separately.
+        """
+        if not by_seed and self.seeding is Seeding.POOLED:
+            rows = self.view(table, reading)
+            return [claim.check(rows, scale) for claim in self.claims]
         parts = {
             seed: self.view(part, reading)
             for seed, part in self.rows_of_seeds(table).items()

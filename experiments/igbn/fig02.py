@@ -63,13 +63,13 @@ class Figure2(LossSweep):
             "igbn-f2-2", "II-B", "relative throughput, mean of all runs", "p = 1e-3", "45%",
             measure=_all_runs, band=Within(0.45, by=0.1), direction=Between(0.1, 0.9), unit="%",
             expect=Outcome.DIRECTION, too_small=FEW,
-            why="The paper's 45% is a run of 100 messages with one timeout (igbn-f2-2a). Half of the runs have none and"
-            " keep 97%, so the mean is higher.",
+            why="The paper's 45% is that of a run of 100 messages with one timeout (igbn-f2-2a). Half of the runs have"
+            " none and keep 97%, so the mean is higher.",
         ),
         Claim(
             "igbn-f2-2a", "II-B", "runs of 100 messages with just one timeout", "p = 1e-3", "45%", by=OURS,
             measure=_one_timeout, band=Each(Between(0.43, 0.49)), unit="%",
-            too_small="At quick scale a run has ten messages, and meets a timeout or not by chance.",
+            too_small="A run at quick scale has twenty messages and meets a timeout or not by chance.",
         ),
         Claim(
             "igbn-f2-3", "II-B", "relative throughput", "p = 1e-2", "3%",

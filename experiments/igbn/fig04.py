@@ -68,7 +68,7 @@ class Figure4(Ladders):
 
     name = "igbn.fig4"
     title = "Reason triggering the timeout retransmission"
-    description = "Improved Go-Back-N, figure 4: four losses that only the timer ends, and what each change cures"
+    description = "Improved Go-Back-N, figure 4: four losses that only the timer repairs, and their cures"
     claims = (
         Claim(
             "igbn-f4-1", "III-A", "four scripted losses", "GBN", "each ends only by ACK timeout",

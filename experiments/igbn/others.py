@@ -86,7 +86,7 @@ class OtherRecoveries(LossSweep):
         return whole + [Setting("irn", LONG, loss) for loss in every]
 
     def runs(self, setting: Setting, scale: str) -> int:
-        return 2 if scale == "quick" else 6
+        return 1 if scale == "quick" else 6
 
     def scheme(self, setting: Setting) -> Scheme:
         if setting.variant == "irn":

@@ -51,12 +51,11 @@ QUESTIONS = register(
                 name="last packet",
                 answer="When the last packet of the message has been sent; every reply restarts it.",
                 evidence="The public ns-3 sender does this. With a timeout of 500 us go-back-N and ST wait a little"
-                ' longer than CE, which is the "about 10% better" of IV-A (igbn-f6c-2).',
+                ' longer than CE, which gives the "about 10% better" of IV-A (igbn-f6c-2).',
             ),
             Reading(
                 name="first packet",
-                answer="When the first packet is sent, and it runs while anything is outstanding; every reply restarts"
-                " it.",
+                answer="When the first packet is sent. It runs while anything is outstanding; every reply restarts it.",
                 evidence='The sentence allows it. Figures 2, 3, 6 and 7 hardly differ, except that the "about 10%'
                 ' better" is missing (igbn-f6c-2, igbn-x-4a).',
             ),
@@ -65,7 +64,7 @@ QUESTIONS = register(
         " packet (igbn-x-4a).",
     ),
     Question(
-        title="What is the NAK interval for?",
+        title="What does the NAK interval limit?",
         place="II-A",
         sentence="RoCEv2 defines a NAK interval which specifies the duration in which the sender can generate at most"
         " one NAK, i.e., the receiver generates a NAK when it receives the wrong packet and won't generate more NAK in"
@@ -73,18 +72,18 @@ QUESTIONS = register(
         readings=(
             Reading(
                 name=PER_PACKET,
-                answer="For each missing packet: at most one NAK for the same packet within an interval.",
+                answer="Each missing packet: at most one NAK for the same packet within an interval.",
                 evidence="The public ns-3 receiver does this. II-A gives the reason for the interval: without it the"
                 " receiver repeats the NAK of one packet for every packet that follows.",
             ),
             Reading(
                 name=FOR_ALL,
-                answer="For all packets together: at most one NAK within an interval, whatever is missing.",
+                answer="All packets together: at most one NAK within an interval, whatever is missing.",
                 evidence="This is the sentence to the letter. A second loss within 500 us of the first is then not"
                 " reported, and no variant comes near the published 60% at a loss rate of 1% (igbn-x-1).",
             ),
         ),
-        why="To the letter the paper's own results cannot be reached (igbn-x-1).",
+        why="Taken to the letter, the sentence rules out the paper's own results (igbn-x-1).",
     ),
 )
 
@@ -111,7 +110,7 @@ class OtherReadings(LossSweep):
     name = "igbn.readings"
     points_of = LossSweep
     title = "Two readings of two sentences"
-    description = "Improved Go-Back-N: when its timer starts, and what its NAK interval is for, each in both readings"
+    description = "Improved Go-Back-N: two readings each of its timer's start and of its NAK interval"
     claims = (
         Claim(
             "igbn-x-1", "II-A", "NAK interval for all packets together", "100 ms, p = 1e-2",
@@ -121,7 +120,7 @@ class OtherReadings(LossSweep):
         ),
         Claim(
             "igbn-x-4a", "derived", "claims on figures 2, 3, 6 and 7 that hold, by what starts the timer",
-            "timer from the last or from the first packet on", "(not stated)", by=OURS,
+            "timer from the last packet or the first", "(not stated)", by=OURS,
             measure=_that_hold, band=Ordered(">="), too_small="The quick scale simulates one reading only.",
         ),
     )  # fmt: skip

@@ -106,6 +106,16 @@ class Setting:
         return ", ".join(parts + ["one NAK interval for all"] * (self.nak_interval == FOR_ALL))
 
 
+_QUICK_RUNS = {
+    **{Setting(variant, LONG, 1e-2): runs for variant, runs in {GBN: 4, ST: 4, CE: 2, IGBN: 1}.items()},
+    **{Setting(variant, MIDDLE, loss): runs for variant in (CE, IGBN) for loss, runs in {2e-3: 4, 5e-3: 2}.items()},
+    **{Setting(variant, MIDDLE, 1e-2): 1 for variant in VARIANTS},
+    **{Setting(variant, SHORT, 5e-3): 1 for variant in VARIANTS},
+    **{Setting(variant, SHORT, 1e-2): 3 for variant in VARIANTS},
+}
+"""Runs at quick scale where a claim needs many timeouts; these runs are as long as at paper scale."""
+
+
 class LossSweep(Experiment):
     """Messages under random loss, for every variant, timeout and loss rate: the data of figures 2, 3, 6 and 7.
 
@@ -113,7 +123,7 @@ class LossSweep(Experiment):
     """
 
     name = "igbn.sweep"
-    messages: Mapping[str, int] = MappingProxyType({"quick": 10, "paper": 100})
+    messages: Mapping[str, int] = MappingProxyType({"quick": 20, "paper": 100})
     """Messages of a run, by scale."""
 
     def settings(self, scale: str) -> list[Setting]:
@@ -131,7 +141,7 @@ class LossSweep(Experiment):
     def runs(self, setting: Setting, scale: str) -> int:
         """Return the number of runs of a setting: more where timeouts are long and rare, and chance decides."""
         if scale == "quick":
-            return 2
+            return _QUICK_RUNS.get(setting, 1)
         if setting.nak_interval == FOR_ALL:
             return 3
         if setting.timeout_ps == ms(100):
@@ -152,9 +162,10 @@ class LossSweep(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         points = []
-        messages = self.messages[check_scale(scale)]
+        check_scale(scale)
         for setting in self.settings(scale):
             runs = self.runs(setting, scale)
+            messages = self.messages["paper" if setting in _QUICK_RUNS else scale]
             scenario = Scenario(
                 topology=topology.igbn_pair,
                 workload=partial(chain_of_messages, messages),

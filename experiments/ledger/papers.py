@@ -32,8 +32,8 @@ notebooks/models
 gallery
 ```
 """
-_EXPLAINED = """*Direction only*: right sign, different magnitude. *Not judged*: not run, too few seeds to tell, or put
-in by the model. *Checks we added* test a reading, a model or an invariant."""
+_EXPLAINED = """*Direction only*: right sign, different magnitude. *Not judged*: not run, too few seeds to tell, or an
+input of the model. *Checks we added* test a reading, a model or an invariant."""
 
 
 def with_score(readme: str) -> str:

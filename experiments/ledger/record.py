@@ -65,7 +65,7 @@ def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
                 "margin": _rounded(row["margin"]),
                 "numbers": dict(_flat(row["numbers"])),
             }
-            for row in one.judge(table, "paper", reading)
+            for row in one.judge(table, "paper", reading, by_seed=False)
         }
         for reading in (DEFAULT, *one.readings_in(table))
     }

@@ -171,9 +171,9 @@ class Dragonfly(Experiment):
         ),
         Claim(
             "micro-dragonfly-2b", "Kim et al., section 4", "largest throughput over the closed form",
-            "uniform and adversarial, minimal and Valiant", "1: no more than the busiest link carries, little less",
+            "uniform and adversarial, minimal and Valiant", "1: what the busiest link carries, or little less",
             by=OURS, measure=_most, band=Each(Between(0.9, 1.02), of="run"),
-            too_small="100 packets a host are over before queues fill",
+            too_small="With 100 packets a host, the run ends before queues fill.",
         ),
         Claim(
             "micro-dragonfly-2c", "Kim et al., figure 8", "largest throughput: minimal, adaptive, Valiant",

@@ -52,7 +52,7 @@ LATENCY_PS = 6 * 1_000_000 + 5 * _PACKET_PS
 """Of a packet between pods, less its time on the first link."""
 SHARES = (*range(0, 100, 4), 99, 100)
 """Percentiles in the table."""
-_TOO_SMALL = "Four hosts in a group, and four paths, are too few"
+_TOO_SMALL = "Four hosts in a group and four paths are too few."
 
 
 def _network(scale: str) -> topology.Graph:
@@ -124,7 +124,7 @@ class Fabric(Experiment):
         ),
         Claim(
             "micro-fabric-2a", "no slow link", "REPS's last completion over the lower bound",
-            "permutation, all-to-all", "1, and what meets in the first round trips", by=OURS, unit="x",
+            "permutation, all-to-all", "1, and collisions in the first round trips", by=OURS, unit="x",
             measure=_over_links, band=Each(Between(1, 1.3), of="workload"), too_small=_TOO_SMALL,
         ),
         Claim(
@@ -132,7 +132,7 @@ class Fabric(Experiment):
             by=OURS, unit="us", measure=_last, band=Each(Falls(), of="case"), too_small=_TOO_SMALL,
         ),
         Claim(
-            "micro-fabric-4a", "slow links", "how much later the last is: DCQCN, REPS", "1 and 8 slow links",
+            "micro-fabric-4a", "slow links", "delay of the last completion: DCQCN, REPS", "due to 1 and 8 slow links",
             "in this order", by=OURS, unit="us", measure=_loss, band=Each(Falls(), of="case"), too_small=_TOO_SMALL,
         ),
         Claim(

@@ -52,7 +52,7 @@ LOADS = (50, 80)
 INCAST_BYTES = 64_000
 INCAST = "incast"
 _SAMPLE_PS = us(50)
-_TOO_FEW = "30 messages do not load 16 hosts, and an incast of 8 is over in 41 us, less than a timeout"
+_TOO_FEW = "30 messages do not load 16 hosts, and an incast of 8 ends in 41 us, less than a timeout."
 
 
 def _network(scale: str) -> nx.Graph[Any]:
@@ -114,7 +114,7 @@ class ReceiverSchemes(Experiment):
         ),
         Claim(
             "micro-receivers-2a", "all schemes", "goodput of a host relative to the load", "web search",
-            "the load, except for what waits", by=OURS,
+            "the load, less what waits", by=OURS,
             measure=_of_the_load, band=Each(Between(0.6, 1.2), of="run"), too_small=_TOO_FEW,
         ),
         Claim(

@@ -17,7 +17,7 @@ from rdmacc.experiments.framework.bands import AtLeast, Between, Each, MoreThan,
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Case, Changes, FatTreeFigure, differences
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Changes, FatTreeCase, FatTreeFigure, differences
 from rdmacc.experiments.rcc.fct import OTHERS
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.show.style import COLOURS, style
@@ -68,7 +68,7 @@ class Baselines(FatTreeFigure):
 
     name = "rcc.baselines"
     title = "Other readings of the baselines, and of RCC"
-    description = "average FCT at 320 hosts, web search: what the figures run, and other readings of it"
+    description = "average FCT at 320 hosts, web search: the figures' schemes, and other readings of them"
     claims = (
         Claim(
             "rcc-b-1a", "V-D-2", "reduction of Homa's average FCT", "ECMP in place of spraying, web search",
@@ -90,23 +90,23 @@ class Baselines(FatTreeFigure):
             by=OURS,
             measure=lambda rows: _ratios(rows, "RCC", "rcc"), band=Each(Within(1, by=0.05), "reading"), unit="%",
             expect=Outcome.FAILS, too_small=FEW_FLOWS,
-            why="n decides how many flows come under the PID, see `rcc-f13-1`; the others do little.",
+            why="n decides how many flows come under the PID (rcc-f13-1); the other readings change little.",
         ),
         Claim(
             "rcc-b-4a", "V-D-1", "RCC's reduction of the average FCT", "each reading of Homa, web search",
             "at most 11%", by=OURS,
             measure=lambda rows: _reductions(rows, "homa"), band=Each(Between(0, 0.16), "reading"),
             direction=Each(MoreThan(0), "reading"), unit="%", expect=Outcome.FAILS, too_small=FEW_FLOWS,
-            why="RTTbytes decide: with 60 kB or more, Homa leads; with the 9.7 kB of its published code, made for"
-            " 10 Gb/s, it falls far behind. No value that a text gives lies in between.",
+            why="RTTbytes decide: Homa leads with 60 kB or more, and falls far behind with the 9.7 kB of its published"
+            " code, made for 10 Gb/s. No published value lies in between.",
         ),
     )  # fmt: skip
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         return table if reading == DEFAULT else None  # all readings, side by side
 
-    def cases(self, scale: str) -> list[Case]:
-        return [Case(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]
+    def cases(self, scale: str) -> list[FatTreeCase]:
+        return [FatTreeCase(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         quantities = {"all mean": "average of all", "short mean": "average of short", "long mean": "average of long"}

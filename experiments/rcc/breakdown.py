@@ -13,13 +13,13 @@ from rdmacc.experiments.rcc.fat_tree import (
     OTHER_DCQCN,
     SCHEMES,
     WORKLOADS,
-    Case,
+    FatTreeCase,
     FatTreeFigure,
     cases,
     means,
 )
 from rdmacc.experiments.rcc.fct import draw_fct
-from rdmacc.show.style import COLOURS, plain_log, style
+from rdmacc.show.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ class Breakdown(FatTreeFigure):
     number: ClassVar[int]
     workload: ClassVar[str]
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[FatTreeCase]:
         return cases((*SCHEMES, OTHER_DCQCN), [self.workload], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
@@ -70,8 +70,8 @@ class Breakdown(FatTreeFigure):
                 dcqcn = means(rows, quantity, DCQCN, self.workload) / 1e6
                 least, most = published[quantity]
                 ax.fill_between(
-                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color=COLOURS["blue"], alpha=0.15,
-                    linewidth=0, label="published RCC, by our DCQCN",
+                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color="0.5", alpha=0.25, linewidth=0,
+                    label="RCC as published, relative to our DCQCN",
                 )  # fmt: skip
                 ax.set_title(title)
                 plain_log(ax)

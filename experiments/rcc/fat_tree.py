@@ -41,8 +41,8 @@ from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
     "DCQCN", "FEW_FLOWS", "HOMA", "LOADS", "OTHER_DCQCN", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
-    "WORKLOADS", "Case", "FatTreeFigure", "Workload", "cases", "differences", "means", "quick_tree", "reductions",
-    "scheme_for", "spreads",
+    "WORKLOADS", "FatTreeCase", "FatTreeFigure", "Workload", "cases", "differences", "means", "quick_tree",
+    "reductions", "scheme_for", "spreads",
 ]  # fmt: skip
 
 LOADS = (0.3, 0.5, 0.7)
@@ -161,7 +161,7 @@ def differences(changes: Changes) -> str:
 
 
 @dataclass(frozen=True)
-class Case:
+class FatTreeCase:
     """The parameters that distinguish a run."""
 
     scheme: str
@@ -213,7 +213,7 @@ class FatTreeFigure(CaseFigure):
         ran = table.loc[(table[[*rows]] == pd.Series(rows)).all(axis=1), "seed"]
         return found[found["seed"].isin(ran)].reset_index(drop=True)  # the same flows for all schemes
 
-    def seeds_of(self, case: Case) -> int:
+    def seeds_of(self, case: FatTreeCase) -> int:
         return 1 if case.changes in _ONE_SEED else self.seeds
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
@@ -255,10 +255,10 @@ class FatTreeFigure(CaseFigure):
 FatTreeFigure.points_of = FatTreeFigure
 
 
-def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[Case]:
+def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[FatTreeCase]:
     """Return a case for every scheme at every load of some workloads, the fastest to simulate first."""
     loads = LOADS if scale == "paper" else QUICK_LOADS
-    return [Case(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
+    return [FatTreeCase(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Series[float]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.framework.bands import At, Each, MoreThan
-from rdmacc.experiments.rcc.fat_tree import SCHEMES, reductions, spreads
+from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, reductions, spreads
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.show.style import COLOURS
 
@@ -61,16 +61,26 @@ def draw_reductions(
     name: str,
     published: Mapping[str, tuple[float, ...]],
 ) -> None:
-    """Draw by what percentage RCC is below others over the load; published values, hollow, at our largest."""
-    for scheme in ran(rows, schemes, name):
+    """Draw by what percentage RCC is below others over the load; beside it, hollow, the published values.
+
+    The paper names no load for them, so they stand in a column of their own.
+    """
+    column, width = 100 * max(LOADS) + 10, 12
+    middle = (len(schemes) - 1) / 2
+    for place, scheme in enumerate(schemes):
+        if scheme not in ran(rows, schemes, name):
+            continue
         found = reductions(rows, quantity, scheme, name) * 100
         colour = COLOURS[LOOKS[scheme][1]]
         ax.plot(found.index * 100, found, marker=_MARKERS[scheme], color=colour, label=NAMES[scheme])
         values = [100 * value for value in published.get(scheme, ())]
-        at = np.full(len(values), found.idxmax() * 100)  # the paper names no load
-        ax.plot(at, values, marker=_MARKERS[scheme], markersize=11, color=colour, markerfacecolor="none", linestyle=":")
+        at = np.full(len(values), column + width * (place - middle) / len(schemes))
+        ax.plot(at, values, marker=_MARKERS[scheme], markersize=8, color=colour, markerfacecolor="none", linestyle=":")
     ax.axhline(0, color="0.5", linewidth=0.8)
     ax.set(xlabel="load (% of the hosts' links)")
+    if published:
+        ax.axvspan(column - width / 2, column + width / 2, color="0.93", linewidth=0, zorder=0)
+        ax.set_xticks([*(100 * load for load in LOADS), column], [*(f"{100 * load:.0f}" for load in LOADS), "paper"])
 
 
 def by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:

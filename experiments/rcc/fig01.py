@@ -77,7 +77,7 @@ class Figure1(Experiment):
             "rcc-f1-1", "II-B, figure 1b", "time until all flows are within 20% of max-min", "DCQCN, two bottlenecks",
             "not quickly",
             measure=lambda table: _off(table, DCQCN), band=Each(_LONG), direction=Some(_LONG), unit="ms",
-            too_small="At quick scale the flows start ten times as fast, and DCQCN's timers do not follow.",
+            too_small="At quick scale all starts and ends come ten times as fast, but DCQCN's timers do not.",
         ),
         Claim(
             "rcc-f1-2", "II-B, figure 1c", "fairness, steady delay", "TIMELY, two bottlenecks",

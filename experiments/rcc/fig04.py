@@ -101,8 +101,8 @@ class Figure4(Experiment):
         Claim(
             "rcc-f4-2", "IV", "least phase margin", "K_p in [1, 1e4], K_d in [1e3, 1e5]", "above 30 degrees",
             measure=_least, band=MoreThan(ACCEPTABLE), unit="degrees", expect=Outcome.FAILS,
-            why="By the paper's own equation (12), in seconds: four fifths of the box, on logarithmic axes, are above"
-            " 30 degrees. The margin is negative where K_p is more than twice K_d. The claim needs the next sentence's"
+            why="By the paper's own equation (12), in seconds, four fifths of the box on logarithmic axes are above 30"
+            " degrees. The margin is negative where K_p is more than twice K_d. The claim needs the next sentence's"
             " advice: K_p one or two orders below K_d (rcc-f4-3).",
         ),
         Claim(
@@ -119,7 +119,7 @@ class Figure4(Experiment):
             measure=lambda table: scalar(table, "box", "R_ref"), band=Exactly(13.2e6), unit="us",
         ),
         Claim(
-            "rcc-f4-6", "(derived from equation (12))", "gains whose phase margin has another sign",
+            "rcc-f4-6", "(derived from equation (12))", "gains at which the sign of the phase margin differs",
             "K_p in [1, 1e6], K_d in [1e2, 1e6]", "negative if and only if K_p > 2 K_d",
             measure=_wrong_signs, band=Exactly(0),
         ),

@@ -171,7 +171,7 @@ class Figure5(Experiment):
             band=All({"RCC's Jain index above": Each(MoreThan(0), "phase"), "HPCC's swing above": MoreThan(0)}),
         ),
         Claim(
-            "rcc-f5-5", "(follows from V-B-1)", "completion over that by processor sharing at 95 Gb/s", "RCC",
+            "rcc-f5-5", "(follows from V-B-1)", "completion time over that of processor sharing at 95 Gb/s", "RCC",
             "(1: 671.2, 585.9, 500.6, 390.9 ms)",
             measure=_completion, band=Each(Within(1, by=0.03), "flow"), unit="x",
         ),

@@ -82,9 +82,9 @@ class Figure6(IncastFigure):
             "rcc-f6-2", "V-B-2", "reduction of the median FCT", "RCC against HPCC", "5.2%",
             measure=partial(_reduction, "median FCT"), band=Between(0, 0.15), direction=MoreThan(0), unit="%",
             expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
-            why="Shares of 99% of the link take 1% longer than HPCC, which fills it; its queue of 11 MB costs it"
-            " nothing on average, since all messages wait for the same link. From line rate with all of the link RCC"
-            " gains 4.3%, and never drains its queue (rcc-f7-1).",
+            why="With shares of 99% of the link RCC takes 1% longer than HPCC, which fills the link. HPCC's queue of 11"
+            " MB costs nothing on average, since all messages wait for the same link. From line rate with shares of all"
+            " of the link, RCC gains 4.3% but never drains its queue (rcc-f7-1).",
         ),
         Claim(
             "rcc-f6-3", "V-B-2", "reduction of the 99th percentile FCT", "RCC against HPCC", "4.1%",

@@ -96,7 +96,7 @@ class Figure7(IncastFigure):
         ),
         Claim(
             "rcc-f7-2", "V-B-3, figure 7", "queue in the steady phase",
-            "HPCC, 2 MB from line rate; the paper's 200 KB have none", "900 KB",
+            "HPCC, 2 MB from line rate; 200 KB, as in the paper, never reach it", "900 KB",
             measure=_hpcc, band=At("queue (KB)", Between(750, 1050)), direction=At(_LEAST, Within(1, by=0.02)),
             too_small=FEW_SENDERS,
         ),

@@ -99,7 +99,7 @@ class Figure8(Experiment):
             "rcc-f8-2a", "V-C", "rate of each sender", "the second flow begins later", "12 Gb/s", by=OURS,
             measure=lambda table: {setting: _rates(table, setting, _LATER) for setting in SETTINGS},
             band=Each(_NEAR, "setting"), direction=Some(_NEAR, of="the settings"), unit="Gb/s",
-            too_small="In the network shares take some 10 ms to become equal, longer than the quick run.",
+            too_small="In the network, shares take some 10 ms to become equal, longer than the quick run lasts.",
         ),
     )  # fmt: skip
 

@@ -8,13 +8,13 @@ from rdmacc.experiments.framework.bands import AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
-from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, Case
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, FatTreeCase
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, mean_and_tail
 
 __all__ = ["Figure10"]
 
 _NAME = "web_search"
-_ALL = tuple(Case(scheme, _NAME, load) for scheme in SCHEMES for load in LOADS)
+_ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in SCHEMES for load in LOADS)
 _HOMA = "Homa is the fastest throughout: see rcc-f9-4."
 
 
@@ -33,15 +33,15 @@ class Figure10(Breakdown):
             "25 to 31%; up to 37%",
             measure=partial(mean_and_tail, "long", DCQCN, _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
             expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
-            why="The average is as published, within ten points. The tail gains more: 56% at a load of 30%. With DCQCN"
-            " of HPCC's simulator it is 14 to 26%, but the average then gains 4% at 70%.",
+            why="The average is as published, within ten points. The tail gains more: 56% at a load of 30%. With the"
+            " DCQCN of HPCC's simulator it gains 14 to 26%, but the average then gains only 4% at 70%.",
         ),
         Claim(
             "rcc-f10-2a", "V-D-2", "RCC's reduction of short flows' FCT over HPCC", "web search, average and p99",
             "better", by=OURS,
             measure=partial(mean_and_tail, "short", "hpcc", _NAME), band=NOT_ABOVE, direction=LOWER_ON_AVERAGE,
             unit="%", expect=Outcome.FAILS, too_small=FEW_FLOWS, needs=_ALL,
-            why="Equal on average, within 3%; the tail is 4% shorter at a load of 30% and 9% longer at 70%.",
+            why="The averages are equal within 3%; the tail is 4% shorter at a load of 30% and 9% longer at 70%.",
         ),
         Claim(
             "rcc-f10-3a", "V-D-2", "RCC's reduction of short flows' FCT over DCQCN", "web search, average; p99",

@@ -7,13 +7,13 @@ from functools import partial
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
-from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, Case
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, FatTreeCase
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, mean_and_tail
 
 __all__ = ["Figure11"]
 
 _NAME = "data_mining"
-_ALL = tuple(Case(scheme, _NAME, load) for scheme in SCHEMES for load in LOADS)
+_ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in SCHEMES for load in LOADS)
 
 
 @register_experiment

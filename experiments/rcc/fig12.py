@@ -124,7 +124,7 @@ class Figure12(IncastFigure):
         ),
         Claim(
             "rcc-f12-4a", "V-E-1, 50 senders", "goodput with jitter of 4 us", "n and jitter, shares of three packets",
-            "jitter deteriorates it, n = 1 most", by=OURS,
+            "jitter lowers it, most with n = 1", by=OURS,
             measure=_where_it_counts, band=Each(_LOWER), direction=At(_ONE, _LOWER), unit="%",
         ),
     )  # fmt: skip

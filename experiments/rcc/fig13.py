@@ -11,7 +11,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import Each, MoreThan, Some
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, Case, FatTreeFigure, cases
+from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, FatTreeCase, FatTreeFigure, cases
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, draw_fct, draw_reductions
 from rdmacc.show.style import style
 
@@ -24,13 +24,13 @@ _NAME = "web_search"
 _PARTS = ("rcc-pid", "rcc-ewa")
 PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}
 """By how much RCC's average FCT is lower, at most (V-E-2)."""
-_ALL = tuple(Case(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
+_ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
 _AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"))
 _UNDER_PID = (
-    "Flows that were once judged congested in the network stay under the PID to their end, with a window that grows by"
-    " 1% a round trip. Of the long ones a seventh (at 30%) to a half (at 70%) is judged so wrongly (`rcc.verdicts`)."
-    " With n = 100 samples, or three of a round trip each, hardly any is; n = 100 lowers the average by 6%, to 2% above"
-    " RCC-EWA's (`rcc.baselines`)."
+    "A flow that was once judged congested in the network stays under the PID until it ends, with a window that grows"
+    " by 1% a round trip. A seventh (at 30%) to a half (at 70%) of the long flows are misjudged in this way"
+    " (`rcc.verdicts`). With n = 100 samples, or three of a round trip each, hardly any are; n = 100 lowers the average"
+    " by 6%, to 2% above RCC-EWA's (`rcc.baselines`)."
 )
 
 
@@ -71,12 +71,12 @@ class Figure13(FatTreeFigure):
             "(average FCT: 28%; 19%)", by=OURS,
             measure=partial(by_scheme, quantity="short slowdown", name=_NAME, schemes=_PARTS), band=LOWER_ON_AVERAGE,
             direction=_AT_SOME_LOAD, unit="%", expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
-            why="Short flows meet shorter queues than under RCC-EWA, but RCC-PID slows long flows down, and so keeps"
-            " its queues shorter still.",
+            why="Short flows meet shorter queues than under RCC-EWA, but RCC-PID slows long flows down, which keeps its"
+            " queues shorter still.",
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[FatTreeCase]:
         return cases(VARIANTS, [_NAME], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
@@ -87,7 +87,7 @@ class Figure13(FatTreeFigure):
             draw_reductions(gap, rows, "all mean", _PARTS, _NAME, PUBLISHED)
             mean.set(title="average", ylabel="FCT (µs)")
             tail.set(title="99th percentile", ylabel="FCT (µs)")
-            gap.set(title="average: RCC below the variant", ylabel="%  (hollow: published, at most)")
+            gap.set(title="average: RCC below the variant", ylabel="%  (hollow: largest published)")
             draw_fct(slow, rows, "all slowdown", VARIANTS, _NAME, unit=1.0)
             draw_fct(short, rows, "short slowdown", VARIANTS, _NAME, unit=1.0)
             draw_reductions(slow_gap, rows, "all slowdown", _PARTS, _NAME, {})

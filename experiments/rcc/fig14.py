@@ -142,13 +142,13 @@ class Figure14(Experiment):
             "several iterations",
             measure=_iterations, band=All({"RCC-PID": Each(_SEVERAL), "longer than RCC": Each(AtLeast(0))}),
             direction=At("RCC-PID", Some(_SEVERAL)), unit="RTTs", expect=Outcome.DIRECTION,
-            too_small="RCC takes 608 RTTs after flow 2, and the phases here have fewer than 200",
-            why="RCC-PID takes several, but RCC itself takes longer: both flows update at different instants of the"
-            " queue's oscillation, and their shares wander for tens of ms (rcc-f14-3a).",
+            too_small="RCC takes 608 RTTs after flow 2 starts; the quick scale's phases last fewer than 200.",
+            why="RCC-PID takes several iterations, but RCC itself takes longer: the two flows update at different"
+            " instants of the queue's oscillation, and their shares wander for tens of ms (rcc-f14-3a).",
         ),
         Claim(
             "rcc-f14-2", "V-E-3, figure 14b, d",
-            "larger share of flows 1 and 2 over the smaller; queue in the network over a BDP", "RCC-EWA",
+            "larger share over the smaller, flows 1 and 2; queue in the network over a BDP", "RCC-EWA",
             "unfair, large queue",
             measure=_unfair, band=AnyOf({"larger share": AtLeast(1.5), "queue": Each(AtLeast(0.4))}), unit="x",
         ),
@@ -169,9 +169,10 @@ class Figure14(Experiment):
             "handles both kinds of congestion perfectly", by=OURS,
             measure=_over_max_min, band=Each(Each(Within(1, by=0.1), "flow")),
             direction=Each(Each(Within(1, by=0.25), "flow")), unit="%", expect=Outcome.DIRECTION,
-            why="With two flows 47.7 and 45.3 Gb/s on average, but shares wander by a quarter to both sides over tens"
-            " of ms: the flows update at different instants of the queue's oscillation. With three, flow 1's share of"
-            " the last hop cuts off its swings upwards; it gets 40 Gb/s on average, and flow 2 the rest.",
+            why="Two flows get 47.7 and 45.3 Gb/s on average, but their shares wander up and down by a quarter over"
+            " tens of ms, because the flows update at different instants of the queue's oscillation. With three flows,"
+            " flow 1's share of the last hop cuts off its upward swings; it gets 40 Gb/s on average, and flow 2 the"
+            " rest.",
         ),
         Claim(
             "rcc-f14-3b", "V-E-3, figure 14a to c", "right verdicts, by time", "RCC-PID, RCC-EWA, RCC",

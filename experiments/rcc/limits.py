@@ -105,7 +105,7 @@ class Limits(Experiment):
         ),
         Claim(
             "rcc-m-4b", "(equations (4) and (5), one update in a round trip)",
-            "largest K_d without oscillation, packets over the limit of the roots", "without u(t - 1), K_p = 1e4",
+            "largest K_d without oscillation: packets over the limit by the roots", "without u(t - 1), K_p = 1e4",
             "(not in the paper)", by=OURS,
             measure=lambda table: _over_linear(table, "pd"), band=Within(1, by=0.2), unit="x", too_small=SHORT,
         ),

@@ -123,24 +123,24 @@ class RccMap(Experiment):
             "stable only if the margin is above 0; above 30 degrees is acceptable", by=OURS,
             measure=_negative, direction=Falls(), unit="%", expect=Outcome.DIRECTION, too_small=SHORT,
             band=All({"margin below 0": AtLeast(0.9), "margin above 30 degrees": AtMost(0.1)}),
-            why="Equation (12) has no delay, and packets have about one RTT. At K_d = 1e5 and small K_p the margin"
-            " is 46 degrees without delay, and below 0 with it (rcc-m-1b): the queue oscillates.",
+            why="Equation (12) has no delay, while packets have about one RTT of it. At K_d = 1e5 and small K_p the"
+            " margin is 46 degrees without delay and below 0 with it (rcc-m-1b), and the queue oscillates.",
         ),
         Claim(
-            "rcc-m-1b", "(equation (12) has no delay)", "gains at which oscillation in packets is predicted right",
+            "rcc-m-1b", "(equation (12) has no delay)", "gains at which oscillation in packets is predicted correctly",
             "equation (4) as printed", "(not in the paper)", by=OURS,
             measure=_packets, band=Rises(), direction=Ordered("<="), unit="%", too_small=SHORT,
         ),
         Claim(
             "rcc-m-2a", "(follows from equations (6) to (12))",
-            "gains at which the sign of the margin is right about the fluid model", "its own delay, and the other one",
+            "gains at which the margin's sign predicts the fluid model correctly", "its own delay, and the other one",
             "(Bode's criterion)", by=OURS,
             measure=_fluid, band=Each(All(Rises(), At(_OWN, AtLeast(0.9)))), direction=Each(At(_OWN, AtLeast(0.75))),
             unit="%", too_small=SHORT,
         ),
         Claim(
             "rcc-m-2b", "(follows from equations (4) and (5))",
-            "gains at which oscillation in packets is predicted right", "without u(t - 1)", "(not in the paper)",
+            "gains at which oscillation in packets is predicted correctly", "without u(t - 1)", "(not in the paper)",
             by=OURS,
             measure=_without_memory, band=All(Rises(), {"the discrete loop": AtLeast(0.9)}), direction=Rises(),
             unit="%", too_small=SHORT,

@@ -22,7 +22,7 @@ from rdmacc.experiments.framework.bands import Each, MoreThan, Some
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, Case, FatTreeFigure, quick_tree
+from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, FatTreeCase, FatTreeFigure, quick_tree
 from rdmacc.experiments.rcc.fct import by_scheme
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.show.style import COLOURS, style
@@ -42,7 +42,7 @@ _TREES: dict[str, Callable[[], nx.Graph[Any]]] = {
 }  # fmt: skip
 
 
-class FabricCase(Case):
+class FabricCase(FatTreeCase):
     """A run with slower links between the switches."""
 
     def tree(self, scale: str) -> Callable[[], nx.Graph[Any]]:
@@ -57,9 +57,9 @@ _ALL = tuple(FabricCase(scheme, _NAME, load) for scheme in VARIANTS for load in 
 
 
 _WHY = (
-    "The PID works: short flows' slowdown is 26% lower than under RCC-EWA, and that of all flows 7%. Explicit windows,"
-    " by contrast, gain nothing over RCC-PID where last hops do not fill. Long flows pay for the short queues, so the"
-    " average FCT is 26% higher than under RCC-EWA."
+    "The PID works: short flows' slowdown is 26% lower than under RCC-EWA, and that of all flows 7% lower. Explicit"
+    " windows, by contrast, gain nothing over RCC-PID where last hops do not fill. Long flows pay for the short queues,"
+    " so the average FCT is 26% higher than under RCC-EWA."
 )
 
 

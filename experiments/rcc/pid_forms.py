@@ -109,12 +109,13 @@ class PidForms(Experiment):
             measure=_fixed_point, direction=At(_WITHOUT, Some(_WORKS, of="the periods")),
             band=At(_PRINTED, All(Some(_WORKS, of="the periods"), {PERIODS["rtt"]: _CALM})),
             expect=Outcome.DIRECTION, too_small=SHORT,
-            why="As printed each flow sums up its own errors, and the differences between the sums stay for good. With"
-            " four flows shares drift apart. With eight or more, windows run from one bound to the other and the queue"
-            " to a MB. Without u(t - 1), for which table I has no room, two to sixteen flows get equal shares.",
+            why="As printed, each flow sums up its own errors, and the differences between the sums never vanish. With"
+            " four flows, shares drift apart. With eight or more, windows swing from one bound to the other, and the"
+            " queue grows to a MB. Without u(t - 1), for which table I has no room, two to sixteen flows get equal"
+            " shares.",
         ),
         Claim(
-            "rcc-x-3a", "equation (4)", "shares, use and queue", "4 flows or more through one link",
+            "rcc-x-3a", "equation (4)", "shares, utilisation and queue", "4 flows or more through one link",
             "(not in the paper)", by=OURS,
             measure=_more_flows, band=All({_PRINTED: Each(_BROKEN), _WITHOUT: Each(_WORKS)}),
             direction=All({_PRINTED: Some(_BROKEN), _WITHOUT: Each(_WORKS)}), too_small=SHORT,
@@ -123,8 +124,8 @@ class PidForms(Experiment):
             "rcc-x-3b", "III-B, V-A", "mean queue over that with RTTs as round trips",
             "RTTs as the one-way delays that receivers measure", "(12 us and 13.2 us are called one-way)", by=OURS,
             measure=_one_way, band=Between(0.4, 0.65), direction=LessThan(1), expect=Outcome.DIRECTION,
-            why="The target halves, but a queue as short as that runs empty with every swing. So as printed it"
-            " oscillates (0.74 of the full target, 0.13 with round trips), about a mean above the new target.",
+            why="The target halves, but such a short queue runs empty with every swing. So as printed it oscillates by"
+            " 0.74 of the full target (0.13 with round trips), about a mean above the new target.",
         ),
     )  # fmt: skip
 

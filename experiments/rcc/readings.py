@@ -20,16 +20,16 @@ QUESTIONS = register(
             Reading(
                 name="DCQCN with CNPs",
                 answer="As in the code of [17], ns3-rdma: the receiver answers marks with CNPs.",
-                evidence="The sentence names this code. DCQCN then comes near its shares as slowly as the paper says"
+                evidence="The sentence names this code. DCQCN then approaches its shares as slowly as the paper says"
                 " (rcc-f1-1), and RCC's average is 26 to 38% lower under web search (published: 30% at most; rcc-f9-1)"
                 " and 16 to 25% under data mining (18%; rcc-f9-2).",
             ),
             Reading(
                 name="DCQCN of HPCC's simulator",
                 answer="As in HPCC's simulator: ACKs echo marks, and a sender cuts its rate every 4 us at most.",
-                evidence="HPCC's code is among what is compared, and ECN thresholds scale as HPCC's paper suggests"
-                " (V-A). Against it: RCC's average under web search is 4 to 12% lower only, and rcc-x-2 and rcc-f1-1"
-                " have the right sign only.",
+                evidence="The paper runs HPCC's code, and scales ECN thresholds as HPCC's paper suggests (V-A). Against"
+                " it: RCC's average under web search is only 4 to 12% lower, and rcc-x-2 and rcc-f1-1 have only the"
+                " right sign.",
             ),
             Reading(
                 name="DCQCN of HPCC's simulator, own timers",
@@ -38,10 +38,10 @@ QUESTIONS = register(
                 evidence=f"\"{_SUGGESTED}\" But then DCQCN's average is below RCC's (rcc-b-2a fails).",
             ),
         ),
-        why="By the text, which cites the code.",
+        why="The text cites the code.",
     ),
     Question(
-        title="Which parameters of TIMELY?",
+        title="Which parameters does TIMELY have?",
         place="V-A",
         sentence=_SUGGESTED,
         readings=(
@@ -53,7 +53,7 @@ QUESTIONS = register(
             ),
             Reading(
                 name="TIMELY of HPCC's simulator",
-                answer="Steps that are scaled to the link.",
+                answer="Steps scaled to the link.",
                 evidence="RCC's average is lower by 9% at a load of 50% (rcc-b-2a). The published number is between"
                 " the two.",
             ),
@@ -61,21 +61,21 @@ QUESTIONS = register(
         why="By the text.",
     ),
     Question(
-        title="Which first rate of ExpressPass?",
+        title="At which rate do ExpressPass's credits start?",
         place="V-A",
         sentence=_SUGGESTED,
         readings=(
             Reading(
                 name="first rate 1/16",
                 answer="Credits begin at a sixteenth of the link.",
-                evidence="ExpressPass's paper takes it for workloads like these (its section 6). RCC's average is lower"
+                evidence="ExpressPass's paper uses it for workloads like these (its section 6). RCC's average is lower"
                 " by 23 to 26% (published: 11% at most; rcc-f9-1).",
             ),
             Reading(
                 name="first rate 1/2",
                 answer="Credits begin at half of the link.",
                 evidence="ExpressPass's paper has rates from 1/2 to 1/32 (its section 5). At a load of 50% RCC's"
-                " average is lower by 20% instead of 23%, which decides no claim.",
+                " average is lower by 20% instead of 23%, which changes no verdict.",
             ),
         ),
         why="By the text of ExpressPass's paper.",
@@ -93,7 +93,7 @@ QUESTIONS = register(
             Reading(
                 name="ECMP",
                 answer="Each message takes one path.",
-                evidence="Homa's average is 6% higher then (rcc-b-1a): not enough to put it behind RCC.",
+                evidence="Homa's average is then 6% higher (rcc-b-1a), which does not put it behind RCC.",
             ),
         ),
         why="By the text.",
@@ -106,8 +106,8 @@ QUESTIONS = register(
             Reading(
                 name="RTTbytes of 150 kB",
                 answer="A BDP of 12 us at 100 Gb/s.",
-                evidence="Homa's paper has RTTbytes of a round trip (its section 3.2). Against it: Homa's average is"
-                " 42% below RCC's (published: RCC's is up to 11% below Homa's; rcc-b-4a).",
+                evidence="Homa's paper sets RTTbytes to those of a round trip (its section 3.2). Against it: Homa's"
+                " average is 42% below RCC's (published: RCC's is up to 11% below Homa's; rcc-b-4a).",
             ),
             Reading(
                 name="RTTbytes of 9.7 kB",
@@ -118,8 +118,8 @@ QUESTIONS = register(
             Reading(
                 name="RTTbytes of 60 kB",
                 answer="Less than a BDP: messages stall for grants.",
-                evidence="Nothing in the text; it shows how the average depends on RTTbytes. Homa's is 13% below RCC's,"
-                " so the published gain of 11% needs RTTbytes between 9.7 and 60 kB.",
+                evidence="Nothing in the text suggests it; it shows how the average depends on RTTbytes. Homa's is 13%"
+                " below RCC's, so the published gain of 11% needs RTTbytes between 9.7 and 60 kB.",
             ),
             Reading(
                 name="RTTbytes of 75 kB",
@@ -149,8 +149,8 @@ QUESTIONS = register(
             Reading(
                 name="NICs without SRPT",
                 answer="No: messages of a host take turns, as queue pairs of a NIC do.",
-                evidence="The other schemes have such NICs; RDMA hardware knows no message lengths. Homa's average is"
-                " 30% below RCC's: SRPT at the NIC is not why Homa leads.",
+                evidence="The other schemes have such NICs; RDMA hardware does not know message lengths. Homa's average"
+                " is 30% below RCC's: SRPT at the NIC is not why Homa leads.",
             ),
         ),
         why="By Homa's paper.",
@@ -163,24 +163,24 @@ QUESTIONS = register(
         readings=(
             Reading(
                 name="n = 3",
-                answer="Those of three packets in a row.",
+                answer="The samples of three packets in a row.",
                 evidence='"Upon receiving a packet, a receiver can obtain the real-time one-way delay" (III-C); n = 3'
-                " (III-F). But up to half of the long flows are judged wrongly where no congestion is in the network"
-                " (rcc-v-1a fails), so RCC is behind RCC-EWA (rcc-f13-1 fails).",
+                " (III-F). But up to half of the long flows are misjudged where the network has no congestion (rcc-v-1a"
+                " fails), so RCC is behind RCC-EWA (rcc-f13-1 fails).",
             ),
             Reading(
                 name="n = 100",
-                answer="Those of a hundred packets in a row, about two thirds of a round trip.",
-                evidence="Hardly any flow is judged wrongly (rcc-v-1a, rcc-v-4a), and RCC's average is 6% lower"
-                " (rcc-b-3a). The number is nowhere in the paper.",
+                answer="The samples of a hundred packets in a row, about two thirds of a round trip.",
+                evidence="Hardly any flow is misjudged (rcc-v-1a, rcc-v-4a), and RCC's average is 6% lower (rcc-b-3a)."
+                " The number is nowhere in the paper.",
             ),
             Reading(
                 name="n = 3 round trips",
                 answer="Three samples, one in each base RTT.",
-                evidence="Table I has an RTT update timer. Hardly any flow is judged wrongly (rcc-v-1a, rcc-v-4a).",
+                evidence="Table I has an RTT update timer. Hardly any flow is misjudged (rcc-v-1a, rcc-v-4a).",
             ),
         ),
-        why="By the text: each packet has a sample.",
+        why="By the text: each packet gives a sample.",
     ),
     Question(
         title="Does the control factor accumulate?",
@@ -200,7 +200,7 @@ QUESTIONS = register(
                 " queue (rcc-x-3, rcc-x-3a). At 320 hosts RCC's average is the same within 1% (rcc-b-3a).",
             ),
         ),
-        why="The paper's table I, and its claim of equal windows at a unique fixed point, exclude the other one.",
+        why="The paper's table I, and its claim of equal windows at a unique fixed point, rule out the other answer.",
     ),
     Question(
         title="How often does the PID update a window?",
@@ -209,12 +209,12 @@ QUESTIONS = register(
         readings=(
             Reading(
                 name="in each base RTT",
-                answer="Once in a base RTT.",
+                answer="Once per base RTT.",
                 evidence="Table I keeps the base RTT of a flow, and a timer (rcc-x-3).",
             ),
             Reading(
                 name="in each RTT",
-                answer="Once in a current RTT.",
+                answer="Once per current RTT.",
                 evidence="Equations (6) and (9) divide by the current RTT. It makes no difference to rcc-x-3 and"
                 " rcc-x-3a.",
             ),
@@ -229,19 +229,19 @@ QUESTIONS = register(
         readings=(
             Reading(
                 name="round trips",
-                answer="A sample is the measured one-way delay and the way back through an empty network.",
+                answer="A sample is the measured one-way delay plus the way back through an empty network.",
                 evidence="12 us and 13.2 us (V-A) are round trips of six links of 1 us.",
             ),
             Reading(
                 name="one-way delays",
-                answer="Base and target are 6 us and 6.6 us: a queue is on target at half the length.",
+                answer="Base and target are 6 us and 6.6 us, so the target queue is half as long.",
                 evidence="The letter of the sentence. The queue is shorter, but not by half (rcc-x-3b).",
             ),
         ),
         why="By the numbers of V-A.",
     ),
     Question(
-        title="Is the base RTT that of each path?",
+        title="Does each path have its own base RTT?",
         place="V-A",
         sentence="The delay of each link is set to 1μs, which gives a 12μs base RTT.",
         readings=(
@@ -259,21 +259,21 @@ QUESTIONS = register(
         why="By the index i in the equations.",
     ),
     Question(
-        title="How much of the last hop do the shares give away?",
+        title="How much of the last hop do the shares hand out?",
         place="III-D",
         sentence="A receiver computes the congestion window for each connection i, W(i) = C/N.",
         readings=(
             Reading(
                 name="all of the link",
                 answer="Shares add up to the link.",
-                evidence="The letter of the sentence. Of 100 Gb/s headers leave 95.4, near the 100 × 0.95 of V-B-1"
+                evidence="The letter of the sentence. Headers leave 95.4 of 100 Gb/s, near the 100 × 0.95 of V-B-1"
                 " (rcc-f5-1). But the queue of an incast never drains (rcc-f7-1).",
             ),
             Reading(
                 name="99% of the link",
                 answer="Shares add up to 99% of it.",
-                evidence="The queue of a long incast is empty in the steady phase, as published (rcc-f7-1a): so the"
-                " incasts have it. The number is nowhere in the paper.",
+                evidence="The queue of a long incast is empty in the steady phase, as published (rcc-f7-1a), so the"
+                " incasts use it. The number is nowhere in the paper.",
             ),
             Reading(
                 name="95% of the link",
@@ -284,14 +284,14 @@ QUESTIONS = register(
         why="By the text.",
     ),
     Question(
-        title="Has a window under the PID a least value?",
+        title="Does a window under the PID have a minimum?",
         place="III-E, equation (5)",
         sentence="W_i(t) = W_i(t-1) × (1 - tanh(u_i(t)))",
         readings=(
             Reading(
                 name="a floor",
                 answer="A packet, or the fair share if that is less.",
-                evidence="Ours: without it a window may fall to next to nothing.",
+                evidence="Our addition: without it a window may fall to next to nothing.",
             ),
             Reading(
                 name="no floor",
@@ -299,10 +299,10 @@ QUESTIONS = register(
                 evidence="No equation of the paper has one.",
             ),
         ),
-        why="The long runs have it; the average at 320 hosts is the same without (rcc-b-3a).",
+        why="The long runs use it; without it the average at 320 hosts is the same (rcc-b-3a).",
     ),
     Question(
-        title="What is the first window of a flow that its receiver has asked for?",
+        title="What is the first window of a flow that the receiver requests?",
         place="III-B",
         sentence="Each flow starts at line rate like other RDMA congestion control mechanisms [3], [4], [8].",
         readings=(
@@ -314,30 +314,29 @@ QUESTIONS = register(
             ),
             Reading(
                 name="share in the request",
-                answer="The share, which the request carries.",
-                evidence='In the incast a receiver "requests 200KB data from each sender simultaneously" (V-B-2).'
-                " The peak of the queue is 1.7 MB then (rcc-f7-2a), but the median FCT is no lower than HPCC's"
-                " (rcc-f6-2).",
+                answer="The share, carried by the request.",
+                evidence='In the incast a receiver "requests 200KB data from each sender simultaneously" (V-B-2). The'
+                " queue then peaks at 1.7 MB (rcc-f7-2a), but the median FCT is no lower than HPCC's (rcc-f6-2).",
             ),
         ),
         why="By the text.",
     ),
     Question(
-        title="What do the incasts of figures 6, 7 and 12 run?",
+        title="Which RCC do the incasts of figures 6, 7 and 12 run?",
         place="V-B-3",
         sentence="RCC keeps near-zero queuing length since it explicitly assigns window size and combines per-ACK"
         " feedback and packet pacing.",
         readings=(
             Reading(
                 name=TOGETHER,
-                answer="The share in the request, 99% of the link, jitter of 3 us, and a window under the PID that has"
-                " no least value.",
-                evidence="No equation has a least window. A receiver that requests the data can send the share along"
-                " (V-B-2). The published 94.98 Gb/s are less than all of the link, which carries 95.42; shares that"
-                " add up to all of it drain no queue, and leave the last hop busy, so algorithm 1 (line 10) would look"
-                ' at no sample and jitter could not "lead to a deterioration" (V-E-1). RCC-async stands for clocks'
-                " without synchronisation, and samples are late from 2.4 us on. Against it: 99% and 3 us are nowhere"
-                " in the paper, and were first tried with figures 7 and 12 in sight; the median FCT is no lower than"
+                answer="The share in the request, 99% of the link, jitter of 3 us, and no minimum of a window under the"
+                " PID.",
+                evidence="No equation has a minimum window. A receiver that requests the data can send the share along"
+                " (V-B-2). The published 94.98 Gb/s are less than the 95.42 that the link carries. Shares that add up"
+                " to all of the link drain no queue and keep the last hop busy: algorithm 1 (line 10) would then look"
+                ' at no sample, and jitter could not "lead to a deterioration" (V-E-1). RCC-async stands for clocks'
+                " without synchronisation, and samples are late from 2.4 us on. Against it: 99% and 3 us are nowhere in"
+                " the paper, and were first tried with figures 7 and 12 in sight; the median FCT is no lower than"
                 " HPCC's (rcc-f6-2).",
             ),
             Reading(

@@ -97,17 +97,17 @@ class Tuned(Experiment):
             "(not in the paper: its gains are for 12 us)", by=OURS,
             measure=_by_gains, direction=At(GAINS["tuned"], _CALM), expect=Outcome.FAILS, too_small=SHORT,
             band=All({GAINS["tuned"]: _CALM, GAINS["paper"]: Some(AtLeast(OSCILLATES), of="the base RTTs")}),
-            why="Calm at 12 and 40 us, not at 4 us. With the delay that packets have, these gains have a margin of -17"
-            " degrees. At 4 us a packet is a fifth of the target, and samples that coarse keep the queue swinging. The"
-            " paper's own gains swing by four targets at 40 us.",
+            why="The queue is calm at 12 and 40 us, but not at 4 us. With the packets' delay, these gains have a margin"
+            " of -17 degrees. At 4 us a packet is a fifth of the target, and such coarse samples keep the queue"
+            " swinging. With the paper's own gains it swings by four targets at 40 us.",
         ),
         Claim(
             "rcc-m-3b", "(equation (12) with one RTT of delay)", "swing of the queue over its target",
             "gains with 40 degrees and one RTT of delay, both readings of equation (4)", "(not in the paper)", by=OURS,
             measure=_by_form, direction=At("swing", Each(_CALM)), expect=Outcome.DIRECTION, too_small=SHORT,
             band=All({"swing": Each(_CALM), _RATIO: Each(Each(LessThan(1), "base RTT"))}),
-            why="All six are calm. At 4 us without u(t - 1) two flows are just as calm without the delay in mind, until"
-            " a third one joins.",
+            why="All six are calm. At 4 us without u(t - 1), two flows are just as calm with gains that ignore the"
+            " delay, until a third flow joins.",
         ),
     )  # fmt: skip
 

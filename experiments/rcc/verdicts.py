@@ -79,9 +79,9 @@ def _patient(table: pd.DataFrame) -> dict[str, float]:
 
 _FEW = f"{AS_PUBLISHED}, at the least"
 _FALSE = (
-    "Three packets are late in a row as soon as a new flow's burst meets a link that was not full in the round before:"
-    " 0.25 us of lateness beside a B_R over 12 us. Such a flow stays under the PID, capped by its share, and takes"
-    " bandwidth back at 1% a round trip. With n = 100 packets 0.2% at most are judged wrongly."
+    "As soon as a new flow's burst meets a link that was not full in the previous round, three packets in a row are"
+    " late, by as little as 0.25 us, while B_R is measured over 12 us. Such a flow stays under the PID, capped by its"
+    " share, and takes bandwidth back at 1% a round trip. With n = 100 packets at most 0.2% are misjudged."
 )
 
 

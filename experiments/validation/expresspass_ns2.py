@@ -59,9 +59,9 @@ LOADS = (30, 60)
 _STAR_PS = {"10G": HOST_LINK_PS, "100G": us(1)}
 
 _NOT_DEFINED = (
-    "Neither paper says when flows have converged. Two flows need 8 to 17 RTT until the first has come down to 1.1"
-    " times its share, 1 to 10 until Jain's index is 0.95; of ten flows the first needs 19 RTT with a first weight of"
-    " 1/16 and 44 with 1/2, in one run each, and Jain's index over one RTT never gets to 0.95."
+    "Neither paper defines convergence. With two flows, the first takes 8 to 17 RTT to come down to 1.1 times its"
+    " share, and Jain's index 1 to 10 RTT to reach 0.95. With ten, the first takes 19 RTT with a first weight of 1/16"
+    " and 44 with 1/2, in one run each, and Jain's index over one RTT never reaches 0.95."
 )
 
 
@@ -105,7 +105,7 @@ class ExpressPassNs2(Experiment):
             expect=Outcome.FAILS, why=_NOT_DEFINED,
         ),
         Claim(
-            "validation-expresspass-3a", "ns2-xpass", "completion time over that there: mean, median, p99",
+            "validation-expresspass-3a", "ns2-xpass", "completion time over theirs: mean, median, p99",
             "stars, and web search at 30%", "1", by=OURS, unit="x", measure=partial(by_run, name="expresspass_ns2"),
             band=Each(Each(Within(1, by=CLOSE)), of="run"),
         ),

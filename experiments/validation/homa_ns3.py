@@ -102,7 +102,7 @@ class HomaNs3(Experiment):
             measure=partial(inexact, name="homa_ns3", start=tuple(INCASTS)), band=Each(Exactly(0), of="run"),
         ),
         Claim(
-            "validation-homa-3b", "Homa's port to ns-3", "completion time over that there: mean, median, p99",
+            "validation-homa-3b", "Homa's port to ns-3", "completion time over theirs: mean, median, p99",
             "W5", "1", by=OURS, unit="x", measure=partial(by_run, name="homa_ns3", start="W5"),
             band=Each(Each(Within(1, by=CLOSE)), of="run"), too_small="The quick scale has no W5.",
         ),

@@ -136,7 +136,7 @@ class HpccNs3(Experiment):
         ),
         Claim(
             "validation-hpcc-2a", "closed form", "completion of the last of eight flows, less 138.492 and 676.092 us",
-            "TIMELY, 200 kB and 1 MB: all is sent at line rate before the first RTT shows a queue", "0", by=OURS,
+            "TIMELY, 200 kB and 1 MB: all packets leave at line rate before the first RTT shows a queue", "0", by=OURS,
             unit="ns", measure=_late, band=Each(Exactly(0)),
         ),
         Claim(
@@ -148,11 +148,12 @@ class HpccNs3(Experiment):
             "validation-hpcc-3b", "HPCC's simulator", "flows that differ from it", "web search, HPCC and DCTCP", "0",
             by=OURS, measure=partial(inexact, name="hpcc_ns3", start=CHAOTIC), band=Each(Exactly(0), of="run"),
             expect=Outcome.FAILS,
-            why="Not found yet. They are long flows; both schemes carry a difference of a nanosecond far.",
+            why="We have not found the cause. The flows are long, and both schemes carry a difference of a nanosecond"
+            " far.",
             too_small="The quick scale has no web search.",
         ),
         Claim(
-            "validation-hpcc-3c", "HPCC's simulator", "completion time over that there: mean, median, p99",
+            "validation-hpcc-3c", "HPCC's simulator", "completion time over theirs: mean, median, p99",
             "all runs; narrowed after a first result: DCQCN, whose marks are random, by the means of ten seeds", "1",
             by=OURS, unit="x", measure=partial(by_run, name="hpcc_ns3"),
             band=Each(Each(Within(1, by=CLOSE)), of="run"), too_small="The quick scale has one seed.",

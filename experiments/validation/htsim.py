@@ -69,7 +69,7 @@ LINKS = {"star": 2, "fat tree": 6}
 """From the senders to h32."""
 
 
-_OVER_THERE = "completion time over that there: mean, median, p99"
+_OVER_THERE = "completion time over theirs: mean, median, p99"
 
 
 def _flows(case: str) -> pd.DataFrame:
@@ -136,7 +136,7 @@ class Htsim(Experiment):
         ),
         Claim(
             "validation-htsim-2a", "closed form",
-            "time of the last flow of an incast: 0 at line rate, 1 with pulls at 99% of it, trimmed headers and 4 us",
+            "last flow of an incast, from 0 (line rate) to 1 (pulls at 99% of it, trimmed headers and 4 us)",
             "NDP, star: the first windows together fill the link", "all packets at line rate, and a round trip",
             by=OURS, measure=_at_line_rate, band=Each(Between(0, 1), of="run"),
         ),
@@ -147,7 +147,7 @@ class Htsim(Experiment):
         ),
         Claim(
             "validation-htsim-3b", "closed form", "last flow of an incast, less the time at line rate",
-            "RoCE, star: what is paused at 12 MTU of each sender outlasts the pause", "0", by=OURS, unit="ps",
+            "RoCE, star: the 12 MTU that a paused sender has queued outlast the pause", "0", by=OURS, unit="ps",
             measure=_late, band=Each(Exactly(0), of="run"),
         ),
         Claim(
@@ -163,7 +163,7 @@ class Htsim(Experiment):
             "validation-htsim-4c", "csg-htsim", _OVER_THERE, "RoCE, fat tree", "1", by=OURS, unit="x",
             measure=partial(by_run, name="htsim", start="roce-9000, fat tree"),
             band=Each(Each(Within(1, by=CLOSE)), of="run"), expect=Outcome.FAILS,
-            why="Each flow has one path, drawn at random, and PFC spreads collisions: our own seeds differ as much.",
+            why="Each flow has one path, drawn at random, and PFC spreads collisions: our own seeds differ by as much.",
             too_small="The quick scale has two flows there.",
         ),
     )  # fmt: skip

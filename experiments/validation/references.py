@@ -71,13 +71,13 @@ SIMULATORS = {
         completion="start to the ACK that covers the flow",
         settings="star of 64 hosts and fat tree of 128, 100 Gb/s, 1 µs links; seed 1 there",
         digits=6,
-        why="In RoCE's incasts on the star nothing is left to chance, and yet sorted completion times differ by up to"
-        " 8% (32 x 1 MB), 6% (8 x 1 MB), 5% (32 x 200 kB) and 0.3% (32 x 10 MB). Four rules of csg-htsim's code are the"
-        " reason: PAUSE and RESUME take no time, where ours cross the link (most of the difference); of simultaneous"
-        " packets the first is the one whose link was free first, ours the one that was sent first; the bytes of a"
-        " packet count until it has been sent, ours until it begins; a packet reaches its output behind all else of"
-        " that instant. A model of these rules alone (`experiments/validation/roce_star.py`) gives all 104 flows to the"
-        " last digit; without the first rule, 6.",
+        why="RoCE's incasts on the star involve no randomness, yet sorted completion times differ by up to 8% (32 x 1"
+        " MB), 6% (8 x 1 MB), 5% (32 x 200 kB) and 0.3% (32 x 10 MB). Four rules of csg-htsim's code cause this: PAUSE"
+        " and RESUME take no time, while ours cross the link (most of the difference); of simultaneous packets, the one"
+        " whose link was free first goes first, in ours the one that was sent first; a packet's bytes count until it"
+        " has been sent, in ours until its transmission begins; and a packet reaches its output after everything else"
+        " of that instant. A model of these rules alone (`experiments/validation/roce_star.py`) gives all 104 flows to"
+        " the last digit; without the first rule, 6.",
     ),
     "uet_htsim": Simulator(
         title="uet-htsim", repository="ultraethernet/uet-htsim", commit="40ccb05",

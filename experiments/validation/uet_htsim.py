@@ -292,38 +292,38 @@ class UetHtsim(Experiment):
             measure=unfinished, band=Exactly(0),
         ),
         Claim(
-            "validation-uet-2a", "uet-htsim, validate_outputs", "last completion over that there", "a message alone",
+            "validation-uet-2a", "uet-htsim, validate_outputs", "last completion over theirs", "a message alone",
             "1", by=OURS, unit="x", measure=_lone, band=Each(Within(1, by=0.001), of="run"),
         ),
         Claim(
-            "validation-uet-3a", "uet-htsim, validate_outputs", "last completion over that there",
+            "validation-uet-3a", "uet-htsim, validate_outputs", "last completion over theirs",
             "incasts, outcast, both ways", "1", by=OURS, unit="x", measure=_incasts,
             band=Each(Within(1, by=0.02), of="run"),
         ),
         Claim(
-            "validation-uet-3b", "uet-htsim, validate_outputs", "last completion over that there", "1,023 to 1", "1",
+            "validation-uet-3b", "uet-htsim, validate_outputs", "last completion over theirs", "1,023 to 1", "1",
             by=OURS, unit="x", measure=_many_senders, band=Each(Within(1, by=0.02), of="run"),
             too_small="The quick scale has none of them.",
         ),
         Claim(
-            "validation-uet-4a", "uet-htsim, validate_outputs", "last completion over that there",
+            "validation-uet-4a", "uet-htsim, validate_outputs", "last completion over theirs",
             "permutations, sprayed", "1", by=OURS, unit="x", measure=_permutations,
             band=Each(Within(1, by=0.05), of="run"),
         ),
         Claim(
-            "validation-uet-4b", "uet-htsim, validate_outputs", "seeds of ours, of ten, that complete before it",
-            "permutations, one path for each message; first compared as one run with one, whose ratio depends on which"
+            "validation-uet-4b", "uet-htsim, validate_outputs", "number of our ten seeds that complete before it",
+            "permutations, one path for each message; first compared run by run, where the ratio depends on which"
             " messages collide", "1 to 9", by=OURS, measure=_one_path, band=Each(Between(1, SEEDS - 1), of="run"),
             too_small="The quick scale has none of them.",
         ),
         Claim(
-            "validation-uet-4c", "uet-htsim, validate_outputs", "last completion over that there",
+            "validation-uet-4c", "uet-htsim, validate_outputs", "last completion over theirs",
             "permutations with 4:1 and 8:1 at the leaves", "1", by=OURS, unit="x",
             measure=_oversubscribed, band=Each(Within(1, by=0.05), of="run"),
             too_small="The quick scale has none of them.",
         ),
         Claim(
-            "validation-uet-5a", "uet-htsim, validate_outputs", "last completion over that there",
+            "validation-uet-5a", "uet-htsim, validate_outputs", "last completion over theirs",
             "permutations with slow links", "1", by=OURS, unit="x", measure=_slow_runs,
             band=Each(Within(1, by=0.1), of="run"),
         ),
@@ -333,7 +333,7 @@ class UetHtsim(Experiment):
             band=Each(Falls(), of="control"), too_small="The quick scale has none of them.",
         ),
         Claim(
-            "validation-uet-6a", "uet-htsim and csg-htsim, seed 1", "completion over that there: last, median, p99",
+            "validation-uet-6a", "uet-htsim and csg-htsim, seed 1", "completion over theirs: last, median, p99",
             "EQDS, NSCC, receiver credit: incasts, permutation of 128", "1", by=OURS, unit="x", measure=_flow_runs,
             band=Each(
                 All({"last": Within(1, by=0.02), "p50": Within(1, by=0.05), "p99": Within(1, by=0.1)}), of="run"

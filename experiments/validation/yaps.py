@@ -77,15 +77,15 @@ class Yaps(Experiment):
             "none: the receiver asks again for what is missing", by=OURS, measure=unfinished, band=Exactly(0),
         ),
         Claim(
-            "validation-yaps-2a", "closed form", "quickest flow with free tokens, less its time alone in its rack",
+            "validation-yaps-2a", "closed form", "fastest flow with free tokens, less its time alone in its rack",
             "up to 8 packets: announced and sent at once, one ACK back", "0", by=OURS, unit="ns",
             measure=_quickest, band=Exactly(0),
-            too_small="None of the few short flows at quick scale is alone on its way.",
+            too_small="None of the few short flows at quick scale has its path to itself.",
         ),
         Claim(
-            "validation-yaps-3a", "YAPS", "completion time over that there: mean, median, p99", "each class of size",
+            "validation-yaps-3a", "YAPS", "completion time over theirs: mean, median, p99", "each size class",
             "1", by=OURS, unit="x", measure=partial(by_size, name="yaps"),
-            band=Each(Each(Within(1, by=CLOSE)), of="class"), too_small="The quick scale has the first flows alone.",
+            band=Each(Each(Within(1, by=CLOSE)), of="class"), too_small="The quick scale has only the first flows.",
         ),
     )  # fmt: skip
 

@@ -66,11 +66,12 @@ class Measurement:
     order : str
         The order in which the events were to run: "auto", "time" or "windows".
     visits : int
-        In windows, how often a node had events in one.
+        Number of pairs of a window and a node with events in it.
     threads : int
         Threads asked for.
     balance : float
-        Of their events, over what there would be if each had had as many in every window as the busiest one.
+        Events of all threads, as a fraction of what they would be if every thread had as many as the busiest one in
+        each window.
     cpu_s : float
         Time of processors in the run of `wall_s`.
     """

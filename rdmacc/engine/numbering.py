@@ -1,4 +1,4 @@
-"""Numbers of what a workload names: its messages, their queue pairs, and the ports by which these leave their hosts."""
+"""Number a workload's messages and queue pairs, and find the ports by which queue pairs leave their hosts."""
 
 from __future__ import annotations
 

@@ -60,11 +60,12 @@ class RunOutcome:
     order : str
         The order in which events ran: "windows", or "time" and why (`rdmacc.engine.compiled.windows`).
     visits : int
-        In windows, how often a node had events in one.
+        Number of pairs of a window and a node with events in it.
     threads : str
-        How many threads ran, and why not as many as asked for.
+        How many threads ran and, if fewer than asked for, why.
     balance : float
-        Of their events, over what there would be if each had had as many in every window as the busiest one.
+        Events of all threads, as a fraction of what they would be if every thread had as many as the busiest one in
+        each window.
     """
 
     messages: dict[str, npt.NDArray[np.int64]]

@@ -71,9 +71,9 @@ class Plan:
     hash_as: Int32s
     """The message by whose number ECMP hashes each message; empty if that is its own."""
     waits_for: Int32s
-    """Number of messages, or rows of computation, that each of them waits for; those of computation come last."""
+    """How many messages and rows of computation each message waits for and, after the messages, each row."""
     dependents: Dependents | None
-    """What waits for each of them; None if nothing waits or computes."""
+    """What waits for each message and row; None if nothing waits or computes."""
     ideal_fct_ps: Ints
     qp_src: Int32s
     qp_dst: Int32s
@@ -109,7 +109,7 @@ class Plan:
     symmetric_salt: int
     scripts: tuple[ScriptedLoss, ...]
     upsets: tuple[Upset, ...]
-    """What happens to links and NICs, in the order of time; `fabric` has the rates of the start."""
+    """Changes of links and NICs, by time; `fabric` has the rates at the start."""
     clock_offset_ps: Ints
     """By node number."""
     clock_jitter_ps: int
@@ -117,7 +117,7 @@ class Plan:
     has_trace: bool
     watches: tuple[Watch, ...]
     is_checked: bool = False
-    """Whether handlers run with their mistakes caught (`rdmacc.handlers.checked`)."""
+    """Whether handlers run in checked mode (`rdmacc.handlers.checked`)."""
 
     @property
     def has_clocks(self) -> bool:

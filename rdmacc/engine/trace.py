@@ -1,6 +1,6 @@
 """The trace: what happened to every packet, where and when; off by default.
 
-Rows are made by the engines, in the order of events, the same by both.
+Both engines write the same rows, in the order of events.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["ARRIVED", "DROPPED", "ROW", "SENT", "TRIMMED", "WHAT_NAMES", "Trace", "trace_frame"]
 
 SENT, ARRIVED, DROPPED, TRIMMED = range(4)
-"""The first bit goes to a port's link, the last bit arrives at its end, the packet is lost at the port or on its link,
-its payload is cut off."""
+"""A packet's first bit enters a link; its last bit leaves the link; the packet is lost at a port or on its link; it
+loses its payload."""
 
 WHAT_NAMES = ("sent", "arrived", "dropped", "trimmed")
 

@@ -106,13 +106,13 @@ class _UnknownError(Exception):
         self._kind, self._path = type(value).__name__, ""
 
     def within(self, name: str) -> _UnknownError:
-        """Return it, with the name by which it was reached."""
+        """Return the error with one more name on the path to its object."""
         self._path = f"{name}.{self._path}" if self._path else name
         return self
 
     @property
     def name(self) -> str:
-        """The names by which it was reached, and its type."""
+        """The path to the object, and its type."""
         return f"{self._path} ({self._kind})"
 
 

@@ -6,7 +6,6 @@ engine by writing Python source (`rdmacc.engine.reference.binding`), the compile
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -45,21 +44,27 @@ class Slot:
     field: Field
 
 
-def calls_of(components: Components, hook: str) -> list[Call]:
-    """Return the handlers that a scheme has for a hook, in the order in which they run."""
-    return [
-        Call(number, function, tuple(inspect.signature(function).parameters), name)
-        for number, part in enumerate(components)
-        for name, function in part.handlers().items()
-        if name == hook and hook in HOOKS
-    ]
+def calls_of(components: Components) -> dict[str, list[Call]]:
+    """Return the handlers that a scheme has for each hook, in the order in which they run."""
+    found: dict[str, list[Call]] = {hook: [] for hook in HOOKS}
+    for number, part in enumerate(components):
+        for name, function in part.handlers().items():
+            if name in found:
+                found[name].append(Call(number, function, _arguments(function), name))
+    return found
 
 
 def timer_call(components: Components, slot: Slot) -> Call:
     """Return the handler that serves a deadline."""
     name = slot.field.handler_name
     function = components[slot.component].handlers()[name]
-    return Call(slot.component, function, tuple(inspect.signature(function).parameters), name)
+    return Call(slot.component, function, _arguments(function), name)
+
+
+def _arguments(function: Callable[..., None]) -> tuple[str, ...]:
+    """Return the names of a handler's arguments: positional ones only, as `check_handlers` ensures."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount]
 
 
 def slots_of(components: Components, kind: str) -> list[Slot]:
@@ -118,8 +123,4 @@ def moved(scheme: Ticks, deadline: str, armed: str) -> str:
 
 def has_requests(components: Components) -> bool:
     """Tell whether any handler of the scheme takes a `request`; if so, engines pass one to every hook of a sender."""
-    return any(
-        "request" in inspect.signature(function).parameters
-        for part in components
-        for function in part.handlers().values()
-    )
+    return any("request" in _arguments(function) for part in components for function in part.handlers().values())

@@ -22,8 +22,8 @@ MOST_TURNS = 10_000_000
 """A loop with more iterations in one call of a handler counts as endless."""
 
 
-# Functions that rewritten handlers call. Both engines have them; the compiled one gives them integers and floats. A
-# mark says what a node may need: in a function that is called with integers and with floats, they let floats pass.
+# Rewritten handlers call these functions, in both engines. In a function that is called with integers and with floats,
+# a check of integers meets floats too, and lets them pass.
 
 
 def fit_i1(value):  # type: ignore[no-untyped-def]

@@ -25,8 +25,8 @@ _ENGINES: dict[tuple[str, bool], str] = {
     ("receiver", True): "message.delivered_ps message.key port.violations port.lost_packets",
     ("receiver", False): "message.received_packets",
 }
-"""What engines themselves use, by the end and whether they write it; what they set at a start or before it is read
-only. A port's losses are counted where a packet is missed, at the end of its link."""
+"""Fields that the engines use themselves, by end and by whether they write them. A field that they set at a start or
+earlier counts as only read. A port's losses count where the packet is missed: at the far end of the link."""
 
 _PLACES = {"Sender": "sender", "Receiver": "receiver", "Transfer": "sender", "Endpoint": "receiver", "Egress": "port"}
 

@@ -44,7 +44,7 @@ def source_tree(code: types.CodeType) -> Function | None:
 
 
 _TREES: dict[tuple[types.CodeType, bytes], Function] = {}
-"""What was found. A file that changes later says nothing about bytecode that was compiled earlier."""
+"""Trees found so far: once a file has changed, its text no longer matches bytecode compiled earlier."""
 
 
 @lru_cache(8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.schemes import SCHEMES, Scheme, as_scheme
 from rdmacc.units import Quantity, rate_bps
 
 __all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]
@@ -70,6 +70,8 @@ class Preset(Mapping[str, Scheme]):
         self.line_bps = rate_bps(rate, field=f"rate of preset {name!r}")
         self._values = dict(values or {})
         self._entries: dict[str, _Entry] = {}
+        self._made: dict[str, tuple[_Entry, Any, Scheme]] = {}
+        """Schemes that were asked for, with what they were made of: experiments ask for each a thousand times."""
 
     def add(
         self,
@@ -146,15 +148,24 @@ class Preset(Mapping[str, Scheme]):
         """
         return {one.parameter: one.source for one in self.settings(name)}
 
-    def _base(self, name: str) -> tuple[Scheme, _Entry]:
+    def _entry(self, name: str) -> _Entry:
         if name not in self._entries:
             raise unknown(f"scheme of preset {self.name!r}", name, self._entries)
-        entry = self._entries[name]
+        return self._entries[name]
+
+    def _base(self, name: str) -> tuple[Scheme, _Entry]:
+        entry = self._entry(name)
         return as_scheme(entry.base() if callable(entry.base) else entry.base), entry
 
     def __getitem__(self, name: str) -> Scheme:
-        changes = {one.parameter: one.value for one in self.settings(name)}
-        return self._base(name)[0].replace(name=name, preset=self.name, **changes)
+        entry = self._entry(name)
+        registered = SCHEMES.get(entry.base) if isinstance(entry.base, str) else entry.base
+        then = self._made.get(name)
+        if then is None or then[0] is not entry or then[1] is not registered:
+            changes = {one.parameter: one.value for one in self.settings(name)}
+            made = self._base(name)[0].replace(name=name, preset=self.name, **changes)
+            then = self._made[name] = entry, registered, made
+        return then[2]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

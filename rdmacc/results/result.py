@@ -175,16 +175,14 @@ class Result(Recorded):
         plan, counters = self.plan, self.outcome.messages
         start, failed = counters["start_ps"], counters["failed"] != 0
         delivered, acked = counters["delivered_ps"], counters["acked_ps"]
-        fct = pd.array(np.where(delivered >= 0, delivered - start, 0), dtype="Int64")
-        fct[delivered < 0] = pd.NA
-        until_ack = pd.array(np.where(acked >= 0, acked - start, 0), dtype="Int64")
-        until_ack[acked < 0] = pd.NA
+        fct = np.where(delivered >= 0, delivered - start, np.nan)
+        goodput_bps = self._goodputs_bps()
         status = np.select(
             [failed, acked >= 0, delivered >= 0, self._has_started()],
             ["failed", "finished", "delivered", "running"],
             "waiting",
         )
-        frame = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "flow": plan.workload.index,
                 "src": plan.workload["src"].to_numpy(),
@@ -192,19 +190,17 @@ class Result(Recorded):
                 "size_bytes": plan.size_bytes,
                 "group": plan.workload["group"].to_numpy(),
                 "start_ps": start,
-                "fct_ps": fct,
-                "fct_acked_ps": until_ack,
+                "fct_ps": _or_missing(delivered - start, delivered < 0),
+                "fct_acked_ps": _or_missing(acked - start, acked < 0),
                 "ideal_fct_ps": plan.ideal_fct_ps,
+                "slowdown": fct / plan.ideal_fct_ps,
+                "goodput_bps": goodput_bps,
                 "retransmissions": counters["retransmissions"],
                 "timeouts": counters["timeouts"],
                 "status": status,
+                "fct_us": fct / 1e6,
+                "goodput_gbps": goodput_bps / 1e9,
             }
-        )
-        slowdown = np.where(delivered >= 0, (delivered - start) / plan.ideal_fct_ps, np.nan)
-        frame.insert(9, "slowdown", slowdown)
-        frame.insert(10, "goodput_bps", self._goodputs_bps())
-        return frame.assign(
-            fct_us=np.where(delivered >= 0, (delivered - start) / 1e6, np.nan), goodput_gbps=frame["goodput_bps"] / 1e9
         )
 
     @cached_property
@@ -242,7 +238,7 @@ class Result(Recorded):
                 "host": computing.frame["src"].to_numpy(),
                 "start_ps": start,
                 "duration_ps": computing.duration_ps,
-                "end_ps": pd.arrays.IntegerArray(np.maximum(end, 0), end < 0),
+                "end_ps": _or_missing(end, end < 0),
                 "status": np.select([failed, end >= 0, has_started], ["failed", "finished", "running"], "waiting"),
                 "collective": computing.frame.get("collective", none).to_numpy(),
             }
@@ -299,14 +295,14 @@ class Result(Recorded):
     def ports(self) -> pd.DataFrame:
         """Counters of each port, with one row per direction of a link."""
         fabric = self.plan.fabric
-        frame = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "port": [fabric.port_name(port) for port in range(fabric.n_ports)],
                 "link_class": np.array(LINK_CLASSES)[fabric.port_class],
                 "rate_bps": fabric.port_rate_bps,
+                **self.outcome.ports,
             }
         )
-        return frame.assign(**self.outcome.ports)
 
     @cached_property
     def buffers(self) -> pd.DataFrame:
@@ -461,3 +457,7 @@ class Result(Recorded):
             f"<Result {self.plan.scheme.name} on {self.plan.fabric.name or 'a network'}: {finished} of "
             f"{len(self.flows)} flows finished, {format_time(self.now_ps)} simulated>"
         )
+
+
+def _or_missing(values: npt.NDArray[np.int64], is_missing: npt.NDArray[np.bool_]) -> pd.arrays.IntegerArray:
+    return pd.arrays.IntegerArray(np.where(is_missing, 0, values), is_missing)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers import check_handlers
-from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, param
+from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, fields_of, param
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.scaling import Links, Scaled
@@ -236,12 +236,8 @@ class Scheme(Parameters):
             if name.removeprefix("Scheme.") not in _OWN:
                 owner, own_name = result.owner(name)
                 parts.setdefault(id(owner), (owner, {}))[1][own_name] = value
-        for (
-            owner,
-            values,
-        ) in parts.values():  # all changes to a component together: K_min and K_max are validated together
-            result = result._swap(owner, dataclasses.replace(owner, **values))
-        return result
+        # All changes to a component together: K_min and K_max are validated together.
+        return result._swapped({id_: dataclasses.replace(owner, **values) for id_, (owner, values) in parts.items()})
 
     def at(self, network: Any) -> Scheme:
         """Return the scheme for a network, with every `Scaled` parameter replaced by a number.
@@ -315,15 +311,17 @@ class Scheme(Parameters):
             return [own_name]
         return [f"{type(part).__name__}.{own_name}" for part in (*owners, *hidden)]
 
-    def _swap(self, old: Parameters, new: Parameters) -> Scheme:
-        swapped: Any = new
+    def _swapped(self, new: Mapping[int, Any]) -> Scheme:
+        """Return a copy with other parts in the place of those with these `id`s."""
+        if not new:
+            return self
         return dataclasses.replace(
             self,
-            recovery=swapped if self.recovery is old else self.recovery,
-            control=tuple(swapped if part is old else part for part in self.control),
-            switch=tuple(swapped if part is old else part for part in self.switch),
-            buffer=swapped if self.buffer is old else self.buffer,
-            queueing=swapped if self.queueing is old else self.queueing,
+            recovery=new.get(id(self.recovery), self.recovery),
+            control=tuple(new.get(id(part), part) for part in self.control),
+            switch=tuple(new.get(id(part), part) for part in self.switch),
+            buffer=new.get(id(self.buffer), self.buffer),
+            queueing=new.get(id(self.queueing), self.queueing),
         )
 
 
@@ -371,7 +369,7 @@ def _alternatives(names: list[str]) -> str:
 
 
 def _parameters(component: Parameters) -> set[str]:
-    return {field.name for field in dataclasses.fields(component)}  # type: ignore[arg-type]
+    return {field.name for field in fields_of(component)}
 
 
 def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | None) -> list[dict[str, Any]]:

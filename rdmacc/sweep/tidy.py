@@ -128,6 +128,11 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
     table : DataFrame
         Table in the columns of `TABLE_COLUMNS`.
 
+    Raises
+    ------
+    ConfigError
+        If a point has a quantity twice.
+
     Examples
     --------
     >>> rows = assemble({"a": tidy("a", {"rate": (2, "bps"), "n": (1, "")})}, {"a": {"k": 4}})
@@ -136,10 +141,14 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
     """
     numbers = scalars(table)
     known = [name for name in numbers if name not in TABLE_COLUMNS]
-    values = numbers.pivot(index="point", columns="quantity", values="value")
-    values = values.loc[numbers["point"].unique(), numbers["quantity"].unique()]
-    labels = numbers.drop_duplicates("point").set_index("point")[known]
-    return labels.join(values.rename_axis(columns=None))
+    (row, points), (column, quantities) = (pd.factorize(numbers[name]) for name in ("point", "quantity"))
+    if pd.Series(row * len(quantities) + column).duplicated().any():
+        raise ConfigError("quantity", list(quantities), "in the table once for each point, as a number")
+    values = np.full((len(points), len(quantities)), np.nan)  # a pivot takes twice as long
+    values[row, column] = numbers["value"]
+    index = pd.Index(points, name="point")
+    labels = numbers[known].iloc[np.unique(row, return_index=True)[1]].set_axis(index)
+    return pd.concat([labels, pd.DataFrame(values, index, quantities)], axis=1)
 
 
 def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:

@@ -105,7 +105,8 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         twice = rows.columns[rows.columns.duplicated()]
         value = twice[0] if len(twice) else rows.columns[0]
         raise ConfigError("column", value, "the name of one column")
-    frame = rows.rename(columns={old: new for old, new in _ALIASES.items() if new not in rows})
+    renamed = {old: new for old, new in _ALIASES.items() if old in rows and new not in rows}
+    frame = rows.rename(columns=renamed) if renamed else rows.copy()
     for both in (old for old in _ALIASES if old in frame):
         raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
     for column in frame:
@@ -135,8 +136,10 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     if "delay_ps" in frame:
         frame["delay_ps"] = delays(frame, "delay" in rows)
     frame["weight"] = weights(frame) if "weight" in frame else 1.0
-    frame.index = frame.index.rename("message")
-    return frame[[*COLUMNS, *(name for name in frame if name not in COLUMNS)]]
+    if frame.index.name != "message":
+        frame.index = frame.index.rename("message")
+    ordered = [*COLUMNS, *(name for name in frame if name not in COLUMNS)]
+    return frame if list(frame) == ordered else frame[ordered]
 
 
 def computation(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:

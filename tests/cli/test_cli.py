@@ -253,6 +253,7 @@ class FakeSweep:
     table: pd.DataFrame
 
 
+@pytest.mark.slow
 def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
     one = bench.Measurement(
         case="a", engine="simpy", scale=1.0, messages=32, data_hops=1000, control_hops=1000, events=9,

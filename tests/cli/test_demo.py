@@ -6,7 +6,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import pytest
 
 from rdmacc.cli import demo
@@ -63,7 +62,6 @@ def test_the_picture_has_rates_and_queues_of_both_schemes(found):
     labels = {line.get_label() for line in figure.axes[0].get_lines()}
     assert {"long flow", "one sender of the incast", "fair share, line / 17"} <= labels
     assert "kB" in figure.axes[2].get_ylabel()
-    plt.close(figure)
 
 
 def test_the_picture_is_saved(found, tmp_path):

@@ -16,7 +16,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import pytest
 
 from rdmacc.schemes import SCHEMES
@@ -36,7 +35,6 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     with mock.patch.dict(SCHEMES):  # a page's registrations are removed after it
         for number, block in enumerate(blocks):
             run_cell(block, namespace, f"{page.name}, example {number + 1}")
-    plt.close("all")
 
 
 def test_every_page_is_in_a_table_of_contents():
@@ -176,7 +174,6 @@ def test_the_readmes_examples_print_what_it_shows(tmp_path, monkeypatch, capsys)
     namespace = {"__name__": "readme"}
     for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         exec(compile(block, "README.md", "exec"), namespace)
-    plt.close("all")
     (shown,) = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert "\n".join(printed).endswith(shown.rstrip())

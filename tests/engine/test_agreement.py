@@ -13,7 +13,7 @@ from rdmacc.engine.compiled import tables
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
-from tests.scenarios import WIDENED, Scenario, draw, with_computation, without_features
+from tests.engine.scenarios import WIDENED, Scenario, draw, with_computation, without_features
 
 PER_BATCH = 5
 PLAIN_EVERY = 5

@@ -10,8 +10,8 @@ from rdmacc import ConfigError, LinkDown, PauseStorm, topology
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
 from rdmacc.units import us
+from tests.engine.scenarios import WIDENED, on_planes
 from tests.engine.test_agreement import compare
-from tests.scenarios import WIDENED, on_planes
 from tests.support import check_conservation, check_finished, transmission
 
 PAYLOAD, MTU = 4086, 4150

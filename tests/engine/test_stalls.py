@@ -46,7 +46,7 @@ def ending(engine: str, scheme: Any, *faults: Any, topology: Any = _STAR, work: 
 def test_every_scheme_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With less patience than usual: most schemes retry, or set timers, for ever."""
     monkeypatch.setattr(progress, "_LEAST_RETRIES", 10)
-    monkeypatch.setattr(progress, "_STILL_PS", s(1))
+    monkeypatch.setattr(progress, "_STILL_PS", ms(200))
     for case, (fault, reason) in FAILURES.items():
         (one, first), (other, second) = (ending(engine, name, fault) for engine in ENGINES)
         assert one == other

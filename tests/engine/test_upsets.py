@@ -9,8 +9,8 @@ from rdmacc import ConfigError, LinkDown, PauseStorm, SlowLink, flapping, topolo
 from rdmacc.results.hops import find_hops
 from rdmacc.scenario import Scenario
 from rdmacc.units import us
+from tests.engine.scenarios import WIDENED, draw
 from tests.engine.test_agreement import compare
-from tests.scenarios import WIDENED, draw
 from tests.support import WIRE, check_conservation
 
 LINE = 100e9

@@ -27,7 +27,7 @@ from rdmacc.handlers.sides import shared_fields
 from rdmacc.records import Deadline, Float, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.topology.fabric import Fabric
-from tests.scenarios import Scenario, draw, with_equal_links, without_features
+from tests.engine.scenarios import Scenario, draw, with_equal_links, without_features
 
 FEW_SCHEMES = ("dcqcn", "hpcc", "irn", "swift", "dart", "dctcp", "timely", "infiniband-cc")
 ROUTINGS = ("ecmp", "spray-random", "adaptive")

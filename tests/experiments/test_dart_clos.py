@@ -25,7 +25,7 @@ from rdmacc.experiments.dart.clos import (
     TIMELY_20,
     TRAFFIC,
     WITH_LONG,
-    Case,
+    ClosCase,
     cases,
     groups_by_load,
     kept,
@@ -61,9 +61,10 @@ def test_figures_share_their_points():
             assert (first.labels, first.scenario.scheme) == (point.labels, point.scenario.scheme)
 
 
+@pytest.mark.slow
 def test_a_point_measures_what_happened():
     """Two milliseconds of traffic on the Clos: counts add up, short flows are deflected, long ones never."""
-    point = Case("dart", "heavy", 0.4).point("quick", 0)
+    point = ClosCase("dart", "heavy", 0.4).point("quick", 0)
     traffic = partial(rdmacc.dart_mix, rdmacc.dart_clos(), 0.4, "heavy", duration="2.2ms", seed=0)
     result = replace(point.scenario, workload=traffic).run()
     numbers = wide(assemble({point.name: experiment("dart.fig11").measure(point, result)}, {point.name: point.labels}))
@@ -93,7 +94,7 @@ def on_a_star(scheme, until="100ms"):
     rows += [("h3", "h17", 100_000, start, None) for start in ("0s", "1ms", "4ms")]
     columns = list(zip(*rows, strict=True))
     work = rdmacc.messages([row[:4] for row in rows]).assign(group=pd.array(columns[4], dtype="Int64"))
-    point = Case(scheme, "heavy", 0.4, FRESH).point("quick", 0)
+    point = ClosCase(scheme, "heavy", 0.4, FRESH).point("quick", 0)
     star = rdmacc.star(18, rate="10Gbps", delay="1us")
     result = rdmacc.simulate(star, work, point.scenario.scheme, until=until, engine="simpy")
     return result.flows, wide(experiment("dart.fig11").measure(point, result)).iloc[0]
@@ -130,7 +131,7 @@ def table_as_published():
         increase, dilation = PUBLISHED_DILATION[mix, load]
         dilation = increase / DART_MIXES[mix]  # the table's cells are rounded
         for place, scheme in enumerate(("dcqcn", "dart")):
-            point = Case(scheme, mix, load).point("quick", 0)
+            point = ClosCase(scheme, mix, load).point("quick", 0)
             more = place  # 0 for DCQCN
             numbers = {
                 "marked": (marks[place] / 100, ""),
@@ -170,7 +171,7 @@ def test_without_the_runs_a_claim_says_so():
 def test_readings_differ_in_queue_pairs_and_in_groups():
     """Fresh: none but DASR's are shared. Kept: all are. Groups: every incast is one of so many."""
     schemes = {
-        (name, reading): Case(name, "typical", 0.2, reading).point("quick", 0).scenario.scheme
+        (name, reading): ClosCase(name, "typical", 0.2, reading).point("quick", 0).scenario.scheme
         for name in ("dcqcn", "dctcp", "timely", "pri-q", "iofd", "dasr", "dart")
         for reading in TRAFFIC
     }
@@ -178,7 +179,7 @@ def test_readings_differ_in_queue_pairs_and_in_groups():
         assert scheme.is_pairwise == (TRAFFIC[reading].is_kept or name in ("dasr", "dart")), (name, reading)
     incasts = {}
     for reading, one in TRAFFIC.items():
-        flows = Case("dart", "typical", 0.2, reading).point("quick", 0).scenario.workload()
+        flows = ClosCase("dart", "typical", 0.2, reading).point("quick", 0).scenario.workload()
         short = flows[flows["group"].notna()]
         members = short.groupby("group").agg({"src": frozenset, "dst": "first"}).apply(tuple, axis=1)
         incasts[reading] = set(members)
@@ -207,7 +208,7 @@ def test_groups_by_load_are_equally_busy():
     """And at 40% they are the 128 groups: the same runs, once."""
     assert [groups_by_load(load) for load in LOADS["light"]] == [64, 128, 192, 256]
     for load in LOADS["light"]:
-        flows = Case("dart", "typical", load).point("quick", 0).scenario.workload()
+        flows = ClosCase("dart", "typical", load).point("quick", 0).scenario.workload()
         short = flows[flows["group"].notna()]
         assert short["dst"].nunique() == groups_by_load(load)
         assert len(short) / short["dst"].nunique() == pytest.approx(16 * 18, rel=0.15)
@@ -255,6 +256,7 @@ def test_every_reading_that_is_a_label_has_rows_of_its_own():
     assert set(CHANGED) == {LONG_WINDOW, TIMELY_20, LAST_HOP, SPREAD_STARTS}
 
 
+@pytest.mark.slow
 def test_a_figure_can_be_judged_under_readings_that_were_run_for_another():
     tables = [load_summary(f"dart.{name}") for name in ("fig11", "readings")]
     both = with_all_readings(*tables)

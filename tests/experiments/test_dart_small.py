@@ -8,7 +8,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -54,7 +53,6 @@ def test_the_figure_is_drawn_from_the_table_alone(tables, name, tmp_path):
     figure = experiment(name).plot(tables[name])
     figure.savefig(tmp_path / "figure.png")
     assert all(ax.lines or ax.texts or ax.patches for ax in figure.axes)
-    plt.close(figure)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,6 +39,7 @@ from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
+from tests.experiments.quick import QuickTables
 
 EXACT = ["igbn.fig1", "igbn.table1", "igbn.fig4", "igbn.fig5"]
 OF_THE_SWEEP = ["igbn.fig2", "igbn.fig3", "igbn.fig6", "igbn.fig7"]
@@ -60,12 +60,6 @@ PUBLISHED_IDS = {
     "igbn.readings": ["igbn-x-1"],
 }  # fmt: skip
 """Claims of the paper; the experiments add checks of their own."""
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def shrunk(kind, messages=2, runs=2):
@@ -91,7 +85,7 @@ def test_every_figure_and_claim_of_the_paper_is_there():
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_claims_hold(engine, name):
     one = experiment(name)
-    table = one.run(engine=engine)
+    table = QuickTables(engine)[name]
     checks = one.check(table)
     assert checks["holds"].all(), checks[["id", "measured"]].to_dict("records")
     figure = one.plot(table)
@@ -100,7 +94,7 @@ def test_exact_claims_hold(engine, name):
 
 def test_ladders_come_back_from_the_table(engine):
     """A table keeps all that a ladder needs: lost packets, retransmissions, replies."""
-    table = experiment("igbn.fig4").run(engine=engine)
+    table = QuickTables(engine)["igbn.fig4"]
     arrows = arrows_of(table, "twice, go-back-n")
     assert sorted(arrow.label for arrow in arrows if arrow.is_lost) == ["DATA 2", "DATA 2"]
     assert arrows[-1].label == "ACK 6"

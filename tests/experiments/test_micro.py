@@ -6,13 +6,13 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import pytest
 
 import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.micro.senders import SENDERS, jain
 from rdmacc.sweep.tidy import assemble, scalar, wide
+from tests.experiments.quick import quick_table
 
 EXPERIMENT = experiment("micro.senders")
 
@@ -54,7 +54,7 @@ def test_every_scheme_has_every_case():
 @pytest.fixture(scope="module")
 def table():
     """Return the whole table, by the compiled engine."""
-    return EXPERIMENT.run(engine="compiled")
+    return quick_table(EXPERIMENT.name)
 
 
 @pytest.mark.slow
@@ -79,7 +79,6 @@ def test_the_page_has_a_row_for_each_scheme(table):
     figure = EXPERIMENT.plot(table)
     labels = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel()]
     assert labels == list(SENDERS)
-    plt.close(figure)
 
 
 def test_engines_measure_the_same():

@@ -28,7 +28,6 @@ def shown(monkeypatch):
 
 
 def test_a_shipped_table_is_drawn_as_it_is(shown):
-    plt.close("all")
     paper = Paper("igbn")
     assert paper.scale("fig1") == "paper"
     paper.draw("fig1")
@@ -84,7 +83,6 @@ def test_pictures_have_a_palette_and_take_less():
     plain = io.BytesIO()
     figure.savefig(plain, format="png", dpi=100)
     small = png(figure)
-    plt.close(figure)
     image = Image.open(io.BytesIO(small))
     assert image.mode == "P"
     assert image.size == Image.open(plain).size

@@ -6,7 +6,6 @@ import pickle
 from dataclasses import replace
 from functools import cache
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -20,7 +19,7 @@ from rdmacc.experiments.rcc.fat_tree import (
     SCHEMES,
     VARIANTS,
     WORKLOADS,
-    Case,
+    FatTreeCase,
     scheme_for,
     sizes_of,
     traffic,
@@ -90,7 +89,7 @@ def test_a_flow_alone_takes_as_long_as_its_bytes(scheme):
 
 
 def test_a_point_measures_what_happened():
-    point = Case("rcc", "web_search", 0.7).point("quick", 0)
+    point = FatTreeCase("rcc", "web_search", 0.7).point("quick", 0)
     result = point.scenario.run()
     row = wide(assemble({point.name: experiment("rcc.fig9").measure(point, result)}, {point.name: point.labels})).iloc[
         0
@@ -110,7 +109,7 @@ def test_a_point_measures_what_happened():
 
 
 def test_an_unfinished_flow_counts_with_the_time_it_has_taken():
-    point = Case("rcc", "web_search", 0.3).point("quick", 0)
+    point = FatTreeCase("rcc", "web_search", 0.3).point("quick", 0)
     result = replace(point.scenario, until="0.3ms").run()
     numbers = experiment("rcc.fig9").measure(point, result).set_index("quantity")["value"]
     late = result.flows["status"] != "finished"
@@ -130,10 +129,12 @@ def table_as_published():
     tables, labels = {}, {}
     short = {DCQCN: (0.2, 0.4), "hpcc": (0.02, 0.03), "homa": (0.05, 0.05)}
     long = {DCQCN: (0.28, 0.37), "hpcc": (0.05, 0.05)}
-    cases = [Case(scheme, name, load) for name in WORKLOADS for load in LOADS for scheme in (*SCHEMES, *VARIANTS[1:])]
-    cases += [Case(OTHER_DCQCN, name, load) for name in WORKLOADS for load in LOADS]
+    cases = [
+        FatTreeCase(scheme, name, load) for name in WORKLOADS for load in LOADS for scheme in (*SCHEMES, *VARIANTS[1:])
+    ]
+    cases += [FatTreeCase(OTHER_DCQCN, name, load) for name in WORKLOADS for load in LOADS]
     others = [(scheme, changes) for _, scheme, changes in READINGS.values() if (scheme, changes) != (OTHER_DCQCN, ())]
-    cases += [Case(scheme, "web_search", 0.5, changes) for scheme, changes in others]
+    cases += [FatTreeCase(scheme, "web_search", 0.5, changes) for scheme, changes in others]
     cases += experiment("rcc.oversubscribed").cases("paper")
     for case in cases:
         base = DCQCN if case.scheme == OTHER_DCQCN else case.scheme.removesuffix("-hpcc")
@@ -256,7 +257,7 @@ def test_what_was_not_run_is_not_judged():
 def test_a_reading_takes_the_place_of_what_the_figures_run(reading):
     one, table = experiment("rcc.fig10"), of_figure("rcc.baselines", table_as_published())
     scheme, other, changes = READINGS[reading]
-    name = Case(other, "web_search", 0.5, changes).point("paper", 0).name
+    name = FatTreeCase(other, "web_search", 0.5, changes).point("paper", 0).name
     slower = table.assign(value=table["value"].mask(table["point"] == name, 7.0))
     rows = one.view(slower, reading)
     found = rows.loc[(rows["scheme"] == scheme) & (rows["changes"] == ""), "all mean"]
@@ -277,7 +278,6 @@ def test_a_table_without_rows_of_a_reading_says_so():
 def test_figures_are_drawn_from_the_papers_own_numbers(name):
     figure = experiment(name).plot(of_figure(name, table_as_published()))
     assert all(ax.get_title(loc="left") or ax.get_xlabel() for ax in figure.axes)
-    plt.close(figure)
 
 
 def test_the_deep_dive_at_quick_scale():

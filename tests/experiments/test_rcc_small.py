@@ -9,7 +9,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,12 +48,6 @@ PUBLISHED = {
 }
 """Claims of the paper; the experiments add checks of their own."""
 BESIDE = ["rcc.fig2", "rcc.fig3", "rcc.map", "rcc.limits", "rcc.tuned"]
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from matplotlib.patches import Rectangle
@@ -33,7 +32,6 @@ def test_a_cell_for_each_verdict(paper):
     assert len(cells) == (hanging(paper) != "").to_numpy().sum()
     for id_, label in zip(hanging(paper).index, ax.get_yticklabels(), strict=True):
         assert label.get_text().endswith(id_)
-    plt.close(figure)
 
 
 def test_a_reading_that_only_leaves_claims_unjudged_decides_nothing(monkeypatch):

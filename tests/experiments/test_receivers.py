@@ -6,7 +6,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from rdmacc.experiments.micro.receivers import RECEIVERS
 from rdmacc.experiments.validation.flows import BINS, by_size, percentiles, stored_flows
 from rdmacc.experiments.validation.joining import TEN, TWO, fat_tree
 from rdmacc.sweep.tidy import wide
+from tests.experiments.quick import quick_table
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ NAMES = ("validation.expresspass_ns2", "validation.homa_ns3", "micro.receivers")
 def run(request):
     """Return an experiment, and its quick table by the compiled engine."""
     chosen = experiment(request.param)
-    return chosen, chosen.run(engine="compiled")
+    return chosen, quick_table(request.param)
 
 
 def test_verdicts_are_the_expected_ones(run):
@@ -50,7 +50,6 @@ def test_the_figure(run):
     chosen, table = run
     figure = chosen.plot(table)
     assert figure.axes
-    plt.close(figure)
 
 
 def test_no_link_carries_more_than_its_rate(run):

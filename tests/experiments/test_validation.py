@@ -8,7 +8,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import pytest
 
 from rdmacc.experiments import experiment
@@ -18,6 +17,7 @@ from rdmacc.models.hpcc import HpccSteady
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import ns
+from tests.experiments.quick import quick_table
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ EXPERIMENT = experiment("validation.hpcc_ns3")
 
 @pytest.fixture(scope="module")
 def table():
-    return EXPERIMENT.run(engine="compiled")
+    return quick_table(EXPERIMENT.name)
 
 
 def test_points_are_the_schemes_and_cases_and_carry_their_seeds():
@@ -68,4 +68,3 @@ def test_long_queues_pause(table):
 def test_the_figure(table):
     figure = EXPERIMENT.plot(table)
     assert [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes[: len(CASES)]] == list(CASES)
-    plt.close(figure)

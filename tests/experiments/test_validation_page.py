@@ -17,6 +17,7 @@ from rdmacc.experiments.validation.roce_star import Rules, completions_ps
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_tables_say():
     assert validation_page() == PAGE.read_text(encoding="utf-8"), "`python -m rdmacc.experiments.ledger` writes it"
     assert summary_text() in validation_page()

@@ -6,7 +6,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -14,6 +13,7 @@ from rdmacc.experiments import experiment
 from rdmacc.experiments.validation import htsim, yaps
 from rdmacc.experiments.validation.flows import flows_of, stored_flows, summary_rows
 from rdmacc.sweep.tidy import scalar
+from tests.experiments.quick import quick_table
 
 pytestmark = pytest.mark.slow
 
@@ -22,12 +22,12 @@ YAPS, HTSIM = experiment("validation.yaps"), experiment("validation.htsim")
 
 @pytest.fixture(scope="module")
 def web_search():
-    return YAPS.run(engine="compiled")
+    return quick_table(YAPS.name)
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return HTSIM.run(engine="compiled")
+    return quick_table(HTSIM.name)
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,4 @@ def test_the_figures(web_search, runs):
     assert [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes] == [
         f"star, {case}" for case in htsim.INCASTS
     ]
-    plt.close(figure)
-    plt.close(YAPS.plot(web_search))
+    YAPS.plot(web_search)

@@ -40,7 +40,6 @@ def test_the_script_does_what_is_shown(network, work):
     names = {}
     exec(setup.to_python().replace("plt.show()", ""), names)
     assert len(plt.gcf().axes) == 3
-    plt.close("all")
     assert names["results"]["dcqcn"].flows.equals(shown.flows)
     assert names["results"]["dcqcn"].probes.equals(shown.probes)
 
@@ -59,8 +58,7 @@ def test_every_slider_of_every_scheme_can_be_dragged_to_its_ends(name):
 @pytest.fixture
 def explorer():
     made = Explorer(Setup(hosts=5, size_kb=16, schemes=("dcqcn", "hpcc")))
-    yield made
-    plt.close("all")
+    return made
 
 
 def test_dragging_changes_picture_numbers_and_script(explorer):
@@ -206,6 +204,7 @@ def test_both_engines_show_the_same(monkeypatch):
         assert result.probes.equals(small[name].probes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_model_has_a_picture_and_sliders(name):
     made = ModelExplorer(name)

@@ -319,7 +319,7 @@ def test_ctrl_c_ends_a_run_within_a_second(engine: str) -> None:
 
 def test_what_the_compiler_objects_to_is_named_with_the_handlers_line() -> None:
     scheme = Scheme(control=Slip())
-    (call,) = [call for call in calls_of(scheme.components, "on_ack") if call.function is Slip.on_ack]
+    (call,) = [call for call in calls_of(scheme.components)["on_ack"] if call.function is Slip.on_ack]
     line = Slip.on_ack.__code__.co_firstlineno + 2
     numbas = f'Failed in nopython mode pipeline\nno matching operation\n\nFile "{__file__}", line {line}:\n<source>'
     error = compile_error(scheme, "on_ack", {"on_ack_0": call}, TypeError(numbas))

@@ -43,12 +43,6 @@ MODELS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 def name_of(model):
     return type(model).__name__
 

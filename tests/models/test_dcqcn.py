@@ -107,6 +107,7 @@ def test_sign_of_the_margin_is_what_integration_does(flows, delay):
     assert is_stable == (late.std() < 0.02 * fluid.fixed_point()["queue_bytes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flows", [2, 8, 16])
 def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows, record_property):
     """Time-average queue within 35%: the fluid has no packets and no random marks. Rates closer."""
@@ -119,6 +120,7 @@ def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows, record_propert
     assert table.loc["largest rate", "relative"] < 1 / 3
 
 
+@pytest.mark.slow
 def test_queueing_delay_in_the_loop_makes_the_queue_oscillate_in_both():
     """Marked on joining, a packet waits with its mark: 16 flows no longer park at K_max, and the fluid model knows."""
     fluid = DcqcnFluid(flows=16, duration_ps="200ms", at_dequeue=False)

@@ -6,7 +6,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -63,7 +62,6 @@ def test_plot_draws_both_kinds_and_names_the_share():
     ax = FairShare(senders=4, message_bytes="64kB").plot()
     assert {"each of 4 senders", "long flow"} <= {line.get_label() for line in ax.get_lines()}
     assert "line / 5" in ax.get_title(loc="left")
-    plt.close("all")
 
 
 @pytest.mark.parametrize(

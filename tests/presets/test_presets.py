@@ -11,7 +11,7 @@ from rdmacc import PRESETS, ConfigError, preset, scheme_table
 from rdmacc.engine.plan import make_plan
 from rdmacc.presets.base import Preset, define
 from rdmacc.units import ns, us
-from tests.published import PUBLISHED, RATES_BPS, REGISTERED
+from tests.presets.published import PUBLISHED, RATES_BPS, REGISTERED
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -18,8 +18,8 @@ from rdmacc.faults import ScriptedLoss
 from rdmacc.schemes import Scheme, scheme
 from tests.support import check_conservation
 
-ENDS = 8
-"""So many packets at either end of a message are each lost once, and one in ten between them."""
+ENDS = 4
+"""So many packets at either end of a message are each lost once, and one in twenty between them."""
 MOST = 50
 
 
@@ -115,7 +115,7 @@ def test_no_loss_of_one_packet_hurts(name, kind):
     case = CASES[name]
     count = sent_by_kind(name)[kind]
     assert count > 0
-    for nth in (n for n in range(1, count + 1) if n <= ENDS or n > count - ENDS or n % 10 == 0):
+    for nth in (n for n in range(1, count + 1) if n <= ENDS or n > count - ENDS or n % 20 == 0):
         result = run(case, "compiled", [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)])
         check_whole(result)
         assert result.ports["lost_packets"].sum() == 1

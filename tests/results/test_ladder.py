@@ -27,12 +27,6 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 def run(faults=(), engine="simpy", **options):
     work = rdmacc.messages([("h0", "h1", "6kB")])
     return rdmacc.simulate(

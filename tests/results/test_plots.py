@@ -22,12 +22,6 @@ from rdmacc.show import style as plotting
 from rdmacc.workload import Nccl, nccl
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def result(engine):
     """Return the result of a small incast with probes of all kinds."""

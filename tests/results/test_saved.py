@@ -13,7 +13,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import pandas as pd
 import pytest
@@ -55,7 +54,6 @@ def test_numbers_and_plots_come_back(result, tmp_path):
     for name in ("rates", "queues", "fct_cdf", "slowdown_by_size"):
         ours, theirs = getattr(back.plot, name)().get_lines(), getattr(result.plot, name)().get_lines()
         assert [line.get_xydata().tolist() for line in ours] == [line.get_xydata().tolist() for line in theirs]
-    plt.close("all")
     with pytest.raises(ConfigError, match="a saved result has no trace"):
         back.plot.ladder()
 
@@ -74,7 +72,6 @@ def test_names_of_any_kind_become_text(engine, tmp_path):
     back = rdmacc.load(result.save(tmp_path))
     assert back.flows["src"].tolist() == ["1", "('rack', 2)"]
     assert back.plot.queues().get_lines()
-    plt.close("all")
 
 
 def test_a_result_is_not_replaced_by_mistake(result, tmp_path):

@@ -32,7 +32,6 @@ def test_bands_go_from_the_least_to_the_greatest():
     assert spans == [[1, 3], [3, 7]]  # the second bar is the same in both
     assert any("2 seeds" in text.get_text() for text in figure.texts)
     assert not plt.fignum_exists(second.number)
-    plt.close(figure)
 
 
 def test_curves_sampled_elsewhere_are_drawn_as_they_are():
@@ -40,7 +39,6 @@ def test_curves_sampled_elsewhere_are_drawn_as_they_are():
     left = figure.axes[0]
     assert len(left.lines) == 3
     assert left.lines[0].get_ydata().tolist() == [1, 2, 3]
-    plt.close(figure)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +60,6 @@ def test_a_bar_or_a_point_has_a_line_over_its_range(draw, segments):
     already = len(figures[0].axes[0].collections)
     added = with_bands(figures).axes[0].collections[already:]
     assert [part for lines in added for part in np.round(lines.get_segments(), 2).tolist()] == segments
-    plt.close("all")
 
 
 def test_a_staircase_has_a_band_in_steps_and_dots_elsewhere_are_added():
@@ -77,4 +74,3 @@ def test_a_staircase_has_a_band_in_steps_and_dots_elsewhere_are_added():
     assert dots.get_offsets().tolist() == [[1, 5]]
     assert others.get_offsets().tolist() == [[2, 5]]
     assert band.get_datalim(figures[0].axes[0].transData).intervaly.tolist() == [1, 2]
-    plt.close("all")

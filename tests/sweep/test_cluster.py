@@ -63,7 +63,7 @@ def test_a_cluster_gives_the_same_table_and_a_worker_that_dies_changes_nothing(c
     assert (tmp_path / "cluster.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_scheduler_that_goes_away_leaves_the_store_whole_and_the_command_goes_on(cluster, tmp_path, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, Slow.name, Slow())
 

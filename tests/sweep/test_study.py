@@ -9,7 +9,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,8 +39,7 @@ def run(tmp_path):
         settings = {"engine": "simpy", "store": tmp_path, "progress": False} | options
         return study(settings.pop("network", rdmacc.star(4)), settings.pop("work", work), schemes, **settings)
 
-    yield call
-    plt.close("all")
+    return call
 
 
 def test_every_combination_is_run_once_and_is_what_simulate_gives(run):
@@ -224,7 +222,6 @@ def test_a_study_comes_back_from_a_folder(run, tmp_path):
         pd.testing.assert_frame_equal(ours, theirs)
     assert str(back) == str(found)
     assert back.plot.versus("g").get_lines()
-    plt.close("all")
     with pytest.raises(ConfigError, match=r"Result\.save"):
         rdmacc.load(tmp_path / "kept" / "study")
     with pytest.raises(ConfigError, match="replace=True"):

@@ -269,6 +269,7 @@ def test_sigterm_keeps_what_is_finished(tmp_path):
     assert [point.name for point in stored(Stopped(), store=Store(tmp_path)).missing] == ["k=2 seed=1"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_killed_sweep_loses_nothing(tmp_path):
     found = killed(tmp_path, 8)

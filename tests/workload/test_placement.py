@@ -6,7 +6,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
@@ -81,7 +80,6 @@ def test_jobs_are_compared_with_being_alone(engine):
     assert (table["slowdown"] == table["step_ps"] / table["alone_ps"]).all()
     heights = [bar.get_height() for bar in found["round-robin"].plot().patches]
     assert heights == pytest.approx([*table["alone_ps"] / 1e6, *table["step_ps"] / 1e6])
-    plt.close()
     with pytest.raises(ConfigError, match="without jobs"):
         rdmacc.compare_jobs(rdmacc.Scenario(topology=net, workload=RING, scheme="line-rate"))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,11 @@ _MOST_LOADED = 256
 
 assert compiled_chance
 assert compiled_bits
+
+
+@lru_cache(1024)
+def _text_of(dtype: np.dtype[np.void]) -> str:
+    return repr(dtype)
 
 
 def params_dtype(component: Component) -> np.dtype[np.void]:
@@ -104,12 +109,12 @@ class CompiledHooks:
             self.params_offsets.append(self.params_bytes)
             self.params_bytes += -(-dtype.itemsize // 8) * 8
             self._namespace[f"params{number}_at"] = record_at(dtype)
-            self._inputs.append(repr(dtype))
+            self._inputs.append(_text_of(dtype))
             for kind in RECORD_KINDS:
                 record = part.record(kind)
                 if record is not None and kind != "Header":
                     self._namespace[f"{kind.lower()}{number}_at"] = record_at(record_dtype(record))
-                    self._inputs.append(repr(record_dtype(record)))
+                    self._inputs.append(_text_of(record_dtype(record)))
         self.trail_offset = self.params_bytes
         if is_checked:
             self.params_bytes += TRAIL.itemsize
@@ -122,8 +127,7 @@ class CompiledHooks:
         self._handlers: dict[str, Callable[..., Any]] = {}
         self._calls: dict[str, Call] = {}
         sources: dict[str, str] = {}
-        for name in HOOKS:
-            calls = calls_of(scheme.components, name)
+        for name, calls in calls_of(scheme.components).items():
             if calls:
                 sources[name] = self._write(name, calls, HOOKS[name].place == "sender")
         timer_names: dict[str, list[tuple[Slot, str]]] = {}
@@ -193,7 +197,7 @@ class CompiledHooks:
             name = self._packets[headers] = f"packet_with{len(self._packets)}_at"
             dtype = packet_with(self._layout.packet, headers)
             self._namespace[name] = record_at(dtype)
-            self._inputs.append(repr(dtype))
+            self._inputs.append(_text_of(dtype))
         return self._packets[headers]
 
     def _argument(self, name: str, component: int, touched: dict[str, str], headers: tuple[str, ...] = ()) -> str:

@@ -38,7 +38,7 @@ from rdmacc.engine.compiled.samples import Samples
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ROW
-from rdmacc.handlers.hooks import bits_of, calls_of, has_requests, records_of
+from rdmacc.handlers.hooks import bits_of, has_requests, records_of
 from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, START, rank_in
 from rdmacc.rules.routing import FLOWLETS
@@ -292,11 +292,11 @@ class Tables:
 
     def _fill_groups(self) -> None:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
-        plan, scheme = self.plan, self.plan.scheme
+        plan, hooks = self.plan, self.hooks.addresses
         self._fan_in = 1
-        if calls_of(scheme.components, "on_candidate"):  # one event may pick every message to a host
+        if hooks["on_candidate"]:  # one event may pick every message to a host
             self._fan_in = int(np.bincount(plan.dst).max())
-        if not calls_of(scheme.components, "on_announce") and not calls_of(scheme.components, "on_advertise"):
+        if not hooks["on_announce"] and not hooks["on_advertise"]:
             return
         first = np.zeros(plan.n_messages, np.int64)
         count = np.zeros(plan.n_messages, np.int64)

@@ -73,30 +73,31 @@ class Binding:
     def __init__(
         self, scheme: Scheme, arm: Callable[[Any, Slot], None], trail: Trail | None = None, port_node: Any = None
     ) -> None:
-        self.scheme = scheme
+        self._scheme, self._components = scheme, scheme.components
         self.checks = (
-            None if trail is None else Checks(scheme.components, has_trail=False, port_node="port_node[{number}]")
+            None if trail is None else Checks(self._components, has_trail=False, port_node="port_node[{number}]")
         )
-        self._limits = limits_of(scheme.components)
+        self._limits = limits_of(self._components)
         self._namespace: dict[str, Any] = {"arm": arm, "trail": trail, "port_node": port_node}
-        for number, part in enumerate(scheme.components):
+        for number, part in enumerate(self._components):
             self._namespace[f"params{number}"] = part
-        self._slots = {kind: slots_of(scheme.components, kind) for kind in OWNERS}
+        self._slots = {kind: slots_of(self._components, kind) for kind in OWNERS}
         for kind, slots in self._slots.items():
             for slot in slots:
                 self._namespace[f"{kind.lower()}_slot{slot.number}"] = slot
         self.source = ""
-        self.hooks: dict[str, Any] = {name: self._hook(name) for name in HOOKS}
+        self.hooks: dict[str, Any] = {
+            name: self._hook(name, calls) for name, calls in calls_of(self._components).items()
+        }
         self.timers = {kind: [(slot, self._timer(kind, slot)) for slot in slots] for kind, slots in self._slots.items()}
 
-    def _hook(self, name: str) -> Callable[..., None] | None:
-        calls = calls_of(self.scheme.components, name)
+    def _hook(self, name: str, calls: list[Call]) -> Callable[..., None] | None:
         if not calls:
             return None
         return self._define(name, SIGNATURES[name], calls, limits_from=HOOKS[name].place == "sender")
 
     def _timer(self, kind: str, slot: Slot) -> Callable[..., None]:
-        call = timer_call(self.scheme.components, slot)
+        call = timer_call(self._components, slot)
         name = f"{kind}_{slot.number}"
         return self._define(name, TIMER_SIGNATURES[kind], [call], limits_from=kind == "Sender", kind=kind)
 
@@ -125,11 +126,11 @@ class Binding:
             for slot in self._slots[held]:
                 if owner in signature and (held, slot.component) in touched:
                     at = f"{held.lower()}{slot.component}"
-                    condition = moved(self.scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")
+                    condition = moved(self._scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")
                     lines.append(f"if {condition}: arm({owner}, {held.lower()}_slot{slot.number})")
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source
-        exec(compile(source, f"<{self.scheme.name}: {name}>", "exec"), self._namespace)
+        exec(compile(source, f"<{self._scheme.name}: {name}>", "exec"), self._namespace)
         return self._namespace[name]
 
     def _lowest(self, touched: set[tuple[str, int]]) -> list[str]:
@@ -156,5 +157,5 @@ class Binding:
             (f"{kind.lower()}{number}", record)
             for kind, of in OWNERS.items()
             if of == owner
-            for number, record in records_of(self.scheme.components, kind)
+            for number, record in records_of(self._components, kind)
         ]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache
+from types import FunctionType
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
 from rdmacc.bits import make_bits
-from rdmacc.engine.reference.classes import class_with
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.flows import Computation, Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
-from rdmacc.engine.reference.messages import schedule_computation, start
+from rdmacc.engine.reference.messages import schedule_computation, schedule_start
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch, SwitchPort
+from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
 from rdmacc.handlers.hooks import bits_of
-from rdmacc.rules.ranks import START
 
 __all__ = ["make_computation", "make_messages", "make_nodes", "make_queue_pairs"]
 
@@ -32,7 +29,7 @@ class _Maker(Generic[_Thing]):
     def __init__(self, net: Core, base: type[_Thing], owner: str) -> None:
         self._records = net.binding.record_slots(owner)
         kind: Any = base  # its own key in a cache
-        self._class: type[_Thing] = class_with(kind, tuple(name for name, _ in self._records))
+        self._class: type[_Thing] = _class_with(kind, tuple(name for name, _ in self._records))
 
     def __call__(self, *args: Any) -> _Thing:
         thing = self._class(*args)
@@ -88,7 +85,7 @@ def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]
 
 
 def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
-    """Make `net.messages`, and let those start that wait for nothing but their time."""
+    """Make `net.messages`, and schedule those that wait for no other."""
     plan, make = net.plan, _Maker(net, Message, "message")
     columns = (
         "qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight", "waits_for",
@@ -111,25 +108,12 @@ def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
         if message.group >= 0:
             hosts[message.dst].expect_message(message)
         net.messages.append(message)
-    order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
-    starts = [net.messages[number] for number in order[::-1] if plan.waits_for[number] == 0]
-    _start_in_turn(net, starts)
-
-
-def _start_in_turn(net: Core, starts: list[Message]) -> None:
-    """Let the last message of a list start at its time, and then the one before it: only one has an event."""
-    if starts:
-        message = starts.pop()
-        net.env.call_last(message.start_ps, START + message.number, partial(_start_listed, net, starts, message))
-
-
-def _start_listed(net: Core, starts: list[Message], message: Message, now: int) -> None:
-    _start_in_turn(net, starts)
-    start(net, message, now)
+        if message.waits_for == 0:
+            schedule_start(net, message, message.start_ps)
 
 
 def make_computation(net: Core) -> None:
-    """Make `net.computation`, and let that begin which waits for nothing."""
+    """Make `net.computation`, and schedule the rows that wait for nothing."""
     plan, computing = net.plan, net.plan.computation
     for host, start_ps, duration_ps in zip(computing.host, computing.start_ps, computing.duration_ps, strict=True):
         row = Computation()
@@ -139,3 +123,25 @@ def make_computation(net: Core) -> None:
         net.computation.append(row)
         if row.waits_for == 0:
             schedule_computation(net, row)
+
+
+@cache
+def _class_with(base: type, slots: tuple[str, ...]) -> type:
+    """Return a subclass with more slots, and with a copy of each method.
+
+    Python finds an attribute fastest where a function has met it on the same class before (PEP 659), and forgets that
+    when another class comes: ports of hosts and of switches, or of two schemes, must not share a function's code.
+    The copies are of the same source lines, where a debugger finds them; tracebacks and profiles name the class.
+    """
+    return type(base)(base.__name__, (base,), {**_own_methods(base), "__slots__": slots})
+
+
+def _own_methods(base: type) -> dict[str, FunctionType]:
+    """Return copies of the methods of a class, inherited ones too."""
+    methods = {}
+    for cls in reversed(base.__mro__[:-1]):
+        for name, method in vars(cls).items():
+            if isinstance(method, FunctionType):
+                code = method.__code__.replace(co_name=f"{base.__name__}.{name}")
+                methods[name] = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
+    return methods

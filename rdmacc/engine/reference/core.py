@@ -10,8 +10,7 @@ from rdmacc.component import HOOKS
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.events import Environment
-from rdmacc.engine.reference.flows import Computation, Message, QueuePair
-from rdmacc.engine.reference.packets import Packet, packet_class
+from rdmacc.engine.reference.traffic import Computation, Message, Packet, QueuePair, packet_class
 from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.handlers.checked import Trail
 from rdmacc.handlers.hooks import Slot, has_requests
@@ -73,8 +72,6 @@ class Core:
         self._has_requests = has_requests(scheme.components)
         self._ack_priority = scheme.ack_priority
         self._packet_class = packet_class(scheme.components)
-        self.spare = self.new_packet()
-        """A fresh packet for a notice, which few arrivals need."""
         self._transmissions = {script.key: 0 for script in plan.scripts}
         self._lost = {(*script.key, script.nth) for script in plan.scripts}
         self.messages: list[Message] = []
@@ -82,9 +79,9 @@ class Core:
         self.computation: list[Computation] = []
         self.unfinished = len(plan.waits_for)
         self.own_ways = _own_ways(plan)
-        """Port by which a message's packets leave a node, by (route key, node), where the workload says so."""
+        """Routes that the workload prescribes: the port, by (route key, node)."""
         self.skipped: defaultdict[int, set[int]] = defaultdict(set)
-        """By message: packets that were not sent though later ones were."""
+        """By message: packets not yet sent although later ones were."""
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = self.trimmed_bytes = 0
         self.marked_arrivals = 0
         self.reply_counts = [0] * len(KIND_NAMES)
@@ -106,7 +103,7 @@ class Core:
         self.dropped_bytes += packet.payload_bytes
 
     def is_scripted_loss(self, packet: Packet) -> bool:
-        """Count a transmission that a script names; return whether it is one to lose."""
+        """Count a transmission that a script names; return whether the script loses it."""
         is_lost = False
         for psn in (packet.psn, -1):
             key = packet.message, packet.kind, psn

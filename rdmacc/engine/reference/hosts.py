@@ -5,11 +5,10 @@ from __future__ import annotations
 from rdmacc import state
 from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.flows import Message, QueuePair
 from rdmacc.engine.reference.messages import after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort
-from rdmacc.engine.reference.packets import Packet
 from rdmacc.engine.reference.ports import Port
+from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.addressing import address_reply, reply_class
 from rdmacc.rules.links import read_clock
@@ -91,7 +90,7 @@ class Host(state.Host, Clock):
     def _hear_sender(self, packet: Packet, message: Message, now: int) -> None:
         """Run the receiver's handlers on a packet of a sender and send what they filled in."""
         net, qp = self._net, message.queue_pair
-        reply, notice = net.new_packet(), net.spare
+        reply, notice = net.new_packet(), net.new_packet()
         if net.on_candidate is not None and not message.is_incoming and message.delivered_ps < 0:
             message.is_incoming = 1
             self._incoming[message.number] = message
@@ -103,9 +102,7 @@ class Host(state.Host, Clock):
         elif net.on_request is not None:
             net.on_request(self, qp, message, packet, reply, notice, now)
         self.send(reply, qp, message, now)
-        if notice.kind != NONE:
-            net.spare = net.new_packet()
-            self.send(notice, qp, message, now)
+        self.send(notice, qp, message, now)
         if self.announce:
             self.announce = 0
             self._announce_group(message, now)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.flows import Computation, Message, QueuePair
+from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.progress import (
     close_message,
@@ -20,15 +20,15 @@ from rdmacc.rules.progress import (
 )
 from rdmacc.rules.ranks import START
 
-__all__ = ["after_sender", "count_down", "schedule_computation", "schedule_start", "start"]
+__all__ = ["after_sender", "count_down", "schedule_computation", "schedule_start"]
 
 
 def schedule_start(net: Core, message: Message, time_ps: int) -> None:
     """Let a message start at a time."""
-    net.env.call_last(time_ps, START + message.number, partial(start, net, message))
+    net.env.call_last(time_ps, START + message.number, partial(_start, net, message))
 
 
-def start(net: Core, message: Message, now: int) -> None:
+def _start(net: Core, message: Message, now: int) -> None:
     """Start a message at its sender."""
     if starts_later(message, net.scheme.start_delay_ps, now):
         schedule_start(net, message, now + net.scheme.start_delay_ps)

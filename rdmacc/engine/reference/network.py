@@ -1,8 +1,8 @@
 """The reference engine: the objects of a plan, run on a SimPy environment.
 
-Start reading here. `build` makes hosts and switches with their ports (`hosts`, `nic`, `switches`, `ports`) and their
-traffic (`flows`, `messages`, `timers`). All of them share the network as `net` (`core`). Decisions that the compiled
-engine takes too are rules (`rdmacc.rules`).
+Start reading here. `build` makes hosts and switches with their ports (`hosts`, `nic`, `switches`, `ports`) and what
+they send (`traffic`, with its life in `messages` and its deadlines in `timers`). All of them share the network as `net`
+(`core`). Decisions that the compiled engine takes too are rules (`rdmacc.rules`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Protocol
 
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.flows import Message, QueuePair
-from rdmacc.engine.reference.packets import Packet
 from rdmacc.engine.reference.ports import Port
+from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.addressing import address_request, request_class, write_data
 from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, wait_for_turn
@@ -28,9 +27,14 @@ def unsent_message(qp: QueuePair) -> Message | None:
     return None
 
 
+def _next_message(qp: QueuePair) -> Message | None:
+    """Return the message that a queue pair sends next, None if it has nothing to send or must not."""
+    return unsent_message(qp) if may_send(qp) else None
+
+
 def _remaining_packets(qp: QueuePair) -> int:
-    """Return how many packets are left of the message that the queue pair sends next."""
-    message = unsent_message(qp) if may_send(qp) else None
+    """Return how many packets are left of the message that a queue pair sends next."""
+    message = _next_message(qp)
     return NEVER if message is None else message.packets - message.next_psn
 
 
@@ -48,12 +52,13 @@ class NicPort(Port):
     the one served last. So a queue pair that has just sent does not overtake one that has just joined.
     """
 
-    __slots__ = ("_marks", "host", "lines")
+    __slots__ = ("_full_bytes", "_marks", "host", "lines")
 
     host: Clock
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__(net, number)
+        self._full_bytes = net.scheme.wire_bytes
         self._marks = net.scheme.marks_at_nic
         self.lines: list[list[int]] = [[] for _ in range(NUM_CLASSES)]  # numbers of queue pairs, ascending
 
@@ -68,10 +73,10 @@ class NicPort(Port):
         """Like `schedule`, but do not wake the port; return whether the queue pair joined the line."""
         if qp.state == READY:
             return False
-        message = unsent_message(qp) if may_send(qp) else None
+        message = _next_message(qp)
         start_ps = NEVER if message is None else next_start_ps(self.env, qp, now)
         if start_ps <= now and message is not None and self.is_idle(now):
-            self.peak_queue_bytes = max(self.peak_queue_bytes, self.net.scheme.wire_bytes)  # as if it had been in line
+            self.peak_queue_bytes = max(self.peak_queue_bytes, self._full_bytes)  # as if it had been in line
             qp.state, qp.pace_timer_ps = IDLE, NEVER
             self._serve(qp, message, now)
             if self.waiting and not self.is_wake_pending:
@@ -94,7 +99,7 @@ class NicPort(Port):
     def join(self, line: list[int], qp: QueuePair) -> None:
         """Put a queue pair in a line; it counts as one full packet in the queue."""
         insort(line, qp.number)
-        self.queue_bytes += self.net.scheme.wire_bytes
+        self.queue_bytes += self._full_bytes
         self.peak_queue_bytes = max(self.peak_queue_bytes, self.queue_bytes)
 
     def take_turn(self, cls: int) -> QueuePair:
@@ -106,7 +111,7 @@ class NicPort(Port):
         qp = qps[line.pop(at if at < len(line) else 0)]
         if not self.has_work(cls):
             self.waiting ^= 1 << cls
-        self.queue_bytes -= self.net.scheme.wire_bytes
+        self.queue_bytes -= self._full_bytes
         qp.state = IDLE
         return qp
 
@@ -123,7 +128,7 @@ class NicPort(Port):
                 self.transmit(self.take(cls), now)
                 break
             qp = self.take_turn(cls)
-            message = unsent_message(qp) if may_send(qp) else None
+            message = _next_message(qp)
             if message is not None and next_start_ps(self.env, qp, now) <= now:
                 self._serve(qp, message, now)
                 break
@@ -196,7 +201,7 @@ class NicPort(Port):
         self.net.reply_counts[REQUEST] += 1
         return True
 
-    # What else changes when a queue pair may send
+    # Changes of rate, window and credits
 
     def heed_rate(self, qp: QueuePair, now: int) -> None:
         """React to an ACK that has changed a queue pair's rate; here `schedule`, called next, does that."""

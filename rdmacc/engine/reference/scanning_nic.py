@@ -13,8 +13,8 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.flows import QueuePair
 from rdmacc.engine.reference.nic import NicPort, unsent_message
+from rdmacc.engine.reference.traffic import QueuePair
 from rdmacc.records import NEVER
 from rdmacc.rules.pacing import may_send, next_start_ps
 from rdmacc.rules.ranks import PACE
@@ -52,7 +52,7 @@ class ScanningNicPort(NicPort):
         """Take a queue pair without packets left out of the line."""
         qp.state = IDLE
         self.line.remove(qp.number)
-        self.queue_bytes -= self.net.scheme.wire_bytes
+        self.queue_bytes -= self._full_bytes
 
     def send_next(self, now: int) -> None:
         """Send a waiting packet, or the next one of the queue pair whose turn it is."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.packets import Ingress, Packet
 from rdmacc.engine.reference.ports import Port
+from rdmacc.engine.reference.traffic import Ingress, Packet
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.records import NEVER
 from rdmacc.rules.admission import (
@@ -58,18 +58,6 @@ class SwitchPort(Port):
     __slots__ = ("switch",)
 
     switch: Switch
-
-    def send_next(self, now: int) -> None:
-        """Send the first packet of the class whose turn it is."""
-        cls = self.next_class(now)
-        if cls < 0:
-            return
-        packet = self.take(cls)
-        if cls >= DATA_CLASS:
-            self.depart(packet, now)
-        self.transmit(packet, now)
-        if self.waiting & ~self.paused:
-            self.wake_at_end()
 
     def depart(self, packet: Packet, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""

@@ -1,15 +1,44 @@
-"""What is sent: messages, the queue pairs that carry them, and computation that messages wait for."""
+"""What is sent: packets, messages, the queue pairs that carry them, and computation that messages wait for."""
 
 from __future__ import annotations
 
 from collections import deque
+from types import new_class
 from typing import Protocol
 
 from rdmacc import state
-from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse
-from rdmacc.engine.reference.packets import Packet
+from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse, Transit
+from rdmacc.handlers.hooks import Components
+from rdmacc.rules.admission import IngressAccount
 
-__all__ = ["Computation", "Message", "QueuePair"]
+__all__ = ["Computation", "Ingress", "Message", "Packet", "QueuePair", "packet_class"]
+
+
+class Ingress(IngressAccount):
+    """A switch's account of the packets that arrived by a port in a class."""
+
+    __slots__ = ("cls", "port")
+
+    def __init__(self, port: int, cls: int, headroom_bytes: int) -> None:
+        super().__init__()
+        self.port, self.cls, self.headroom_bytes = port, cls, headroom_bytes
+
+
+class Packet(state.Packet, Transit):
+    """A packet."""
+
+    __slots__ = ("ingress",)
+
+    ingress: Ingress
+    """In a switch: the account that its bytes are in."""
+
+
+def packet_class(components: Components) -> type[Packet]:
+    """Return the class of a scheme's packets, which have the header fields of its components."""
+    headers = [record for part in components if (record := part.record("Header")) is not None]
+    made: type[Packet] = new_class("Packet", (Packet, *headers))
+    made.__init__ = made.reset  # type: ignore[method-assign]  # spares a call for each packet
+    return made
 
 
 class Nic(Protocol):
@@ -41,16 +70,6 @@ class Message(state.Message, MessageProgress):
     queue_pair: QueuePair
 
 
-class Computation(ComputationProgress):
-    """A row of computation on a host."""
-
-    __slots__ = ("duration_ps", "number", "src")
-
-    number: int
-    src: int
-    duration_ps: int
-
-
 class QueuePair(state.QueuePair, QueuePairUse):
     """A queue pair: its unacknowledged messages, first in, first out, and the ports that serve it.
 
@@ -64,8 +83,17 @@ class QueuePair(state.QueuePair, QueuePairUse):
     reply_nic: Nic
     """The receiver's."""
     first_message: Message
-    pace_timer_armed: int
 
     def __init__(self) -> None:
         super().__init__()
         self.pending: deque[Message] = deque()
+
+
+class Computation(ComputationProgress):
+    """A row of computation on a host."""
+
+    __slots__ = ("duration_ps", "number", "src")
+
+    number: int
+    src: int
+    duration_ps: int

@@ -18,7 +18,7 @@ from rdmacc.probes import Probe
 from rdmacc.scaling import Scaled
 from rdmacc.schemes import SCHEMES, Scheme
 from rdmacc.switch.queueing import ROUTINGS
-from tests.random_draws import (
+from tests.engine.random_draws import (
     draw_faults,
     draw_pattern,
     draw_probes,

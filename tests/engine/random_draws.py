@@ -25,7 +25,7 @@ from rdmacc.switch.ren_marker import Reading, RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.topology.fabric import Fabric
-from tests.random_components import Deflector, Marker, Picker, RttWriter, Talker, Trimmer
+from tests.engine.random_components import Deflector, Marker, Picker, RttWriter, Talker, Trimmer
 
 FIRST_ROUTINGS = ROUTINGS[:5]
 """Those that scenarios before `WIDENED` have; the others are drawn there."""
