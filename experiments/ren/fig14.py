@@ -9,6 +9,7 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,8 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, At, AtLeast, Highest, MoreThan, Within
 from rdmacc.experiments.framework.claim import Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, LeafSpineFigure, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import (
     ALL_FLOWS,
     POSITIVE,
@@ -110,7 +112,7 @@ def _published_claim(id: str, workload: str, why: str) -> Claim:
 
 
 @register_experiment
-class Figure14(LeafSpineFigure):
+class Figure14(LeafSpineReadings):
     """p99 slowdown of each tenth of the flows by size, seven schemes, four workloads, load 0.5."""
 
     name = "ren.fig14"
@@ -141,8 +143,9 @@ class Figure14(LeafSpineFigure):
             " DCTCP's marks leave, or for the first credit.",
         ),
     )  # fmt: skip
+    read_at = MappingProxyType({"one grant": (LOAD,)})
 
-    def cases(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[Case]:
         """Return all schemes and workloads at the one load."""
         return list(_ALL)
 

@@ -6,8 +6,11 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import BASELINES
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS
+from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from rdmacc.experiments.ren.loads import ALL_FLOWS, THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim
 
 __all__ = ["PUBLISHED", "Figure18"]
@@ -24,8 +27,8 @@ class Figure18(WorkloadFigure):
     title = "Cache Follower application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, cache follower"
     workload = "cache_follower"
-    read_at = (0.7,)
     published = PUBLISHED
+    read_at = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
     claims = (
         short_flows_claim(18, "cache_follower", f"{THEY_SCHEDULE} REN is 11% above Homa at 0.7, 18% below NDP."),
         reduction_claim(

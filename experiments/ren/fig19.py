@@ -16,7 +16,8 @@ from matplotlib import patheffects
 from rdmacc.experiments.framework.bands import All, AtLeast
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, Case, LeafSpineFigure, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import POSITIVE, claim, mean_of, over_load, percents, reduction
 from rdmacc.experiments.ren.setup import LOOKS, labelled
 from rdmacc.show.style import style
@@ -47,7 +48,7 @@ _PAPER = tuple(cases(WORKLOADS, LOADS["paper"], hosts_per_leaf=8))
 
 
 @register_experiment
-class Figure19(LeafSpineFigure):
+class Figure19(LeafSpineReadings):
     """AFCT of all flows over the load on 64 hosts without oversubscription, four workloads."""
 
     name = "ren.fig19"
@@ -66,7 +67,7 @@ class Figure19(LeafSpineFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[Case]:
         """Return all schemes, workloads and loads."""
         return cases(WORKLOADS, LOADS[scale], hosts_per_leaf=8)
 

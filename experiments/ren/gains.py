@@ -7,6 +7,7 @@ abstract. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -30,7 +31,8 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig15 import Figure15
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import (
     ALL_FLOWS,
     LOWEST,
@@ -39,6 +41,7 @@ from rdmacc.experiments.ren.loads import (
     POSITIVE,
     THEY_SCHEDULE,
     claim,
+    load_label,
     lowest_shares,
     mean_of,
     short_flows,
@@ -171,7 +174,7 @@ _ALL = tuple(cases(WORKLOADS, LOADS["paper"]))
 
 
 @register_experiment
-class Gains(LeafSpineFigure):
+class Gains(LeafSpineReadings):
     """What REN gains over each baseline by workload and load: figures 15 to 18 together."""
 
     name = "ren.gains"
@@ -256,8 +259,9 @@ class Gains(LeafSpineFigure):
             " distributions they are not in the other two.",
         ),
     )  # fmt: skip
+    read_at = MappingProxyType({"one grant": LOADS["paper"]})
 
-    def cases(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[Case]:
         """Return the runs of figures 15 to 18."""
         return cases(WORKLOADS, LOADS[scale])
 
@@ -286,7 +290,7 @@ class Gains(LeafSpineFigure):
             for ax, name in zip(axes[0], ran, strict=True):
                 ax.set_title(WORKLOADS[name])
             for ax in axes[-1]:
-                ax.set_xlabel("load (of ToR-core links)")
+                ax.set_xlabel(load_label(rows))
             axes[0][0].plot(
                 [],
                 [],

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.setup import LOOKS, labelled
 from rdmacc.show.style import plain_log, style
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "ALL_FLOWS", "LOWEST", "LOWEST_IN_HALF", "PANELS", "POSITIVE", "READINGS", "THEY_SCHEDULE", "WorkloadFigure",
-    "claim", "lowest_shares", "mean_of", "means_of", "over_load", "percents", "published_marks", "read_as",
-    "reduction", "reduction_claim", "short_flows", "short_flows_claim",
+    "ALL_FLOWS", "LOWEST", "LOWEST_IN_HALF", "PANELS", "POSITIVE", "THEY_SCHEDULE", "WorkloadFigure", "claim",
+    "load_label", "lowest_shares", "mean_of", "means_of", "over_load", "percents", "published_marks", "reduction",
+    "reduction_claim", "short_flows", "short_flows_claim",
 ]  # fmt: skip
 
 _QUICK = "A hundred messages on 12 or 36 hosts with one seed are too few to judge."
@@ -123,6 +123,12 @@ def short_flows_claim(number: int, workload: str, why: str) -> Claim:
     )  # fmt: skip
 
 
+def load_label(rows: pd.DataFrame) -> str:
+    """Return the label of the axis of loads: whose links a load is a fraction of."""
+    links = "hosts'" if rows.index.str.contains("load of hosts' links").all() else "ToR-core"
+    return f"load (of {links} links)"
+
+
 def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> None:
     """Draw a quantity over the load, a line for each scheme; bands are the spread over seeds."""
     title, label, factor = PANELS[quantity]
@@ -132,7 +138,7 @@ def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> Non
         name, colour, marker = LOOKS[scheme]
         ax.plot(spread.index, spread["mean"], marker=marker, color=colour, label=name)
         ax.fill_between(spread.index, spread["min"], spread["max"], color=colour, alpha=0.2, linewidth=0)
-    ax.set(title=title, xlabel="load (of ToR-core links)", ylabel=label)
+    ax.set(title=title, xlabel=load_label(rows), ylabel=label)
     if quantity == "throughput, long":
         ax.set_ylim(0, 40)
     else:
@@ -162,74 +168,18 @@ def published_marks(
     ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
 
 
-READINGS = ("one grant", "host links", "host links, one grant", "ECMP", "switch buffer")
-"""Readings of `rdmacc.experiments.ren.readings` that change these networks' runs."""
-
-
-def read_as(workload: str, load: float) -> dict[str, dict[str, Case]]:
-    """Return, by reading of the paper, the run in the place of each scheme's own; schemes left out run as assumed."""
-    assumed = {one: Case(one, workload, load) for one in SCHEMES}
-    of_hosts = {one: replace(case, load_of="host") for one, case in assumed.items()}
-
-    def changed(runs: Mapping[str, Case], *schemes: str, **values: Any) -> dict[str, Case]:
-        return {one: replace(runs[one], **values) for one in schemes or runs}
-
-    runs = {
-        "one grant": changed(assumed, "phost", "homa", scheme="traditional"),
-        "host links": of_hosts,
-        "host links, one grant": of_hosts | changed(of_hosts, "phost", "homa", scheme="traditional"),
-        "ECMP": changed(assumed, "phost", "homa", "aeolus", changes=(("routing", "ecmp"),)),
-        "switch buffer": changed(assumed, is_shared=True),
-    }
-    assert tuple(runs) == READINGS
-    return runs
-
-
-def _as_assumed(table: pd.DataFrame) -> pd.DataFrame:
-    return table[(table["changes"] == "") & table["scheme"].isin(SCHEMES)]
-
-
-class WorkloadFigure(LeafSpineFigure):
-    """Figures 15 to 18: four panels over the load for one workload; one seed of other readings at some loads."""
+class WorkloadFigure(LeafSpineReadings):
+    """Figures 15 to 18: four panels over the load for one workload."""
 
     workload: str
     """Key of `WORKLOADS`."""
     published: Mapping[str, Mapping[str, float]] = {}
     """Published reductions at a load of 0.7, by quantity and scheme."""
-    read_at: tuple[float, ...] = ()
-    """Loads at which other readings are run."""
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({"one grant": LOADS["paper"]})
 
-    def cases(self, scale: str) -> list[Case]:
-        """Return the runs of other readings, then all schemes at all loads: the last ones are the canaries."""
-        others = [
-            run for load in self.read_at for runs in read_as(self.workload, load).values() for run in runs.values()
-        ]
-        return [*dict.fromkeys(others if scale == "paper" else []), *cases([self.workload], LOADS[scale])]
-
-    def seeds_of(self, case: Case) -> int:
-        """Return the number of seeds of a case at paper scale: one for other readings."""
-        return self.seeds if case in cases([self.workload], [case.load]) else 1
-
-    def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
-        """Return the rows of each seed that has all points as assumed."""
-        return {one: table[table["seed"] == one] for one in super().rows_of_seeds(_as_assumed(table))}
-
-    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        """Return the rows as assumed; for a reading, replaced by its own at the loads at which it is run."""
-        if reading == DEFAULT:
-            return _as_assumed(table)
-        found = [
-            rows.assign(**own[one].identity, point=f"{one}: " + rows["point"])
-            for load in (self.read_at if reading in READINGS else ())
-            for own in [{one: Case(one, self.workload, load) for one in SCHEMES}]
-            for one, case in (own | read_as(self.workload, load)[reading]).items()
-            for rows in [table[(table[list(case.identity)] == list(case.identity.values())).all(axis=1)]]
-        ]
-        seeds = set.intersection(*(set(rows["seed"]) for rows in found)) if found else set()
-        if not seeds:
-            return None
-        rows = pd.concat(found, ignore_index=True)
-        return rows[rows["seed"].isin(seeds)]
+    def assumed(self, scale: str) -> list[Case]:
+        """Return all schemes at all loads."""
+        return cases([self.workload], LOADS[scale])
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw the four panels."""

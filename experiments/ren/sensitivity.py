@@ -29,6 +29,7 @@ from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.gains import HEADLINE, NEAR
 from rdmacc.experiments.ren.leaf_spine import Case, LeafSpineFigure
+from rdmacc.experiments.ren.leaf_spine_readings import in_place_of
 from rdmacc.experiments.ren.loads import ALL_FLOWS, POSITIVE, claim
 from rdmacc.experiments.ren.setup import LOOKS
 from rdmacc.show.style import style
@@ -205,13 +206,7 @@ class Sensitivity(LeafSpineFigure):
         if reading == DEFAULT:
             return table
         runs_of = _EVERY.get(READ_AS.get(reading, ""), {})
-        frames = [
-            table[(table["scheme"] == run.scheme) & (table["changes"] == run.differences)].assign(
-                scheme=_ASSUMED[label].scheme, changes=_ASSUMED[label].differences
-            )
-            for label, run in runs_of.items()
-        ]
-        return pd.concat(frames, ignore_index=True) if frames and all(map(len, frames)) else None
+        return in_place_of(table, {_ASSUMED[label]: run for label, run in runs_of.items()})
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw the reductions under each variation; error bars are the spread over seeds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import matplotlib
@@ -18,27 +19,30 @@ from rdmacc.experiments import Outcome, experiment
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren import fig14, sensitivity
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, TENTHS, WORKLOADS, Case, cases
-from rdmacc.experiments.ren.loads import PANELS, READINGS, read_as
-from rdmacc.experiments.ren.sensitivity import READ_AS, VARIATIONS
+from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
+from rdmacc.experiments.ren.loads import PANELS
+from rdmacc.experiments.ren.sensitivity import READ_AS as VARIED
+from rdmacc.experiments.ren.sensitivity import VARIATIONS
 from rdmacc.protocols.homa import Homa
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.workload import SIZES, LoadDefinition, offered_load
 
 FIGURES = ["ren.fig14", "ren.fig15", "ren.fig16", "ren.fig17", "ren.fig18", "ren.gains"]
-NAMES = [*FIGURES, "ren.fig19", "ren.sensitivity", "ren.buffers"]
+READ_NAMES = [*FIGURES, "ren.fig19"]
+NAMES = [*READ_NAMES, "ren.sensitivity", "ren.buffers"]
 OF_CORE = LoadDefinition("core", payload_bytes=1460, header_bytes=40)
 
 
 def test_figures_share_their_points():
     """The same names mean the same runs: figures share their stored points."""
     every = {point.name: point for point in experiment("ren.gains").points("paper")}
-    assert len(every) == len(SCHEMES) * len(WORKLOADS) * len(LOADS["paper"]) * 3
+    is_own = [point.labels["changes"] == "" and point.labels["scheme"] in SCHEMES for point in every.values()]
+    assert sum(is_own) == len(SCHEMES) * len(WORKLOADS) * len(LOADS["paper"]) * 3
     for name in FIGURES:
         assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
         points = {point.name: point for point in experiment(name).points("paper")}
-        others = {run.point("paper", 0).name for name in WORKLOADS for runs in read_as(name, 0.7).values()
-                  for run in runs.values()}  # fmt: skip
-        assert points.keys() - others <= every.keys()
+        own = {one for one, point in points.items() if not point.labels["changes"]}
+        assert {one for one in own - every.keys() if not one.startswith("traditional")} == set()
         for point in (points[shared] for shared in points.keys() & every.keys()):
             assert point.labels == every[point.name].labels
             assert point.scenario.scheme == every[point.name].scenario.scheme
@@ -235,7 +239,7 @@ def test_the_headline_needs_its_size(id, name):
     assert outcome(name, id, table) == Outcome.FAILS
 
 
-@pytest.mark.parametrize("reading", READ_AS)
+@pytest.mark.parametrize("reading", VARIED)
 def test_the_headline_is_judged_under_each_reading(reading):
     """Other readings are judged like the default: half of the time is the right sign."""
     name = "ren.buffers" if reading == "switch buffer" else "ren.sensitivity"
@@ -246,25 +250,87 @@ def test_the_headline_is_judged_under_each_reading(reading):
     assert set(verdicts.iloc[:-1]) <= {Outcome.NOT_JUDGED}
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_a_figure_at_one_load_is_judged_under_each_reading(reading):
+def read_everywhere(monkeypatch, name):
+    """Return a figure as if every reading had been run for all of it, and its made-up table."""
+    loads = tuple({case.load for case in experiment(name).assumed("paper")})
+    monkeypatch.setattr(type(experiment(name)), "read_at", dict.fromkeys(READ_AS, loads))
+    return experiment(name), made_up.__wrapped__(name)
+
+
+@pytest.mark.parametrize("reading", READ_AS)
+@pytest.mark.parametrize(("name", "id", "quantity", "workload", "load"), [
+    ("ren.fig17", "ren-f17-1a", "AFCT, short", "hadoop", 0.2),
+    ("ren.fig18", "ren-f18d-1", "AFCT", "cache_follower", 0.7),
+])  # fmt: skip
+def test_a_figure_is_judged_under_each_reading(monkeypatch, reading, name, id, quantity, workload, load):
     """A run of a reading decides its verdict, and no other's; seeds that a reading lacks are left out."""
-    one, table = experiment("ren.fig18"), made_up("ren.fig18")
+    one, table = read_everywhere(monkeypatch, name)
     assumed = one.under(table, DEFAULT)
     table = pd.concat([table, assumed.assign(seed=1, point=assumed["point"] + ", again")], ignore_index=True)
-    assert set(one.readings_in(table)) == set(READINGS)
+    assert set(one.readings_in(table)) == set(one.read_at)
     assert list(one.rows_of_seeds(table)) == [0, 1]
 
     def verdicts(table):
-        checks = {name: one.check(table, "paper", name).set_index("id") for name in (DEFAULT, *READINGS)}
-        assert checks[DEFAULT].loc["ren-f18d-1", "seeds_judged"] == 2
-        assert {checks[name].loc["ren-f18-1a", "verdict"] for name in READINGS} == {Outcome.NOT_JUDGED}
-        return {name: found.loc["ren-f18d-1", "verdict"] for name, found in checks.items()}
+        checks = {name: one.check(table, "paper", name).set_index("id") for name in (DEFAULT, *one.read_at)}
+        assert checks[DEFAULT].loc[id, "seeds_judged"] == 2
+        assert checks[reading].loc[id, "seeds_judged"] == 1
+        return {name: found.loc[id, "verdict"] for name, found in checks.items()}
 
     assert set(verdicts(table).values()) == {Outcome.HOLDS}
-    case = read_as("cache_follower", 0.7)[reading]["phost"]
-    broken = verdicts(changed(table, "AFCT", 0.4, scheme=case.scheme, changes=case.differences, load=0.7))
-    assert [name for name, found in broken.items() if found != Outcome.HOLDS] == [reading]
+    run = READ_AS[reading](Case("phost", workload, load))
+    where = {"scheme": run.scheme, "changes": run.differences, "load": load, "workload": workload}
+    worse = changed(table, quantity, 0.4, **where)
+    assert [name for name, found in verdicts(worse).items() if found != Outcome.HOLDS] == [reading]
+    is_lost = (table[list(where)] == list(where.values())).all(axis=1)
+    assert set(one.readings_in(table[~is_lost])) == set(one.read_at) - {reading}
+
+
+@pytest.mark.parametrize("name", ["ren.fig14", "ren.fig16"])
+def test_a_reading_has_a_run_in_the_place_of_each(monkeypatch, name):
+    """Under the labels of the figure's own cases, each once, and where it was run, all of them."""
+    one, table = read_everywhere(monkeypatch, name)
+    assert set(one.readings_in(table)) == set(READ_AS)
+    for reading in READ_AS:
+        rows = one.view(table, reading)
+        ran = {case for case in one.assumed("paper") if case.load in one.read_at[reading]}
+        assert sorted(map(tuple, rows[[*Case("", "", 0).identity]].to_numpy())) == sorted(
+            tuple(case.identity.values()) for case in ran
+        )
+        runs = [point.removeprefix(f"{scheme}: ") for point, scheme in zip(rows.index, rows["scheme"], strict=True)]
+        cases_of = {tuple(case.identity.values()): case for case in ran}
+        wanted = [READ_AS[reading](cases_of[tuple(each)]).point("paper", 0).name
+                  for each in rows[[*Case("", "", 0).identity]].to_numpy()]  # fmt: skip
+        assert runs == wanted
+
+
+def test_readings_differ_in_what_they_say():
+    for hosts_per_leaf in (48, 8):
+        own = {one: Case(one, "hadoop", 0.5, hosts_per_leaf) for one in SCHEMES}
+        changes = {
+            reading: {one: READ_AS[reading](case) for one, case in own.items() if READ_AS[reading](case) != case}
+            for reading in READ_AS
+        }
+        assert [*changes["one grant"]] == ["phost", "homa"]
+        assert {run.scheme for run in changes["one grant"].values()} == {"traditional"}
+        assert [*changes["ECMP"]] == ["phost", "homa", "aeolus"]
+        assert all(run.point("paper", 0).scenario.scheme.routing == "ecmp" for run in changes["ECMP"].values())
+        for reading in ("host links", "host links, one grant", "switch buffer"):
+            assert [*changes[reading]] == [*SCHEMES]
+        assert {run.load_of for reading in ("host links", "host links, one grant")
+                for run in changes[reading].values()} == {"host"}  # fmt: skip
+        both = {one: replace(run, load_of="core") for one, run in changes["host links, one grant"].items()}
+        assert {one: run for one, run in both.items() if run != own[one]} == changes["one grant"]
+        assert all(run.is_shared for run in changes["switch buffer"].values())
+        assert {run.hosts_per_leaf for runs in changes.values() for run in runs.values()} == {hosts_per_leaf}
+
+
+def test_where_a_reading_was_not_run_its_claims_are_not_judged():
+    """Figure 18 has most readings at a load of 0.7 alone: claims on all loads have no verdict under them."""
+    one, table = experiment("ren.fig18"), made_up("ren.fig18")
+    verdicts = {reading: one.check(table, "paper", reading).set_index("id")["verdict"] for reading in READ_AS}
+    judged = {reading for reading, found in verdicts.items() if found["ren-f18-1a"] != Outcome.NOT_JUDGED}
+    assert judged == {reading for reading, loads in one.read_at.items() if set(loads) == set(LOADS["paper"])}
+    assert {found["ren-f18d-1"] for found in verdicts.values()} == {Outcome.HOLDS}
 
 
 def test_each_variation_varies_one_thing():

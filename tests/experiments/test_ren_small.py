@@ -20,7 +20,7 @@ from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.fig03 import lost
 from rdmacc.experiments.ren.fig09 import Figure9
 from rdmacc.experiments.ren.fig20 import share_in_use
-from rdmacc.experiments.ren.loads import READINGS as AT_ONE_LOAD
+from rdmacc.experiments.ren.leaf_spine_readings import READ_AS as ON_LEAF_SPINE
 from rdmacc.experiments.ren.lone_port import LonePort, count_operations, make_packet, parts_of
 from rdmacc.experiments.ren.sensitivity import READ_AS
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, LOOKS, PACKET_BYTES, SIMULATED, STAND_INS, TESTBED
@@ -70,7 +70,7 @@ def test_every_figure_of_the_testbed_and_of_6_2_to_6_4_is_there():
 
 
 def test_what_stands_in_is_of_a_reading():
-    assert {*STAND_INS, *READ_AS, *AT_ONE_LOAD} == {one.name for _, one in readings_of("ren")}
+    assert {*STAND_INS, *READ_AS, *ON_LEAF_SPINE} == {one.name for _, one in readings_of("ren")}
 
 
 def test_a_reading_is_in_the_place_of_the_default():

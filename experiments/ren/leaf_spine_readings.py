@@ -1,0 +1,120 @@
+"""REN's leaf-spine figures under other readings of the paper: the runs that take the place of those as assumed.
+
+A reading that runs one scheme otherwise still compares it with the others as assumed. There is one seed of it. The
+readings and the evidence for each: `rdmacc.experiments.ren.readings`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.ren.leaf_spine import SCHEMES, Case, LeafSpineFigure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["READ_AS", "LeafSpineReadings", "in_place_of"]
+
+
+def _one_grant(case: Case) -> Case:
+    return replace(case, scheme="traditional") if case.scheme in ("phost", "homa") else case
+
+
+def _host_links(case: Case) -> Case:
+    return replace(case, load_of="host")
+
+
+def _ecmp(case: Case) -> Case:
+    is_sprayed = case.scheme in ("phost", "homa", "aeolus")
+    return replace(case, changes=(("routing", "ecmp"),)) if is_sprayed else case
+
+
+READ_AS: Mapping[str, Callable[[Case], Case]] = MappingProxyType(
+    {
+        "one grant": _one_grant,
+        "host links": _host_links,
+        "host links, one grant": lambda case: _host_links(_one_grant(case)),
+        "ECMP": _ecmp,
+        "switch buffer": lambda case: replace(case, is_shared=True),
+    }
+)
+"""By reading, the run in the place of one as assumed."""
+
+
+def in_place_of(table: pd.DataFrame, runs: Mapping[Case, Case]) -> pd.DataFrame | None:
+    """Return the rows of runs, each under the labels of the case in whose place it is.
+
+    Returns
+    -------
+    DataFrame or None
+        The rows of the seeds that all runs have; None if there is no such seed.
+    """
+    labels = list(next(iter(runs)).identity) if runs else []
+    rows_of = dict(list(table.groupby(labels, sort=False))) if runs else {}
+    found = []
+    for own, run in runs.items():
+        rows = rows_of.get(tuple(run.identity[label] for label in labels))
+        if rows is None:
+            return None
+        found.append(rows.assign(**own.identity, point=f"{own.scheme}: " + rows["point"]))
+    seeds = set.intersection(*(set(rows["seed"]) for rows in found)) if found else set()
+    if not seeds:
+        return None
+    rows = pd.concat(found, ignore_index=True)
+    return rows[rows["seed"].isin(seeds)]
+
+
+def _as_assumed(table: pd.DataFrame) -> pd.DataFrame:
+    return table[(table["changes"] == "") & table["scheme"].isin(SCHEMES)]
+
+
+class LeafSpineReadings(LeafSpineFigure):
+    """A figure whose table also has the runs of other readings.
+
+    Class attributes
+    ----------------
+    read_at : mapping
+        Loads at which each reading has been run.
+    """
+
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({})
+
+    @abstractmethod
+    def assumed(self, scale: str) -> list[Case]:
+        """Return the cases as assumed."""
+
+    def runs(self, reading: str) -> dict[Case, Case]:
+        """Return the run of a reading in the place of each case as assumed, at the loads at which it has been run."""
+        loads = self.read_at.get(reading, ())
+        return {case: READ_AS[reading](case) for case in self.assumed("paper") if case.load in loads}
+
+    def cases(self, scale: str) -> list[Case]:
+        """Return the runs of other readings at paper scale, then those as assumed: the last ones are the canaries."""
+        own = self.assumed(scale)
+        others = [run for reading in self.read_at for run in self.runs(reading).values()] if scale == "paper" else []
+        return [*dict.fromkeys(run for run in others if run not in set(own)), *own]
+
+    def seeds_of(self, case: Case) -> int:
+        """Return the number of seeds of a case at paper scale: one for other readings."""
+        return self.seeds if case in self.assumed("paper") else 1
+
+    def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
+        """Return the rows of each seed that has all points as assumed."""
+        return {one: table[table["seed"] == one] for one in super().rows_of_seeds(_as_assumed(table))}
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        """Return the rows as assumed; for a reading, those in their place, at the loads at which it was run."""
+        if reading == DEFAULT:
+            return _as_assumed(table)
+        return in_place_of(table, self.runs(reading))
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        """Draw the figure as assumed, or from the rows of a reading."""
+        return super().plot(_as_assumed(table))
