@@ -113,12 +113,12 @@ QUESTIONS = register(
             Reading(
                 name="host links, one grant",
                 answer="Of the hosts' links; and pHost and Homa are what section 2 describes.",
-                evidence="The best fit of all that we tried, with one seed. In web search, Hadoop and cache follower REN's"
-                " short flows have the lowest AFCT at every load, as published (ren-f16-1a, ren-f17-1a, ren-f18-1a). In"
-                " data mining at 0.7 the tail of short flows is 42 to 93% shorter than under the other six (ren-f15b-1 holds). In web"
-                " search all flows gain 31% over pHost and Homa and lose 3% to DCTCP, which the judge accepts"
-                " (ren-f16d-1). Against it: in cache follower they gain 4%, where the paper has 43 and 30%, and lose 8%"
-                " to DCTCP (ren-f18d-1).",
+                evidence="The best fit of all that we tried, with one seed. In web search, Hadoop and cache follower"
+                " REN's short flows have the lowest AFCT at every load, as published (ren-f16-1a, ren-f17-1a,"
+                " ren-f18-1a). In data mining at 0.7 the tail of short flows is 42 to 93% shorter than under the other"
+                " six (ren-f15b-1 holds). In web search all flows gain 31% over pHost and Homa and lose 3% to DCTCP,"
+                " which the judge accepts (ren-f16d-1). Against it: in cache follower they gain 4%, where the paper has"
+                " 43 and 30%, and lose 8% to DCTCP (ren-f18d-1).",
             ),
         ),
         why="A network must be able to carry its load. The published gains speak for the hosts' links: of the three"
