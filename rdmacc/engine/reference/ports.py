@@ -80,7 +80,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         """Tell whether a packet that arrives now may leave at once, past its queue.
 
         Its queue would let it go at once too, but a run of a large network, where most ports are idle, would take
-        almost half as long again. Ports whose classes take turns or have limits always use their queues, which do the
+        almost 1.5 times as long. Ports whose classes take turns or have limits always use their queues, which do the
         counting; so do ports with a tick.
         """
         if self.waiting or self.paused or self.is_wake_pending or self.is_down or not self._is_plain:
