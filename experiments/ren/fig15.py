@@ -6,8 +6,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES
 from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim
@@ -26,7 +24,6 @@ class Figure15(WorkloadFigure):
     title = "Data Mining application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, data mining"
     workload = "data_mining"
-    read_at = MappingProxyType(dict.fromkeys(("host links", "host links, one grant"), (0.7,)) | WorkloadFigure.read_at)
     published = PUBLISHED
     claims = (
         short_flows_claim(15, "data_mining", f"{THEY_SCHEDULE} The four are within 8% of each other."),

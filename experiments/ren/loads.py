@@ -175,7 +175,9 @@ class WorkloadFigure(LeafSpineReadings):
     """Key of `WORKLOADS`."""
     published: Mapping[str, Mapping[str, float]] = {}
     """Published reductions at a load of 0.7, by quantity and scheme."""
-    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({"one grant": LOADS["paper"]})
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(
+        dict.fromkeys(("host links", "host links, one grant", "one grant"), LOADS["paper"])
+    )
 
     def assumed(self, scale: str) -> list[Case]:
         """Return all schemes at all loads."""
