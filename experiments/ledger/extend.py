@@ -1,7 +1,8 @@
 """``python -m rdmacc.experiments.ledger.extend NAME ... [--then FOLDER]``: add missing points to bundled tables.
 
 A figure that is drawn from more runs than before need not run the old ones again, as long as today's code behaves as
-the code that computed them: the same canaries, and the same rows at quick scale of the points in the table. The
+the code that computed them: the same canaries, and the same rows at quick scale of the points in the table. Runs that
+another figure's table has, of those that share their points, are taken from there on the same condition. The
 provenance then lists each of the parts that the table consists of.
 
 Where only some schemes behave differently, only their points are computed again. To know which, rdmacc needs the quick
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import select, summary_path
+from rdmacc.experiments.framework.registry import EXPERIMENTS, select, summary_path
 from rdmacc.experiments.ledger.validity import QUICK, behaviour, digest_of
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import Store, read_table, write_table
@@ -74,31 +75,59 @@ def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1, th
         again = [point.name for point in points if point.name in old and point.labels[_SCHEME] in changed]
     if not missing + again:
         return 0
-    part = copy.copy(one)  # still one of its class, whose code counts
-    part.checked_points = partial(_chosen, one, frozenset(missing + again))
-    found = sweep(part, "paper", made["seed"], store=store, jobs=jobs, progress=True)
-    own = found.table
+    parts = made.get("parts") or [{name: made[name] for name in _OF_A_PART}]
+    added: dict[str, pd.DataFrame] = {}
+    summaries = [made]
+    for other, rows, theirs in _lent(one, points, missing, store):
+        _check_versions(one, theirs, made)
+        added |= rows
+        parts.append({"from": other, "points": len(rows), "commits": theirs["commits"]})
+        summaries.append({name: theirs[name] for name in _SETS})
+    asked = [name for name in missing if name not in added] + again
+    if asked:
+        part = copy.copy(one)  # still one of its class, whose code counts
+        part.checked_points = partial(_chosen, one, frozenset(asked))
+        found = sweep(part, "paper", made["seed"], store=store, jobs=jobs, progress=True)
+        summary = found.summary()
+        _check_versions(one, summary, made)
+        added |= {str(name): rows for name, rows in found.table.groupby("point", sort=False)}
+        parts.append({name: summary[name] for name in _OF_A_PART} | {"replaced": len(again)})
+        summaries.append(summary)
     tables = {
-        point.name: check_table(rows.drop(columns=list(point.labels)), point.name)
+        point.name: check_table((old | added)[point.name].drop(columns=list(point.labels)), point.name)
         for point in points
-        for rows in [own[own["point"] == point.name] if point.name in missing + again else old[point.name]]
     }
-    summary = found.summary()
+    joined = {name: sum(each.get(name, 0) for each in summaries) for name in _SUMS}
+    joined |= {name: sorted({value for each in summaries for value in each[name]}) for name in _SETS}
+    joined |= {"points": len(points), "parts": parts, "behaviour": now}
+    labels = {point.name: point.labels for point in points}
+    kept = {name: value for name, value in summaries[-1 if asked else 0].items() if name != "keys_sha256"}
+    write_table(path, assemble(tables, labels), kept | joined)
+    return len(missing + again)
+
+
+def _lent(
+    one: Experiment, points: list[Point], missing: list[str], store: Store | None
+) -> Iterator[tuple[str, dict[Any, pd.DataFrame], Mapping[str, Any]]]:
+    """Yield figures whose tables have missing points, the rows of these by point, and how they were made."""
+    wanted = set(missing)
+    for other in EXPERIMENTS.values():
+        if one.points_of is None or other.points_of is not one.points_of or not summary_path(other.name).exists():
+            continue
+        table, made = read_table(summary_path(other.name))
+        rows = dict(list(table[table["point"].isin(wanted)].groupby("point", sort=False)))
+        if rows:
+            _check_same(one, points, rows)
+            _check_behaviour(other, table, made, store)
+            wanted -= rows.keys()
+            yield other.name, rows, made
+
+
+def _check_versions(one: Experiment, summary: Mapping[str, Any], made: Mapping[str, Any]) -> None:
     if summary["versions"] != made["versions"]:
         raise ConfigError(
             f"versions of {one.name}", summary["versions"], f"the versions of its table: {made['versions']}"
         )
-    parts = [
-        *(made.get("parts") or [{name: made[name] for name in _OF_A_PART}]),
-        {name: summary[name] for name in _OF_A_PART} | {"replaced": len(again)},
-    ]
-    joined = {name: made[name] + summary[name] for name in _SUMS}
-    joined |= {name: sorted({*made[name], *summary[name]}) for name in _SETS}
-    joined |= {"points": len(points), "parts": parts, "behaviour": now}
-    del summary["keys_sha256"]
-    labels = {point.name: point.labels for point in points}
-    write_table(path, assemble(tables, labels), summary | joined)
-    return len(missing + again)
 
 
 def _chosen(
