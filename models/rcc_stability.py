@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import control
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -27,6 +26,7 @@ from rdmacc.show.style import new_axes, style
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:
+    import control
     from matplotlib.axes import Axes
 
 __all__ = ["RccLoop", "phase_margin", "tune"]
@@ -121,8 +121,10 @@ class RccLoop(RccTarget):
         """Z of equation (12), rad/s."""
         return self.kp / ((self.kd + self.kp / 2.0) * self.reference_s)
 
-    def transfer_function(self) -> Any:
-        """Return equation (12), without the delay, as a `control.TransferFunction`."""
+    def transfer_function(self) -> control.TransferFunction:
+        """Return equation (12), without the delay."""
+        import control  # here, since importing it takes as long as the rest of the experiments
+
         return control.TransferFunction(
             [self.gain / self.zero_rad_s, self.gain], [1.0, 1.0 / self.reference_s, 0.0, 0.0]
         )
@@ -147,6 +149,8 @@ class RccLoop(RccTarget):
     def margins(self) -> Margins:
         """Return gain and phase margin, the delay included."""
         if self.feedback_rtts == 0.0:
+            import control
+
             gain, phase, phase_crossing, gain_crossing = control.margin(self.transfer_function())
             return Margins(float(phase), float(gain_crossing), float(gain), float(phase_crossing))
         omega = self._omega()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import poisson
 
 from rdmacc.experiments.igbn.setup import GOODPUT, VARIANTS, mean, runs_of
 from rdmacc.models.go_back_n import GoBackNGoodput
@@ -67,6 +66,8 @@ def computed_band(variant: str, timeout_ps: int, losses: Iterable[float], messag
 
     The closed form gives the rate of timeouts and the time without them.
     """
+    from scipy.stats import poisson  # here, since importing it takes a while
+
     rows = [
         table[table["variant"] == VARIANTS[variant]]
         for table in (GoBackNGoodput(timeout_ps=time_ps).evaluate(list(losses)) for time_ps in (timeout_ps, 0))

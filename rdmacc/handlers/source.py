@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -33,7 +34,7 @@ def source_tree(code: types.CodeType) -> Function | None:
     key = code, code.co_linetable
     if key not in _TREES:
         try:
-            functions = _functions("".join(inspect.findsource(code)[0]))
+            functions = _functions("".join(_lines(code)))
         except (OSError, TypeError, SyntaxError, ValueError, IndexError):
             return None
         found = [one for one in functions if _is_of(code, one[1])]
@@ -41,6 +42,12 @@ def source_tree(code: types.CodeType) -> Function | None:
             return None
         _TREES[key] = min(found, key=lambda one: abs(one[1].co_firstlineno - code.co_firstlineno))[0]
     return _TREES[key]
+
+
+def _lines(code: types.CodeType) -> list[str]:
+    """Return the lines of a function's file, as it is now."""
+    linecache.checkcache(code.co_filename)
+    return linecache.getlines(code.co_filename) or inspect.findsource(code)[0]  # the second looks at every module
 
 
 _TREES: dict[tuple[types.CodeType, bytes], Function] = {}
