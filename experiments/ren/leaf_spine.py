@@ -28,6 +28,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import topology, workload
@@ -43,7 +44,8 @@ from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution
 
 __all__ = [
-    "BASELINES", "LOADS", "SCHEMES", "TENTHS", "WORKLOADS", "Case", "LeafSpineFigure", "cases",
+    "BASELINES", "LOADS", "SCHEMES", "TENTHS", "UNTIL", "WORKLOADS", "Case", "LeafSpineFigure", "cases", "completion",
+    "fct_so_far_ps", "messages", "network_of", "scheme_of", "sizes_of",
 ]  # fmt: skip
 
 BASELINES = ("dctcp", "phost", "homa", "ndp", "expresspass", "aeolus")
@@ -66,7 +68,8 @@ _SWITCHES = MappingProxyType({("paper", 48): (48, 8, 8), ("paper", 8): (8, 8, 8)
 """Hosts at a ToR, ToRs and cores, by scale and by the paper's hosts at a ToR."""
 _MESSAGES = MappingProxyType({"quick": 100, "paper": 5000})
 _QUICK_CAP = "2MB"
-_UNTIL = "10s"
+UNTIL = "10s"
+"""When a run ends if messages are still not done."""
 
 
 @dataclass(frozen=True)
@@ -103,17 +106,22 @@ class Case:
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         what = f"{self.scheme}, {self.workload} {self.load:.0%}, {8 * self.hosts_per_leaf} hosts"
-        network = partial(leaf_spine, *_SWITCHES[scale, self.hosts_per_leaf], is_shared=self.is_shared)
+        network = network_of(scale, self.hosts_per_leaf, self.is_shared)
         traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed)
         scenario = Scenario(
             topology=network, workload=traffic, scheme=scheme_of(self.scheme, self.changes),
-            seed=seed, until=_UNTIL,
+            seed=seed, until=UNTIL,
         )  # fmt: skip
         return Point(
             name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario,
             labels=self.identity | {"seed": seed},
             cost=sizes_of(self.workload, scale).mean,
         )  # fmt: skip
+
+
+def network_of(scale: str, hosts_per_leaf: int = 48, is_shared: bool = False) -> Callable[[], Graph]:
+    """Return a callable that builds the network of a scale, by the paper's hosts at a ToR."""
+    return partial(leaf_spine, *_SWITCHES[scale, hosts_per_leaf], is_shared=is_shared)
 
 
 def leaf_spine(hosts_per_leaf: int, leaves: int, spines: int, is_shared: bool = False) -> Graph:
@@ -131,11 +139,13 @@ def sizes_of(name: str, scale: str) -> SizeDistribution:
     return sizes.capped(_QUICK_CAP) if scale == "quick" else sizes
 
 
-def messages(network: Callable[[], Graph], name: str, scale: str, load: float, load_of: str, seed: int) -> pd.DataFrame:
+def messages(
+    network: Callable[[], Graph], name: str, scale: str, load: float, load_of: str, seed: int, repeats: int = 1
+) -> pd.DataFrame:
     """Return messages of a workload between random pairs, at a load of the core's or of the hosts' links."""
     of = workload.LoadDefinition(load_of, payload_bytes=LOAD.payload_bytes, header_bytes=LOAD.header_bytes)
     return workload.poisson(
-        network(), sizes_of(name, scale), load, of=of, count=_MESSAGES[scale], is_exact=True, seed=seed
+        network(), sizes_of(name, scale), load, of=of, count=repeats * _MESSAGES[scale], is_exact=True, seed=seed
     )
 
 
@@ -152,6 +162,23 @@ def oversubscription(result: Result) -> float:
     return float(rates[fabric.port_class == HOST_NIC].sum() / rates[LOAD.ports(fabric)].sum())
 
 
+def fct_so_far_ps(result: Result) -> npt.NDArray[np.float64]:
+    """Return each flow's completion time; of one that is not done, the time that it has taken so far."""
+    passed = (result.now_ps - result.flows["start_ps"]).astype(np.float64)
+    return np.asarray(result.flows["fct_ps"].astype(np.float64).fillna(passed), dtype=np.float64)
+
+
+def completion(size_bytes: npt.NDArray[np.int64], fct_ps: npt.NDArray[np.float64]) -> dict[str, tuple[float, str]]:
+    """Return the quantities of figures 15 to 18 with their units."""
+    is_short, is_long = size_bytes <= SHORT_BYTES, size_bytes > LONG_BYTES
+    return {
+        "AFCT": (fct_ps.mean(), "ps"),
+        "AFCT, short": (fct_ps[is_short].mean(), "ps"),
+        "p99 FCT, short": (np.percentile(fct_ps[is_short], 99), "ps"),
+        "throughput, long": ((size_bytes * 8e12 / fct_ps)[is_long].mean(), "bps"),
+    }
+
+
 class LeafSpineFigure(CaseFigure):
     """A figure of these runs. Figures reuse each other's stored points."""
 
@@ -162,25 +189,19 @@ class LeafSpineFigure(CaseFigure):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return completion times, throughput, slowdowns by size, drops and failures."""
         flows, counters = result.flows, result.counters
-        size = flows["size_bytes"].to_numpy()
-        passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
-        fct_ps = flows["fct_ps"].astype(np.float64).fillna(passed).to_numpy()
-        is_short, is_long = size <= SHORT_BYTES, size > LONG_BYTES
+        size, fct_ps = flows["size_bytes"].to_numpy(), fct_so_far_ps(result)
         slowdown = fct_ps / flows["ideal_fct_ps"].to_numpy()
         by_size = np.array_split(np.argsort(size, kind="stable"), len(TENTHS))
         hops = counters["data_packet_hops"] + counters["control_packet_hops"]
         numbers = {
-            "AFCT": (fct_ps.mean(), "ps"),
-            "AFCT, short": (fct_ps[is_short].mean(), "ps"),
-            "p99 FCT, short": (np.percentile(fct_ps[is_short], 99), "ps"),
-            "throughput, long": ((size * 8e12 / fct_ps)[is_long].mean(), "bps"),
+            **completion(size, fct_ps),
             **{f"p99 slowdown, {k}": (np.percentile(slowdown[part], 99), "") for k, part in zip(TENTHS, by_size)},
             **{f"largest, {k}": (size[part].max(), "bytes") for k, part in zip(TENTHS, by_size)},
             "bytes in the largest tenth": (size[by_size[-1]].sum() / size.sum(), ""),
             "oversubscription": (oversubscription(result), ""),
             "flows": (len(flows), ""),
-            "flows, short": (is_short.sum(), ""),
-            "flows, long": (is_long.sum(), ""),
+            "flows, short": ((size <= SHORT_BYTES).sum(), ""),
+            "flows, long": ((size > LONG_BYTES).sum(), ""),
             "unfinished": ((~flows["status"].isin(["finished", "delivered"])).sum(), ""),
             "retransmissions": (flows["retransmissions"].sum(), ""),
             "timeouts": (flows["timeouts"].sum(), ""),

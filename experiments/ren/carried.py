@@ -1,0 +1,219 @@
+"""REN, figures 15 to 18 at a load of 0.7: the load that the core carries, and what REN gains once it lasts.
+
+Those figures send 5,000 messages and measure all of them. Where a few messages have most of the bytes, these are still
+under way when the last message starts: the core never carries the load that it is offered. The usual remedy is to send
+for longer and to measure the middle: here three times as many messages, of which those count that start in the middle
+third; the first third fills the network, the last one keeps it full.
+
+The load is carried over the ports from ToR to core switches while messages arrive, in the middle third of that time for
+the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes
+from rdmacc.experiments.framework.bands import At, AtLeast, Each, Within
+from rdmacc.experiments.framework.case import CaseFigure
+from rdmacc.experiments.framework.claim import OURS, Measured
+from rdmacc.experiments.framework.experiment import Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.ren.gains import gain
+from rdmacc.experiments.ren.leaf_spine import (
+    BASELINES,
+    SCHEMES,
+    UNTIL,
+    WORKLOADS,
+    completion,
+    fct_so_far_ps,
+    messages,
+    network_of,
+    scheme_of,
+    sizes_of,
+)
+from rdmacc.experiments.ren.loads import PANELS, claim
+from rdmacc.experiments.ren.setup import LOOKS
+from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Carried"]
+
+LOAD = 0.7
+PARTS = {1: "as in figures 15 to 18", 3: "three times as long, the middle third"}
+"""What is measured, by the number of parts that a run has."""
+_MARKERS = dict(zip(PANELS, ("o", "s", "^", "D"), strict=True))
+
+
+@dataclass(frozen=True)
+class Length:
+    """A run of a scheme, and into how many parts of 5,000 messages it falls."""
+
+    scheme: str
+    workload: str
+    parts: int
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Labels that no other run has."""
+        return {"scheme": self.scheme, "workload": self.workload, "load": LOAD, "changes": PARTS[self.parts]}
+
+    def point(self, scale: str, seed: int) -> Point:
+        """Return the scenario as a point."""
+        network = network_of(scale)
+        traffic = partial(messages, network, self.workload, scale, LOAD, "core", seed, self.parts)
+        return Point(
+            name=f"{self.scheme}, {self.workload} {LOAD:.0%}, {PARTS[self.parts]}, seed {seed}",
+            scenario=Scenario(
+                topology=network, workload=traffic, scheme=scheme_of(self.scheme), seed=seed, until=UNTIL
+            ),
+            labels=self.identity | {"seed": seed},
+            cost=self.parts * sizes_of(self.workload, scale).mean,
+        )
+
+
+def _carried(parts: int, rows: pd.DataFrame) -> dict[str, float]:
+    """Return the load that the core carries under REN, by workload."""
+    chosen = rows[(rows["scheme"] == "ren") & (rows["changes"] == PARTS[parts])]
+    means = chosen.groupby("workload")["load carried"].mean()
+    return {title: float(means[name]) for name, title in WORKLOADS.items() if name in means}
+
+
+def gains(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return REN's gains, a row for each quantity, baseline and workload, a column for each number of parts."""
+    keys = [
+        (quantity, one, name)
+        for quantity in PANELS
+        for one in BASELINES
+        for name in WORKLOADS
+        if ((rows["scheme"] == one) & (rows["workload"] == name)).any()
+    ]
+    of_part = {parts: rows[rows["changes"] == words].assign(changes="") for parts, words in PARTS.items()}
+    found = {parts: [gain(part, *key)[LOAD] for key in keys] for parts, part in of_part.items()}
+    return pd.DataFrame(found, index=pd.MultiIndex.from_tuples(keys, names=["quantity", "baseline", "workload"]))
+
+
+def _same_sign(rows: pd.DataFrame) -> Measured:
+    """Return the share of REN's gains whose sign is the same in both."""
+    found = gains(rows)
+    is_same = np.sign(found[1]) == np.sign(found[3])
+    others = [f"{quantity} {LOOKS[one][0]} {name}" for quantity, one, name in is_same.index[~is_same]]
+    by_quantity = is_same.groupby("quantity").mean()
+    words = "; ".join(f"{quantity} {by_quantity[quantity]:.0%}" for quantity in PANELS)
+    return Measured({"all": float(is_same.mean())}, f"{words}. Other sign: {', '.join(others) or 'none'}")
+
+
+_LASTS = Each(Within(LOAD, by=0.1 * LOAD), of="workload")
+_ALL = tuple(Length(scheme, name, parts) for name in WORKLOADS for parts in PARTS for scheme in SCHEMES)
+
+
+@register_experiment
+class Carried(CaseFigure):
+    """The load that the core carries at 0.7, and REN's gains once that load lasts."""
+
+    name = "ren.carried"
+    title = "The load that is carried"
+    description = "The load that the core carries at 0.7, and REN's gains once that load lasts"
+    seeds = 1
+    claims = (
+        claim(
+            "ren-x-5a", "6", "load carried by the core under REN", "0.7 offered, all of 5,000 messages", "0.7", by=OURS,
+            measure=partial(_carried, 1), band=_LASTS, needs=_ALL,
+        ),
+        claim(
+            "ren-x-5b", "6", "load carried by the core under REN", "0.7 offered, the middle third of 15,000 messages",
+            "0.7", by=OURS,
+            measure=partial(_carried, 3), band=_LASTS, needs=_ALL,
+        ),
+        claim(
+            "ren-x-5c", "Fig 15-18", "share of REN's gains that keep their sign once the load lasts",
+            "four quantities, six baselines, four workloads", "all", by=OURS, unit="%",
+            measure=_same_sign, band=At("all", AtLeast(0.9)), direction=At("all", AtLeast(0.75)), needs=_ALL,
+        ),
+    )  # fmt: skip
+
+    def cases(self, scale: str) -> list[Length]:
+        """Return both lengths of each run; at quick scale of three schemes in two workloads."""
+        if scale == "paper":
+            return list(_ALL)
+        return [one for one in _ALL if one.scheme in ("ren", "dctcp", "ndp") and one.workload in [*WORKLOADS][:2]]
+
+    def canaries(self) -> list[Point]:
+        """Return none: figures 15 to 18 have these runs' first part."""
+        return []
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        """Measure the load that the core carries, and the flows that start meanwhile."""
+        scenario = point.scenario
+        assert scenario is not None
+        parts = next(parts for parts, words in PARTS.items() if words == point.labels["changes"])
+        every_ps = int(scenario.messages()["start_ps"].max()) // parts
+        links = [sorted(link) for link in scenario.network().edges]
+        watched = [
+            probes.utilisation(leaf, spine, every=f"{every_ps}ps")
+            for leaf, spine in links
+            if (leaf[0], spine[0]) == ("l", "s")
+        ]
+        result = run(replace(scenario, probes=watched))
+        flows, samples = result.flows, result.probes
+        middle = parts // 2
+        is_counted = (flows["start_ps"] // every_ps == middle).to_numpy() | (parts == 1)
+        numbers = {
+            "load carried": (samples[samples["time_ps"] == (middle + 1) * every_ps]["value"].mean(), ""),
+            **completion(flows["size_bytes"].to_numpy()[is_counted], fct_so_far_ps(result)[is_counted]),
+            "flows": (len(flows), ""),
+            "flows, counted": (is_counted.sum(), ""),
+            "unfinished": ((~flows["status"].isin(["finished", "delivered"])).sum(), ""),
+        }
+        return tidy(point.name, numbers)
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the load that is carried by workload, and REN's gains in the longer runs over those in the figures."""
+        with style():
+            figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
+            self._loads(left, rows)
+            self._gains(right, rows)
+            hosts = "384 hosts" if rows["flows"].max() >= 5000 else "36 hosts (quick)"
+            figure.suptitle(f"REN at a load of {LOAD}: what the core carries, and what REN gains once it does, {hosts}")
+        return figure
+
+    def _loads(self, ax: Axes, rows: pd.DataFrame) -> None:
+        ran = [name for name in WORKLOADS if (rows["workload"] == name).any()]
+        places = np.arange(len(ran))
+        for shift, (parts, words), colour in zip((-0.2, 0.2), PARTS.items(), ("sky", "blue"), strict=True):
+            found = _carried(parts, rows)
+            ax.bar(places + shift, [found[WORKLOADS[name]] for name in ran], 0.38, color=COLOURS[colour], label=words)
+        ax.axhline(LOAD, color=COLOURS["vermilion"], linestyle="--", label="offered")
+        ax.set_xticks(places, [WORKLOADS[name] for name in ran])
+        ax.set(title="under REN, while messages arrive", ylabel="load of the ToR-core links", ylim=(0, 1))
+        ax.legend(loc="upper left")
+
+    def _gains(self, ax: Axes, rows: pd.DataFrame) -> None:
+        found = 100 * gains(rows)
+        for (quantity, one), values in found.groupby(["quantity", "baseline"], sort=False):
+            ax.plot(values[1], values[3], _MARKERS[quantity], color=LOOKS[one][1], markersize=5)
+        for one in BASELINES:
+            if one in found.index.get_level_values("baseline"):
+                ax.plot([], [], "o", color=LOOKS[one][1], label=f"over {LOOKS[one][0]}")
+        for quantity, marker in _MARKERS.items():
+            ax.plot([], [], marker, mfc="none", mec="0.3", linestyle="none", label=PANELS[quantity][0])
+        ends = [float(found.min().min()), float(found.max().max())]
+        ax.plot(ends, ends, color="0.7", linewidth=0.8, zorder=0)
+        ax.axhline(0, color="0.3", linewidth=0.8)
+        ax.axvline(0, color="0.3", linewidth=0.8)
+        ax.set(
+            title="REN's gain by workload, baseline and quantity", xlabel=f"{PARTS[1]} (%)", ylabel=f"{PARTS[3]} (%)"
+        )
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
