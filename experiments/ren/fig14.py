@@ -25,6 +25,7 @@ from rdmacc.experiments.ren.loads import (
     ALL_FLOWS,
     POSITIVE,
     THEY_SCHEDULE,
+    WorkloadFigure,
     claim,
     lowest_shares,
     means_of,
@@ -143,7 +144,7 @@ class Figure14(LeafSpineReadings):
             " DCTCP's marks leave, or for the first credit.",
         ),
     )  # fmt: skip
-    read_at = MappingProxyType({"one grant": (LOAD,)})
+    read_at = MappingProxyType(dict.fromkeys(WorkloadFigure.read_at, (LOAD,)))
 
     def assumed(self, scale: str) -> list[Case]:
         """Return all schemes and workloads at the one load."""

@@ -7,7 +7,6 @@ abstract. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 from __future__ import annotations
 
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -40,6 +39,7 @@ from rdmacc.experiments.ren.loads import (
     PANELS,
     POSITIVE,
     THEY_SCHEDULE,
+    WorkloadFigure,
     claim,
     load_label,
     lowest_shares,
@@ -259,7 +259,7 @@ class Gains(LeafSpineReadings):
             " distributions they are not in the other two.",
         ),
     )  # fmt: skip
-    read_at = MappingProxyType({"one grant": LOADS["paper"]})
+    read_at = WorkloadFigure.read_at
 
     def assumed(self, scale: str) -> list[Case]:
         """Return the runs of figures 15 to 18."""
