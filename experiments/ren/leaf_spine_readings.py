@@ -56,19 +56,18 @@ def in_place_of(table: pd.DataFrame, runs: Mapping[Case, Case]) -> pd.DataFrame 
     DataFrame or None
         The rows of the seeds that all runs have; None if there is no such seed.
     """
-    labels = list(next(iter(runs)).identity) if runs else []
-    rows_of = dict(list(table.groupby(labels, sort=False))) if runs else {}
-    found = []
-    for own, run in runs.items():
-        rows = rows_of.get(tuple(run.identity[label] for label in labels))
-        if rows is None:
-            return None
-        found.append(rows.assign(**own.identity, point=f"{own.scheme}: " + rows["point"]))
-    seeds = set.intersection(*(set(rows["seed"]) for rows in found)) if found else set()
-    if not seeds:
+    if not runs:
         return None
-    rows = pd.concat(found, ignore_index=True)
-    return rows[rows["seed"].isin(seeds)]
+    own, their = (pd.DataFrame([case.identity for case in some]) for some in (runs, runs.values()))
+    labels = [str(label) for label in own]
+    found = table.merge(their.assign(place=their.index), on=labels).sort_values("place", kind="stable")
+    count = found.groupby("seed")["place"].nunique()
+    rows = found[found["seed"].isin(count.index[count == len(own)])].reset_index(drop=True)
+    if rows.empty:
+        return None
+    rows[labels] = own.loc[rows["place"]].reset_index(drop=True)
+    rows["point"] = rows["scheme"] + ": " + rows["point"]
+    return rows.drop(columns="place")
 
 
 def _as_assumed(table: pd.DataFrame) -> pd.DataFrame:
