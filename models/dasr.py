@@ -9,6 +9,7 @@ the transient: a sender sends at line rate until its first ACK, and every share 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -231,65 +232,9 @@ class DasrIncast(Model):
         )
 
     def _run(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Step the fluids. Sender 0 is the long flow; arrays are over senders, shape (k + 1,).
-
-        One way from sender to queue and from queue to receiver is a link each; an ACK takes both back. A
-        byte that joins the queue at t has left it q / line later.
-        """
-        starts = np.r_[0, self.incast()["start_ps"].to_numpy()].astype(np.float64)
-        size = np.r_[
-            np.inf,
-            np.full(self.senders, float(wire_bytes(self.message_bytes, self.payload_bytes, self.header_bytes))),
-        ]
-        line = self.line_bps / 8e12  # bytes/ps
-        packet = (self.payload_bytes + self.header_bytes) / line
-        # A packet is sent, stored, forwarded and counted; its ACK comes back over both links.
-        there, back = self.delay_ps + packet, 3 * self.delay_ps + packet
-        until = self.start_ps + self.jitter_ps + (size[1:].sum() * 3) / line + 40 * self.delay_ps
-        h = float(self.step_ps or max(_STEP_BYTES / line, until / _STEPS))
-        rounds = int(until / h)
-        if rounds > _MOST_STEPS:
-            raise ConfigError(
-                "DasrIncast.step_ps", self.step_ps, f"a longer step: at most {_MOST_STEPS} steps, not {rounds}"
-            )
-        lag_there, lag_back = int(there / h), int(back / h)
-        sent, arrived = np.zeros(self.senders + 1), np.zeros(self.senders + 1)
-        counted, ended = np.full(self.senders + 1, np.inf), np.full(self.senders + 1, np.inf)
-        queue, history = 0.0, np.ones(rounds + 1, np.int64)
-        told: Floats = np.full(self.senders + 1, np.inf)  # when a sender first hears
-        rates = np.zeros((lag_there + 1, self.senders + 1))
-        rows = np.zeros((rounds, 5))
-        for step in range(rounds):
-            now = step * h
-            share = line / max(1, history[max(0, step - lag_back)])
-            rate = np.where((starts <= now) & (sent < size), np.where(told <= now, share, line), 0.0)
-            rate = np.minimum(rate, (size - sent) / h)
-            sent += rate * h
-            rates[step % (lag_there + 1)] = rate
-            joining = rates[(step + 1) % (lag_there + 1)] if step >= lag_there else np.zeros(self.senders + 1)
-            is_new = (arrived == 0) & (joining > 0)
-            leaving = now + queue / line
-            counted[is_new] = leaving
-            arrived += joining * h
-            ended[(arrived >= size * (1 - 1e-9)) & np.isinf(ended)] = leaving
-            told = np.minimum(told, counted + back)
-            if self.look_ahead and np.isfinite(counted[1:]).any():
-                announced = counted[1:].min()
-                told[1:] = np.minimum(told[1:], announced + back)
-                members = announced <= now
-            else:
-                members = False
-            alive = ((counted <= now) | np.r_[False, np.full(self.senders, members)]) & (ended > now)
-            history[step + 1] = max(1, int(alive.sum()))
-            queue = max(0.0, queue + (joining.sum() - line) * h)
-            rows[step] = now, queue, alive.sum(), rate[0], rate[1:].sum()
-            if np.isfinite(ended[1:]).all() and now > ended[1:].max() + 2 * back:
-                rows = rows[: step + 1]
-                break
-        curve = pd.DataFrame(rows, columns=["time_ps", "queue_bytes", "n", "long_bps", "incast_bps"])
-        curve[["long_bps", "incast_bps"]] *= 8e12
-        fct = ended[1:] + self.delay_ps + packet - starts[1:]
-        return curve, pd.DataFrame({"flow": np.arange(1, self.senders + 1), "start_ps": starts[1:], "fct_ps": fct})
+        """Return the curve and the flows; a comparison asks for them several times."""
+        curve, flows = _run_fluids(self)
+        return curve.copy(), flows.copy()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the queue over time, with and without look-ahead."""
@@ -353,6 +298,68 @@ class DasrIncast(Model):
             np.arange(1, len(flows) + 1),
             flows["fct_ps"].astype("Float64").to_numpy(np.float64, na_value=np.nan),
         )
+
+
+@lru_cache(8)
+def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Step the fluids. Sender 0 is the long flow; arrays are over senders, shape (k + 1,).
+
+    One way from sender to queue and from queue to receiver is a link each; an ACK takes both back. A
+    byte that joins the queue at t has left it q / line later.
+    """
+    starts = np.r_[0, model.incast()["start_ps"].to_numpy()].astype(np.float64)
+    size = np.r_[
+        np.inf,
+        np.full(model.senders, float(wire_bytes(model.message_bytes, model.payload_bytes, model.header_bytes))),
+    ]
+    line = model.line_bps / 8e12  # bytes/ps
+    packet = (model.payload_bytes + model.header_bytes) / line
+    # A packet is sent, stored, forwarded and counted; its ACK comes back over both links.
+    there, back = model.delay_ps + packet, 3 * model.delay_ps + packet
+    until = model.start_ps + model.jitter_ps + (size[1:].sum() * 3) / line + 40 * model.delay_ps
+    h = float(model.step_ps or max(_STEP_BYTES / line, until / _STEPS))
+    rounds = int(until / h)
+    if rounds > _MOST_STEPS:
+        raise ConfigError(
+            "DasrIncast.step_ps", model.step_ps, f"a longer step: at most {_MOST_STEPS} steps, not {rounds}"
+        )
+    lag_there, lag_back = int(there / h), int(back / h)
+    sent, arrived = np.zeros(model.senders + 1), np.zeros(model.senders + 1)
+    counted, ended = np.full(model.senders + 1, np.inf), np.full(model.senders + 1, np.inf)
+    queue, history = 0.0, np.ones(rounds + 1, np.int64)
+    is_member = np.zeros(model.senders + 1, dtype=np.bool_)
+    told: Floats = np.full(model.senders + 1, np.inf)  # when a sender first hears
+    rates = np.zeros((lag_there + 1, model.senders + 1))
+    rows = np.zeros((rounds, 5))
+    for step in range(rounds):
+        now = step * h
+        share = line / max(1, history[max(0, step - lag_back)])
+        rate = np.where((starts <= now) & (sent < size), np.where(told <= now, share, line), 0.0)
+        rate = np.minimum(rate, (size - sent) / h)
+        sent += rate * h
+        rates[step % (lag_there + 1)] = rate
+        joining = rates[(step + 1) % (lag_there + 1)] if step >= lag_there else np.zeros(model.senders + 1)
+        is_new = (arrived == 0) & (joining > 0)
+        leaving = now + queue / line
+        counted[is_new] = leaving
+        arrived += joining * h
+        ended[(arrived >= size * (1 - 1e-9)) & np.isinf(ended)] = leaving
+        told = np.minimum(told, counted + back)
+        if model.look_ahead and np.isfinite(counted[1:]).any():
+            announced = counted[1:].min()
+            told[1:] = np.minimum(told[1:], announced + back)
+            is_member[1:] = announced <= now
+        alive = ((counted <= now) | is_member) & (ended > now)
+        history[step + 1] = max(1, int(alive.sum()))
+        queue = max(0.0, queue + (joining.sum() - line) * h)
+        rows[step] = now, queue, alive.sum(), rate[0], rate[1:].sum()
+        if np.isfinite(ended[1:]).all() and now > ended[1:].max() + 2 * back:
+            rows = rows[: step + 1]
+            break
+    curve = pd.DataFrame(rows, columns=["time_ps", "queue_bytes", "n", "long_bps", "incast_bps"])
+    curve[["long_bps", "incast_bps"]] *= 8e12
+    fct = ended[1:] + model.delay_ps + packet - starts[1:]
+    return curve, pd.DataFrame({"flow": np.arange(1, model.senders + 1), "start_ps": starts[1:], "fct_ps": fct})
 
 
 def _tidy(time: npt.ArrayLike, queue: npt.ArrayLike, flow: npt.ArrayLike, fct: npt.ArrayLike) -> pd.DataFrame:
