@@ -191,15 +191,17 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     """Raise a ConfigError for the first row whose ends are not two different, connected hosts."""
     ends: list[Int64s] = []
     for field in ("src", "dst"):
-        for row, name in enumerate(frame[field]):
-            if not is_name(name):
-                raise row_error(frame, row, field, name, "the name of a host")
-        codes, names = pd.factorize(frame[field])
+        try:
+            codes, names = pd.factorize(frame[field])  # each name is looked at once
+        except TypeError:  # not hashable
+            codes, names = np.full(len(frame), -1), pd.Index([])
         known = np.array([fabric.index.get(name, -1) for name in names] + [-1], dtype=np.int64)
         nodes = known[codes]
         if (nodes < 0).any():
-            row = int(np.argmin(nodes))
+            row = next((row for row, name in enumerate(frame[field]) if not is_name(name)), int(np.argmin(nodes)))
             name, place = frame[field].iloc[row], f"row {frame.index[row]}"
+            if not is_name(name):
+                raise row_error(frame, row, field, name, "the name of a host")
             raise unknown(field, name, fabric.names, "a node of the network", where=place)
         hosts = fabric.is_host[nodes]
         if not hosts.all():
