@@ -6,6 +6,7 @@ and load: the last panel has the largest ones.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -66,6 +67,8 @@ class Figure19(LeafSpineReadings):
             " nothing over NDP.",
         ),
     )  # fmt: skip
+
+    read_at = MappingProxyType({"one grant": LOADS["paper"]})
 
     def assumed(self, scale: str) -> list[Case]:
         """Return all schemes, workloads and loads."""
