@@ -23,6 +23,9 @@ _STAR = rdmacc.star(3)
 _SLOW_STAR = rdmacc.star(3, rate="10Gbps")
 _INCAST = rdmacc.incast(["h1", "h2"], "h0", "10kB")
 
+_LATER_PS = ms(300)
+"""More than twice as long as ExpressPass may go on asking in vain."""
+
 FAILURES = {
     "data lost": (Loss(data=1.0), "all data is lost on the way to h0 (h1->s0)"),
     "control lost": (Loss(control=1.0), "all packets back are lost on the way to h1 (h0->s0)"),
@@ -124,7 +127,7 @@ def test_retries_up_to_their_limit_are_no_stall(engine: str) -> None:
 
 def test_the_run_goes_on_until_the_last_message_has_started(engine: str) -> None:
     """Message 0 will never end; message 1 starts long after that is clear."""
-    work = rdmacc.messages([("h1", "h0", "3kB"), ("h2", "h0", "3kB")]).assign(start_ps=[0, s(1)])
+    work = rdmacc.messages([("h1", "h0", "3kB"), ("h2", "h0", "3kB")]).assign(start_ps=[0, _LATER_PS])
     lost = Loss(data=1.0, links=(("h1", "s0"),))
     said, result = ending(engine, "expresspass", lost, work=work)
     assert "1 message unfinished: 0 (" in said
@@ -136,11 +139,11 @@ def test_it_waits_for_links_that_are_still_to_fail(engine: str) -> None:
     net = rdmacc.leaf_spine(2, 2, 1)
     work = rdmacc.messages([("h0", "h1", "3kB")])
     lost = Loss(data=1.0, links=(("leaf0", "spine0"),))
-    down = LinkDown(link=("leaf0", "spine0"), at_ps=s(1))
+    down = LinkDown(link=("leaf0", "spine0"), at_ps=_LATER_PS)
     said, result = ending(engine, "expresspass", lost, down, topology=net, work=work)
     stuck, _ = ending(engine, "expresspass", lost, topology=net, work=work)
     assert said == ""
-    assert result.flows["fct_ps"][0] > s(1)
+    assert result.flows["fct_ps"][0] > _LATER_PS
     assert "message 0 from h0 to h1: data is lost on some ways to h1 (leaf0->spine0); 0 of 3 packets" in stuck
 
 
