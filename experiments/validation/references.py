@@ -111,6 +111,7 @@ def _references() -> pd.DataFrame:
         return pd.read_csv(path)
 
 
+@cache
 def theirs(name: str) -> pd.DataFrame:
     """Return `point, scheme, scenario, flow, fct_ps` of a simulator's flows."""
     rows = _references()
@@ -119,11 +120,11 @@ def theirs(name: str) -> pd.DataFrame:
 
 def _pairs(table: pd.DataFrame, name: str, start: str | tuple[str, ...]) -> Iterator[tuple[str, list[pd.DataFrame]]]:
     """Yield the points that both have, and the completion times of the flows that both have, by our seed."""
-    ran = list(dict.fromkeys(table["point"]))
+    ran = {str(point): rows for point, rows in table.groupby("point", sort=False)}
     for point, rows in theirs(name).groupby("point", sort=False):
         seeds = [one for one in ran if one == point or one.startswith(f"{point}, seed ")]
         if seeds and str(point).startswith(start):
-            yield str(point), [flows_of(table, one).merge(rows, on="flow", validate="1:1") for one in seeds]
+            yield str(point), [flows_of(ran[one], one).merge(rows, on="flow", validate="1:1") for one in seeds]
 
 
 def _ratios(runs: list[pd.DataFrame]) -> dict[str, float]:
