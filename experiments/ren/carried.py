@@ -22,7 +22,7 @@ import pandas as pd
 from rdmacc import probes
 from rdmacc.experiments.framework.bands import At, AtLeast, Each, Within
 from rdmacc.experiments.framework.case import CaseFigure
-from rdmacc.experiments.framework.claim import OURS, Measured
+from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
 from rdmacc.experiments.framework.experiment import Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -130,12 +130,16 @@ class Carried(CaseFigure):
     claims = (
         claim(
             "ren-x-5a", "6", "load carried by the core under REN", "0.7 offered, all of 5,000 messages", "0.7", by=OURS,
-            measure=partial(_carried, 1), band=_LASTS, needs=_ALL,
+            measure=partial(_carried, 1), band=_LASTS, needs=_ALL, expect=Outcome.FAILS,
+            why="Few messages have most of the bytes in data mining and Hadoop. Much of theirs is still to come when the"
+            " last message starts.",
         ),
         claim(
             "ren-x-5b", "6", "load carried by the core under REN", "0.7 offered, the middle third of 15,000 messages",
             "0.7", by=OURS,
-            measure=partial(_carried, 3), band=_LASTS, needs=_ALL,
+            measure=partial(_carried, 3), band=_LASTS, needs=_ALL, expect=Outcome.FAILS,
+            why="It does in three workloads. In data mining a third lasts 0.17 s, and the largest flow, of 1 GB, takes"
+            " at least 0.2 s.",
         ),
         claim(
             "ren-x-5c", "Fig 15-18", "share of REN's gains that keep their sign once the load lasts",
@@ -196,7 +200,7 @@ class Carried(CaseFigure):
             found = _carried(parts, rows)
             ax.bar(places + shift, [found[WORKLOADS[name]] for name in ran], 0.38, color=COLOURS[colour], label=words)
         ax.axhline(LOAD, color=COLOURS["vermilion"], linestyle="--", label="offered")
-        ax.set_xticks(places, [WORKLOADS[name] for name in ran])
+        ax.set_xticks(places, [WORKLOADS[name].replace(" ", "\n") for name in ran])
         ax.set(title="under REN, while messages arrive", ylabel="load of the ToR-core links", ylim=(0, 1))
         ax.legend(loc="upper left")
 
