@@ -131,8 +131,8 @@ class Carried(CaseFigure):
         claim(
             "ren-x-5a", "6", "load carried by the core under REN", "0.7 offered, all of 5,000 messages", "0.7", by=OURS,
             measure=partial(_carried, 1), band=_LASTS, needs=_ALL, expect=Outcome.FAILS,
-            why="Few messages have most of the bytes in data mining and Hadoop. Much of theirs is still to come when the"
-            " last message starts.",
+            why="In data mining and Hadoop few messages have most of the bytes, and much of theirs is still to come"
+            " when the last message starts.",
         ),
         claim(
             "ren-x-5b", "6", "load carried by the core under REN", "0.7 offered, the middle third of 15,000 messages",

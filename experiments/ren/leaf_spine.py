@@ -7,7 +7,8 @@ the load are `rdmacc.experiments.ren.definitions`'. Also assumed, for all these 
 - The paper names its workloads and gives their mean sizes, "64 KB to 7.4 MB". The distributions are the public ones
   (`rdmacc.workload.SIZES`), uncapped; for Hadoop, which the paper leaves open, the one that HPCC used.
 - A point is 5,000 messages between random pairs of hosts. Their own bytes, not the expected ones, make up the load: in
-  data mining one message in a hundred has 73% of all bytes. All schemes have the same messages at the same seed.
+  data mining one message in a hundred has 73% of all bytes. All schemes have the same messages at the same seed. What
+  the core carries while they arrive is another matter: `rdmacc.experiments.ren.carried`.
 - Every message counts, and the run ends when all are done. One that is not done after 10 s counts with the time so far.
 - FCT runs from the start to the last byte at the receiver; the throughput of long flows is the mean of size / FCT.
 - Slowdown is FCT over that of the message alone in the network. Its 99th percentile is of each tenth of the messages
