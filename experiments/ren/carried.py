@@ -115,6 +115,35 @@ def _same_sign(rows: pd.DataFrame) -> Measured:
     return Measured({"all": float(is_same.mean())}, f"{words}. Other sign: {', '.join(others) or 'none'}")
 
 
+def _draw_loads(ax: Axes, rows: pd.DataFrame) -> None:
+    ran = [name for name in WORKLOADS if (rows["workload"] == name).any()]
+    places = np.arange(len(ran))
+    for shift, (parts, words), colour in zip((-0.2, 0.2), PARTS.items(), ("sky", "blue"), strict=True):
+        found = _carried(parts, rows)
+        ax.bar(places + shift, [found[WORKLOADS[name]] for name in ran], 0.38, color=COLOURS[colour], label=words)
+    ax.axhline(LOAD, color=COLOURS["vermilion"], linestyle="--", label="offered")
+    ax.set_xticks(places, [WORKLOADS[name].replace(" ", "\n") for name in ran])
+    ax.set(title="under REN, while messages arrive", ylabel="load of the ToR-core links", ylim=(0, 1))
+    ax.legend(loc="upper left")
+
+
+def _draw_gains(ax: Axes, rows: pd.DataFrame) -> None:
+    found = 100 * gains(rows)
+    for (quantity, one), values in found.groupby(["quantity", "baseline"], sort=False):
+        ax.plot(values[1], values[3], _MARKERS[quantity], color=LOOKS[one][1], markersize=5)
+    for one in BASELINES:
+        if one in found.index.get_level_values("baseline"):
+            ax.plot([], [], "o", color=LOOKS[one][1], label=f"over {LOOKS[one][0]}")
+    for quantity, marker in _MARKERS.items():
+        ax.plot([], [], marker, mfc="none", mec="0.3", linestyle="none", label=PANELS[quantity][0])
+    ends = [float(found.min().min()), float(found.max().max())]
+    ax.plot(ends, ends, color="0.7", linewidth=0.8, zorder=0)
+    ax.axhline(0, color="0.3", linewidth=0.8)
+    ax.axvline(0, color="0.3", linewidth=0.8)
+    ax.set(title="REN's gain by workload, baseline and quantity", xlabel=f"{PARTS[1]} (%)", ylabel=f"{PARTS[3]} (%)")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
+
+
 _LASTS = Each(Within(LOAD, by=0.1 * LOAD), of="workload")
 _ALL = tuple(Length(scheme, name, parts) for name in WORKLOADS for parts in PARTS for scheme in SCHEMES)
 
@@ -187,37 +216,8 @@ class Carried(CaseFigure):
         """Draw the load that is carried by workload, and REN's gains in the longer runs over those in the figures."""
         with style():
             figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
-            self._loads(left, rows)
-            self._gains(right, rows)
+            _draw_loads(left, rows)
+            _draw_gains(right, rows)
             hosts = "384 hosts" if rows["flows"].max() >= 5000 else "36 hosts (quick)"
             figure.suptitle(f"REN at a load of {LOAD}: what the core carries, and what REN gains once it does, {hosts}")
         return figure
-
-    def _loads(self, ax: Axes, rows: pd.DataFrame) -> None:
-        ran = [name for name in WORKLOADS if (rows["workload"] == name).any()]
-        places = np.arange(len(ran))
-        for shift, (parts, words), colour in zip((-0.2, 0.2), PARTS.items(), ("sky", "blue"), strict=True):
-            found = _carried(parts, rows)
-            ax.bar(places + shift, [found[WORKLOADS[name]] for name in ran], 0.38, color=COLOURS[colour], label=words)
-        ax.axhline(LOAD, color=COLOURS["vermilion"], linestyle="--", label="offered")
-        ax.set_xticks(places, [WORKLOADS[name].replace(" ", "\n") for name in ran])
-        ax.set(title="under REN, while messages arrive", ylabel="load of the ToR-core links", ylim=(0, 1))
-        ax.legend(loc="upper left")
-
-    def _gains(self, ax: Axes, rows: pd.DataFrame) -> None:
-        found = 100 * gains(rows)
-        for (quantity, one), values in found.groupby(["quantity", "baseline"], sort=False):
-            ax.plot(values[1], values[3], _MARKERS[quantity], color=LOOKS[one][1], markersize=5)
-        for one in BASELINES:
-            if one in found.index.get_level_values("baseline"):
-                ax.plot([], [], "o", color=LOOKS[one][1], label=f"over {LOOKS[one][0]}")
-        for quantity, marker in _MARKERS.items():
-            ax.plot([], [], marker, mfc="none", mec="0.3", linestyle="none", label=PANELS[quantity][0])
-        ends = [float(found.min().min()), float(found.max().max())]
-        ax.plot(ends, ends, color="0.7", linewidth=0.8, zorder=0)
-        ax.axhline(0, color="0.3", linewidth=0.8)
-        ax.axvline(0, color="0.3", linewidth=0.8)
-        ax.set(
-            title="REN's gain by workload, baseline and quantity", xlabel=f"{PARTS[1]} (%)", ylabel=f"{PARTS[3]} (%)"
-        )
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")

@@ -34,7 +34,7 @@ _NO_RESULT = (
     "rdmacc.presets",
 )  # fmt: skip
 """Modules that only show or judge results, or only name things; a scheme's parameters are part of the point's data."""
-_NOT_MEASURED = ("plot", "claims", "title", "description", "name", "seeding", "seed_stride")
+_NOT_MEASURED = ("plot", "draw", "claims", "title", "description", "name", "seeding", "seed_stride")
 """Members of an experiment's class that do not affect its rows."""
 _NOT_SIMULATING = ("cli", "experiments", "explorer", "models", "notebooks", "show", "sweep")
 """Packages that no simulation needs; modules that an experiment imports from them still count."""
