@@ -85,7 +85,8 @@ QUESTIONS = register(
                 " then save timeouts (ren-f12-a), but not time for all flows at scale (ren-x-1c). In figures 14 to 18"
                 " REN has the lowest AFCT of short flows at 11 of 28 loads instead of 1 (ren-f15-1), and in the tail of"
                 " data mining it gains over all six, 2 to 94% (ren-f15b-1); its long flows are still up to 7% slower"
-                " than theirs (ren-f15c-1).",
+                " than theirs (ren-f15c-1). In figure 19 all flows gain 5% over both,"
+                " and nothing over NDP (ren-f19-1).",
             ),
         ),
         why="2.3 names the protocols and refers to their papers. The sentence describes the principle, and leaves out"
@@ -128,7 +129,8 @@ QUESTIONS = register(
         " the paper's 55 claims hold under the core's links and 27 under the hosts', 6 and 10 more have the right sign."
         " So the usual meaning of a load stands: a network can carry it. With one grant for each packet as well, 31"
         " claims hold and 10 have the right sign. That pair is probably what the paper ran, but it is not the default:"
-        " the text refers to pHost's and Homa's own papers. Figure 19 has not been run under it.",
+        " the text refers to pHost's and Homa's own papers. Figure 19 does not tell the two loads apart: its core has"
+        " as much capacity as its hosts.",
     ),
     Question(
         title="Whose are the 128 KB of buffer?",
