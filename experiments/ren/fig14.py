@@ -19,7 +19,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, At, AtLeast, Highest, MoreThan, Within
 from rdmacc.experiments.framework.claim import Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import (
     ALL_FLOWS,
@@ -146,7 +146,7 @@ class Figure14(LeafSpineReadings):
     )  # fmt: skip
     read_at = MappingProxyType(dict.fromkeys(WorkloadFigure.read_at, (LOAD,)))
 
-    def assumed(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes and workloads at the one load."""
         return list(_ALL)
 

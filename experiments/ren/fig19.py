@@ -17,7 +17,7 @@ from matplotlib import patheffects
 from rdmacc.experiments.framework.bands import All, AtLeast
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import POSITIVE, claim, mean_of, over_load, percents, reduction
 from rdmacc.experiments.ren.setup import LOOKS, labelled
@@ -70,7 +70,7 @@ class Figure19(LeafSpineReadings):
 
     read_at = MappingProxyType({"one grant": LOADS["paper"]})
 
-    def assumed(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes, workloads and loads."""
         return cases(WORKLOADS, LOADS[scale], hosts_per_leaf=8)
 

@@ -30,7 +30,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig15 import Figure15
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import (
     ALL_FLOWS,
@@ -261,7 +261,7 @@ class Gains(LeafSpineReadings):
     )  # fmt: skip
     read_at = WorkloadFigure.read_at
 
-    def assumed(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return the runs of figures 15 to 18."""
         return cases(WORKLOADS, LOADS[scale])
 

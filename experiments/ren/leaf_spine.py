@@ -45,8 +45,8 @@ from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution
 
 __all__ = [
-    "BASELINES", "LOADS", "SCHEMES", "TENTHS", "UNTIL", "WORKLOADS", "Case", "LeafSpineFigure", "cases", "completion",
-    "fct_so_far_ps", "messages", "network_of", "scheme_of", "sizes_of",
+    "BASELINES", "LOADS", "SCHEMES", "TENTHS", "UNTIL", "WORKLOADS", "LeafSpineCase", "LeafSpineFigure", "cases",
+    "completion", "fct_so_far_ps", "messages", "network_of", "scheme_of", "sizes_of",
 ]  # fmt: skip
 
 BASELINES = ("dctcp", "phost", "homa", "ndp", "expresspass", "aeolus")
@@ -74,7 +74,7 @@ UNTIL = "10s"
 
 
 @dataclass(frozen=True)
-class Case:
+class LeafSpineCase:
     """The parameters that distinguish a run."""
 
     scheme: str
@@ -218,6 +218,6 @@ LeafSpineFigure.points_of = LeafSpineFigure
 
 def cases(
     workloads: Iterable[str], loads: Iterable[float], schemes: Sequence[str] = SCHEMES, **options: Any
-) -> list[Case]:
+) -> list[LeafSpineCase]:
     """Return a case for every scheme, workload and load."""
-    return [Case(scheme, name, load, **options) for name in workloads for load in loads for scheme in schemes]
+    return [LeafSpineCase(scheme, name, load, **options) for name in workloads for load in loads for scheme in schemes]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.ren.leaf_spine import SCHEMES, Case, LeafSpineFigure
+from rdmacc.experiments.ren.leaf_spine import SCHEMES, LeafSpineCase, LeafSpineFigure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["READ_AS", "LeafSpineReadings", "in_place_of"]
 
 
-def _one_grant(case: Case) -> Case:
+def _one_grant(case: LeafSpineCase) -> LeafSpineCase:
     return replace(case, scheme="traditional") if case.scheme in ("phost", "homa") else case
 
 
-def _host_links(case: Case) -> Case:
+def _host_links(case: LeafSpineCase) -> LeafSpineCase:
     return replace(case, load_of="host")
 
 
-def _ecmp(case: Case) -> Case:
+def _ecmp(case: LeafSpineCase) -> LeafSpineCase:
     is_sprayed = case.scheme in ("phost", "homa", "aeolus")
     return replace(case, changes=(("routing", "ecmp"),)) if is_sprayed else case
 
 
-READ_AS: Mapping[str, Callable[[Case], Case]] = MappingProxyType(
+READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
     {
         "one grant": _one_grant,
         "host links": _host_links,
@@ -48,7 +48,7 @@ READ_AS: Mapping[str, Callable[[Case], Case]] = MappingProxyType(
 """By reading, the run in the place of one as assumed."""
 
 
-def in_place_of(table: pd.DataFrame, runs: Mapping[Case, Case]) -> pd.DataFrame | None:
+def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:
     """Return the rows of runs, each under the labels of the case in whose place it is.
 
     Returns
@@ -86,21 +86,21 @@ class LeafSpineReadings(LeafSpineFigure):
     read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 
     @abstractmethod
-    def assumed(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return the cases as assumed."""
 
-    def runs(self, reading: str) -> dict[Case, Case]:
+    def runs(self, reading: str) -> dict[LeafSpineCase, LeafSpineCase]:
         """Return the run of a reading in the place of each case as assumed, at the loads at which it has been run."""
         loads = self.read_at.get(reading, ())
         return {case: READ_AS[reading](case) for case in self.assumed("paper") if case.load in loads}
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[LeafSpineCase]:
         """Return the runs of other readings at paper scale, then those as assumed: the last ones are the canaries."""
         own = self.assumed(scale)
         others = [run for reading in self.read_at for run in self.runs(reading).values()] if scale == "paper" else []
         return [*dict.fromkeys(run for run in others if run not in set(own)), *own]
 
-    def seeds_of(self, case: Case) -> int:
+    def seeds_of(self, case: LeafSpineCase) -> int:
         """Return the number of seeds of a case at paper scale: one for other readings."""
         return self.seeds if case in self.assumed("paper") else 1
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.setup import LOOKS, labelled
 from rdmacc.show.style import plain_log, style
@@ -179,7 +179,7 @@ class WorkloadFigure(LeafSpineReadings):
         dict.fromkeys(("host links", "host links, one grant", "one grant"), LOADS["paper"])
     )
 
-    def assumed(self, scale: str) -> list[Case]:
+    def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes at all loads."""
         return cases([self.workload], LOADS[scale])
 

@@ -28,7 +28,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged,
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.gains import HEADLINE, NEAR
-from rdmacc.experiments.ren.leaf_spine import Case, LeafSpineFigure
+from rdmacc.experiments.ren.leaf_spine import LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.leaf_spine_readings import in_place_of
 from rdmacc.experiments.ren.loads import ALL_FLOWS, POSITIVE, claim
 from rdmacc.experiments.ren.setup import LOOKS
@@ -49,11 +49,11 @@ def _compared(
     others: tuple[str, ...] = _OTHERS,
     changes: dict[str, dict[str, Any]] | None = None,
     **options: Any,
-) -> dict[str, Case]:
+) -> dict[str, LeafSpineCase]:
     """Return REN, as "ren", and the others under a variation; `changes` by scheme, or for "all" of them."""
     changes = changes or {}
     return {
-        label: Case(
+        label: LeafSpineCase(
             scheme, "cache_follower", 0.7,
             changes=tuple((changes.get("all", {}) | changes.get(label, {})).items()), **options,
         )
@@ -71,7 +71,7 @@ def _timers(time: str) -> dict[str, dict[str, Any]]:
 
 _ASSUMED = _compared()
 _LITERAL, _LITERAL_KEPT = "marks: literal", "marks: literal, one packet kept"
-VARIATIONS: dict[str, dict[str, Case]] = {
+VARIATIONS: dict[str, dict[str, LeafSpineCase]] = {
     "as assumed": _ASSUMED,
     "marks: by packet": _compared("ren-packet"),
     _LITERAL_KEPT: _compared("ren-literal"),
@@ -83,7 +83,7 @@ VARIATIONS: dict[str, dict[str, Case]] = {
     "paths: ECMP": _compared(others=("phost", "homa"), changes={"all": {"routing": "ecmp"}}),
 }
 """By name: the run of each scheme."""
-BUFFERS: dict[str, dict[str, Case]] = {
+BUFFERS: dict[str, dict[str, LeafSpineCase]] = {
     "as assumed": _ASSUMED,
     "buffer: 128 KB a switch": _compared(is_shared=True),
     "the same, timers of the others: 0.1 ms": _compared(changes=_timers("100us"), is_shared=True),
@@ -101,12 +101,12 @@ _UNMARKED = replace(_ASSUMED["ren"], scheme="traditional")
 _AT_QUICK = ("as assumed", "marks: by packet", _LITERAL_KEPT, _LITERAL, "paths: ECMP")
 
 
-def runs(names: Iterable[str]) -> list[Case]:
+def runs(names: Iterable[str]) -> list[LeafSpineCase]:
     """Return the runs of some variations, each once."""
     return list(dict.fromkeys([*(case for name in names for case in _EVERY[name].values()), _UNMARKED]))
 
 
-def _values(rows: pd.DataFrame, case: Case, quantity: str) -> pd.Series[float]:
+def _values(rows: pd.DataFrame, case: LeafSpineCase, quantity: str) -> pd.Series[float]:
     """Return a quantity of a run, by seed."""
     chosen = rows[(rows["scheme"] == case.scheme) & (rows["changes"] == case.differences)]
     return chosen.set_index("seed")[quantity]
@@ -197,7 +197,7 @@ class Sensitivity(LeafSpineFigure):
         _headline("ren-x-4a", "abstract", "any variation", VARIATIONS),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[LeafSpineCase]:
         """Return every variation; at quick scale the readings and ECMP."""
         return runs(_AT_QUICK) if scale == "quick" else list(_ALL)
 
@@ -256,6 +256,6 @@ class Buffers(Sensitivity):
     description = "REN's gain over pHost, Homa and NDP with 128 KB of buffer for a whole switch, and three timers"
     claims = (_headline("ren-x-4b", "6", "128 KB a switch", BUFFERS),)
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[LeafSpineCase]:
         """Return the runs with these buffers; at quick scale only with one timer."""
         return runs(tuple(BUFFERS)[:2]) if scale == "quick" else runs(BUFFERS)

@@ -18,7 +18,7 @@ import pytest
 from rdmacc.experiments import Outcome, experiment
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren import fig14, sensitivity
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, TENTHS, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, TENTHS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from rdmacc.experiments.ren.loads import PANELS
 from rdmacc.experiments.ren.sensitivity import READ_AS as VARIED
@@ -52,7 +52,7 @@ def test_figures_share_their_points():
 @pytest.mark.parametrize("workload", ["hadoop", "web_search"])
 @pytest.mark.parametrize("hosts_per_leaf", [48, 8])
 def test_the_network_and_the_traffic_are_the_papers(workload, hosts_per_leaf):
-    scenario = Case("ren", workload, 0.7, hosts_per_leaf).point("paper", 0).scenario
+    scenario = LeafSpineCase("ren", workload, 0.7, hosts_per_leaf).point("paper", 0).scenario
     network, messages = scenario.network(), scenario.messages()
     hosts = [node for node, kind in network.nodes(data="kind") if kind == "host"] or [
         node for node in network if str(node).startswith("h")
@@ -66,7 +66,7 @@ def test_the_network_and_the_traffic_are_the_papers(workload, hosts_per_leaf):
 
 def test_a_switch_may_have_the_whole_buffer():
     each, whole = (
-        Case("ren", "hadoop", 0.7, is_shared=one).point("paper", 0).scenario.network() for one in (False, True)
+        LeafSpineCase("ren", "hadoop", 0.7, is_shared=one).point("paper", 0).scenario.network() for one in (False, True)
     )
     assert each.nodes["leaf0"]["buffer_bytes"] == 56 * 128_000
     assert {whole.nodes[f"{kind}{k}"]["buffer_bytes"] for kind in ("leaf", "spine") for k in range(8)} == {128_000}
@@ -76,14 +76,14 @@ def test_a_switch_may_have_the_whole_buffer():
 def test_homa_has_the_levels_that_the_workload_calls_for(workload):
     by_rule = Homa.for_sizes(SIZES[workload], 38 * 1500)
     for scheme in ("homa", "aeolus"):
-        recovery = Case(scheme, workload, 0.5).point("paper", 0).scenario.scheme.recovery
+        recovery = LeafSpineCase(scheme, workload, 0.5).point("paper", 0).scenario.scheme.recovery
         assert (recovery.levels, recovery.overcommit, recovery.cutoffs) == (8, by_rule.overcommit, by_rule.cutoffs)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_point_measures_what_happened(scheme):
     """Every message is done; the numbers are those of the flows."""
-    point = Case(scheme, "hadoop", 0.7).point("quick", 0)
+    point = LeafSpineCase(scheme, "hadoop", 0.7).point("quick", 0)
     result = point.scenario.run()
     row = wide(assemble({point.name: experiment("ren.fig17").measure(point, result)}, {point.name: point.labels})).iloc[
         0
@@ -274,7 +274,7 @@ def test_a_figure_is_judged_under_each_reading(monkeypatch, name, id, quantity, 
 
     claim = next(each for each in one.claims if each.id == id)
     for reading in READ_AS:
-        run = READ_AS[reading](Case("phost", workload, load))
+        run = READ_AS[reading](LeafSpineCase("phost", workload, load))
         where = {"scheme": run.scheme, "changes": run.differences, "load": load, "workload": workload}
         worse = changed(table, quantity, 0.4, **where)
         found = {each: claim.verdict(one.view(worse, each)).outcome for each in (DEFAULT, *one.read_at)}
@@ -291,19 +291,19 @@ def test_a_reading_has_a_run_in_the_place_of_each(monkeypatch, name):
     for reading in READ_AS:
         rows = one.view(table, reading)
         ran = {case for case in one.assumed("paper") if case.load in one.read_at[reading]}
-        assert sorted(map(tuple, rows[[*Case("", "", 0).identity]].to_numpy())) == sorted(
+        assert sorted(map(tuple, rows[[*LeafSpineCase("", "", 0).identity]].to_numpy())) == sorted(
             tuple(case.identity.values()) for case in ran
         )
         runs = [point.removeprefix(f"{scheme}: ") for point, scheme in zip(rows.index, rows["scheme"], strict=True)]
         cases_of = {tuple(case.identity.values()): case for case in ran}
         wanted = [READ_AS[reading](cases_of[tuple(each)]).point("paper", 0).name
-                  for each in rows[[*Case("", "", 0).identity]].to_numpy()]  # fmt: skip
+                  for each in rows[[*LeafSpineCase("", "", 0).identity]].to_numpy()]  # fmt: skip
         assert runs == wanted
 
 
 def test_readings_differ_in_what_they_say():
     for hosts_per_leaf in (48, 8):
-        own = {one: Case(one, "hadoop", 0.5, hosts_per_leaf) for one in SCHEMES}
+        own = {one: LeafSpineCase(one, "hadoop", 0.5, hosts_per_leaf) for one in SCHEMES}
         changes = {
             reading: {one: READ_AS[reading](case) for one, case in own.items() if READ_AS[reading](case) != case}
             for reading in READ_AS
