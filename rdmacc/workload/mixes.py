@@ -17,7 +17,7 @@ from rdmacc.workload.compose import combine
 from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_whole, from_columns, stream
 from rdmacc.workload.load import MOST_LOAD, Load
 from rdmacc.workload.published import DART_SHORT, Sizes, drawn_from, size_distribution
-from rdmacc.workload.traffic import Network, Traffic
+from rdmacc.workload.traffic import Network, Traffic, as_fabric
 
 __all__ = ["DART_MIXES", "dart_mix"]
 
@@ -98,6 +98,7 @@ def dart_mix(
     if isinstance(load, bool) or not isinstance(load, Real) or not 0 < load <= MOST_LOAD:
         raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {MOST_LOAD}")
     part, load = float(share), float(load)
+    network = as_fabric(network)  # once for all that follows
     incast = incasts(
         network, degree, short, load=load * part, of=of, duration=duration, jitter=jitter, start=start, seed=seed
     )
@@ -126,7 +127,8 @@ def _in_groups(
 ) -> pd.DataFrame:
     """Return the incasts with senders and receivers from groups that are drawn once, avoiding the long flows' pairs."""
     rng = stream(seed, DART_GROUPS)
-    hosts = Traffic(network).names(Traffic(network).senders)
+    traffic = Traffic(network)
+    hosts = traffic.names(traffic.senders)
     feeding: dict[Host, set[Host]] = defaultdict(set)
     for src, dst in zip(long_flows["src"], long_flows["dst"], strict=True):
         feeding[dst].add(src)
