@@ -1,7 +1,8 @@
 """ExpressPass (Cho et al., SIGCOMM 2017): the authors' ns-2 simulator, kaist-ina/ns2-xpass, and the paper's feedback.
 
-The simulator's values are those of its scripts: `scripts/large-scale-fattree.tcl`, else `tcl/lib/ns-default.tcl`. A
-network for them needs switch buffers that no port exhausts: the limit is that of each port (`DropTail.limit_bytes`).
+The simulator's values are those of its scripts: `scripts/large-scale-fattree.tcl`, and what that leaves out,
+`tcl/lib/ns-default.tcl`. A network for them needs switch buffers that no port exhausts: the limit is that of each port
+(`DropTail.limit_bytes`).
 """
 
 from __future__ import annotations

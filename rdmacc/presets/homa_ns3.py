@@ -1,13 +1,13 @@
 """Homa's port to ns-3 (serhatarslan-hub/HomaL4Protocol-ns-3), as `HomaL4Protocol-paper-reproduction.cc` sets it.
 
-What departs from the paper: all packets share one class, because the IP layer removes the tag that the queues look for,
-and the sender has no timer. The levels of its code, which then do nothing: two for unscheduled packets, parted at 13
-packets; granted messages from the third on; a grant's level holds for unscheduled packets too. A port's buffer counts
-packets, here their bytes; switches need buffers that no port exhausts.
+It departs from the paper in two ways: all packets share one class, because the IP layer removes the tag that the queues
+look for, and the sender has no timer. The levels in its code therefore have no effect: two for unscheduled packets,
+divided at 13 packets; from the third on for granted messages; a grant's level applies to unscheduled packets too. A
+port's buffer counts packets; ours counts their bytes, and switches need buffers that no port exhausts.
 
-Not as in the port: it asks again at fixed times, and only for the message that it has granted last, so never for one
-whose packets wait in the network behind those of higher levels. Here the interval is so long that none is asked for in
-vain. A sender's order counts what it has sent, the port's what was granted.
+We depart from the port in two ways. It asks again at fixed times, and only for the message that it granted last, so
+never for one whose packets wait in the network behind higher levels; our interval is so long that we never ask in vain.
+And it orders a sender's messages by what was granted, we by what was sent.
 """
 
 from __future__ import annotations

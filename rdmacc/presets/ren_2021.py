@@ -1,4 +1,4 @@
-"""REN (Li et al., IEEE TCC 2021): REN, what it starts from, and the baselines of its evaluation.
+"""REN (Li et al., IEEE TCC 2021): REN, grants without marks, and the baselines of its evaluation.
 
 Its simulations have links of 40 Gb/s, 10 us of round-trip propagation and 128 KB of buffer (section 6):
 `rdmacc.topology.papers.ren_leaf_spine`, preset "ren-2021". Its testbed has 10 Gb/s, 48 us and 64 KB (2.3, 5.2):

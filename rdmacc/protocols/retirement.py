@@ -34,7 +34,7 @@ _WORST = 15
 
 @dataclass(frozen=True, kw_only=True)
 class Retirement(Component):
-    """The sender takes its values in turn, without those on whose paths packets were lost."""
+    """The sender takes its values in turn and skips those whose paths lost packets."""
 
     spans_ports = True
 
@@ -142,7 +142,7 @@ class Retirement(Component):
 
 
 def next_active(params, sender):
-    """Return the next value in turn that is not retired and has no penalty; else the next that is not retired."""
+    """Return the next value in turn that is neither retired nor penalised, or else the next that is not retired."""
     other = -1
     for _ in range(params.values):
         value = sender.turn ^ sender.mask
@@ -157,7 +157,7 @@ def next_active(params, sender):
 
 
 def retire(params, sender, value, now):
-    """Use a value no more, if enough are left; else pass over it for a long time."""
+    """Retire a value if enough others stay active; if not, skip it for a long time."""
     if sender.retired[value]:
         return
     if params.values - sender.retired_count - 1 < max(1.0, params.least_active * params.values):

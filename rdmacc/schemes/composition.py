@@ -312,7 +312,7 @@ class Scheme(Parameters):
         return [f"{type(part).__name__}.{own_name}" for part in (*owners, *hidden)]
 
     def _swapped(self, new: Mapping[int, Any]) -> Scheme:
-        """Return a copy with other parts in the place of those with these `id`s."""
+        """Return a copy in which the parts with these `id`s are replaced."""
         if not new:
             return self
         return dataclasses.replace(

@@ -36,7 +36,7 @@ def _in_words(name: str) -> tuple[str, str, float]:
 
 
 def _legend_beside(ax: Axes) -> None:
-    """Put the legend to the right of the axes: curves and bars leave no place for it."""
+    """Put the legend to the right of the axes: curves and bars leave no room for it."""
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, fontsize="small")
 
 

@@ -106,9 +106,9 @@ def _width(fabric: Fabric, nodes: Int64s, dst: Int64s, width: Int64s) -> Int64s:
 def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ack_bytes: int = 0) -> int:
     """Return the largest base round trip between any two connected hosts.
 
-    Of a packet there, store-and-forward, and an ACK back; as they are by default, a packet's payload alone and the
-    links' delays alone, what the HPCC simulator gives all queue pairs as base RTT (third.cc, GLOBAL_T). Of hosts whose
-    links are alike two count.
+    It is the time of a packet there, store-and-forward, and of an ACK back. With the defaults only the packet's payload
+    and the links' delays count: the base RTT that the HPCC simulator gives all queue pairs (third.cc, GLOBAL_T). Of
+    hosts with equal links, two are enough.
 
     Parameters
     ----------

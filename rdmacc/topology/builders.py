@@ -237,7 +237,7 @@ def checked_tiers(
     buffer: Quantity | None,
     name: str = "spine_rate",
 ) -> tuple[float, float, int, int]:
-    """Return what a network of several tiers is made of: rates of hosts' and upper links, bit/s, delay, ps, buffer, B.
+    """Return a multi-tier network's checked rates of hosts' and upper links, bit/s, delay, ps, and buffer, B.
 
     Parameters
     ----------

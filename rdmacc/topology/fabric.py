@@ -241,7 +241,7 @@ class Fabric:
         return list(groups.values())
 
     def _kind(self, port: int) -> tuple[float, ...]:
-        """Return what a link is like: where it leads, rates and delay."""
+        """Return a link's properties: its far end, both rates and the delay."""
         rates = self.port_rate_bps[[port, self.port_reverse[port]]].tolist()
         return (int(self.port_peer[port]), *rates, int(self.port_delay_ps[port]))
 

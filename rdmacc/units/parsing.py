@@ -152,7 +152,7 @@ class Picoseconds(int):
 
 
 def _picoseconds(number: Any) -> Any:
-    """Return an integer as a time; what the operation does not know, such as a float's `NotImplemented`, as it is."""
+    """Return an integer as a time, and anything else unchanged, such as a float's `NotImplemented`."""
     return Picoseconds(number) if isinstance(number, int) else number
 
 
@@ -163,7 +163,7 @@ def time_ps(quantity: Quantity, *, field: str = "time", bare_ps: bool = False) -
     ----------
     quantity : str or Picoseconds
         A text has a unit: "1us", "1 µs", "1e-3 s"; it is read exactly and rounded to the nearest picosecond.
-        Or what :func:`us` and its like return, or 0.
+        Or a result of :func:`us` and similar functions, or 0.
     field : str
         The field's name, for the error.
     bare_ps : bool

@@ -18,7 +18,7 @@ DETOURS = 150
 
 @typed
 def dragonfly_paths(work: pd.DataFrame, network: Graph, routing: str = "minimal", seed: int = 0) -> pd.DataFrame:
-    """Return a workload whose messages have paths over a dragonfly, replies the same ones in reverse.
+    """Return a workload with a path over a dragonfly for each message; its replies take the path in reverse.
 
     Source: Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4. "minimal" takes
     the direct link between the groups of sender and receiver. "valiant" goes through a third group, drawn at random for
