@@ -75,7 +75,7 @@ def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1, th
         again = [point.name for point in points if point.name in old and point.labels[_SCHEME] in changed]
     if not missing + again:
         return 0
-    parts = made.get("parts") or [{name: made[name] for name in _OF_A_PART}]
+    parts = [*(made.get("parts") or [{name: made[name] for name in _OF_A_PART}])]
     added: dict[str, pd.DataFrame] = {}
     summaries = [made]
     for other, rows, theirs in _lent(one, points, missing, store):

@@ -46,7 +46,7 @@ from rdmacc.workload import SizeDistribution
 
 __all__ = [
     "BASELINES", "LOADS", "SCHEMES", "TENTHS", "UNTIL", "WORKLOADS", "LeafSpineCase", "LeafSpineFigure", "cases",
-    "completion", "fct_so_far_ps", "messages", "network_of", "scheme_of", "sizes_of",
+    "completion", "fct_so_far_ps", "messages", "network_of", "scheme_of", "sizes_of", "unfinished",
 ]  # fmt: skip
 
 BASELINES = ("dctcp", "phost", "homa", "ndp", "expresspass", "aeolus")
@@ -169,6 +169,11 @@ def fct_so_far_ps(result: Result) -> npt.NDArray[np.float64]:
     return np.asarray(result.flows["fct_ps"].astype(np.float64).fillna(passed), dtype=np.float64)
 
 
+def unfinished(flows: pd.DataFrame) -> int:
+    """Return how many flows are not done."""
+    return int((~flows["status"].isin(["finished", "delivered"])).sum())
+
+
 def completion(size_bytes: npt.NDArray[np.int64], fct_ps: npt.NDArray[np.float64]) -> dict[str, tuple[float, str]]:
     """Return the quantities of figures 15 to 18 with their units."""
     is_short, is_long = size_bytes <= SHORT_BYTES, size_bytes > LONG_BYTES
@@ -203,7 +208,7 @@ class LeafSpineFigure(CaseFigure):
             "flows": (len(flows), ""),
             "flows, short": ((size <= SHORT_BYTES).sum(), ""),
             "flows, long": ((size > LONG_BYTES).sum(), ""),
-            "unfinished": ((~flows["status"].isin(["finished", "delivered"])).sum(), ""),
+            "unfinished": (unfinished(flows), ""),
             "retransmissions": (flows["retransmissions"].sum(), ""),
             "timeouts": (flows["timeouts"].sum(), ""),
             "dropped": (counters["dropped_packets"], ""),

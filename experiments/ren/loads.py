@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_FLOWS", "LOWEST", "LOWEST_IN_HALF", "PANELS", "POSITIVE", "THEY_SCHEDULE", "WorkloadFigure", "claim",
-    "load_label", "lowest_shares", "mean_of", "means_of", "over_load", "percents", "published_marks", "reduction",
-    "reduction_claim", "short_flows", "short_flows_claim",
+    "hosts", "load_label", "lowest_shares", "mean_of", "means_of", "over_load", "percents", "published_marks",
+    "reduction", "reduction_claim", "short_flows", "short_flows_claim",
 ]  # fmt: skip
 
 _QUICK = "A hundred messages on 12 or 36 hosts with one seed are too few to judge."
@@ -123,6 +123,11 @@ def short_flows_claim(number: int, workload: str, why: str) -> Claim:
     )  # fmt: skip
 
 
+def hosts(rows: pd.DataFrame) -> str:
+    """Return the size of the oversubscribed network, for a title."""
+    return "384 hosts" if rows["flows"].max() >= 5000 else "36 hosts (quick)"
+
+
 def load_label(rows: pd.DataFrame) -> str:
     """Return the label of the axis of loads: whose links a load is a fraction of."""
     links = "hosts'" if rows.index.str.contains("load of hosts' links").all() else "ToR-core"
@@ -186,7 +191,6 @@ class WorkloadFigure(LeafSpineReadings):
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw the four panels."""
         number = self.name.removeprefix("ren.fig")
-        hosts = "384 hosts" if rows["flows"].max() >= 5000 else "36 hosts (quick)"
         with style():
             figure, axes = plt.subplots(2, 2, figsize=(9.6, 6.6), layout="constrained")
             for ax, letter, quantity in zip(axes.flat, "abcd", PANELS, strict=True):
@@ -197,5 +201,5 @@ class WorkloadFigure(LeafSpineReadings):
             for ax in axes.flat:
                 handles |= {name: artist for artist, name in zip(*ax.get_legend_handles_labels(), strict=True)}
             figure.legend(list(handles.values()), list(handles), loc="outside right upper")
-            figure.suptitle(f"REN, figure {number}: {WORKLOADS[self.workload]}, {hosts}")
+            figure.suptitle(f"REN, figure {number}: {WORKLOADS[self.workload]}, {hosts(rows)}")
         return figure

@@ -192,7 +192,7 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     ends: list[Int64s] = []
     for field in ("src", "dst"):
         try:
-            codes, names = pd.factorize(frame[field])  # each name is looked at once
+            codes, names = pd.factorize(frame[field])  # checks each distinct name once
         except TypeError:  # not hashable
             codes, names = np.full(len(frame), -1), pd.Index([])
         known = np.array([fabric.index.get(name, -1) for name in names] + [-1], dtype=np.int64)

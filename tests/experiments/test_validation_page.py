@@ -10,7 +10,7 @@ import pytest
 from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.validation.flows import EACH
 from rdmacc.experiments.validation.htsim import INCASTS
-from rdmacc.experiments.validation.page import validation_page
+from rdmacc.experiments.validation.page import summary_text, validation_page
 from rdmacc.experiments.validation.references import SIMULATORS, by_size, compared, inexact, is_exact, theirs
 from rdmacc.experiments.validation.roce_star import Rules, completions_ps
 
@@ -19,7 +19,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 
 @pytest.mark.slow
 def test_the_page_is_what_the_tables_say():
-    assert validation_page() == PAGE.read_text(encoding="utf-8"), "`python -m rdmacc.experiments.ledger` writes it"
+    page = validation_page()
+    assert page == PAGE.read_text(encoding="utf-8"), "`python -m rdmacc.experiments.ledger` writes it"
+    assert summary_text() in page
 
 
 @pytest.mark.parametrize("name", SIMULATORS)
