@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import BASELINES
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from rdmacc.experiments.ren.loads import ALL_FLOWS, THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim
 
@@ -28,9 +28,7 @@ class Figure16(WorkloadFigure):
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, web search"
     workload = "web_search"
     published = PUBLISHED
-    read_at = MappingProxyType({
-        name: WorkloadFigure.read_at.get(name, (0.7,)) for name in READ_AS
-    })  # fmt: skip
+    read_at = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
     claims = (
         short_flows_claim(
             16, "web_search",

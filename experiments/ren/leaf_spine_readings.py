@@ -1,7 +1,7 @@
 """REN's leaf-spine figures under other readings of the paper: the runs that take the place of those as assumed.
 
-A reading that runs one scheme otherwise still compares it with the others as assumed. There is one seed of it. The
-readings and the evidence for each: `rdmacc.experiments.ren.readings`.
+A reading that runs one scheme otherwise still compares it with the others as assumed. Those of paths and buffers have
+one seed. The readings and the evidence for each: `rdmacc.experiments.ren.readings`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rdmacc.experiments.ren.leaf_spine import SCHEMES, LeafSpineCase, LeafSpineF
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["READ_AS", "LeafSpineReadings", "in_place_of"]
+__all__ = ["MAIN", "READ_AS", "LeafSpineReadings", "in_place_of"]
 
 
 def _one_grant(case: LeafSpineCase) -> LeafSpineCase:
@@ -46,6 +46,8 @@ READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyTy
     }
 )
 """By reading, the run in the place of one as assumed."""
+MAIN = ("host links", "host links, one grant", "one grant")
+"""The readings that every figure has, with as many seeds as the runs as assumed."""
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:
@@ -101,8 +103,8 @@ class LeafSpineReadings(LeafSpineFigure):
         return [*dict.fromkeys(run for run in others if run not in set(own)), *own]
 
     def seeds_of(self, case: LeafSpineCase) -> int:
-        """Return the number of seeds of a case at paper scale: one for other readings."""
-        return self.seeds if case in self.assumed("paper") else 1
+        """Return the number of seeds of a case at paper scale: one with other paths or buffers."""
+        return 1 if case.is_shared or case.changes else self.seeds
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
         """Return the rows of each seed that has all points as assumed."""

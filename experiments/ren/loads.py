@@ -13,7 +13,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
-from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
+from rdmacc.experiments.ren.leaf_spine_readings import MAIN, LeafSpineReadings
 from rdmacc.experiments.ren.setup import LOOKS, labelled
 from rdmacc.show.style import plain_log, style
 
@@ -180,9 +180,7 @@ class WorkloadFigure(LeafSpineReadings):
     """Key of `WORKLOADS`."""
     published: Mapping[str, Mapping[str, float]] = {}
     """Published reductions at a load of 0.7, by quantity and scheme."""
-    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(
-        dict.fromkeys(("host links", "host links, one grant", "one grant"), LOADS["paper"])
-    )
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(MAIN, LOADS["paper"]))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes at all loads."""
