@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
+    ALL_FLOWS,
     BOTH,
     BY_LOAD,
     FRESH,
@@ -212,6 +213,24 @@ QUESTIONS = register(
             ),
         ),
         why="The paper mentions jitter on the testbed only.",
+    ),
+    Question(
+        title="Whose throughput does figure 13 show?",
+        place="VI-B",
+        sentence="Figure 13 shows the throughput achieved for the same set of load levels and load-mix ratios.",
+        readings=(
+            Reading(
+                name="long flows",
+                answer="The long flows': the mean of size / latency over them.",
+                evidence='"Unlike short flows, long flows are sensitive to throughput not latency" (IV).',
+            ),
+            Reading(
+                name=ALL_FLOWS,
+                answer="All flows': the mean of size / latency over short and long flows.",
+                evidence="",
+            ),
+        ),
+        why="The paper sets latency and throughput against each other as what short and long flows need.",
     ),
 )
 

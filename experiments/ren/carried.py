@@ -1,9 +1,9 @@
-"""REN, figures 15 to 18 at a load of 0.7: the load that the core carries, and what REN gains once it lasts.
+"""REN, figures 15 to 18: the load that the core carries, and at 0.7 what REN gains once the load lasts.
 
 Those figures send 5,000 messages and measure all of them. Where a few messages have most of the bytes, these are still
 under way when the last message starts: the core never carries the load that it is offered. The usual remedy is to send
-for longer and to measure the middle: here three times as many messages, of which those count that start in the middle
-third; the first third fills the network, the last one keeps it full.
+for longer and to measure the middle: here, at a load of 0.7, three times as many messages, of which those count that
+start in the middle third; the first third fills the network, the last one keeps it full.
 
 The load is carried over the ports from ToR to core switches while messages arrive, in the middle third of that time for
 the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
@@ -29,6 +29,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.gains import gain
 from rdmacc.experiments.ren.leaf_spine import (
     BASELINES,
+    LOADS,
     SCHEMES,
     UNTIL,
     WORKLOADS,
@@ -65,18 +66,19 @@ class Length:
     scheme: str
     workload: str
     parts: int
+    load: float = LOAD
 
     @property
     def identity(self) -> dict[str, Any]:
         """Labels that no other run has."""
-        return {"scheme": self.scheme, "workload": self.workload, "load": LOAD, "changes": PARTS[self.parts]}
+        return {"scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": PARTS[self.parts]}
 
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         network = network_of(scale)
-        traffic = partial(messages, network, self.workload, scale, LOAD, "core", seed, self.parts)
+        traffic = partial(messages, network, self.workload, scale, self.load, "core", seed, self.parts)
         return Point(
-            name=f"{self.scheme}, {self.workload} {LOAD:.0%}, {PARTS[self.parts]}, seed {seed}",
+            name=f"{self.scheme}, {self.workload} {self.load:.0%}, {PARTS[self.parts]}, seed {seed}",
             scenario=Scenario(
                 topology=network, workload=traffic, scheme=scheme_of(self.scheme), seed=seed, until=UNTIL
             ),
@@ -85,11 +87,16 @@ class Length:
         )
 
 
-def _carried(parts: int, rows: pd.DataFrame) -> dict[str, float]:
-    """Return the load that the core carries under REN, by workload."""
+def _loads(parts: int, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the loads that the core carries under REN, a row for each load on the axis, a column for each workload."""
     chosen = rows[(rows["scheme"] == "ren") & (rows["changes"] == PARTS[parts])]
-    means = chosen.groupby("workload")["load carried"].mean()
-    return {title: float(means[name]) for name, title in WORKLOADS.items() if name in means}
+    return chosen.pivot_table("load carried", "load", "workload")
+
+
+def _carried(parts: int, rows: pd.DataFrame) -> dict[str, float]:
+    """Return the load that the core carries under REN at 0.7, by workload."""
+    found = _loads(parts, rows).loc[LOAD]
+    return {title: float(found[name]) for name, title in WORKLOADS.items() if name in found}
 
 
 def gains(rows: pd.DataFrame) -> pd.DataFrame:
@@ -101,6 +108,7 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
         for name in WORKLOADS
         if ((rows["scheme"] == one) & (rows["workload"] == name)).any()
     ]
+    rows = rows[rows["load"] == LOAD]
     of_part = {parts: rows[rows["changes"] == words].assign(changes="") for parts, words in PARTS.items()}
     found = {parts: [gain(part, *key)[LOAD] for key in keys] for parts, part in of_part.items()}
     return pd.DataFrame(found, index=pd.MultiIndex.from_tuples(keys, names=["quantity", "baseline", "workload"]))
@@ -117,15 +125,17 @@ def _same_sign(rows: pd.DataFrame) -> Measured:
 
 
 def _draw_loads(ax: Axes, rows: pd.DataFrame) -> None:
-    ran = [name for name in WORKLOADS if (rows["workload"] == name).any()]
-    places = np.arange(len(ran))
-    for shift, (parts, words), colour in zip((-0.2, 0.2), PARTS.items(), ("sky", "blue"), strict=True):
-        found = _carried(parts, rows)
-        ax.bar(places + shift, [found[WORKLOADS[name]] for name in ran], 0.38, color=COLOURS[colour], label=words)
-    ax.axhline(LOAD, color=COLOURS["vermilion"], linestyle="--", label="offered")
-    ax.set_xticks(places, [WORKLOADS[name].replace(" ", "\n") for name in ran])
-    ax.set(title="under REN, while messages arrive", ylabel="load of the ToR-core links", ylim=(0, 1))
-    ax.legend(loc="upper left")
+    short, long = _loads(1, rows), _loads(3, rows)
+    for (name, title), colour, marker in zip(WORKLOADS.items(), COLOURS.values(), "osD^", strict=False):
+        if name in short:
+            ax.plot(short.index, short[name], marker=marker, color=colour, label=title)
+            ax.plot(long.index, long[name], marker, color=colour, mfc="none", markersize=9)
+    ax.plot([], [], "o", color="0.3", mfc="none", markersize=9, label=PARTS[3])
+    ends = [0, float(short.index.max())]
+    ax.plot(ends, ends, color="0.3", linestyle="--", label="offered")
+    ax.set(title="under REN, while messages arrive", xlabel="load offered", ylabel="load of the ToR-core links")
+    ax.set(xlim=(0, None), ylim=(0, None))
+    ax.legend(loc="upper left", fontsize="small")
 
 
 def _draw_gains(ax: Axes, rows: pd.DataFrame) -> None:
@@ -147,15 +157,16 @@ def _draw_gains(ax: Axes, rows: pd.DataFrame) -> None:
 
 _LASTS = Each(Within(LOAD, by=0.1 * LOAD), of="workload")
 _ALL = tuple(Length(scheme, name, parts) for name in WORKLOADS for parts in PARTS for scheme in SCHEMES)
+_LOWER = tuple(Length("ren", name, 1, load) for name in WORKLOADS for load in LOADS["paper"] if load != LOAD)
 
 
 @register_experiment
 class Carried(CaseFigure):
-    """The load that the core carries at 0.7, and REN's gains once that load lasts."""
+    """The load that the core carries, and REN's gains at 0.7 once that load lasts."""
 
     name = "ren.carried"
     title = "The load that is carried"
-    description = "The load that the core carries at 0.7, and REN's gains once that load lasts"
+    description = "The load that the core carries, and REN's gains at 0.7 once that load lasts"
     seeds = 1
     claims = (
         claim(
@@ -179,9 +190,9 @@ class Carried(CaseFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Length]:
-        """Return both lengths of each run; at quick scale of three schemes in two workloads."""
+        """Return both lengths of each run at 0.7, and REN at lower loads; at quick scale a few of the former."""
         if scale == "paper":
-            return list(_ALL)
+            return [*_ALL, *_LOWER]
         return [one for one in _ALL if one.scheme in ("ren", "dctcp", "ndp") and one.workload in [*WORKLOADS][:2]]
 
     def canaries(self) -> list[Point]:
@@ -214,11 +225,11 @@ class Carried(CaseFigure):
         return tidy(point.name, numbers)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the load that is carried by workload, and REN's gains in the longer runs over those in the figures."""
+        """Draw the load carried over the load offered, and REN's gains in longer runs over those in the figures."""
         with style():
             figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
             _draw_loads(left, rows)
             _draw_gains(right, rows)
             what = "what the core carries, and what REN gains once it does"
-            figure.suptitle(f"REN at a load of {LOAD}: {what}, {hosts(rows)}")
+            figure.suptitle(f"REN: {what} at {LOAD}, {hosts(rows)}")
         return figure
