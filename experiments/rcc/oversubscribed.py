@@ -99,7 +99,7 @@ class Oversubscribed(FatTreeFigure):
         }
         loads, width = sorted(rows["load"].unique()), 0.26
         with style():
-            figure, axes = plt.subplots(1, 3, figsize=(4.0 + 2.4 * len(loads), 3.6), layout="constrained")
+            figure, axes = plt.subplots(1, 3, figsize=(7.6 + 1.2 * len(loads), 3.6), layout="constrained")
             for ax, (quantity, (title, label, unit)) in zip(axes, panels.items(), strict=True):
                 for place, scheme in enumerate(VARIANTS):
                     at = np.arange(len(loads)) + width * (place - 1)
@@ -109,6 +109,6 @@ class Oversubscribed(FatTreeFigure):
                 ax.set_xticks(range(len(loads)), [f"{load:.0%}" for load in loads])
                 ax.set(title=title, ylabel=label, xlabel="load of the hosts' links")
                 ax.margins(y=0.12)
-            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
+            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
             figure.suptitle("RCC, figure 13 on a fabric oversubscribed by 2, web search")
         return figure

@@ -230,6 +230,6 @@ class Carried(CaseFigure):
             figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
             _draw_loads(left, rows)
             _draw_gains(right, rows)
-            what = "what the core carries, and what REN gains once it does"
-            figure.suptitle(f"REN: {what} at {LOAD}, {hosts(rows)}")
+            what = f"the load that the core carries, and what REN gains once {LOAD} lasts"
+            figure.suptitle(f"REN: {what}, {hosts(rows)}")
         return figure
