@@ -197,9 +197,10 @@ def test_max_min_has_the_same_schedule():
     assert table["start_ps"].to_numpy() == pytest.approx(flows["start_ps"].to_numpy(), abs=2)
 
 
-@pytest.mark.slow
-def test_a_million_rows_take_seconds():
-    count = 500_000
+@pytest.mark.parametrize(
+    "count", [pytest.param(50_000, marks=pytest.mark.slow), pytest.param(500_000, marks=pytest.mark.nightly)]
+)
+def test_a_million_rows_take_seconds(count):
     chain = [(), *((i,) for i in range(2 * count - 1))]
     work = pd.DataFrame(
         {

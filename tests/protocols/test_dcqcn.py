@@ -377,11 +377,10 @@ def check_fixed_point(engine, flows, until, since, alpha_band, share_band, **cha
     assert result.counters.pfc_pauses == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flows", [2, pytest.param(8, marks=pytest.mark.nightly)])
-def test_the_fluid_fixed_point(engine, flows):
+@pytest.mark.parametrize("flows", [2, 8])
+def test_the_fluid_fixed_point(flows):
     """Fact 4, loosely: 35 % on the time average of the queue. Alpha needs longer: its half-life is 10 ms."""
-    check_fixed_point(engine, flows, "40ms", "20ms", (1.0, 2.0), 0.35)
+    check_fixed_point("compiled", flows, "40ms", "20ms", (1.0, 2.0), 0.35)
 
 
 @pytest.mark.parametrize("flows", FACTS)
@@ -402,5 +401,5 @@ def test_ten_flows_marked_at_enqueue_stay_below_the_fixed_point():
 @pytest.mark.nightly
 @pytest.mark.parametrize("flows", [2, 4, 8])
 def test_the_fluid_fixed_point_for_long(engine, flows):
-    """The same over 100 ms, where alpha has settled too."""
+    """The same over 100 ms, where alpha has settled too, on both engines."""
     check_fixed_point(engine, flows, "200ms", "100ms", (0.75, 1.25), 0.15)
