@@ -268,9 +268,7 @@ def sweep(
         jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else check_jobs(jobs)
         jobs = min(jobs, len(missing))
         tasks = {
-            one.name: Task(
-                pickle.dumps((experiment, asked[one.name], engine, threads)), found.identities[one.name]["code"]
-            )
+            one.name: Task(_pickled((experiment, asked[one.name], engine, threads)), found.identities[one.name]["code"])
             for one in missing
         }
         why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None
@@ -296,6 +294,14 @@ def sweep(
                 if once[key] in known:
                     known[name] = known[once[key]]
     return found
+
+
+def _pickled(work: tuple[Sweepable, PointLike, str, int]) -> bytes:
+    try:
+        return pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        allowed = f"made of what modules define, to be sent to another process: {error}"
+        raise ConfigError("point", work[1].name, allowed) from None
 
 
 def stored(

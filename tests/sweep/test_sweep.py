@@ -50,6 +50,15 @@ def test_what_cannot_be_swept_is_refused(tmp_path, wrong):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_class_of_a_function_is_refused_before_anything_runs(tmp_path):
+    class Local(Tiny):
+        pass
+
+    with pytest.raises(ConfigError, match=r"^point = '.*': must be made of what modules define.*Local"):
+        sweep(Local(), store=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_seed_of_numpys_is_that_of_python(tmp_path):
     found = run(Tiny(), tmp_path, seed=np.int64(3), seeds=np.int64(2))
     assert json.loads(json.dumps(found.summary()))["seed"] == 3
