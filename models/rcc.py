@@ -126,7 +126,7 @@ class RccFluid(RccTarget):
             filling = (first + others * other) / rtt - capacity
             if queue <= 0.0 and filling < 0.0:
                 filling = 0.0
-            shrink = math.tanh(u if lag == 0.0 else past(t - lag)[3]) / rtt
+            shrink = math.tanh(u if lag == 0.0 else past.one(t - lag, 3)) / rtt
             drift = kp / rtt * (rtt - reference) + damping * filling / capacity
             return -first * shrink, -other * shrink, filling, drift
 

@@ -97,10 +97,10 @@ class RcpFluid(Model):
         def slope(t: float, y: list[float], past: Past) -> tuple[float, ...]:
             rate, queue, mean = y[0], max(y[1], 0.0), y[2]
             flows = self.flows + (self.joining if t >= joins + 1.5 * d else 0)  # asked, and on its way
-            load = flows * past(t - 2 * d)[0]
+            load = flows * past.one(t - 2 * d, 0)
             change = (self.alpha * (goal - load) - self.beta * queue / mean) / goal
             filling = load - capacity
-            sample = d + max(past(t - d)[1], 0.0) / capacity
+            sample = d + max(past.one(t - d, 1), 0.0) / capacity
             weight = 1.0 if sample > mean else rate / capacity * (sample / mean)
             return (
                 rate / mean * change,

@@ -158,7 +158,7 @@ class TimelyFluid(Model):
 
         def flow(t: float, rate: float, gradient: float, lag: float, old: float, past: Past) -> tuple[float, float]:
             tau = max(segment / rate, least)
-            difference = (old - past(t - lag - tau)[0]) / (capacity * least)
+            difference = (old - past.one(t - lag - tau, 0)) / (capacity * least)
             if old < low:
                 change = delta
             elif old > high:
@@ -170,7 +170,7 @@ class TimelyFluid(Model):
         def slope(t: float, y: list[float], past: Past) -> tuple[float, ...]:
             queue = max(y[0], 0.0)
             lag = queue / capacity + fixed
-            old = past(t - lag)[0]
+            old = past.one(t - lag, 0)
             filling = y[1] + others * y[3] - capacity
             if queue <= 0.0 and filling < 0.0:
                 filling = 0.0
