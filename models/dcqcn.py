@@ -69,19 +69,26 @@ class DcqcnFluid(DcqcnEquations):
         """
         capacity, lag, others = self.capacity_pps, self.delay_ps * 1e-12, self.flows - 1
         entry = _Entry(capacity, self.step_ps * 1e-12)
+        at_dequeue, marking, slopes = self.at_dequeue, self._marking, self._slopes()
 
         def slope(t: float, y: list[float], past: Past) -> tuple[float, ...]:
-            then = past(t - lag) if lag > 0.0 else y
-            p = self._marking(then[0] if self.at_dequeue else entry.queue_found(t - lag, past))
-            filling = y[3] + others * y[6] - capacity
-            if y[0] <= 0.0 and filling < 0.0:
+            queue, alpha_first, target_first, first, alpha_other, target_other, other = y
+            then = t - lag
+            old, first_then, other_then = queue, first, other
+            if lag > 0.0:
+                first_then, other_then = past.one(then, 3), past.one(then, 6)
+            if not at_dequeue:
+                old = entry.queue_found(then, past)
+            elif lag > 0.0:
+                old = past.one(then, 0)
+            p = marking(old)
+            filling = first + others * other - capacity
+            if queue <= 0.0 and filling < 0.0:
                 filling = 0.0
-            first = self._slopes(y[1], y[2], y[3], p, then[3])
-            return (
-                filling,
-                *first,
-                *(self._slopes(y[4], y[5], y[6], p, then[6]) if others else (0.0, 0.0, 0.0)),
-            )
+            changes = slopes(alpha_first, target_first, first, p, first_then)
+            if not others:
+                return (filling, *changes, 0.0, 0.0, 0.0)
+            return (filling, *changes, *slopes(alpha_other, target_other, other, p, other_then))
 
         begin = [self.start_first * capacity, self.start * capacity]
         start = [0.0, 1.0, begin[0], begin[0], 1.0, begin[1], begin[1]]
@@ -205,12 +212,12 @@ class _Entry:
     def queue_found(self, leaving: float, past: Past) -> float:
         """Return the queue that a packet found that leaves at that time."""
         if leaving <= 0.0:
-            return past(0.0)[0]
+            return past.one(0.0, 0)
         s = min(self._before, leaving)
-        queue = max(past(s)[0], 0.0)
+        queue = max(past.one(s, 0), 0.0)
         while True:
             later = min(s + self._step, leaving)
-            after = max(past(later)[0], 0.0)
+            after = max(past.one(later, 0), 0.0)
             if later >= leaving or later + after / self._capacity >= leaving:
                 break
             s, queue = later, after

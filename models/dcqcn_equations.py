@@ -16,7 +16,9 @@ model.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pandas as pd
 from scipy.optimize import brentq
@@ -112,38 +114,49 @@ class DcqcnEquations(DcqcnParameters):
         past_rate : float
             R_C tau* ago, packets/s.
         """
-        return self._slopes(alpha, target, rate, p, past_rate)
+        return self._slopes()(alpha, target, rate, p, past_rate)
 
-    def _slopes(
-        self, alpha: float, target: float, rate: float, p: float, past_rate: float
-    ) -> tuple[float, float, float]:
-        """As `slopes`, for each step of an integration: the types of arguments are not checked."""
+    def _slopes(self) -> Callable[[float, float, float, float, float], tuple[float, float, float]]:
+        """Return `slopes` for the steps of an integration: constants are computed once, arguments not checked.
+
+        What follows from the past is remembered, since two of a step's four stages, and flows alike, have it in common.
+        """
         tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12
-        cnp, by_bytes, by_time, later_bytes, later_time = self._events(p, past_rate)
-        increase = self.additive_bps / 8 / self.packet_bytes * (by_bytes * later_bytes + by_time * later_time)
-        marked = -math.expm1(tau_a * past_rate * _log_unmarked(p))
-        return (
-            self.g / tau_a * (marked - alpha),
-            -(target - rate) * cnp / tau + increase,
-            -rate * alpha * cnp / (2 * tau) + (target - rate) / 2 * (by_bytes + by_time),
-        )
+        gain, step, events = self.g / tau_a, self.additive_bps / 8 / self.packet_bytes, self._events
+
+        @lru_cache(4)
+        def response(p: float, past_rate: float) -> tuple[float, float, float, float]:
+            cnp, by_bytes, by_time, later_bytes, later_time = events(p, past_rate)
+            marked = -math.expm1(tau_a * past_rate * _log_unmarked(p))
+            return marked, cnp, step * (by_bytes * later_bytes + by_time * later_time), by_bytes + by_time
+
+        def slopes(alpha: float, target: float, rate: float, p: float, past_rate: float) -> tuple[float, float, float]:
+            marked, cnp, increase, recovery = response(p, past_rate)
+            gap = target - rate
+            return (
+                gain * (marked - alpha),
+                -gap * cnp / tau + increase,
+                -rate * alpha * cnp / (2 * tau) + gap / 2 * recovery,
+            )
+
+        return slopes
 
     def _events(self, p: float, rate: float) -> tuple[float, float, float, float, float]:
         """Return c, e_B, e_T and the probabilities that F events pass without a CNP."""
-        unmarked = _log_unmarked(p)
+        unmarked, steps = _log_unmarked(p), self.fast_recovery_steps
         in_bytes = self.byte_counter_bytes / self.packet_bytes
         in_time = self.increase_period_ps * 1e-12 * rate
-        cnp = -math.expm1(self.cnp_interval_ps * 1e-12 * rate * unmarked)
-        events = [
-            rate * p / math.expm1(min(-count * unmarked, 700.0))
-            if p > 0.0 and count > 0.0
-            else rate / max(count, 1e-300)
-            for count in (in_bytes, in_time)
-        ]
-        if rate <= 0.0:
-            events = [0.0, 1e12 / self.increase_period_ps]
-        later = [math.exp(max(self.fast_recovery_steps * count * unmarked, -700.0)) for count in (in_bytes, in_time)]
-        return cnp, events[0], events[1], later[0], later[1]
+        if rate > 0.0:
+            by_bytes, by_time = _event_rate(rate, p, in_bytes, unmarked), _event_rate(rate, p, in_time, unmarked)
+        else:
+            by_bytes, by_time = 0.0, 1e12 / self.increase_period_ps
+        return (
+            -math.expm1(self.cnp_interval_ps * 1e-12 * rate * unmarked),
+            by_bytes,
+            by_time,
+            math.exp(max(steps * in_bytes * unmarked, -700.0)),
+            math.exp(max(steps * in_time * unmarked, -700.0)),
+        )
 
     def fixed_point(self) -> pd.Series[float]:
         """Return the fixed point, unique and fair: `marking, queue_bytes, alpha, target_bps, rate_bps`.
@@ -185,3 +198,10 @@ class DcqcnEquations(DcqcnParameters):
 def _log_unmarked(p: float) -> float:
     """Return log(1 - p), finite for p = 1."""
     return math.log1p(-min(p, 1.0 - 1e-12))
+
+
+def _event_rate(rate: float, p: float, count: float, unmarked: float) -> float:
+    """Return the rate of increases after `count` packets in a row without a mark."""
+    if p > 0.0 and count > 0.0:
+        return rate * p / math.expm1(min(-count * unmarked, 700.0))
+    return rate / max(count, 1e-300)
