@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from itertools import chain
+from itertools import chain, repeat
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -111,9 +111,10 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
     ConfigError
         If a message waits for one that does not exist.
     """
-    lengths = np.fromiter(map(len, after.to_numpy()), dtype=np.int64, count=len(after))
+    values = after.to_numpy()
+    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
     waiting = np.flatnonzero(lengths)
-    flat = list(chain.from_iterable(after.iloc[waiting]))
+    flat = list(chain.from_iterable(values[waiting]))
     if not flat:
         return waiting, np.zeros(0, dtype=np.int64), lengths[waiting]
     try:
@@ -170,9 +171,11 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
 
 def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
     """Match "3" to a node named 3, and 3 to a node named "3", because CSV files do not distinguish the two."""
-    others: dict[Any, Any] = {str(name): name for name in fabric.names if isinstance(name, Integral)}
-    texts = [name for name in fabric.names if isinstance(name, str) and name.isdecimal()]
-    others |= {int(name): name for name in texts if str(int(name)) == name}
+    texts = [name for name in fabric.names if isinstance(name, str)]
+    others: dict[Any, Any] = {}
+    if len(texts) < len(fabric.names):
+        others = {str(name): name for name in fabric.names if isinstance(name, Integral)}
+    others |= {int(name): name for name in texts if name.isdecimal() and str(int(name)) == name}
     if not others:
         return
 
@@ -191,22 +194,21 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     """Raise a ConfigError for the first row whose ends are not two different, connected hosts."""
     ends: list[Int64s] = []
     for field in ("src", "dst"):
+        column = frame[field].to_numpy()
         try:
-            codes, names = pd.factorize(frame[field])  # checks each distinct name once
+            nodes = np.fromiter(map(fabric.index.get, column, repeat(-1)), dtype=np.int64, count=len(column))
         except TypeError:  # not hashable
-            codes, names = np.full(len(frame), -1), pd.Index([])
-        known = np.array([fabric.index.get(name, -1) for name in names] + [-1], dtype=np.int64)
-        nodes = known[codes]
+            nodes = np.full(len(column), -1)
         if (nodes < 0).any():
-            row = next((row for row, name in enumerate(frame[field]) if not is_name(name)), int(np.argmin(nodes)))
-            name, place = frame[field].iloc[row], f"row {frame.index[row]}"
+            row = next((row for row, name in enumerate(column) if not is_name(name)), int(np.argmin(nodes)))
+            name, place = column[row], f"row {frame.index[row]}"
             if not is_name(name):
                 raise row_error(frame, row, field, name, "the name of a host")
             raise unknown(field, name, fabric.names, "a node of the network", where=place)
         hosts = fabric.is_host[nodes]
         if not hosts.all():
             row = int(np.argmin(hosts))
-            raise row_error(frame, row, field, frame[field].iloc[row], "a host, not a switch")
+            raise row_error(frame, row, field, column[row], "a host, not a switch")
         ends.append(nodes)
     src, dst = ends
     computes = computation(frame)

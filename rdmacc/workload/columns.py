@@ -17,8 +17,8 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import size_bytes, time_ps
 
 __all__ = [
-    "UNITS", "Int64s", "delays", "durations", "groups", "is_missing", "is_name", "no_delays", "quantities",
-    "queue_pair_labels", "row_error", "tuples", "weights",
+    "UNITS", "Int64s", "converted", "delays", "durations", "groups", "is_missing", "is_name", "no_delays",
+    "nothing_after", "quantities", "queue_pair_labels", "row_error", "tuples", "weights",
 ]  # fmt: skip
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
@@ -30,15 +30,72 @@ UNITS: Mapping[str, tuple[Callable[..., int], int, str]] = {
     "duration_ps": (partial(time_ps, bare_ps=True), 0, "a whole number of picoseconds, at least 0"),
 }
 _INT64_MAX = 2**63 - 1
+_CONVERTED = frozenset({"src", "dst", "size_bytes", "start_ps", "group", "after", "delay_ps", "weight"})
 
 
-def row_error(frame: pd.DataFrame, row: int, field: str, value: object, allowed: str) -> ConfigError:
+def converted(
+    rows: pd.DataFrame, names: list[Any], given: list[Any], computes: npt.NDArray[np.bool_] | None
+) -> dict[str, Any]:
+    """Return the columns that a workload needs, without those that rows have in its form.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of a workload.
+    names : list
+        What its columns will be called.
+    given : list
+        What the user called them.
+    computes : ndarray of bool, optional
+        Which rows are computations; shape N.
+    """
+    count = len(rows)
+    column = {name: rows[old] for name, old in zip(names, rows.columns) if name in _CONVERTED}
+    new: dict[str, Any] = {end: column[end].astype(object) for end in ("src", "dst") if column[end].dtype != object}
+    new["size_bytes"] = quantities(column["size_bytes"], "size_bytes")
+    if computes is not None:
+        new["size_bytes"] = np.where(computes, 0, new["size_bytes"])
+    if "start_ps" in column:
+        new["start_ps"] = quantities(column["start_ps"], "start_ps", "start" in given)
+    else:
+        new["start_ps"] = np.zeros(count, dtype=np.int64)
+    if "group" in column:
+        new["group"] = groups(column["group"])
+    else:
+        new["group"] = pd.arrays.IntegerArray(np.ones(count, dtype=np.int64), np.ones(count, dtype=np.bool_))
+    after = column["after"].to_numpy(dtype=object) if "after" in column else None
+    new["after"] = nothing_after(count) if after is None else tuples(after)
+    if "delay_ps" in column:
+        new["delay_ps"] = delays(column["delay_ps"], new["after"], "delay" in given)
+    new["weight"] = weights(column["weight"]) if "weight" in column else np.ones(count)
+    if new["after"] is after and column["after"].dtype == object:
+        del new["after"]
+    if computes is None and column["size_bytes"].dtype == np.int64:
+        del new["size_bytes"]
+    for name, dtype in (("start_ps", np.int64), ("group", "Int64"), ("weight", np.float64)):
+        if name in column and column[name].dtype == dtype:
+            del new[name]
+    return new
+
+
+def nothing_after(count: int) -> npt.NDArray[np.object_]:
+    """Return `count` empty tuples.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    """
+    return np.fromiter([()] * count, dtype=object, count=count)
+
+
+def row_error(frame: pd.DataFrame | pd.Series[Any], row: int, field: str, value: object, allowed: str) -> ConfigError:
     """Return the error for the row at a position, named by its label.
 
     Parameters
     ----------
-    frame : DataFrame
-        A workload.
+    frame : DataFrame or Series
+        A workload, or a column of it.
     row : int
         Position of the row, from 0.
     field : str
@@ -77,61 +134,59 @@ def is_name(name: object) -> bool:
     return name is not pd.NA  # missing values support no comparison, not even equality
 
 
-def quantities(frame: pd.DataFrame, field: str, has_units: bool = False) -> Int64s:
+def quantities(column: pd.Series[Any], field: str, has_units: bool = False) -> Int64s:
     """Return a column of sizes or times in base units; reject bare numbers in columns that need units.
 
     Parameters
     ----------
-    frame : DataFrame
-        A workload.
-    field : str
+    column : Series
         The column.
+    field : str
+        Its name in a workload.
     has_units : bool
         Whether numbers must have a unit.
     """
     parse, least, allowed = UNITS[field]
-    column = frame[field]
     kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
     if has_units:
-        return _parsed(frame, field, time_ps, least, allowed)
+        return _parsed(column, field, time_ps, least, allowed)
     if kind not in "iuf":
-        return _parsed(frame, field, parse, least, allowed)
+        return _parsed(column, field, parse, least, allowed)
     values = column.to_numpy()
     good = (values >= least) & (values <= _INT64_MAX)
     if kind == "f":
         good &= (values == np.floor(values)) & (values < float(_INT64_MAX))
     if not good.all():
         row = int(np.argmin(good))
-        raise row_error(frame, row, field, values[row], allowed)
-    return values.astype(np.int64)
+        raise row_error(column, row, field, values[row], allowed)
+    return values.astype(np.int64, copy=False)
 
 
-def _parsed(frame: pd.DataFrame, field: str, parse: Callable[..., int], least: int, allowed: str) -> Int64s:
+def _parsed(column: pd.Series[Any], field: str, parse: Callable[..., int], least: int, allowed: str) -> Int64s:
     """Return a column of numbers and strings with units; each distinct value is parsed once."""
     known: dict[tuple[type, Hashable], int] = {}
-    values = np.empty(len(frame), dtype=np.int64)
-    for row, value in enumerate(frame[field]):
+    values = np.empty(len(column), dtype=np.int64)
+    for row, value in enumerate(column):
         key = (type(value), value if is_name(value) else id(value))
         if key not in known:
             try:
                 known[key] = parse(value, field=field)
             except ConfigError as error:
-                raise row_error(frame, row, field, value, error.allowed) from None
+                raise row_error(column, row, field, value, error.allowed) from None
             if known[key] < least:
-                raise row_error(frame, row, field, value, allowed)
+                raise row_error(column, row, field, value, allowed)
         values[row] = known[key]
     return values
 
 
-def groups(frame: pd.DataFrame) -> Any:
+def groups(column: pd.Series[Any]) -> Any:
     """Return the column of groups as nullable integers.
 
     Parameters
     ----------
-    frame : DataFrame
-        A workload.
+    column : Series
+        The column.
     """
-    column = frame["group"]
     if column.dtype == "Int64":
         return column.array
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
@@ -142,69 +197,69 @@ def groups(frame: pd.DataFrame) -> Any:
             continue
         number: Any = value
         if isinstance(value, bool) or not isinstance(value, Real) or number % 1 != 0:
-            raise row_error(frame, row, "group", value, "a whole number or missing")
+            raise row_error(column, row, "group", value, "a whole number or missing")
         if not -(2**63) <= number < 2**63:
-            raise row_error(frame, row, "group", value, "a whole number below 2**63")
+            raise row_error(column, row, "group", value, "a whole number below 2**63")
         values[row] = int(number)
     return pd.array(values, dtype="Int64")
 
 
-def weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
     """Return the column of weights: None becomes 1, NaN is left for the check.
 
     Parameters
     ----------
-    frame : DataFrame
-        A workload.
+    column : Series
+        The column.
     """
-    column = frame["weight"]
     if column.dtype == object:
         column = column.map(lambda weight: 1.0 if weight is None else weight)
     if column.dtype.kind == "c":
-        raise row_error(frame, 0, "weight", column.iloc[0], "a finite number above 0")
+        raise row_error(column, 0, "weight", column.iloc[0], "a finite number above 0")
     try:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError):
         for row, value in enumerate(column):
             try:
                 float(value)
             except (TypeError, ValueError, OverflowError):
-                raise row_error(frame, row, "weight", value, "a finite number above 0") from None
+                raise row_error(column, row, "weight", value, "a finite number above 0") from None
         raise
 
 
-def durations(frame: pd.DataFrame, has_units: bool) -> Any:
+def durations(column: pd.Series[Any], has_units: bool) -> Any:
     """Return the column of durations as nullable integers: missing for messages.
 
     Parameters
     ----------
-    frame : DataFrame
-        A workload.
+    column : Series
+        The column.
     has_units : bool
         Whether numbers must have a unit.
     """
-    column = frame["duration_ps"]
     is_given = ~column.map(is_missing).to_numpy(dtype=np.bool_)
-    values = np.zeros(len(frame), dtype=np.int64)
+    values = np.zeros(len(column), dtype=np.int64)
     if is_given.any():
-        given = frame[is_given].astype({"duration_ps": object if has_units else column[is_given].infer_objects().dtype})
+        given = column[is_given].astype(object) if has_units else column[is_given].infer_objects()
         values[is_given] = quantities(given, "duration_ps", has_units)
     return pd.arrays.IntegerArray(values, ~is_given)
 
 
-def delays(frame: pd.DataFrame, has_units: bool) -> npt.NDArray[np.object_]:
+def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: bool) -> npt.NDArray[np.object_]:
     """Return the column of delays as tuples of picoseconds, one for each message that the row waits for.
 
     Parameters
     ----------
-    frame : DataFrame
-        A workload.
+    column : Series
+        The column.
+    after : iterable of tuple
+        What each row waits for.
     has_units : bool
         Whether numbers must have a unit.
     """
     parse, least, allowed = UNITS["delay_ps"]
-    counts = np.fromiter(map(len, frame["after"].to_numpy()), dtype=np.int64, count=len(frame))
-    values = frame["delay_ps"].to_numpy(dtype=object).copy()
+    counts = np.fromiter(map(len, after), dtype=np.int64, count=len(column))
+    values = column.to_numpy(dtype=object).copy()
     if not has_units and set(map(type, values)) == {tuple}:
         flat = np.array(list(chain.from_iterable(values)) or [0])
         lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
@@ -218,16 +273,16 @@ def delays(frame: pd.DataFrame, has_units: bool) -> npt.NDArray[np.object_]:
         is_one = isinstance(value, (str, bytes)) or not isinstance(value, Iterable)
         parts = (value,) * count if is_one else tuple(value)
         if len(parts) != count:
-            raise row_error(frame, row, "delay", value, f"one time, or one for each of the {count} in after")
+            raise row_error(column, row, "delay", value, f"one time, or one for each of the {count} in after")
         for part in parts:
             key = (type(part), part if is_name(part) else id(part))
             if key not in known:
                 try:
                     known[key] = time_ps(part, field="delay") if has_units else parse(part, field="delay_ps")
                 except ConfigError as error:
-                    raise row_error(frame, row, "delay", part, error.allowed) from None
+                    raise row_error(column, row, "delay", part, error.allowed) from None
                 if known[key] < least:
-                    raise row_error(frame, row, "delay", part, allowed)
+                    raise row_error(column, row, "delay", part, allowed)
         values[row] = tuple(known[type(part), part] for part in parts)
     return values
 
@@ -266,18 +321,17 @@ def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
     return values.astype(np.int64)
 
 
-def tuples(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
-    """Return the column of `after` as tuples without repeats.
+def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    """Return the column of `after` as tuples without repeats: `values` itself if it is that already.
 
     Parameters
     ----------
-    column : Series
+    values : ndarray of object
         The column.
     """
-    values = column.to_numpy(dtype=object)
     if set(map(type, values)) != {tuple} or max(map(len, values), default=0) > 1:
-        values = np.fromiter(map(_tuple, values), dtype=object, count=len(values))
-    return values.copy()
+        return np.fromiter(map(_tuple, values), dtype=object, count=len(values))
+    return values
 
 
 def _tuple(value: object) -> tuple[Any, ...]:

@@ -13,17 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, size_bytes
-from rdmacc.workload.columns import (
-    Int64s,
-    delays,
-    durations,
-    groups,
-    is_name,
-    quantities,
-    row_error,
-    tuples,
-    weights,
-)
+from rdmacc.workload.columns import Int64s, converted, durations, is_name, nothing_after, row_error
 
 __all__ = [
     "COLUMNS", "COMPUTATION_COLUMNS", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole", "computation",
@@ -105,41 +95,49 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         twice = rows.columns[rows.columns.duplicated()]
         value = twice[0] if len(twice) else rows.columns[0]
         raise ConfigError("column", value, "the name of one column")
-    renamed = {old: new for old, new in _ALIASES.items() if old in rows and new not in rows}
-    frame = rows.rename(columns=renamed) if renamed else rows.copy()
-    for both in (old for old in _ALIASES if old in frame):
+    given = list(rows.columns)
+    renamed = {old: new for old, new in _ALIASES.items() if old in given and new not in given}
+    names = [renamed.get(name, name) for name in given]
+    for both in (old for old in _ALIASES if old in names):
         raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
-    for column in frame:
-        stem = str(column).rpartition("_")[0]
-        if stem in _ALIASES and column not in (
+    for name in names:
+        stem = str(name).rpartition("_")[0]
+        if stem in _ALIASES and name not in (
             *COLUMNS,
             *COMPUTATION_COLUMNS,
         ):  # such as start_us, which would be ignored, so that everything starts at 0
-            raise ConfigError("column", column, f"named {_ALIASES[stem]}, or {stem}, whose values have units")
+            raise ConfigError("column", name, f"named {_ALIASES[stem]}, or {stem}, whose values have units")
     computes = None
-    if "duration_ps" in frame:
-        frame["duration_ps"] = durations(frame, "duration" in rows)
-        computes = _fill_computation(frame)
-    for column in ("src", "dst", "size_bytes"):
-        if column not in frame:
-            allowed = f"a column of the workload, which has {list(rows.columns)}"
-            raise ConfigError(column, None, allowed)
-    for column in ("src", "dst"):
-        frame[column] = frame[column].astype(object)
-    frame["size_bytes"] = quantities(frame, "size_bytes")
-    if computes is not None:
-        frame.loc[computes, "size_bytes"] = 0
-    has_units = "start" in rows
-    frame["start_ps"] = quantities(frame, "start_ps", has_units) if "start_ps" in frame else np.int64(0)
-    frame["group"] = groups(frame) if "group" in frame else pd.array([pd.NA] * len(frame), dtype="Int64")
-    frame["after"] = tuples(frame["after"]) if "after" in frame else nothing_after(len(frame))
-    if "delay_ps" in frame:
-        frame["delay_ps"] = delays(frame, "delay" in rows)
-    frame["weight"] = weights(frame) if "weight" in frame else 1.0
+    if "duration_ps" in names:
+        rows = rows.rename(columns=renamed)
+        rows["duration_ps"] = durations(rows["duration_ps"], "duration" in given)
+        computes = _fill_computation(rows)
+        names = list(rows.columns)
+    for name in ("src", "dst", "size_bytes"):
+        if name not in names:
+            raise ConfigError(name, None, f"a column of the workload, which has {given}")
+    frame = _with_columns(rows, names, converted(rows, names, given, computes))
     if frame.index.name != "message":
         frame.index = frame.index.rename("message")
-    ordered = [*COLUMNS, *(name for name in frame if name not in COLUMNS)]
-    return frame if list(frame) == ordered else frame[ordered]
+    return frame
+
+
+def _with_columns(rows: pd.DataFrame, names: list[Any], new: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a new frame of rows whose columns have these names, in a workload's order, with new columns.
+
+    Adding, renaming and ordering columns one by one takes pandas several times as long as a frame at once.
+    """
+    ordered = [*COLUMNS, *(name for name in names if name not in COLUMNS)]
+    if ordered == list(rows.columns):
+        frame = rows.copy()
+        for name, values in new.items():
+            frame[name] = values
+        return frame
+    old = dict(zip(names, rows.columns))
+    frame = pd.DataFrame({name: new[name] if name in new else rows[old[name]] for name in ordered}, index=rows.index)
+    frame.columns.name = rows.columns.name
+    frame.attrs = rows.attrs
+    return frame
 
 
 def computation(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -222,17 +220,6 @@ def as_objects(names: Iterable[Host]) -> Objects:
     """
     values = list(names)
     return np.fromiter(values, dtype=object, count=len(values))
-
-
-def nothing_after(count: int) -> npt.NDArray[np.object_]:
-    """Return `count` empty tuples.
-
-    Parameters
-    ----------
-    count : int
-        How many.
-    """
-    return np.fromiter([()] * count, dtype=object, count=count)
 
 
 MOST_OF_ANYTHING = 10_000_000
@@ -360,11 +347,10 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
         else:
             dicts.append(dict(zip(names, row, strict=False)))
     columns = list(dict.fromkeys(chain.from_iterable(dicts))) or list(names[:3])
-    data = {}
-    for name in columns:
-        values = [row.get(name) for row in dicts]
-        if name in ("size", "size_bytes", "start", "start_ps"):
-            default = "0" if name in ("start", "start_ps") else None
-            values = [default if value is None else value for value in values]
-        data[name] = pd.Series(values, dtype=object)
-    return pd.DataFrame(data)
+    data = np.empty((len(dicts), len(columns)), dtype=object)
+    for place, name in enumerate(columns):
+        default = "0" if name in ("start", "start_ps") else None
+        for number, row in enumerate(dicts):
+            value = row.get(name)
+            data[number, place] = default if value is None else value
+    return pd.DataFrame(data, columns=columns, dtype=object)
