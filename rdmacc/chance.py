@@ -6,6 +6,8 @@ The mixing function is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSL
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -52,10 +54,15 @@ def hash63_many(key: int, count: int) -> npt.NDArray[np.int64]:
     ndarray of int64
         Shape `count`.
     """
-    z = np.uint64(key) + (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX1)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX2)
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
+    z = np.arange(1, count + 1, dtype=np.uint64)
+    z *= GOLDEN
+    z += np.uint64(key)
+    for shift, factor in ((30, MIX1), (27, MIX2)):
+        z ^= z >> shift
+        z *= factor
+    z ^= z >> 31
+    z >>= 1
+    return z.view(np.int64)
 
 
 def uniform(key: int, count: int) -> float:
@@ -71,6 +78,7 @@ def uniform(key: int, count: int) -> float:
     return (_mix(key, count) >> 11) * 1.1102230246251565e-16
 
 
+@lru_cache(4096)  # half of what a small plan spends on keys
 def stream_key(seed: int, purpose: int) -> int:
     """Return the 63-bit key of the stream for one purpose, from the scenario's seed.
 

@@ -43,6 +43,7 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 
 _LATEST_PS = 10**18
 """Latest start of a message, which keeps sums of times below NEVER."""
+_MANY = 1000
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
@@ -168,10 +169,14 @@ def make_plan(
     frame = workloads.validate(workload, fabric)
     computes = computation(frame)
     waits_for, dependents = dependencies(frame, computes)
-    computing = _computation(frame[computes], fabric)
-    if len(computing):
+    has_computation = bool(computes.any())
+    computing = _computation(frame[computes] if has_computation else frame.iloc[:0], fabric)
+    if has_computation:
         frame = frame[~computes]
-    src, dst = (np.fromiter(map(fabric.index.__getitem__, frame[end]), np.int64, len(frame)) for end in ("src", "dst"))
+    src, dst = (
+        np.fromiter(map(fabric.index.__getitem__, frame[end].to_numpy()), np.int64, len(frame))
+        for end in ("src", "dst")
+    )
     size = frame["size_bytes"].to_numpy(np.int64)
     packets = -(-size // scheme.payload_bytes)
     if packets.max() >= 2**31:
@@ -270,30 +275,34 @@ def _narrow(numbers: npt.NDArray[Any]) -> Int32s:
 
 
 def _alike(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the values as one broadcast number if all are equal, as weights and groups mostly are."""
-    return np.broadcast_to(values[:1].copy(), values.shape) if (values == values[:1]).all() else values
+    """Return the values as one broadcast number if all are equal, as weights and groups of many mostly are."""
+    if len(values) < _MANY or (values != values[:1]).any():
+        return values
+    return np.broadcast_to(values[:1].copy(), values.shape)
 
 
 def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
     """Return each message's group (0, 1, ...; -1 for none), and how many messages of the group its receiver gets."""
-    group = pd.factorize(frame["group"].array, sort=True)[0].astype(np.int64)
-    size = np.ones(len(group), np.int64)
+    numbers = frame["group"].array
+    size = np.ones(len(numbers), np.int64)
+    if numbers.isna().all():
+        return np.full(len(numbers), -1), size
+    group = pd.factorize(numbers, sort=True)[0].astype(np.int64)
     has_group = group >= 0
-    if has_group.any():
-        _, which, counts = np.unique(
-            group[has_group] * n_nodes + dst[has_group], return_inverse=True, return_counts=True
-        )
-        size[has_group] = counts[which]
+    _, which, counts = np.unique(group[has_group] * n_nodes + dst[has_group], return_inverse=True, return_counts=True)
+    size[has_group] = counts[which]
     return group, size
 
 
 def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
     """Return the rows of computation in numbers."""
+    if not len(frame):
+        return Computation(frame, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
     host = np.fromiter(map(fabric.index.__getitem__, frame["src"]), np.int32, len(frame))
     start_ps = frame["start_ps"].to_numpy(np.int64)
-    duration_ps = frame["duration_ps"].to_numpy(np.int64) if len(frame) else np.zeros(0, np.int64)
+    duration_ps = frame["duration_ps"].to_numpy(np.int64)
     for name, times in (("start_ps", start_ps), ("duration_ps", duration_ps)):
-        if times.max(initial=0) > _LATEST_PS:
+        if times.max() > _LATEST_PS:
             raise ConfigError(name, int(times.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     return Computation(frame, host, start_ps, duration_ps)
 

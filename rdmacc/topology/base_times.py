@@ -67,29 +67,37 @@ def base_fct_ps(
     fabric.check_paths(sources, targets)
 
     full, rest = np.divmod(sizes, payload_bytes)
-    has_full, has_rest = full > 0, rest > 0
     full_wire, rest_wire = payload_bytes + header_bytes, rest + header_bytes
-    nodes = sources.copy()
-    through = np.zeros(len(sizes), dtype=np.int64)
-    slowest, arrival = np.zeros_like(through), np.zeros_like(through)
-    width = np.ones_like(through)
-    active = np.arange(len(sizes))
+    result = np.zeros(len(sizes), dtype=np.int64)
+    through, slowest, arrival = np.zeros_like(result), np.zeros_like(result), np.zeros_like(result)
+    has_nics, width = bool(fabric.is_nic.any()), np.ones_like(result)
+    nodes, active = sources, np.arange(len(sizes))
     while len(active):
-        ports = fabric.first_ports(nodes[active], targets[active])
+        ports = fabric.first_ports(nodes, targets)
         byte_ps, delay = fabric.port_byte_ps[ports], fabric.port_delay_ps[ports]
         time = (full_wire * byte_ps + 0.5).astype(np.int64)
-        width[active] = _width(fabric, nodes[active], targets[active], width[active])
-        beside = width[active]
-        through[active] += time + delay
-        slowest[active] = np.maximum(slowest[active], time // beside)
-        ended = through[active] + (full[active] - beside) * slowest[active] - delay
-        follows = (full[active] >= beside) & (~fabric.is_nic[nodes[active]] | (arrival[active] >= ended - time))
-        start = np.where(follows, np.maximum(ended, arrival[active]), arrival[active])
-        arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
-        nodes[active] = fabric.port_peer[ports]
-        active = active[nodes[active] != targets[active]]
-    whole = through + (full - 1) * slowest
-    return np.where(has_rest, np.where(has_full, np.maximum(arrival, whole), arrival), whole).reshape(given[0].shape)
+        if has_nics:
+            width = _width(fabric, nodes, targets, width)
+        through = through + time + delay
+        slowest = np.maximum(slowest, time // width if has_nics else time)
+        ended = through + (full - width) * slowest - delay
+        follows = full >= width
+        if has_nics:
+            follows &= ~fabric.is_nic[nodes] | (arrival >= ended - time)
+        start = np.where(follows, np.maximum(ended, arrival), arrival)
+        arrival = start + (rest_wire * byte_ps + 0.5).astype(np.int64) + delay
+        nodes = fabric.port_peer[ports]
+        on = nodes != targets
+        if on.all():
+            continue
+        there = ~on
+        whole = through + (full - 1) * slowest
+        last = np.where(rest > 0, np.where(full > 0, np.maximum(arrival, whole), arrival), whole)
+        result[active[there]] = last[there]
+        nodes, targets, full, rest, rest_wire, through, slowest, arrival, width, active = (
+            each[on] for each in (nodes, targets, full, rest, rest_wire, through, slowest, arrival, width, active)
+        )
+    return result.reshape(given[0].shape)
 
 
 def _width(fabric: Fabric, nodes: Int64s, dst: Int64s, width: Int64s) -> Int64s:

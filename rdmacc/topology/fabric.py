@@ -268,9 +268,9 @@ class Fabric:
             Numbers of hosts.
         """
         sources, targets = np.asarray(src), np.asarray(dst)
-        columns = self.attach[targets]
-        hangs = self._hangs(sources)
-        start = np.where(hangs, self.attachments[self.attach[sources]], sources)
+        columns, ends = self.attach[targets], self.attachments[self.attach[sources]]
+        hangs = self.is_host[sources] & (ends != sources)
+        start = np.where(hangs, ends, sources)
         found = (start == self.attachments[columns]) | (self.route_count[self.route_row[sources], columns] > 0)
         if self.down_ports:
             found &= ~(hangs & np.isin(self.node_first_port[sources], list(self.down_ports)))
@@ -352,11 +352,10 @@ class Fabric:
         ConfigError
             As :meth:`check_path`.
         """
-        inside = (src >= 0) & (src < self.n_nodes) & (dst >= 0) & (dst < self.n_nodes)
-        good = inside.copy()
+        good = (src >= 0) & (src < self.n_nodes) & (dst >= 0) & (dst < self.n_nodes)
+        inside = slice(None) if good.all() else good.copy()
         a, b = src[inside], dst[inside]
-        hosts = self.is_host[a] & self.is_host[b] & (a != b)
-        good[inside] = hosts & self.reachable_many(a, b)
+        good[inside] = self.is_host[a] & self.is_host[b] & (a != b) & self.reachable_many(a, b)
         if not good.all():
             worst = int(np.argmin(good))
             self.check_path(int(src[worst]), int(dst[worst]))

@@ -67,10 +67,10 @@ def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
     lengths = np.zeros(2 * count, np.int64)
     steps: list[tuple[int, int]] = []
     columns = [frame[name].tolist() if name in frame else None for name in PATH_COLUMNS]
-    ends = frame["src"].tolist(), frame["dst"].tolist()
     if columns == [None, None]:
         empty = np.zeros(0, np.int64)
         return Paths(np.zeros(1, np.int64), empty, empty)
+    ends = frame["src"].tolist(), frame["dst"].tolist()
     port = cache(fabric.port)
     for row in range(count):
         for back, column in enumerate(columns):
