@@ -262,17 +262,18 @@ class Result(Recorded):
     @cached_property
     def probes(self) -> pd.DataFrame:
         """Samples: `probe, time_ps, value`."""
-        frames = []
+        parts: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
         for watch, (times, values) in zip(self.plan.watches, self.outcome.samples, strict=True):
             probe = watch.probe
             if (probe.is_rate or probe.is_share) and probe.every_ps is not None:
                 times, values = times[1:], np.diff(values) * 8e12 / probe.every_ps
             if probe.is_share:
                 values = values / self.plan.fabric.port_rate_bps[watch.number]
-            frames.append(pd.DataFrame({"probe": probe.name, "time_ps": times, "value": values}))
-        if not frames:
-            return pd.DataFrame({"probe": pd.Series(dtype=str), "time_ps": np.empty(0, np.int64), "value": np.empty(0)})
-        return pd.concat(frames, ignore_index=True)
+            parts.append((times, values))
+        counts = np.array([len(times) for times, _ in parts], np.int64)
+        names = np.repeat([probe.name for probe in self.watched], counts)
+        time_ps, value = map(np.concatenate, zip(*parts)) if parts else (np.empty(0, np.int64), np.empty(0))
+        return pd.DataFrame({"probe": pd.Series(names, dtype=str), "time_ps": time_ps, "value": value})
 
     @cached_property
     def packet_trace(self) -> pd.DataFrame:
