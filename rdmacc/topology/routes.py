@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.topology.base import Graph, port_rate_bps
+from rdmacc.topology.base import Graph
 
 __all__ = [
     "Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "levels_of", "ports_of", "routes_of", "rows_of",
@@ -29,11 +29,12 @@ def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
     index : dict
         Number of each node, by name.
     """
-    ends = [(index[one], index[other]) for one, other in graph.edges]
-    there = [port_rate_bps(graph, one, other) for one, other in graph.edges]
-    back = [port_rate_bps(graph, other, one) for one, other in graph.edges]
-    delay = [int(link["delay_ps"]) for *_, link in graph.edges(data=True)]
-    return sorted_ports(np.array(ends, dtype=np.int32).reshape(-1, 2), there, back, delay)
+    links = [*graph.edges(data=True)]
+    ends = np.array([(index[one], index[other]) for one, other, _ in links], dtype=np.int32).reshape(-1, 2)
+    rates = np.array([float(link["rate_bps"]) for *_, link in links])
+    own = np.array([float(node.get("rate_bps", np.inf)) for _, node in graph.nodes(data=True)])
+    there, back = np.minimum(rates, own[ends[:, 0]]), np.minimum(rates, own[ends[:, 1]])
+    return sorted_ports(ends, there, back, [int(link["delay_ps"]) for *_, link in links])
 
 
 def sorted_ports(ends: npt.NDArray[Any], there: Any, back: Any, delay: Any) -> dict[str, Any]:
@@ -81,9 +82,11 @@ def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> t
     nic = first[hosts]
     hangs = (np.diff(first)[hosts] == 1) & ~is_host[peer[nic]]
     where = np.where(hangs, peer[nic], hosts)
-    attachments, columns = np.unique(where, return_inverse=True)
+    is_attachment = np.zeros(len(is_host), dtype=np.bool_)
+    is_attachment[where] = True
+    attachments = np.flatnonzero(is_attachment)
     attach = np.full(len(is_host), -1, dtype=np.int32)
-    attach[hosts] = columns
+    attach[hosts] = np.cumsum(is_attachment)[where] - 1
     last_port = np.full(len(is_host), -1, dtype=np.int32)
     last_port[hosts[hangs]] = reverse[nic[hangs]]
     return attachments.astype(np.int32), attach, last_port
@@ -114,7 +117,9 @@ def rows_of(is_host: Bools, attachments: Int32s, attach: Int32s) -> Int32s:
 
 
 def _with_rows(is_host: Bools, attachments: Int32s) -> npt.NDArray[np.int64]:
-    return np.union1d(np.flatnonzero(~is_host), attachments)
+    has_row = ~is_host
+    has_row[attachments] = True
+    return np.flatnonzero(has_row)
 
 
 def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> tuple[Int32s, Int32s, Int32s]:
@@ -174,7 +179,8 @@ def _levels(here: Any, there: Any, ends: Any, is_host: Bools) -> npt.NDArray[np.
     bits[ends, np.arange(len(ends))] = 1
     frontier = np.packbits(bits, axis=1).view(np.uint64)
     seen, found = frontier.copy(), np.zeros((len(here), width), dtype=np.uint64)
-    linked, begins = np.unique(here, return_index=True)
+    begins = np.flatnonzero(np.diff(here, prepend=-1))  # rows are in order
+    linked = here[begins]
     while len(linked) and frontier.any():
         reached = frontier[there]
         new = np.zeros_like(seen)
@@ -187,6 +193,8 @@ def _levels(here: Any, there: Any, ends: Any, is_host: Bools) -> npt.NDArray[np.
 
 def _distinct_columns(leads: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], Any]:
     """Return the distinct columns of a matrix of bits, and which of them each column is."""
+    if leads.shape[1] == 1:
+        return leads, [0]
     packed = np.packbits(leads, axis=0)
     words = np.zeros((max(-(-len(packed) // 8), 1) * 8, leads.shape[1]), dtype=np.uint8)
     words[: len(packed)] = packed
@@ -211,7 +219,7 @@ def levels_of(is_host: Bools, node: Int32s, peer: Int32s) -> npt.NDArray[np.int6
     level = np.full(len(is_host), len(is_host), dtype=np.int64)
     level[is_host] = 0
     for hops in range(1, len(is_host)):
-        new = np.unique(node[(level[peer] == hops - 1) & (level[node] > hops)])
+        new = node[(level[peer] == hops - 1) & (level[node] > hops)]
         if not new.size:
             break
         level[new] = hops
