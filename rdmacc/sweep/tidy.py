@@ -37,13 +37,18 @@ def tidy(
     curves : mapping, optional
         (samples indexed by `time_ps`, unit) by name.
     """
-    rows = [(point, name, pd.NA, float(value), unit) for name, (value, unit) in numbers.items()]
-    frames = [pd.DataFrame(rows, columns=list(TABLE_COLUMNS)).astype(_TYPES)]
-    for name, (series, unit) in (curves or {}).items():
-        frame = pd.DataFrame({"time_ps": series.index, "value": series.to_numpy(np.float64)})
-        frame = frame.assign(point=point, quantity=name, unit=unit)
-        frames.append(frame[list(TABLE_COLUMNS)].astype(_TYPES))
-    return pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
+    parts = [(name, unit, [float(value)], [0]) for name, (value, unit) in numbers.items()] + [
+        (name, unit, series.to_numpy(np.float64), series.index) for name, (series, unit) in (curves or {}).items()
+    ]
+    counts = [len(values) for _, _, values, _ in parts]
+    names, units = (np.repeat(np.array([part[i] for part in parts], object), counts) for i in (0, 1))
+    times = pd.array(np.concatenate([np.empty(0, np.int64), *(part[3] for part in parts)]), "Int64")
+    times[: len(numbers)] = pd.NA
+    values = np.concatenate([np.empty(0), *(part[2] for part in parts)])
+    columns = (np.full(len(values), point, object), names, times, values, units)
+    return pd.DataFrame(
+        {name: pd.Series(one, dtype=_TYPES[name]) for name, one in zip(TABLE_COLUMNS, columns, strict=True)}
+    )
 
 
 def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
@@ -79,7 +84,8 @@ def typed(table: pd.DataFrame) -> pd.DataFrame:
         Table in the columns of `TABLE_COLUMNS`.
     """
     others = [name for name in table if name not in TABLE_COLUMNS]
-    return table[[*TABLE_COLUMNS, *others]].astype(_TYPES).reset_index(drop=True)
+    wrong = {name: table[name].astype(known) for name, known in _TYPES.items() if table[name].dtype != known}
+    return table[[*TABLE_COLUMNS, *others]].assign(**wrong).reset_index(drop=True)
 
 
 def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -117,7 +123,7 @@ def scalars(table: pd.DataFrame) -> pd.DataFrame:
     table : DataFrame
         Table in the columns of `TABLE_COLUMNS`.
     """
-    return table[table["time_ps"].isna()].drop(columns="time_ps").reset_index(drop=True)
+    return table.drop(columns="time_ps")[table["time_ps"].isna().to_numpy()].reset_index(drop=True)
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
@@ -139,15 +145,21 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
     >>> wide(rows).to_dict("index")
     {'a': {'k': 4, 'rate': 2.0, 'n': 1.0}}
     """
-    numbers = scalars(table)
-    known = [name for name in numbers if name not in TABLE_COLUMNS]
-    (row, points), (column, quantities) = (pd.factorize(numbers[name]) for name in ("point", "quantity"))
-    if pd.Series(row * len(quantities) + column).duplicated().any():
+    at = np.flatnonzero(table["time_ps"].isna())
+    names = table["point"].to_numpy()[at]
+    begins = np.append(True, names[1:] != names[:-1])[: len(at)]  # rows of a point mostly follow each other
+    row, points = pd.factorize(table["point"].iloc[at[begins]])
+    row = row[np.cumsum(begins) - 1]
+    column, quantities = pd.factorize(table["quantity"].iloc[at])
+    if np.bincount(row * len(quantities) + column, minlength=1).max() > 1:
         raise ConfigError("quantity", list(quantities), "in the table once for each point, as a number")
     values = np.full((len(points), len(quantities)), np.nan)  # a pivot takes twice as long
-    values[row, column] = numbers["value"]
+    values[row, column] = table["value"].to_numpy()[at]
     index = pd.Index(points, name="point")
-    labels = numbers[known].iloc[np.unique(row, return_index=True)[1]].set_axis(index)
+    first = np.empty(len(points), int)  # row of the table: of several, the one written last, so backwards
+    first[row[::-1]] = at[::-1]
+    known = [name for name in table if name not in TABLE_COLUMNS]
+    labels = table[known].iloc[first].set_axis(index)
     return pd.concat([labels, pd.DataFrame(values, index, quantities)], axis=1)
 
 
@@ -168,11 +180,12 @@ def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
     ConfigError
         If the table does not have it.
     """
-    numbers = table[table["time_ps"].isna()]  # first, because comparing names is slow, and most rows belong to curves
-    rows = numbers[(numbers["point"] == point) & (numbers["quantity"] == quantity)]
-    if len(rows) != 1:
+    at = np.flatnonzero(table["time_ps"].isna())  # first, because comparing names is slow, and most rows are of curves
+    for name, wanted in (("quantity", quantity), ("point", point)):
+        at = at[table[name].to_numpy()[at] == wanted]
+    if len(at) != 1:
         raise ConfigError("quantity", (point, quantity), "in the table exactly once, as a number")
-    return float(rows["value"].iloc[0])
+    return float(table["value"].array[at[0]])
 
 
 def curve(table: pd.DataFrame, point: str, quantity: str) -> pd.Series:
@@ -187,9 +200,8 @@ def curve(table: pd.DataFrame, point: str, quantity: str) -> pd.Series:
     quantity : str
         Name of the curve.
     """
-    rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].notna()]
-    return pd.Series(
-        rows["value"].to_numpy(np.float64),
-        index=pd.Index(rows["time_ps"].to_numpy(np.int64), name="time_ps"),
-        name=quantity,
-    )
+    at = np.flatnonzero(table["time_ps"].notna())
+    for name, wanted in (("point", point), ("quantity", quantity)):
+        at = at[table[name].to_numpy()[at] == wanted]
+    times, values = table["time_ps"].array[at], table["value"].array[at]
+    return pd.Series(values.to_numpy(np.float64), pd.Index(times.to_numpy(np.int64), name="time_ps"), name=quantity)
