@@ -34,6 +34,7 @@ from rdmacc.experiments.framework.case import CaseFigure
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.rows import among, by_load, having
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -272,8 +273,9 @@ def cases(
 def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFrame:
     """Return the rows of a label of `TRAFFIC`, or of `BY_LOAD`."""
     if reading != BY_LOAD:
-        return rows[rows["reading"] == reading]
-    return rows[rows["reading"] == rows["load"].map(lambda load: kept(groups_by_load(load)))]
+        return rows[having(rows, reading=reading)]
+    labels = {load: kept(groups_by_load(load)) for load in rows["load"].unique()}
+    return rows[having(rows, reading=rows["load"].map(labels).to_numpy(object))]
 
 
 def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
@@ -281,11 +283,11 @@ def changed(rows: pd.DataFrame, name: str) -> pd.DataFrame | None:
 
     A mix and load without such runs has no rows.
     """
-    others = rows[rows["changes"] == name].assign(changes="")
-    cell, where = ["mix", "load", "seed"], ["scheme", "mix", "load", "changes"]
-    rows = rows[pd.MultiIndex.from_frame(rows[cell]).isin(pd.MultiIndex.from_frame(others[cell]))]  # the same flows
-    is_other = ~pd.MultiIndex.from_frame(rows[where]).isin(pd.MultiIndex.from_frame(others[where]))
-    return pd.concat([rows[is_other & (rows["changes"] != name)], others]) if len(others) else None
+    is_changed = having(rows, changes=name)
+    others, rows = rows[is_changed].assign(changes=""), rows[~is_changed]
+    rows = rows[among(rows, others, "mix", "load", "seed")]  # the same flows
+    rows = rows[~among(rows, others, "scheme", "mix", "load", "changes")]
+    return pd.concat([rows, others]) if len(others) else None
 
 
 def drawn_readings(rows: pd.DataFrame) -> list[str]:
@@ -295,14 +297,12 @@ def drawn_readings(rows: pd.DataFrame) -> list[str]:
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
-    chosen = rows[(rows["scheme"] == scheme) & (rows["mix"] == mix) & (rows["changes"] == changes)]
-    return chosen.groupby("load")[quantity].mean()
+    return by_load(rows, quantity, scheme=scheme, mix=mix, changes=changes).mean()
 
 
 def spreads(rows: pd.DataFrame, quantity: str, scheme: str, mix: str) -> pd.DataFrame:
     """Return minimum, mean and maximum of a quantity over seeds, by load."""
-    chosen = rows[(rows["scheme"] == scheme) & (rows["mix"] == mix) & (rows["changes"] == "")]
-    return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
+    return by_load(rows, quantity, scheme=scheme, mix=mix, changes="").agg(["min", "mean", "max"])
 
 
 def reduction(new: float, old: float) -> float:

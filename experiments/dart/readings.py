@@ -43,6 +43,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast, Each, Falls
 from rdmacc.experiments.framework.claim import OURS, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
 from rdmacc.experiments.framework.registry import experiment, load_summary, register_experiment
+from rdmacc.experiments.framework.rows import by_load
 from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -311,9 +312,8 @@ def _draw_readings(rows: pd.DataFrame) -> Figure:
         figure, axes = plt.subplots(1, len(shown), figsize=(2.7 * len(shown) + 0.6, 3.6), sharey=True, squeeze=False)
         for ax, reading in zip(axes[0], shown, strict=True):
             for place, scheme in enumerate(_COMPARED):
-                chosen = of_reading(rows, reading)
-                chosen = chosen[(chosen["scheme"] == scheme) & (chosen["changes"] == "")]
-                spread = chosen.groupby("load")["p99"].agg(["min", "mean", "max"]) / 1e6
+                chosen = by_load(of_reading(rows, reading), "p99", scheme=scheme, changes="")
+                spread = chosen.agg(["min", "mean", "max"]) / 1e6
                 at, name = spread.index * 100, {**VARIANTS, "timely": "TIMELY"}[scheme]
                 ax.plot(at, spread["mean"], marker="o^vsPD"[place], color=palette[place], label=name)
                 ax.fill_between(at, spread["min"], spread["max"], color=palette[place], alpha=0.2)

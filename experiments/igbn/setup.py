@@ -30,6 +30,7 @@ from rdmacc.experiments.framework.band import show
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.rows import having
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.faults import Loss
 from rdmacc.presets.igbn_2019 import IGBN_2019
@@ -219,7 +220,7 @@ def alone_ps(result: Result) -> int:
 
 def of_reading(table: pd.DataFrame, timer: str = DEFAULT_TIMER, nak_interval: str = PER_PACKET) -> pd.DataFrame:
     """Return the rows of one reading of the timer, and of one of the NAK interval."""
-    return table[(table["timer"] == timer) & (table["nak_interval"] == nak_interval)]
+    return table[having(table, timer=timer, nak_interval=nak_interval)]
 
 
 def timers_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -237,7 +238,7 @@ def runs_of(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> 
 
     The table is of one reading.
     """
-    chosen = (table["variant"] == variant) & (table["timeout_ps"] == timeout_ps) & np.isclose(table["loss"], loss)
+    chosen = having(table, variant=variant, timeout_ps=timeout_ps) & np.isclose(table["loss"], loss)
     return table[chosen].pivot(index="run", columns="quantity", values="value").rename_axis(columns=None)
 
 

@@ -29,6 +29,7 @@ import pandas as pd
 from rdmacc import topology, workload
 from rdmacc.experiments.framework.case import CaseFigure
 from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.rows import by_load, having
 from rdmacc.experiments.rcc.setup import in_place
 from rdmacc.presets import preset
 from rdmacc.protocols.homa import Homa
@@ -210,7 +211,7 @@ class FatTreeFigure(CaseFigure):
         found = in_place(table, {"scheme": default, "changes": ""}, rows)
         if found is None:
             return None
-        ran = table.loc[(table[[*rows]] == pd.Series(rows)).all(axis=1), "seed"]
+        ran = table.loc[having(table, **rows), "seed"]
         return found[found["seed"].isin(ran)].reset_index(drop=True)  # the same flows for all schemes
 
     def seeds_of(self, case: FatTreeCase) -> int:
@@ -263,13 +264,12 @@ def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
-    return spreads(rows, quantity, scheme, name)["mean"]
+    return by_load(rows, quantity, scheme=scheme, workload=name, changes="").mean()
 
 
 def spreads(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.DataFrame:
     """Return minimum, mean and maximum of a quantity over seeds, by load, for the figures' own runs."""
-    chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == name) & (rows["changes"] == "")]
-    return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
+    return by_load(rows, quantity, scheme=scheme, workload=name, changes="").agg(["min", "mean", "max"])
 
 
 def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.Series[float]:
@@ -277,6 +277,7 @@ def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.S
 
     Over the seeds that both have: the flows are the same then.
     """
-    both = [set(rows.loc[(rows["scheme"] == one) & (rows["workload"] == name), "seed"]) for one in ("rcc", other)]
-    rows = rows[rows["seed"].isin(set.intersection(*both))]
+    own, its = (set(rows["seed"].to_numpy()[having(rows, scheme=one, workload=name)]) for one in ("rcc", other))
+    if own != its:
+        rows = rows[rows["seed"].isin(own & its)]
     return 1 - means(rows, quantity, "rcc", name) / means(rows, quantity, other, name)

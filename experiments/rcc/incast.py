@@ -30,6 +30,7 @@ from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.rows import having
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, in_place, incast_star, received
 from rdmacc.results.result import Result
@@ -140,7 +141,7 @@ class IncastFigure(Experiment):
         found = in_place(table[is_rcc], _TOGETHER, other)
         if found is None:
             return None
-        is_placed = found["scheme"].isin(_JITTERED) & (found[[*_TOGETHER]] == pd.Series(_TOGETHER)).all(axis=1)
+        is_placed = found["scheme"].isin(_JITTERED) & having(found, **_TOGETHER)
         found = found.assign(jitter_us=found["jitter_us"].mask(is_placed, _JITTER_US))  # in the place of the default's
         return pd.concat([found, table[~is_rcc]], ignore_index=True)
 
@@ -243,10 +244,10 @@ def values(rows: pd.DataFrame, case: IncastCase, quantity: str) -> np.ndarray[An
         If the case was not run.
     """
     wanted = {name: value for name, value in asdict(case).items() if name != "senders" or value}
-    found = rows.loc[(rows[[*wanted]] == pd.Series(wanted)).all(axis=1), quantity]
-    if found.empty:
+    found = rows[quantity].to_numpy(np.float64)[having(rows, **wanted)]
+    if not len(found):
         raise NotJudged(f"not run: {case.name}")
-    return found.to_numpy(np.float64)
+    return found
 
 
 def mean(rows: pd.DataFrame, case: IncastCase, quantity: str) -> float:

@@ -19,6 +19,7 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.rows import having
 from rdmacc.experiments.framework.trace import first_within, time_in
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, PRESET, goodput, jain, received
 from rdmacc.results.result import Result
@@ -188,10 +189,10 @@ def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:
 
 def point_name(table: pd.DataFrame, scheme: str) -> str:
     """Return the name of a scheme's first point."""
-    return str(table.loc[table["scheme"] == scheme, "point"].iloc[0])
+    return str(table["point"].array[having(table, scheme=scheme)][0])
 
 
 def seeds(table: pd.DataFrame, scheme: str, quantity: str) -> list[float]:
     """Return a number of a scheme, seed by seed."""
-    points = table.loc[table["scheme"] == scheme, "point"].unique()
+    points = table["point"][having(table, scheme=scheme)].unique()
     return [scalar(table, str(point), quantity) for point in points]

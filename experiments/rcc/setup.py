@@ -25,6 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import probes, topology
+from rdmacc.experiments.framework.rows import having
 from rdmacc.presets import preset
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
@@ -113,7 +114,7 @@ def in_place(table: pd.DataFrame, default: Mapping[str, Any], other: Mapping[str
     DataFrame or None
         None if the table has no rows of the reading.
     """
-    is_default, is_other = ((table[[*one]] == pd.Series(one)).all(axis=1) for one in (default, other))
+    is_default, is_other = (having(table, **one) for one in (default, other))
     if not is_other.any():
         return None
     found = table[is_other].assign(**default)

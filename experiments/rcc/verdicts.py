@@ -26,6 +26,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.rows import by_load
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import in_place
 from rdmacc.presets import preset
@@ -65,8 +66,7 @@ def traffic(scale: str, load: float, seed: int) -> pd.DataFrame:
 
 
 def _by_load(quantity: str, table: pd.DataFrame, reading: str = AS_PUBLISHED) -> dict[str, float]:
-    rows = wide(table)
-    found = rows[rows["reading"] == reading].groupby("load")[quantity].mean().dropna()
+    found = by_load(wide(table), quantity, reading=reading).mean().dropna()
     if found.empty:
         raise NotJudged(f"{quantity}: there are none")
     return {f"load {load:g}": value for load, value in found.items()}
@@ -183,7 +183,7 @@ class Verdicts(Experiment):
 def _draw(ax: Axes, rows: pd.DataFrame, quantity: str, colours: dict[str, str], label: str) -> None:
     """Draw a quantity in percent over the load; bands are the spread over seeds."""
     for reading, colour in colours.items():
-        spread = rows[rows["reading"] == reading].groupby("load")[quantity].agg(["min", "mean", "max"]) * 100
+        spread = by_load(rows, quantity, reading=reading).agg(["min", "mean", "max"]) * 100
         at = spread.index * 100
         line = "--" if reading == OTHERS[-1] else "-"  # it covers another
         ax.plot(at, spread["mean"], line, marker="o", color=COLOURS[colour], label=label.format(reading))

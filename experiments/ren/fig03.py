@@ -10,6 +10,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Between, Ea
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.rows import having
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.setup import (
@@ -23,7 +24,7 @@ from rdmacc.experiments.ren.setup import (
     need,
 )
 from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, wide
+from rdmacc.sweep.tidy import curve, scalars, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,12 +46,10 @@ _NEAR_ZERO = AtMost(2)
 
 def of_scheme(table: pd.DataFrame, name: str, quantity: str, **where: object) -> pd.Series:
     """Return a quantity of a scheme's runs, by seed; with 64 KB of buffer unless said otherwise."""
-    rows = wide(table)
-    chosen = rows["scheme"] == name
-    for label, value in ({"buffer": "64KB"} | where).items():
-        chosen &= rows[label] == value
-    need(rows[chosen], name)
-    return rows[chosen].set_index("seed")[quantity].sort_index()
+    rows = scalars(table)
+    chosen = rows[having(rows, scheme=name, quantity=quantity, **{"buffer": "64KB"} | where)]
+    need(chosen, name)
+    return chosen.set_index("seed")["value"].sort_index()
 
 
 def lost(table: pd.DataFrame, name: str, **where: object) -> pd.Series:

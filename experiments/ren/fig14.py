@@ -19,6 +19,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, At, AtLeast, Highest, MoreThan, Within
 from rdmacc.experiments.framework.claim import Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.rows import by_load
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import (
@@ -28,7 +29,6 @@ from rdmacc.experiments.ren.loads import (
     WorkloadFigure,
     claim,
     lowest_shares,
-    means_of,
     percents,
     reduction,
 )
@@ -62,7 +62,8 @@ def largest(rows: pd.DataFrame, workload: str) -> np.ndarray:
 
 
 def _by_tenth(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> np.ndarray:
-    return means_of(rows, [f"{quantity}, {k}" for k in TENTHS], scheme, workload).loc[LOAD].to_numpy()
+    quantities = [f"{quantity}, {k}" for k in TENTHS]
+    return by_load(rows, quantities, scheme=scheme, workload=workload, changes="").mean().loc[LOAD].to_numpy()
 
 
 def tenth_of(rows: pd.DataFrame, workload: str, packets: int) -> int:

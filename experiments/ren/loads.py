@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
+from rdmacc.experiments.framework.rows import by_load
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import MAIN, LeafSpineReadings
 from rdmacc.experiments.ren.setup import LOOKS, labelled
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_FLOWS", "LOWEST", "LOWEST_IN_HALF", "PANELS", "POSITIVE", "THEY_SCHEDULE", "WorkloadFigure", "claim",
-    "hosts", "load_label", "lowest_shares", "mean_of", "means_of", "over_load", "percents", "published_marks",
+    "hosts", "load_label", "lowest_shares", "mean_of", "over_load", "percents", "published_marks",
     "reduction", "reduction_claim", "short_flows", "short_flows_claim",
 ]  # fmt: skip
 
@@ -56,20 +57,9 @@ PANELS = {
 """The four panels of figures 15 to 18: title, label of the axis, factor from the table's unit."""
 
 
-def _chosen(rows: pd.DataFrame, scheme: str, workload: str, changes: str = "") -> pd.DataFrame:
-    return rows[(rows["scheme"] == scheme) & (rows["workload"] == workload) & (rows["changes"] == changes)]
-
-
 def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
-    return means_of(rows, [quantity], scheme, workload)[quantity]
-
-
-def means_of(
-    rows: pd.DataFrame, quantities: Iterable[str], scheme: str, workload: str, changes: str = ""
-) -> pd.DataFrame:
-    """Return quantities by load, the means over seeds."""
-    return _chosen(rows, scheme, workload, changes).groupby("load")[list(quantities)].mean()
+    return by_load(rows, quantity, scheme=scheme, workload=workload, changes="").mean()
 
 
 def reduction(new: float, old: float) -> float:
@@ -138,8 +128,8 @@ def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> Non
     """Draw a quantity over the load, a line for each scheme; bands are the spread over seeds."""
     title, label, factor = PANELS[quantity]
     for scheme in SCHEMES:
-        chosen = _chosen(rows, scheme, workload)
-        spread = chosen.groupby("load")[quantity].agg(["min", "mean", "max"]) * factor
+        chosen = by_load(rows, quantity, scheme=scheme, workload=workload, changes="")
+        spread = chosen.agg(["min", "mean", "max"]) * factor
         name, colour, marker = LOOKS[scheme]
         ax.plot(spread.index, spread["mean"], marker=marker, color=colour, label=name)
         ax.fill_between(spread.index, spread["min"], spread["max"], color=colour, alpha=0.2, linewidth=0)

@@ -27,6 +27,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast, Each, Exactly, More
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.rows import having
 from rdmacc.experiments.ren.gains import HEADLINE, NEAR
 from rdmacc.experiments.ren.leaf_spine import LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.leaf_spine_readings import in_place_of
@@ -108,8 +109,8 @@ def runs(names: Iterable[str]) -> list[LeafSpineCase]:
 
 def _values(rows: pd.DataFrame, case: LeafSpineCase, quantity: str) -> pd.Series[float]:
     """Return a quantity of a run, by seed."""
-    chosen = rows[(rows["scheme"] == case.scheme) & (rows["changes"] == case.differences)]
-    return chosen.set_index("seed")[quantity]
+    chosen = having(rows, scheme=case.scheme, changes=case.differences)
+    return pd.Series(rows[quantity].to_numpy()[chosen], pd.Index(rows["seed"].to_numpy()[chosen], name="seed"))
 
 
 def gains(rows: pd.DataFrame, name: str, quantity: str) -> dict[str, pd.Series[float]]:

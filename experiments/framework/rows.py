@@ -1,0 +1,32 @@
+"""Rows of tables chosen by their labels: judges do it thousands of times, and comparing in pandas takes long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = ["among", "by_load", "having"]
+
+
+def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
+    """Return which rows have these labels."""
+    found = np.ones(len(rows), bool)
+    for name, value in labels.items():
+        found &= rows[name].to_numpy() == value
+    return found
+
+
+def among(rows: pd.DataFrame, others: pd.DataFrame, *names: str) -> npt.NDArray[np.bool_]:
+    """Return which rows have some labels together that another row has, too."""
+    each, known = (zip(*(some[name].tolist() for name in names), strict=True) for some in (rows, others))
+    found = set(known)
+    return np.array([labels in found for labels in each], bool)
+
+
+def by_load(rows: pd.DataFrame, quantity: Any, **labels: Any) -> Any:
+    """Return a quantity, or several in a list, of the rows that have these labels, grouped by load."""
+    found = having(rows, **labels)
+    return rows[quantity][found].groupby(rows["load"][found])
