@@ -11,7 +11,6 @@ import pandas as pd
 
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.sweep.tidy import wide
 from rdmacc.units import ps, us
@@ -85,9 +84,9 @@ class CaseFigure(Experiment):
                 found.append(replace(point, scenario=replace(point.scenario, until=ps(until_ps))))
         return found
 
-    def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
-        """Return one row for each run of a reading."""
-        return wide(super().view(table, reading))
+    def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return one row for each run."""
+        return wide(rows)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure."""

@@ -17,6 +17,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.band import Band, Value
+from rdmacc.experiments.framework.rows import labels_of
 from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
@@ -199,10 +200,8 @@ class Claim:
     def verdict(self, rows: pd.DataFrame) -> Verdict:
         """Judge the claim."""
         wanted = [case.identity for case in self.needs]
-        if wanted:
-            ran = set(zip(*(rows[name] for name in wanted[0]), strict=True))
-            if not ran.issuperset(tuple(one.values()) for one in wanted):
-                return Verdict.not_judged("not run at this scale")
+        if wanted and not labels_of(rows, *wanted[0]).issuperset(tuple(one.values()) for one in wanted):
+            return Verdict.not_judged("not run at this scale")
         try:
             found = self._judged(rows)
         except NotJudged as missing:

@@ -206,6 +206,10 @@ class Experiment(ABC):
         if rows is None:
             allowed = f"a reading in the table of {self.name}: {', '.join([DEFAULT, *self.readings_in(table)])}"
             raise ConfigError("reading", reading, allowed)
+        return self.shown(rows)
+
+    def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return rows of a table in the form in which claims see them. Override if it is another."""
         return rows
 
     def check(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> pd.DataFrame:
@@ -227,13 +231,12 @@ class Experiment(ABC):
 
         Without `by_seed`, no seed of a pooled experiment is judged separately.
         """
-        if not by_seed and self.seeding is Seeding.POOLED:
-            rows = self.view(table, reading)
-            return [claim.check(rows, scale) for claim in self.claims]
-        parts = {
-            seed: self.view(part, reading)
-            for seed, part in self.rows_of_seeds(table).items()
-            if self.under(part, reading) is not None  # a reading may have fewer seeds than the default
-        }
         rows, is_pooled = self.view(table, reading), self.seeding is Seeding.POOLED
+        if not by_seed and is_pooled:
+            return [claim.check(rows, scale) for claim in self.claims]
+        parts = {}
+        for seed, part in self.rows_of_seeds(table).items():
+            found = rows if part is table else self.under(part, reading)
+            if found is not None:  # a reading may have fewer seeds than the default
+                parts[seed] = found if part is table else self.shown(found)
         return [claim.check_seeds(rows, parts, is_pooled, scale) for claim in self.claims]

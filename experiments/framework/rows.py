@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["among", "by_load", "having"]
+__all__ = ["among", "by_load", "having", "labels_of"]
 
 
 def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
@@ -21,9 +21,13 @@ def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
 
 def among(rows: pd.DataFrame, others: pd.DataFrame, *names: str) -> npt.NDArray[np.bool_]:
     """Return which rows have some labels together that another row has, too."""
-    each, known = (zip(*(some[name].tolist() for name in names), strict=True) for some in (rows, others))
-    found = set(known)
-    return np.array([labels in found for labels in each], bool)
+    known = labels_of(others, *names)
+    return np.array([labels in known for labels in zip(*(rows[name].tolist() for name in names), strict=True)], bool)
+
+
+def labels_of(rows: pd.DataFrame, *names: str) -> set[tuple[Any, ...]]:
+    """Return the combinations of some labels that rows have."""
+    return set(zip(*(rows[name].tolist() for name in names), strict=True))
 
 
 def by_load(rows: pd.DataFrame, quantity: Any, **labels: Any) -> Any:

@@ -11,6 +11,7 @@ from rdmacc.experiments.framework.bands import Each, LessThan, Ordered
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged
 from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.rows import labels_of
 from rdmacc.experiments.igbn.fig02 import Figure2
 from rdmacc.experiments.igbn.fig03 import Figure3
 from rdmacc.experiments.igbn.fig06 import Figure6
@@ -93,13 +94,11 @@ def _means(table: pd.DataFrame, timeout_ps: int = ACK_TIMEOUT_PS) -> dict[str, f
 
 
 def _that_hold(table: pd.DataFrame) -> Measured:
-    settings = [
-        set(zip(*(of_reading(table, timer)[name] for name in ("variant", "timeout_ps", "loss")))) for timer in TIMERS
-    ]
-    if settings.count(settings[0]) < len(settings):
+    rows = {timer: of_reading(table, timer) for timer in TIMERS}
+    if len({frozenset(labels_of(one, "variant", "timeout_ps", "loss")) for one in rows.values()}) > 1:
         raise NotJudged("this scale does not run both readings in full")
     claims = [claim for figure in (Figure2, Figure3, Figure6, Figure7) for claim in figure.claims]
-    found = {timer: sum(claim.verdict(of_reading(table, timer)).holds for claim in claims) for timer in TIMERS}
+    found = {timer: sum(claim.verdict(one).holds for claim in claims) for timer, one in rows.items()}
     return Measured(found, f"of {len(claims)}")
 
 

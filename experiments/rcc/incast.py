@@ -29,7 +29,6 @@ from rdmacc import probes, workload
 from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.rows import having
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, in_place, incast_star, received
@@ -145,8 +144,8 @@ class IncastFigure(Experiment):
         found = found.assign(jitter_us=found["jitter_us"].mask(is_placed, _JITTER_US))  # in the place of the default's
         return pd.concat([found, table[~is_rcc]], ignore_index=True)
 
-    def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
-        return wide(super().view(table, reading))
+    def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return wide(rows)
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         points = []

@@ -24,7 +24,7 @@ from rdmacc.experiments.ren.setup import (
     need,
 )
 from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalars, wide
+from rdmacc.sweep.tidy import curve, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,10 +46,10 @@ _NEAR_ZERO = AtMost(2)
 
 def of_scheme(table: pd.DataFrame, name: str, quantity: str, **where: object) -> pd.Series:
     """Return a quantity of a scheme's runs, by seed; with 64 KB of buffer unless said otherwise."""
-    rows = scalars(table)
-    chosen = rows[having(rows, scheme=name, quantity=quantity, **{"buffer": "64KB"} | where)]
-    need(chosen, name)
-    return chosen.set_index("seed")["value"].sort_index()
+    labels = {"scheme": name, "quantity": quantity, "buffer": "64KB"} | where
+    rows = table[table["time_ps"].isna().to_numpy() & having(table, **labels)]
+    need(rows, name)
+    return rows.set_index("seed")["value"].sort_index()
 
 
 def lost(table: pd.DataFrame, name: str, **where: object) -> pd.Series:

@@ -27,7 +27,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast, Each, Exactly, More
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import having
+from rdmacc.experiments.framework.rows import having, labels_of
 from rdmacc.experiments.ren.gains import HEADLINE, NEAR
 from rdmacc.experiments.ren.leaf_spine import LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.leaf_spine_readings import in_place_of
@@ -124,7 +124,7 @@ def gains(rows: pd.DataFrame, name: str, quantity: str) -> dict[str, pd.Series[f
 
 
 def _ran(rows: pd.DataFrame) -> list[str]:
-    known = set(zip(rows["scheme"], rows["changes"], strict=True))
+    known = labels_of(rows, "scheme", "changes")
     return [name for name, one in _EVERY.items() if all((run.scheme, run.differences) in known for run in one.values())]
 
 

@@ -26,6 +26,7 @@ import pandas as pd
 from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.rows import having
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.presets import preset
 from rdmacc.show.style import COLOURS
@@ -109,6 +110,6 @@ class ReadingFigure(Experiment):
 
 def need(table: pd.DataFrame, *schemes: str) -> None:
     """Refuse to judge a claim unless the table has rows of these schemes."""
-    missing = [one for one in schemes if not (table["scheme"] == one).any()]
+    missing = [one for one in schemes if not having(table, scheme=one).any()]
     if missing:
         raise NotJudged(f"no run of {', '.join(missing)}")
