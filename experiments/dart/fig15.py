@@ -22,6 +22,7 @@ from rdmacc.experiments.framework.claim import Claim, Measured, Outcome
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.rows import pivoted
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
 from rdmacc.results.result import Result
 from rdmacc.show.style import COLOURS, style
@@ -49,7 +50,8 @@ def expresspass(table: pd.DataFrame) -> pd.DataFrame:
     """Return ExpressPass's RTTs to converge: a row for each first weight and seed, a column for each case."""
     rows = wide(table)
     rows = rows[rows["scheme"] == "expresspass"]
-    is_curve = table["quantity"].str.startswith("goodput ") & table["time_ps"].notna()
+    names = [name for name in table["quantity"].unique() if name.startswith("goodput ")]
+    is_curve = table["quantity"].isin(names) & table["time_ps"].notna()
     curves: dict[Any, pd.DataFrame] = dict(iter(table[is_curve].groupby("point", sort=False)))
     taken = [_until_fair(curves[point], row["join"], _WINDOW_RTTS[row["case"]]) for point, row in rows.iterrows()]
     return rows.assign(taken=taken).pivot(index=["weight", "seed"], columns="case", values="taken")
@@ -57,7 +59,7 @@ def expresspass(table: pd.DataFrame) -> pd.DataFrame:
 
 def _until_fair(curves: pd.DataFrame, join_ps: float, window_rtts: int) -> float:
     """Return after how many RTTs the first flow's share stays at most 1.1 times an equal one for a window."""
-    goodput = curves.pivot(index="time_ps", columns="quantity", values="value")
+    goodput = pivoted(curves, "time_ps")
     means = goodput[goodput.index > join_ps].rolling(window_rtts).mean().iloc[window_rtts - 1 :]
     fair = np.flatnonzero(means["goodput 0"] <= 1.1 * means.mean(axis=1))
     return float(fair[0] + 1) if len(fair) else float("nan")

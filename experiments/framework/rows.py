@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["among", "by_load", "having", "labels_of"]
+__all__ = ["among", "by_load", "having", "labels_of", "pivoted"]
 
 
 def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
@@ -28,6 +28,16 @@ def among(rows: pd.DataFrame, others: pd.DataFrame, *names: str) -> npt.NDArray[
 def labels_of(rows: pd.DataFrame, *names: str) -> set[tuple[Any, ...]]:
     """Return the combinations of some labels that rows have."""
     return set(zip(*(rows[name].tolist() for name in names), strict=True))
+
+
+def pivoted(rows: pd.DataFrame, index: str, chosen: Any = slice(None)) -> pd.DataFrame:
+    """Return the values of chosen rows by a column and by quantity, as `pivot`, which takes three times as long."""
+    (places, row), (names, column) = (
+        np.unique(rows[name].to_numpy()[chosen], return_inverse=True) for name in (index, "quantity")
+    )
+    values = np.full((len(places), len(names)), np.nan)
+    values[row, column] = rows["value"].to_numpy()[chosen]
+    return pd.DataFrame(values, pd.Index(places, name=index), names)
 
 
 def by_load(rows: pd.DataFrame, quantity: Any, **labels: Any) -> Any:

@@ -30,7 +30,7 @@ from rdmacc.experiments.framework.band import show
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.rows import having
+from rdmacc.experiments.framework.rows import having, pivoted
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.faults import Loss
 from rdmacc.presets.igbn_2019 import IGBN_2019
@@ -239,11 +239,7 @@ def runs_of(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> 
     The table is of one reading.
     """
     chosen = having(table, variant=variant, timeout_ps=timeout_ps) & np.isclose(table["loss"], loss)
-    run, quantity, value = (table[name].to_numpy()[chosen] for name in ("run", "quantity", "value"))
-    (runs, row), (names, column) = (np.unique(one, return_inverse=True) for one in (run, quantity))
-    values = np.full((len(runs), len(names)), np.nan)  # a pivot takes ten times as long
-    values[row, column] = value
-    return pd.DataFrame(values, pd.Index(runs, name="run"), names)
+    return pivoted(table, "run", chosen)
 
 
 def go_back_n_runs(table: pd.DataFrame, loss: float) -> pd.DataFrame:

@@ -99,9 +99,8 @@ def _as_windows_say(table: pd.DataFrame) -> Measured:
 
 def _right(table: pd.DataFrame, scheme: str) -> float:
     """Return for which part of the time of a scheme's verdicts they were right, all flows together."""
-    right, wrong = (
-        sum(_number(table, scheme, f"{word}, flow {flow}") for flow in FLOWS) for word in ("right", "wrong")
-    )
+    point = point_name(table, scheme)
+    right, wrong = (sum(scalar(table, point, f"{word}, flow {flow}") for flow in FLOWS) for word in ("right", "wrong"))
     return right / max(right + wrong, 1.0)
 
 
