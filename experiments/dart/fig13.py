@@ -17,6 +17,7 @@ from rdmacc.experiments.framework.bands import All, At, Band, Each, MoreThan, Wi
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.rows import having
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,7 +113,9 @@ class Figure13(ClosFigure):
         """Return the rows of a reading; for all flows' throughput, that in the place of long flows'."""
         if reading != ALL_FLOWS:
             return super().under(table, reading)
-        rows = super().under(table[table["quantity"] != "goodput"], DEFAULT)
+        if not having(table, quantity="goodput of all").any():
+            return None
+        rows = super().under(table[~having(table, quantity="goodput")], DEFAULT)
         return None if rows is None else rows.replace({"quantity": {"goodput of all": "goodput"}})
 
     def cases(self, scale: str) -> list[ClosCase]:
