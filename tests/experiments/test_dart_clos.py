@@ -13,6 +13,7 @@ import pytest
 import rdmacc
 from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.dart.clos import (
+    ALL_FLOWS,
     BY_LOAD,
     CHANGED,
     FRESH,
@@ -109,6 +110,10 @@ def test_what_is_measured_can_be_counted_by_hand(scheme):
     long = flows[flows["group"].isna()].iloc[[0, 2]]  # from the start on, and after the first 2 ms
     assert row["long flows"] == 2
     assert row["goodput"] == pytest.approx((8e12 * 100_000 / long["fct_ps"].astype(float)).mean())
+    counts = flows[flows["group"].isna() & (flows["start_ps"] == 0) | (flows["start_ps"] >= 2e9)]  # 17 short ones, too
+    assert len(counts) == 2 + 17
+    bps = 8e12 * counts["size_bytes"] / counts["fct_ps"].astype(float)
+    assert row["goodput of all"] == pytest.approx(bps.mean())
     assert row["path"] == row["longest path"] == row["longest path of long flows"] == 2
     assert row["data hops"] == 2 * (17 * 6 + 2 + 3 * 69)
     assert row["marks at last hop"] == (1 if scheme == "dcqcn" else 0)
@@ -250,10 +255,21 @@ def test_runs_that_differ_in_a_parameter_are_compared_with_the_same_flows():
 
 
 def test_every_reading_that_is_a_label_has_rows_of_its_own():
-    labels = {LABELS.get(one.name, one.name) for _, one in readings_of("dart") if one.name not in CHANGED}
+    others = {*CHANGED, ALL_FLOWS}
+    labels = {LABELS.get(one.name, one.name) for _, one in readings_of("dart") if one.name not in others}
     there = {one.labels["reading"] for name in NAMES for one in experiment(name).points("paper")}
     assert labels <= there
     assert set(CHANGED) == {LONG_WINDOW, TIMELY_20, LAST_HOP, SPREAD_STARTS}
+
+
+def test_figure_13_alone_can_show_all_flows_throughput():
+    table = load_summary("dart.fig13")
+    own, other = (experiment(f"dart.{name}").under(table, ALL_FLOWS) for name in ("fig13", "fig12"))
+    assert other is None
+    long, both = (wide(experiment("dart.fig13").under(table, DEFAULT))[name] for name in ("goodput", "goodput of all"))
+    assert (wide(own)["goodput"] == both).all()
+    assert not (long == both).any()
+    assert experiment("dart.fig13").under(table[table["quantity"] != "goodput of all"], ALL_FLOWS) is None
 
 
 @pytest.mark.slow
