@@ -85,7 +85,7 @@ QUESTIONS = register(
                 " then save timeouts (ren-f12-a), but not time for all flows at scale (ren-x-1c). In figures 14 to 18"
                 " REN has the lowest AFCT of short flows at 9 of 28 loads instead of 1 (ren-f15-1), and in the tail of"
                 " data mining it gains over all six, 1 to 94% (ren-f15b-1); its long flows are still up to 7% slower"
-                " than theirs (ren-f15c-1). In figure 19 all flows gain 5% over both,"
+                " than theirs (ren-f15c-1). In figure 19 all flows gain 4% over both,"
                 " and nothing over NDP (ren-f19-1).",
             ),
         ),
