@@ -228,7 +228,9 @@ QUESTIONS = register(
             Reading(
                 name=ALL_FLOWS,
                 answer="All flows': the mean of size / latency over short and long flows.",
-                evidence="The published order holds in every mix: Dart above DCQCN and TIMELY, these above DCTCP, and"
+                evidence='"Median latency reduction indicates throughput improvements, as we see next" (VI-B), and the'
+                " medians are those of short flows."
+                " The published order holds in every mix: Dart above DCQCN and TIMELY, these above DCTCP, and"
                 " the light mix above the typical one (dart-f13-5). Dart gains 62% over TIMELY (published: 68%;"
                 " dart-f13-2 holds). Against it: it gains 8% over DCQCN (published: 48%; dart-f13-1), and most flows"
                 " are short, so the figure would repeat what figures 11 and 12 show.",

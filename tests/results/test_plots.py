@@ -213,7 +213,7 @@ _CELLS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_plot_appears_in_a_notebook_without_the_inline_magic(monkeypatch):
     import nbformat
     from nbclient import NotebookClient
