@@ -220,7 +220,7 @@ class ClosFigure(CaseFigure):
         got = np.minimum(flows["size_bytes"], met["arrived_packets"].to_numpy() * payload)
         is_long = ~is_short & (counts | (flows["start_ps"] == 0))
         goodput_bps = got * 8e12 / latency_ps
-        is_one = is_long | (is_short & counts)
+        is_counted = is_long | (is_short & counts)
         is_late = (flows["status"] != "finished") & (flows["size_bytes"] < ENDLESS_BYTES)
         short = met[is_short.to_numpy()]
         arrived = short["arrived_packets"].sum()
@@ -231,7 +231,7 @@ class ClosFigure(CaseFigure):
             "p50": (np.percentile(short_ps, 50), "ps"),
             "p99": (np.percentile(short_ps, 99), "ps"),
             "goodput": (goodput_bps[is_long].mean(), "bps"),
-            "goodput of all": (goodput_bps[is_one].mean(), "bps"),
+            "goodput of all": (goodput_bps[is_counted].mean(), "bps"),
             "reported flows": (len(short_ps), ""),
             "long flows": (is_long.sum(), ""),
             "unfinished": (is_late.sum(), ""),

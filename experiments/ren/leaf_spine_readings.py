@@ -47,7 +47,7 @@ READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyTy
 )
 """By reading, the run in the place of one as assumed."""
 MAIN = ("host links", "host links, one grant", "one grant")
-"""The readings that every figure has, with as many seeds as the runs as assumed."""
+"""The readings of figures 14 to 18, with as many seeds as the runs as assumed."""
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:

@@ -251,7 +251,7 @@ def bench(
         raise ConfigError("--only", strangers[0], f"one of {', '.join(CASES)}")
     if compare is not None:
         stored = tables.Stored.load(compare)
-        typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases)))
+        typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases, measure=benchmark.measure)))
         return
     total = len(cases) * (len(engines) + ("compiled" in engines) * (len(threads or [1]) - 1))
     running = benchmark.run(engines, cases, scale, order, threads or [1], rounds)

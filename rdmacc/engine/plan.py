@@ -44,6 +44,7 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 _LATEST_PS = 10**18
 """Latest start of a message, which keeps sums of times below NEVER."""
 _MANY = 1000
+"""Messages from which on one number in the place of equal ones saves enough memory to look for it."""
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7

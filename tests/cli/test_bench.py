@@ -6,6 +6,8 @@ import dataclasses
 import json
 import re
 import statistics
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -199,6 +201,14 @@ def test_numbers_of_threads_take_turns_and_the_fastest_counts(monkeypatch):
 def test_what_is_wrong_with_a_case_is_named(arguments, message):
     with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
         bench._main(arguments)
+
+
+def test_the_process_of_a_case_says_what_is_wrong_in_one_line():
+    command = [sys.executable, "-m", "rdmacc.cli.bench", "a", "warp", "1.0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("rdmacc: engine = 'warp': must be one of")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_history_of_measurements_grows(tmp_path):
