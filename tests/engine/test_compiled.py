@@ -153,7 +153,9 @@ def test_hundreds_of_simulations_keep_nothing():
         for _ in range(times):
             rdmacc.simulate(network, work, "dcqcn", engine="compiled", progress=False)
         gc.collect()
-        return len(gc.get_objects()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # pandas sweeps out a frame's references to dead views only now and then.
+        alive = [item for item in gc.get_objects() if not (isinstance(item, weakref.ref) and item() is None)]
+        return len(alive), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     objects, peak = simulate(100)
     more_objects, higher_peak = simulate(300)
