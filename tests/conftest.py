@@ -13,12 +13,19 @@ from hypothesis import HealthCheck, Phase, settings
 gc.set_threshold(20_000, 20, 20)
 """Collect garbage less often: simulations leave few cycles, and looking for them takes 6% of the time otherwise."""
 
+
+def pytest_collection_finish() -> None:
+    """Keep the collector away from what lives to the end: modules and the tests themselves, a million objects."""
+    gc.collect()
+    gc.freeze()
+
+
 ENGINES = ["simpy", "compiled"]
 """Every test that simulates runs once on each of these."""
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
-    "ci", derandomize=True, max_examples=40, deadline=None, suppress_health_check=_QUIET, database=None
+    "ci", derandomize=True, max_examples=25, deadline=None, suppress_health_check=_QUIET, database=None
 )
 _NO_SHRINKING = (Phase.explicit, Phase.generate)
 settings.register_profile("few", settings.get_profile("ci"), max_examples=8, phases=_NO_SHRINKING)

@@ -104,7 +104,7 @@ def test_fixed_cost(engine):
     assert "ms, keeps" in bench_tables.fixed_text([cost])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_at_once():
     both = bench.together("a", 0.0625)
     assert len(both) == 2

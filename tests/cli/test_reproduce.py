@@ -126,8 +126,8 @@ print(json.dumps(kill_a_reproduction(sys.argv[1], int(sys.argv[2]))))
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("times", [3, 10])
 def test_a_reproduction_killed_several_times_ends_in_the_same_report(tmp_path, times):
     environment = os.environ | {"MPLBACKEND": "Agg"}
     script = [sys.executable, "-c", _SCRIPT, tmp_path, str(times)]

@@ -87,10 +87,10 @@ def test_engines_agree_on_computation_and_delays(batch: int) -> None:
             compare(without_features(scenario))
 
 
-@pytest.mark.parametrize("batch", batches(20, quick=0, slow=1))
+@pytest.mark.parametrize("batch", batches(40, quick=0, slow=1))
 def test_engines_agree_on_widened_scenarios(batch: int) -> None:
     """All schemes, with any legal parameters and ticks, links that fail and heavy losses."""
-    for number in range(WIDENED + batch * 20, WIDENED + (batch + 1) * 20):
+    for number in range(WIDENED + batch * 10, WIDENED + (batch + 1) * 10):
         check(number)
 
 

@@ -126,7 +126,7 @@ def test_code_of_schemes_that_are_gone_is_freed(monkeypatch):
     assert not code[1]()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="where Linux tells what is resident")
 def test_new_schemes_take_little_memory(monkeypatch):
     """It was 8 MiB a scheme, of LLVM's modules and of pass managers that are never freed."""

@@ -155,6 +155,7 @@ def kernels(server):
     return found.stdout.split()
 
 
+@pytest.mark.nightly
 def test_only_the_link_opens_it_and_a_visit_has_one_kernel_that_ends_with_it(page):
     assert wait(lambda: picture(page))
     parts = urlsplit(page.link)

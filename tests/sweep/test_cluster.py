@@ -48,7 +48,7 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*.parquet")}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_cluster_gives_the_same_table_and_a_worker_that_dies_changes_nothing(cluster, tmp_path):
     alone = sweep(Slow(), engine="simpy", store=tmp_path / "alone")
     with dask_executor(cluster.scheduler_address) as executor:

@@ -50,10 +50,10 @@ GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
 @pytest.mark.parametrize(
     ("text", "is_piped", "warning"),
     [
-        pytest.param(COMPARES, False, "", id="compares"),
+        pytest.param(COMPARES, False, "", id="compares", marks=pytest.mark.nightly),
         pytest.param(COMPARES, True, "", id="compares, piped", marks=pytest.mark.nightly),
         pytest.param(UNGUARDED, False, 'under `if __name__ == "__main__":`', id="defines"),
-        pytest.param(GUARDED, False, "", id="defines, guarded", marks=pytest.mark.slow),
+        pytest.param(GUARDED, False, "", id="defines, guarded", marks=pytest.mark.nightly),
     ],
 )
 def test_a_script_computes_in_processes(text, is_piped, warning, tmp_path):
