@@ -6,11 +6,8 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS
-from rdmacc.experiments.ren.leaf_spine_readings import MAIN, READ_AS
+from rdmacc.experiments.ren.leaf_spine import BASELINES
 from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim
 
 __all__ = ["PUBLISHED", "Figure15"]
@@ -28,7 +25,6 @@ class Figure15(WorkloadFigure):
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, data mining"
     workload = "data_mining"
     published = PUBLISHED
-    read_at = MappingProxyType(dict.fromkeys((*MAIN, *READ_AS), LOADS["paper"]))
     claims = (
         short_flows_claim(15, "data_mining", f"{THEY_SCHEDULE} The four are within 8% of each other."),
         reduction_claim(

@@ -6,11 +6,7 @@ all four workloads are judged in `rdmacc.experiments.ren.gains`.
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.leaf_spine import LOADS
-from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, short_flows_claim
 
 __all__ = ["Figure17"]
@@ -24,7 +20,6 @@ class Figure17(WorkloadFigure):
     title = "Hadoop Cluster application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"
     workload = "hadoop"
-    read_at = MappingProxyType(dict.fromkeys(reversed(READ_AS), LOADS["paper"]))
     claims = (
         short_flows_claim(
             17, "hadoop",

@@ -20,7 +20,7 @@ from rdmacc.experiments.ren.leaf_spine import SCHEMES, LeafSpineCase, LeafSpineF
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MAIN", "READ_AS", "LeafSpineReadings", "in_place_of"]
+__all__ = ["READ_AS", "LeafSpineReadings", "in_place_of"]
 
 
 def _one_grant(case: LeafSpineCase) -> LeafSpineCase:
@@ -38,16 +38,14 @@ def _ecmp(case: LeafSpineCase) -> LeafSpineCase:
 
 READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
     {
-        "one grant": _one_grant,
         "host links": _host_links,
         "host links, one grant": lambda case: _host_links(_one_grant(case)),
+        "one grant": _one_grant,
         "ECMP": _ecmp,
         "switch buffer": lambda case: replace(case, is_shared=True),
     }
 )
 """By reading, the run in the place of one as assumed."""
-MAIN = ("host links", "host links, one grant", "one grant")
-"""The readings of figures 14 to 18, with as many seeds as the runs as assumed."""
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:

@@ -14,7 +14,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.rows import by_load
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
-from rdmacc.experiments.ren.leaf_spine_readings import MAIN, LeafSpineReadings
+from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
 from rdmacc.experiments.ren.setup import LOOKS, labelled
 from rdmacc.show.style import plain_log, style
 
@@ -170,7 +170,7 @@ class WorkloadFigure(LeafSpineReadings):
     """Key of `WORKLOADS`."""
     published: Mapping[str, Mapping[str, float]] = {}
     """Published reductions at a load of 0.7, by quantity and scheme."""
-    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(MAIN, LOADS["paper"]))
+    read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes at all loads."""
