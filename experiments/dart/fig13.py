@@ -58,16 +58,21 @@ def _gain_heavy(rows: pd.DataFrame) -> dict[str, Any]:
     return {"gain": heavy, "above the typical mix": heavy["mean"] - typical["mean"]}
 
 
-def _order(rows: pd.DataFrame) -> dict[str, float]:
-    goodput = {mix: compared(rows, _GOODPUT, mix).mean() for mix in LOADS}
-    found = {}
-    for mix, of in goodput.items():
-        baselines = of[[NAMES[one] for one in BASELINES]]
-        found[f"{mix}: Dart / faster baseline"] = of["Dart"] / baselines.max()
-        found[f"{mix}: slower baseline / DCTCP"] = baselines.min() / of["DCTCP"]
-    return found | {"Dart: light / typical": goodput["light"]["Dart"] / goodput["typical"]["Dart"]}
+def _order(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return ratios of the means over loads, and the least of any load."""
+    means: dict[str, float] = {}
+    least: dict[str, float] = {}
+    for mix in LOADS:
+        by_load = compared(rows, _GOODPUT, mix)
+        for found, of in ((means, by_load.mean().to_frame().T), (least, by_load)):
+            baselines = of[[NAMES[one] for one in BASELINES]]
+            found[f"{mix}: Dart / faster baseline"] = (of["Dart"] / baselines.max(axis=1)).min()
+            found[f"{mix}: slower baseline / DCTCP"] = (baselines.min(axis=1) / of["DCTCP"]).min()
+    light, typical = (compared(rows, _GOODPUT, mix)["Dart"].mean() for mix in ("light", "typical"))
+    return {"mean": means | {"Dart: light / typical": light / typical}, "every load": least}
 
 
+_IN_ORDER = {"mean": Each(MoreThan(1))}
 _MORE = At("above the typical mix", MoreThan(0))
 
 
@@ -103,7 +108,10 @@ class Figure13(ClosFigure):
         ),
         claim(
             "dart-f13-5", "Fig 13", "order", "all mixes", "Dart > DCQCN, TIMELY > DCTCP; light above typical",
-            measure=_order, band=Each(MoreThan(1)), unit="x", needs=all_runs(*LOADS),
+            measure=_order, band=All(_IN_ORDER | {"every load": Each(MoreThan(1))}), direction=All(_IN_ORDER),
+            unit="x", needs=all_runs(*LOADS), expect=Outcome.DIRECTION,
+            why="On the mean over loads the order is the published one. In the light mix, most of which is long flows,"
+            " TIMELY is faster than Dart at 20 and 40%, as its long flows are in every mix.",
         ),
     )  # fmt: skip
 
