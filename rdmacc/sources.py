@@ -199,8 +199,14 @@ def import_closure(roots: Iterable[str], skipped: Collection[str] = ()) -> set[s
         if name in seen or name in skipped or source_file(name) is None:
             continue
         seen.add(name)
-        waiting += [module for _, module in imports_of(statements_of(syntax_tree(name)), name)]
+        waiting += _imported(name)
     return seen
+
+
+@cache
+def _imported(module: str) -> list[str]:
+    """Return the modules that a module imports, in functions too."""
+    return [name for _, name in imports_of(statements_of(syntax_tree(module)), module)]
 
 
 def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[str, str]:

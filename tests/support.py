@@ -6,10 +6,12 @@ import inspect
 import itertools
 import linecache
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import networkx as nx
+import pytest
 from hypothesis import strategies as st
 
 import rdmacc
@@ -344,3 +346,10 @@ def workloads(draw, graph, max_messages=8, max_bytes=30_000, window_ps=20_000_00
         weight = draw(st.sampled_from([1.0, 1.0, 0.5, 3.0]))
         rows.append((src, dst, size, start, group, tuple(after), weight))
     return rdmacc.messages(rows)
+
+
+def mostly_at_night(values: Iterable[Any], every: int) -> list[Any]:
+    """Return a test's parameters: every third, say, runs always, the others at night. For families of like cases."""
+    return [
+        pytest.param(value, marks=pytest.mark.nightly if number % every else ()) for number, value in enumerate(values)
+    ]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+
+from rdmacc.show.png import png
 
 interactiveshell = pytest.importorskip("IPython.core.interactiveshell")
 pytest.importorskip("matplotlib_inline")
@@ -37,6 +40,7 @@ def shell(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     # The tables' pictures are drawn for the documentation's gallery, too.
     monkeypatch.setattr("rdmacc.experiments.ledger.notebook.png", lambda figure: DOT)
+    monkeypatch.setattr("rdmacc.show.png.png", partial(png, dpi=20))
     for name in ("displayhook", "excepthook"):
         monkeypatch.setattr(sys, name, getattr(sys, name))
     precision = pd.get_option("display.precision")

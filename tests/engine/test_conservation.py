@@ -217,6 +217,7 @@ print(result.flows.to_csv(), result.counters.to_csv(), result.probes.to_csv(), r
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["compiled", pytest.param("simpy", marks=pytest.mark.nightly)])
 def test_same_seed_same_result_in_other_processes(engine):
     """Nothing depends on the order of sets, on hashes of strings or on what ran before."""
     root = Path(__file__).parents[2]

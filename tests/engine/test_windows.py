@@ -334,7 +334,7 @@ def test_the_result_says_how_many_threads_ran(topology: Any, asked: int, account
     assert 0.5 < engine.outcome().balance <= 1.0
 
 
-@pytest.mark.parametrize("scheme", ["irn", "dcqcn", "phost"])
+@pytest.mark.parametrize("scheme", ["irn", "dcqcn", pytest.param("phost", marks=pytest.mark.nightly)])
 def test_checked_handlers_run_in_windows_on_one_thread(scheme: str):
     engine = compare(tree(scheme=scheme) | {"check": True}, [], 2)
     assert engine.plan.is_checked

@@ -134,7 +134,7 @@ def test_the_sweep_counts_timeouts_under_a_reason(sweep_table):
     assert rows[GOODPUT].min() > 0
 
 
-@pytest.mark.parametrize("kind", [OtherReadings, OtherRecoveries])
+@pytest.mark.parametrize("kind", [pytest.param(OtherReadings, marks=pytest.mark.nightly), OtherRecoveries])
 def test_beyond_the_figures(kind):
     one = shrunk(kind, messages=1)
     table = one.run(engine="compiled")

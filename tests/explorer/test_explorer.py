@@ -115,7 +115,11 @@ def every_position(control):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["network", "hosts", "rate_gbps", "delay_us", "size_kb", "load", "work", "scheme 1"])
+@pytest.mark.parametrize(
+    "name",
+    ["network", "hosts", "rate_gbps", "delay_us", "size_kb", "load", "work"]
+    + [pytest.param("scheme 1", marks=pytest.mark.nightly)],
+)
 def test_every_control_works_wherever_it_stands(name, monkeypatch):
     monkeypatch.setattr("rdmacc.explorer.widgets.draw", lambda setup, results: Figure(figsize=(1, 1)))
     explorer = Explorer(Setup(hosts=6, work="web search" if name == "load" else "two long flows"))

@@ -32,6 +32,7 @@ from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
 from rdmacc.typed import typed
+from tests.support import mostly_at_night
 
 HELPERS = """
 K = {module_attribute}
@@ -276,9 +277,15 @@ def assert_changed(before: dict[str, list[int]], after: dict[str, list[int]]) ->
 
 
 @pytest.mark.slow
-def test_what_a_handler_reaches_counts_in_new_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("inside", "outside"),
+    [
+        (["constant"], ["module_attribute"]),
+        pytest.param(["closure_of_function", "record"], ["nested"], marks=pytest.mark.nightly),
+    ],
+)
+def test_what_a_handler_reaches_counts_in_new_processes(inside: list[str], outside: list[str], tmp_path: Path) -> None:
     """With the same cache and the same store. The source of the handler itself never changes."""
-    inside, outside = ["constant", "closure_of_function", "record"], list(OUTSIDE)
     write(tmp_path, FIRST)
     before = results(tmp_path, [*inside, *outside])
     write(tmp_path, SECOND)
@@ -356,7 +363,7 @@ def fcts_ps(scheme: Any, store: Path) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", mostly_at_night(CHANGES, every=2))
 def test_what_a_handler_reaches_counts_at_once(name: str, lab: Callable[..., Any], tmp_path: Path) -> None:
     kind, change = CHANGES[name]
     module = lab(kind)

@@ -11,6 +11,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.models.comparison import compare
 from rdmacc.models.dcqcn import DcqcnFluid, binned
 from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
+from tests.support import mostly_at_night
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_sign_of_the_margin_is_what_integration_does(flows, delay):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flows", [2, 8, 16])
+@pytest.mark.parametrize("flows", mostly_at_night([8, 2, 16], every=3))
 def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows, record_property):
     """Time-average queue within 35%: the fluid has no packets and no random marks. Rates closer."""
     table = compare(DcqcnFluid(flows=flows, duration_ps="200ms")).summary()
@@ -120,7 +121,7 @@ def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows, record_propert
     assert table.loc["largest rate", "relative"] < 1 / 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_queueing_delay_in_the_loop_makes_the_queue_oscillate_in_both():
     """Marked on joining, a packet waits with its mark: 16 flows no longer park at K_max, and the fluid model knows."""
     fluid = DcqcnFluid(flows=16, duration_ps="200ms", at_dequeue=False)

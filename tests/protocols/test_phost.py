@@ -357,7 +357,7 @@ def test_by_default_the_round_trip_counts(engine):
     assert result.flows["slowdown"].max() < 1.02
 
 
-@pytest.mark.parametrize("faults", [(), (Loss(data=0.01, control=0.01),)])
+@pytest.mark.parametrize("faults", [pytest.param((), marks=pytest.mark.nightly), (Loss(data=0.01, control=0.01),)])
 def test_engines_agree(faults):
     fabric = rdmacc.fat_tree(4, "100Gbps", "200ns")
     work = rdmacc.messages(

@@ -320,9 +320,9 @@ def wait_until(condition, what):
     raise AssertionError(what)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number):
     with python(f"from tests.sweeps import run_forever; run_forever({str(tmp_path)!r}, 2)") as process:
         try:

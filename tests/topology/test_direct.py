@@ -85,7 +85,7 @@ def busiest(work):
     return max(Counter(link for path in work["path"] for link in pairwise(path)).values())
 
 
-@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("engine", [pytest.param("simpy", marks=pytest.mark.nightly), "compiled"])
 def test_a_group_that_sends_to_the_next_one(engine):
     """Adversarial traffic: a p hosts share one link, so each gets 1/(a p) of its rate; Valiant about half."""
     graph = topology.dragonfly(4, 2, 2, rate="100Gbps", delay="100ns")

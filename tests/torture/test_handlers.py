@@ -10,6 +10,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import HandlerError, LivelockError, StalledError
+from tests.support import mostly_at_night
 from tests.torture.handlers import REFUSED, RUN, scheme_for, scheme_of
 from tests.torture.language import DEFINITIONS
 
@@ -62,7 +63,7 @@ def test_simpy(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", mostly_at_night(RUN, every=3))
 def test_compiled_agrees(name: str) -> None:
     expected, compiled = by_simpy(name), outcome(scheme_for(name), "compiled")
     assert compiled[:2] == expected[:2], (expected, compiled)
