@@ -29,6 +29,7 @@ from rdmacc.sweep.run import SweepError
 from rdmacc.switch.red import Red
 from rdmacc.topology.fabric import Fabric
 from tests.conftest import ENGINES
+from tests.support import mostly_at_night
 
 _NET = rdmacc.leaf_spine(2, 2, 2, rate="25Gbps")
 _WORK = rdmacc.incast(["h1", "h2"], "h0", "30kB")
@@ -282,7 +283,7 @@ def test_every_scheme_passes_its_checks(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["dcqcn", "dart", "ren"])
+@pytest.mark.parametrize("name", mostly_at_night(["dcqcn", "dart", "ren", "expresspass-aeolus"], every=4))
 def test_every_scheme_passes_its_checks_compiled(name: str) -> None:
     assert same(name, "compiled")
 
