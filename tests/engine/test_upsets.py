@@ -184,7 +184,7 @@ def test_faults_survive_a_file(tmp_path):
 
 @pytest.mark.parametrize(
     "batch",
-    [0, pytest.param(1, marks=pytest.mark.slow), *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3, 4))],
+    [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2, 3, 4))],
 )
 def test_engines_agree_on_upsets(batch):
     first = WIDENED + 9000 + batch * 8
