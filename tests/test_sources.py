@@ -72,6 +72,7 @@ def key(scratch: Path) -> tuple[str, list[str]]:
     return digest, modules
 
 
+@pytest.mark.slow
 def test_a_moved_module_changes_the_kernels_key_and_still_counts_where_it_went(scratch):
     first, modules = key(scratch)
     assert first == cache.kernel_hash()  # the same sources elsewhere

@@ -120,6 +120,7 @@ def test_permutation_sends_and_receives_once():
     assert work["dst"].is_unique
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["compiled", pytest.param("simpy", marks=pytest.mark.nightly)])
 def test_each_scheme_is_measured_on_the_same_case(engine):
     """An incast of 8 MB over two hops: as many data packets for each, apart from retransmissions."""

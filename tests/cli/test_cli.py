@@ -232,6 +232,7 @@ def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatc
     assert registry.load_summary("tests.other") is None
 
 
+@pytest.mark.slow
 def test_readings_are_listed_verified_and_drawn(tmp_path, monkeypatch, capsys):
     """Under a reading whose rows a table has; the default reading's verdict stands beside one that differs."""
     listed = invoke("readings", "igbn")
@@ -314,6 +315,7 @@ def test_usage_errors_exit_with_2(monkeypatch, capsys, arguments):
     assert fail(monkeypatch, capsys, *arguments)
 
 
+@pytest.mark.slow
 def test_the_module_runs_as_a_process():
     done = subprocess.run([sys.executable, "-m", "rdmacc.cli.main", "list"], capture_output=True, text=True, check=True)
     assert "dart.fig2" in done.stdout

@@ -26,6 +26,7 @@ DOCS, NOTEBOOKS = ROOT / "docs", ROOT / "notebooks"
 PAGES = sorted(path for folder in ("tutorials", "howto") for path in (DOCS / folder).glob("*.md"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [DOCS / "index.md", *PAGES], ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -103,6 +103,7 @@ def test_the_probes_of_the_index(engine, monkeypatch, tmp_path):
     assert page.result.probes["probe"].nunique() == 3
 
 
+@pytest.mark.slow
 def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
     """Two flows share the link, the queue stays about its target, and both engines agree."""
     page = DOCS / "write_your_own.md"

@@ -131,6 +131,9 @@ def test_what_cannot_leave_by_several_links_is_refused(change, work, field):
     assert error.value.field == field
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, marks=pytest.mark.nightly if n > 5 else ()) for n in range(20)])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(n, marks=pytest.mark.nightly if n > 5 else pytest.mark.slow if n else ()) for n in range(20)],
+)
 def test_engines_agree_on_hosts_with_several_links(number):
     compare(on_planes(WIDENED + 9000 + number))

@@ -313,6 +313,7 @@ HELPERS = {
 """A module that the experiment's measurements need."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
 def test_the_code_of_a_point_has_its_helpers_and_no_claims_or_pictures(one):
     """The hash covers exactly the code that computes a figure's points, wherever it is."""
@@ -335,6 +336,7 @@ def test_every_experiment_is_complete(one):
         assert one.checked_points(scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_papers_scale_is_the_larger_one(name):
     """It has as many points or more, that last as long or longer."""

@@ -47,6 +47,7 @@ def test_the_registry_has_them_in_order():
         experiment("dart.fig99")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_published_claim_holds(tables, name):
     checks = experiment(name).check(tables[name]).set_index("id")
@@ -66,6 +67,7 @@ def test_tables_are_tidy_and_checks_say_what_was_measured(tables, name):
     assert (checks["measured"].str.len() > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_figure_is_drawn_from_the_table_alone(tables, name, tmp_path):
     figure = experiment(name).plot(tables[name])

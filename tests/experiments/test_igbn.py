@@ -82,6 +82,7 @@ def test_every_figure_and_claim_of_the_paper_is_there():
         assert sorted(own) == sorted(ids), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_claims_hold(engine, name):
     one = experiment(name)
@@ -114,6 +115,7 @@ def test_a_setting_has_the_same_runs_on_both_engines(variant):
     assert sorted(tables[0]["run"].unique()) == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_THE_SWEEP)
 def test_figures_of_the_sweep(sweep_table, name):
     one = experiment(name)

@@ -216,6 +216,7 @@ def verdict(id, table):
     return CLAIMS[id].verdict(experiment(PLACES[id]).view(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", [id for id in CLAIMS if id != "rcc-f9-5a"])
 def test_the_papers_own_numbers_pass_and_others_do_not(id):
     table = of_figure(PLACES[id], table_as_published())

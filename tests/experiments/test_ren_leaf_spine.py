@@ -143,6 +143,7 @@ def outcome(name, id, table):
     return claim.verdict(experiment(name).view(table)).outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "id", "change"), [
     ("ren.fig15", "ren-f15b-1", ("p99 FCT, short", 0.54, {"scheme": "aeolus", "load": 0.7})),
     ("ren.fig17", "ren-f17-1a", ("AFCT, short", 0.49, {"scheme": "homa", "load": 0.2})),
@@ -257,6 +258,7 @@ def read_everywhere(monkeypatch, name):
     return experiment(name), made_up.__wrapped__(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "id", "quantity", "workload", "load"), [
     ("ren.fig17", "ren-f17-1a", "AFCT, short", "hadoop", 0.2),
     ("ren.fig18", "ren-f18d-1", "AFCT", "cache_follower", 0.7),

@@ -36,6 +36,7 @@ def table_of(name):
     return experiment(name).run("quick")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_every_verdict_is_the_recorded_one(name):
     checks = experiment(name).check(table_of(name), "quick")

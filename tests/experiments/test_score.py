@@ -47,6 +47,7 @@ def test_every_claim_counts_once_with_the_recorded_verdict():
     assert int(table.loc[table.index.str.endswith("checks we added"), "claims"].sum()) == ours
 
 
+@pytest.mark.slow
 def test_a_reading_counts_where_a_table_has_rows_of_it_and_the_default_elsewhere():
     text = readings_text()
     for paper, name in PAPERS.items():

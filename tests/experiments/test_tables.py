@@ -32,6 +32,7 @@ def test_every_figure_of_a_paper_has_a_table_and_every_table_a_figure():
     assert files == {summary_path(name) for name in TABLES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
     one = experiment(name)

@@ -472,6 +472,7 @@ def test_other_content_has_another_hash(one: Any, other: Any) -> None:
         assert hash_of(twin) == hash_of(one)
 
 
+@pytest.mark.slow
 def test_a_hash_is_the_same_in_every_process() -> None:
     """Whatever the order of sets, the addresses of objects and the seed of strings' hashes there."""
     script = (

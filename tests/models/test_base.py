@@ -63,6 +63,7 @@ def test_convention(model):
         assert suffix is None or field.name.endswith(suffix), field.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=name_of)
 def test_plots_draw_on_given_axes_with_title_units_and_legend(model):
     ax = plt.figure().add_subplot()

@@ -98,6 +98,7 @@ def test_phase_margin_dips_at_ten_flows_and_recovers():
     assert middle.loc[2] > middle.loc[10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("flows", "delay"), [(10, "1us"), (10, "85us"), (64, "85us")])
 def test_sign_of_the_margin_is_what_integration_does(flows, delay):
     fluid = DcqcnFluid(flows=flows, delay_ps=delay, ramp="extended", duration_ps="300ms", step_ps="20us")

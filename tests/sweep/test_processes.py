@@ -47,6 +47,7 @@ UNGUARDED = DEFINES + "\ncompare()\n"
 GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "is_piped", "warning"),
     [
