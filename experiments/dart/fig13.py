@@ -62,14 +62,14 @@ def _order(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return ratios of the means over loads, and the least of any load."""
     means: dict[str, float] = {}
     least: dict[str, float] = {}
-    for mix in LOADS:
-        by_load = compared(rows, _GOODPUT, mix)
+    goodput = {mix: compared(rows, _GOODPUT, mix) for mix in LOADS}
+    for mix, by_load in goodput.items():
         for found, of in ((means, by_load.mean().to_frame().T), (least, by_load)):
             baselines = of[[NAMES[one] for one in BASELINES]]
             found[f"{mix}: Dart / faster baseline"] = (of["Dart"] / baselines.max(axis=1)).min()
             found[f"{mix}: slower baseline / DCTCP"] = (baselines.min(axis=1) / of["DCTCP"]).min()
-    light, typical = (compared(rows, _GOODPUT, mix)["Dart"].mean() for mix in ("light", "typical"))
-    return {"mean": means | {"Dart: light / typical": light / typical}, "every load": least}
+    means["Dart: light / typical"] = goodput["light"]["Dart"].mean() / goodput["typical"]["Dart"].mean()
+    return {"mean": means, "every load": least}
 
 
 _IN_ORDER = {"mean": Each(MoreThan(1))}
@@ -119,6 +119,8 @@ class Figure13(ClosFigure):
         """Return the rows of a reading; for long flows' throughput, that in the place of all flows'."""
         if reading != LONG_FLOWS:
             return super().under(table, reading)
+        if not having(table, quantity=_GOODPUT_OF_LONG).any():
+            return None
         rows = super().under(table[~having(table, quantity=_GOODPUT)], DEFAULT)
         return None if rows is None else rows.replace({"quantity": {_GOODPUT_OF_LONG: _GOODPUT}})
 

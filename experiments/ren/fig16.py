@@ -28,7 +28,8 @@ class Figure16(WorkloadFigure):
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, web search"
     workload = "web_search"
     published = PUBLISHED
-    read_at = MappingProxyType(dict.fromkeys(("one grant", *READ_AS), LOADS["paper"]))  # the last ones are canaries
+    # Its table's order: the last run of each scheme is its canary.
+    read_at = MappingProxyType(dict.fromkeys(("one grant", *READ_AS), LOADS["paper"]))
     claims = (
         short_flows_claim(
             16, "web_search",

@@ -28,7 +28,8 @@ class Figure18(WorkloadFigure):
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, cache follower"
     workload = "cache_follower"
     published = PUBLISHED
-    read_at = MappingProxyType(dict.fromkeys(("one grant", *READ_AS), LOADS["paper"]))  # the last ones are canaries
+    # Its table's order: the last run of each scheme is its canary.
+    read_at = MappingProxyType(dict.fromkeys(("one grant", *READ_AS), LOADS["paper"]))
     claims = (
         short_flows_claim(18, "cache_follower", f"{THEY_SCHEDULE} REN is 11% above Homa at 0.7, 18% below NDP."),
         reduction_claim(

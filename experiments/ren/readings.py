@@ -168,7 +168,7 @@ QUESTIONS = register(
                 name="ECMP",
                 answer="pHost, Homa and Aeolus, too. REN and NDP spray packets.",
                 evidence="One seed. REN's short flows have the lowest AFCT at 14 of 28 loads, NDP's at 11 (ren-f15-1),"
-                " and REN's long flows are faster than pHost's and Homa's everywhere (ren-f15c-1 holds). Against it:"
+                " and from 0.5 on REN's long flows are faster than pHost's and Homa's (ren-f15c-1 holds). Against it:"
                 " the gains are larger than published. Queues form where spraying has none, and packets are lost: in"
                 " cache follower REN's AFCT is 54% below pHost's and 90% below Homa's, where the paper has 43 and 30%"
                 " (ren-f18d-1). With REN on one path, too, its AFCT is 13% above pHost's (ren-x-4a).",
@@ -176,7 +176,7 @@ QUESTIONS = register(
         ),
         why="The sentence names three schemes. For the others we take what their authors say: they spray. With one"
         " path for each flow 31 of the paper's 55 claims hold and 10 have the right sign, as many as with the load of"
-        " the hosts' links and one grant for each packet, which fits the sizes of the gains better.",
+        " the hosts' links and one grant for each packet.",
     ),
     Question(
         title="After what time is a lost packet made good?",

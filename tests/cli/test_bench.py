@@ -16,6 +16,7 @@ from rdmacc import topology
 from rdmacc.cli import bench, bench_tables
 from rdmacc.cli.bench_cases import CASES
 from rdmacc.errors import ConfigError, SimulationError
+from tests.support import mostly_at_night
 
 
 def made(case, engine, data_hops, wall_s):
@@ -121,7 +122,7 @@ def test_permutation_sends_and_receives_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["compiled", pytest.param("simpy", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("engine", mostly_at_night(["compiled", "simpy"], every=2))
 def test_each_scheme_is_measured_on_the_same_case(engine):
     """An incast of 8 MB over two hops: as many data packets for each, apart from retransmissions."""
     measured = list(bench.run_schemes(engine, ["line-rate", "dcqcn"]))

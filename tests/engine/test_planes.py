@@ -11,7 +11,7 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
 from rdmacc.units import us
 from tests.engine.scenarios import WIDENED, on_planes
-from tests.engine.test_agreement import compare
+from tests.engine.test_agreement import batches, compare
 from tests.support import check_conservation, check_finished, transmission
 
 PAYLOAD, MTU = 4086, 4150
@@ -131,9 +131,6 @@ def test_what_cannot_leave_by_several_links_is_refused(change, work, field):
     assert error.value.field == field
 
 
-@pytest.mark.parametrize(
-    "number",
-    [pytest.param(n, marks=pytest.mark.nightly if n > 5 else pytest.mark.slow if n else ()) for n in range(20)],
-)
+@pytest.mark.parametrize("number", batches(20, quick=1, slow=5))
 def test_engines_agree_on_hosts_with_several_links(number):
     compare(on_planes(WIDENED + 9000 + number))

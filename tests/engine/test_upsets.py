@@ -10,7 +10,7 @@ from rdmacc.results.hops import find_hops
 from rdmacc.scenario import Scenario
 from rdmacc.units import us
 from tests.engine.scenarios import WIDENED, draw
-from tests.engine.test_agreement import compare
+from tests.engine.test_agreement import batches, compare
 from tests.support import WIRE, check_conservation
 
 LINE = 100e9
@@ -182,10 +182,7 @@ def test_faults_survive_a_file(tmp_path):
     assert topology.hosts(network) == ["h0", "h1"]
 
 
-@pytest.mark.parametrize(
-    "batch",
-    [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2, 3, 4))],
-)
+@pytest.mark.parametrize("batch", batches(5, quick=1, slow=0))
 def test_engines_agree_on_upsets(batch):
     first = WIDENED + 9000 + batch * 8
     scenarios = [draw(number) for number in range(first, first + 8)]

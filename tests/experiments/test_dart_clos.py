@@ -269,6 +269,7 @@ def test_figure_13_alone_can_show_long_flows_throughput():
     long, both = (wide(experiment("dart.fig13").under(table, DEFAULT))[name] for name in ("goodput", "goodput of all"))
     assert (wide(own)["goodput of all"] == long).all()
     assert not (long == both).any()
+    assert experiment("dart.fig13").under(table[table["quantity"] != "goodput"], LONG_FLOWS) is None
 
 
 @pytest.mark.slow

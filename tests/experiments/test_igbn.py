@@ -40,6 +40,7 @@ from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 from tests.experiments.quick import QuickTables
+from tests.support import mostly_at_night
 
 EXACT = ["igbn.fig1", "igbn.table1", "igbn.fig4", "igbn.fig5"]
 OF_THE_SWEEP = ["igbn.fig2", "igbn.fig3", "igbn.fig6", "igbn.fig7"]
@@ -136,7 +137,7 @@ def test_the_sweep_counts_timeouts_under_a_reason(sweep_table):
     assert rows[GOODPUT].min() > 0
 
 
-@pytest.mark.parametrize("kind", [pytest.param(OtherReadings, marks=pytest.mark.nightly), OtherRecoveries])
+@pytest.mark.parametrize("kind", mostly_at_night([OtherRecoveries, OtherReadings], every=2))
 def test_beyond_the_figures(kind):
     one = shrunk(kind, messages=1)
     table = one.run(engine="compiled")

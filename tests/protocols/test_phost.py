@@ -18,7 +18,15 @@ from rdmacc.records import NEVER
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST, QueuePair
 from rdmacc.units import ms, ns, us
 from tests.engine.test_host_features import both
-from tests.support import call, check_conservation, check_finished, make_message, packet_with, transmission
+from tests.support import (
+    call,
+    check_conservation,
+    check_finished,
+    make_message,
+    mostly_at_night,
+    packet_with,
+    transmission,
+)
 
 PHOST = preset("phost-2015")["phost"]
 YAPS = preset("phost-yaps", "10Gbps")["phost"]
@@ -357,7 +365,7 @@ def test_by_default_the_round_trip_counts(engine):
     assert result.flows["slowdown"].max() < 1.02
 
 
-@pytest.mark.parametrize("faults", [pytest.param((), marks=pytest.mark.nightly), (Loss(data=0.01, control=0.01),)])
+@pytest.mark.parametrize("faults", mostly_at_night([(Loss(data=0.01, control=0.01),), ()], every=2))
 def test_engines_agree(faults):
     fabric = rdmacc.fat_tree(4, "100Gbps", "200ns")
     work = rdmacc.messages(

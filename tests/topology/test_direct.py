@@ -14,7 +14,7 @@ from rdmacc.engine.compare import differences
 from rdmacc.switch.buffer import DropTail
 from rdmacc.topology.direct import dragonfly_route
 from rdmacc.workload import dragonfly_paths
-from tests.support import check_conservation, check_finished
+from tests.support import check_conservation, check_finished, mostly_at_night
 
 SHAPES = [(1, 1, 1), (2, 1, 1), (2, 3, 1), (4, 2, 2), (3, 1, 2), (6, 3, 3)]
 
@@ -85,7 +85,7 @@ def busiest(work):
     return max(Counter(link for path in work["path"] for link in pairwise(path)).values())
 
 
-@pytest.mark.parametrize("engine", [pytest.param("simpy", marks=pytest.mark.nightly), "compiled"])
+@pytest.mark.parametrize("engine", mostly_at_night(["compiled", "simpy"], every=2))
 def test_a_group_that_sends_to_the_next_one(engine):
     """Adversarial traffic: a p hosts share one link, so each gets 1/(a p) of its rate; Valiant about half."""
     graph = topology.dragonfly(4, 2, 2, rate="100Gbps", delay="100ns")
