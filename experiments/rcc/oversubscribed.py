@@ -82,7 +82,6 @@ class Oversubscribed(FatTreeFigure):
     name = "rcc.oversubscribed"
     title = "RCC deep dive on an oversubscribed fabric"
     description = "slowdown and FCT, web search, 2:1 fabric: RCC, RCC-PID and RCC-EWA"
-    seeds = 1
     claims = (
         _claim("rcc-o-1a", "the mean slowdown", "all slowdown"),
         _claim("rcc-o-2a", "short flows' mean slowdown", "short slowdown"),
