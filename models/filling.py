@@ -36,6 +36,8 @@ class _Flows(NamedTuple):
     state: Ints
     """0: not active, 1: has a rate, 2: rises."""
     changed: Ints
+    n_changed: Ints
+    """How many of `changed` there are; shape 1. As an argument it would have all of this compiled twice: for 0, too."""
     is_changed: npt.NDArray[np.bool_]
 
 
@@ -99,13 +101,12 @@ def offer(link: int, level: float, on: _Links, queue: list[tuple[float, int]]) -
 
 
 @compiled
-def note(f: int, count: int, flows: _Flows) -> int:
-    """Add a flow to those that have changed; return how many."""
-    if flows.is_changed[f]:
-        return count
-    flows.is_changed[f] = True
-    flows.changed[count] = f
-    return count + 1
+def note(f: int, flows: _Flows) -> None:
+    """Add a flow to those that have changed."""
+    if not flows.is_changed[f]:
+        flows.is_changed[f] = True
+        flows.changed[flows.n_changed[0]] = f
+        flows.n_changed[0] += 1
 
 
 @compiled
@@ -159,16 +160,15 @@ def watch(f: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> 
 
 
 @compiled
-def free(link: int, count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> int:
-    """Let all flows rise that a link stops; return how many have changed."""
+def free(link: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> None:
+    """Let all flows rise that a link stops."""
     for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
         if flows.stop[flows.owner[k]] == k:
             rise(flows.owner[k], flows, on)
-            count = note(flows.owner[k], count, flows)
+            note(flows.owner[k], flows)
     for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
         if flows.state[flows.owner[k]] == 2:
             watch(flows.owner[k], flows, on, queue)
-    return count
 
 
 @compiled
@@ -190,9 +190,9 @@ def filled_at(link: int, level: float, flows: _Flows, on: _Links, tolerance: flo
 
 @compiled
 def stop_all(
-    link: int, level: float, count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float
-) -> int:
-    """Stop the rising flows of a link at a level, and slow the faster ones; return how many have changed."""
+    link: int, level: float, flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float
+) -> None:
+    """Stop the rising flows of a link at a level, and slow the faster ones."""
     for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
         f = flows.owner[k]
         if flows.state[f] == 1 and flows.rate[f] <= level * (1.0 + tolerance):
@@ -201,7 +201,7 @@ def stop_all(
         lose(f, flows, on)
         hold(k, level, flows, on)
         flows.state[f] = 1
-        count = note(f, count, flows)
+        note(f, flows)
         for at in range(flows.first[f], flows.first[f + 1]):
             other = flows.links[at]
             on.room[other] += less * flows.use[at]
@@ -214,18 +214,17 @@ def stop_all(
                 offer(other, min(on.level[other], level_of(other, on)), on, queue)
             elif on.room[other] < -tolerance * on.capacity[other] or on.room[other] < on.load[other] * level:
                 offer(other, level, on, queue)
-    return count
 
 
 @compiled
-def settle(count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float) -> int:
-    """Give the first of `changed` their rates, and all others that must change with them; return how many.
+def settle(flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float) -> None:
+    """Give the flows that have changed their rates, and all others that must change with them.
 
     `queue` has links that may have room. A link is full, and two rates are equal, within the tolerance.
     """
-    for f in flows.changed[:count]:
+    for f in flows.changed[: flows.n_changed[0]]:
         rise(f, flows, on)
-    for f in flows.changed[:count]:
+    for f in flows.changed[: flows.n_changed[0]]:
         watch(f, flows, on, queue)
     while len(queue) > 0:
         key, link = heapq.heappop(queue)
@@ -234,14 +233,14 @@ def settle(count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]
         on.queued[link] = np.inf
         if on.rising[link] == 0:
             if on.holds[link] > 0 and on.room[link] > tolerance * on.capacity[link]:
-                count = free(link, count, flows, on, queue)
+                free(link, flows, on, queue)
             elif on.room[link] < -tolerance * on.capacity[link]:
                 level = filled_at(link, 0.0, flows, on, tolerance)
-                count = stop_all(link, level, count, flows, on, queue, tolerance)
+                stop_all(link, level, flows, on, queue, tolerance)
             continue
         level = level_of(link, on)
         if on.holds[link] > 0 and level > on.level[link] * (1.0 + tolerance):
-            count = free(link, count, flows, on, queue)
+            free(link, flows, on, queue)
             offer(link, level_of(link, on), on, queue)
             continue
         top = queue[0][0] * (1.0 + 1e-12) if len(queue) > 0 else np.inf
@@ -250,8 +249,7 @@ def settle(count: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]
         if level > top:  # has risen since: flows that others stop leave more to the rest
             offer(link, level, on, queue)
         else:
-            count = stop_all(link, level, count, flows, on, queue, tolerance)
-    return count
+            stop_all(link, level, flows, on, queue, tolerance)
 
 
 @compiled
@@ -282,7 +280,6 @@ def _run(
         now = min(upcoming, finish)
         if now == np.inf:
             break
-        count = 0
         while len(finishes) > 0 and finishes[0][0] <= now + 1.0:
             _, f, stamp = heapq.heappop(finishes)
             if stamp != version[f]:
@@ -316,9 +313,9 @@ def _run(
                     continue
             since[f] = now
             join(f, first, links, on.base, on.size, on.members, place)
-            count = note(f, count, flows)
-        count = settle(count, flows, on, spare, tolerance)
-        for f in flows.changed[:count]:
+            note(f, flows)
+        settle(flows, on, spare, tolerance)
+        for f in flows.changed[: flows.n_changed[0]]:
             flows.is_changed[f] = False
             if flowing[f] != rate[f]:
                 left[f] = max(left[f] - (now - since[f]) * flowing[f], 0.0)
@@ -326,6 +323,7 @@ def _run(
                 version[f] += 1
                 if rate[f] > 0.0:
                     heapq.heappush(finishes, (now + left[f] / rate[f], f, version[f]))
+        flows.n_changed[0] = 0
     return begin, end
 
 
@@ -348,7 +346,7 @@ def run(
     crossing = np.bincount(links, minlength=n_links)
     flows = _Flows(
         first, links, use, np.repeat(np.arange(n), np.diff(first)), np.zeros(n), np.full(n, -1),
-        np.zeros(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.bool_),
+        np.zeros(n, np.int64), np.empty(n, np.int64), np.zeros(1, np.int64), np.zeros(n, np.bool_),
     )  # fmt: skip
     on = _Links(
         capacity, np.cumsum(crossing) - crossing, np.zeros(n_links, np.int64), np.empty(len(links), np.int64),
