@@ -1,7 +1,7 @@
 """REN's leaf-spine figures under other readings of the paper: the runs that take the place of those as assumed.
 
-A reading that runs one scheme otherwise still compares it with the others as assumed. That of a switch's buffer has one
-seed. The readings and the evidence for each: `rdmacc.experiments.ren.readings`.
+A reading that runs one scheme otherwise still compares it with the others as assumed. The readings and the evidence for
+each: `rdmacc.experiments.ren.readings`.
 """
 
 from __future__ import annotations
@@ -99,10 +99,6 @@ class LeafSpineReadings(LeafSpineFigure):
         own = self.assumed(scale)
         others = [run for reading in self.read_at for run in self.runs(reading).values()] if scale == "paper" else []
         return [*dict.fromkeys(run for run in others if run not in set(own)), *own]
-
-    def seeds_of(self, case: LeafSpineCase) -> int:
-        """Return the number of seeds of a case at paper scale: one with a switch's buffer."""
-        return 1 if case.is_shared else self.seeds
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
         """Return the rows of each seed that has all points as assumed."""
