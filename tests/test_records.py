@@ -20,6 +20,7 @@ from rdmacc.engine.reference.core import Core
 from rdmacc.records import BANNED_NAMES, NEVER, Byte, Deadline, Float, Floats, Int, Int32, Ints, Record, record_dtype
 from rdmacc.schemes import SCHEMES
 from rdmacc.state import Packet
+from tests.support import mostly_at_night
 
 
 class Every(Record):
@@ -184,7 +185,7 @@ def engine_records(network, packets):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("buffer", ["pfc", "droptail"])
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", mostly_at_night(SCHEMES, every=2))
 def test_all_fields_fit_in_a_run_and_after_it(name, buffer, monkeypatch):
     """A workload that marks, pauses or drops, loses, announces groups and times out."""
     scheme = SCHEMES[name]()

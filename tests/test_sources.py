@@ -139,6 +139,7 @@ CALL = """
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_kernel_is_compiled_anew_when_what_it_imports_has_moved_and_changed(scratch):
     """The file of the kernel itself stays as it is: Numba alone would load the old machine code."""
     folder = scratch / "rdmacc" / COMPILED

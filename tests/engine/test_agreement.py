@@ -101,6 +101,7 @@ ONCE_DIFFERED = {
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", ONCE_DIFFERED, ids=str)
 def test_what_once_differed_agrees(number: int) -> None:
     check(number)

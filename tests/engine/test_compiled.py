@@ -31,7 +31,7 @@ from rdmacc.engine.select import why_not_compiled
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
 from rdmacc.topology.fabric import Fabric
-from tests.support import run_cell
+from tests.support import mostly_at_night, run_cell
 from tests.torture.handlers import scheme_of
 
 
@@ -56,7 +56,7 @@ def _chance_of_handlers(key, count):
 
 
 @pytest.mark.parametrize("shift", [0, 3, 10])
-@pytest.mark.parametrize("near_shift", [6, 8])
+@pytest.mark.parametrize("near_shift", mostly_at_night([6, 8], every=2))
 @pytest.mark.parametrize("furthest", [20, 2_000, 2**20, 2**45])
 def test_event_queue_orders_as_heapq_does(shift, near_shift, furthest):
     """Random events as a simulation has them, none before now: some soon, some beyond either wheel."""

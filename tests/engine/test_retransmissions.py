@@ -10,6 +10,7 @@ import rdmacc
 from rdmacc.faults import Loss, ScriptedLoss
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES
+from tests.support import mostly_at_night
 
 _STAR = rdmacc.star(2)
 _LEAF_SPINE = rdmacc.leaf_spine(2, 3, 3)
@@ -29,9 +30,8 @@ def sent_again(result: Result) -> np.ndarray:
     return again.reindex(range(len(result.flows)), fill_value=0).to_numpy()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in ("phost", "irn") else pytest.mark.slow) for name in sorted(SCHEMES)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=2))
 def test_what_is_counted_is_what_the_trace_shows_twice(name: str) -> None:
     work = rdmacc.incast(_HOSTS[1:], _HOSTS[0], "60kB")
     faults = [Loss(data=0.02, control=0.02)]

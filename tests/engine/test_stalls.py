@@ -17,6 +17,7 @@ from rdmacc.records import Deadline, Float, Int, Int32, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.state import REQUEST
 from rdmacc.units import ms, s, us
+from tests.support import mostly_at_night
 
 ENGINES = ("simpy", "compiled")
 _STAR = rdmacc.star(3)
@@ -44,9 +45,8 @@ def ending(engine: str, scheme: Any, *faults: Any, topology: Any = _STAR, work: 
         return str(error), error.result
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "go-back-n" else pytest.mark.slow) for name in sorted(SCHEMES)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=2))
 def test_every_scheme_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With less patience than usual: most schemes retry, or set timers, for ever. On slow links that is less work."""
     monkeypatch.setattr(progress, "_LEAST_RETRIES", 10)

@@ -28,6 +28,7 @@ from rdmacc.records import Deadline, Float, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.topology.fabric import Fabric
 from tests.engine.scenarios import Scenario, draw, with_equal_links, without_features
+from tests.support import mostly_at_night
 
 FEW_SCHEMES = ("dcqcn", "hpcc", "irn", "swift", "dart", "dctcp", "timely", "infiniband-cc")
 ROUTINGS = ("ecmp", "spray-random", "adaptive")
@@ -373,7 +374,7 @@ def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
         assert not differences(whole, simulation.run(progress=False).outcome)
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", mostly_at_night([2, 1], every=2))
 @pytest.mark.parametrize("where", ["EventQueue.lay", "Team.begin", "Team.end", "Team.provide", "Team.run"])
 def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     """Whenever the tables change, it comes, and the run goes on from there."""

@@ -261,7 +261,7 @@ def read_everywhere(monkeypatch, name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "id", "quantity", "workload", "load"), [
     ("ren.fig17", "ren-f17-1a", "AFCT, short", "hadoop", 0.2),
-    ("ren.fig18", "ren-f18d-1", "AFCT", "cache_follower", 0.7),
+    pytest.param("ren.fig18", "ren-f18d-1", "AFCT", "cache_follower", 0.7, marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_a_figure_is_judged_under_each_reading(monkeypatch, name, id, quantity, workload, load):
     """A run of a reading decides its verdict, and no other's; seeds that a reading lacks are left out."""

@@ -24,6 +24,7 @@ BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.skipif(not (BROWSER and DRIVER), reason="no Chromium with chromedriver"),
 ]
 
@@ -155,7 +156,6 @@ def kernels(server):
     return found.stdout.split()
 
 
-@pytest.mark.nightly
 def test_only_the_link_opens_it_and_a_visit_has_one_kernel_that_ends_with_it(page):
     assert wait(lambda: picture(page))
     parts = urlsplit(page.link)

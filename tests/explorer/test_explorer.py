@@ -28,6 +28,7 @@ from rdmacc.explorer.models import SHOWN, ModelExplorer  # noqa: E402
 from rdmacc.explorer.widgets import Explorer  # noqa: E402
 from rdmacc.models import RenRate  # noqa: E402
 from rdmacc.models.explore import slider_fields  # noqa: E402
+from tests.support import mostly_at_night  # noqa: E402
 
 
 @pytest.mark.parametrize("work", WORKS)
@@ -117,8 +118,7 @@ def every_position(control):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["network", "hosts", "rate_gbps", "delay_us", "size_kb", "load", "work"]
-    + [pytest.param("scheme 1", marks=pytest.mark.nightly)],
+    mostly_at_night(["network", "hosts", "rate_gbps", "size_kb", "delay_us", "load", "work", "scheme 1"], every=3),
 )
 def test_every_control_works_wherever_it_stands(name, monkeypatch):
     monkeypatch.setattr("rdmacc.explorer.widgets.draw", lambda setup, results: Figure(figsize=(1, 1)))
@@ -209,7 +209,7 @@ def test_both_engines_show_the_same(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", mostly_at_night(SHOWN, every=2))
 def test_every_model_has_a_picture_and_sliders(name):
     made = ModelExplorer(name)
     assert bytes(made.picture.value).startswith(b"\x89PNG")

@@ -16,7 +16,7 @@ import rdmacc
 from rdmacc.engine.compare import differences
 from rdmacc.faults import ScriptedLoss
 from rdmacc.schemes import Scheme, scheme
-from tests.support import check_conservation
+from tests.support import check_conservation, mostly_at_night
 
 ENDS = 4
 """So many packets at either end of a message are each lost once, and one in twenty between them."""
@@ -121,7 +121,8 @@ def test_no_loss_of_one_packet_hurts(name, kind):
         assert result.ports["lost_packets"].sum() == 1
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_at_night(CASES, every=2))
 def test_engines_agree_on_losses(name):
     for kind in CASES[name].kinds:
         count = min(sent_by_kind(name)[kind], MOST)

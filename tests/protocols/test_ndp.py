@@ -24,7 +24,15 @@ from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.units import ms, us
 from tests.engine.test_host_features import both
-from tests.support import call, check_conservation, check_finished, make_message, packet_with, transmission
+from tests.support import (
+    call,
+    check_conservation,
+    check_finished,
+    make_message,
+    mostly_at_night,
+    packet_with,
+    transmission,
+)
 
 NDP = preset("ndp-2017")["ndp"]
 HTSIM = preset("ndp-htsim")
@@ -403,7 +411,7 @@ def test_a_lost_packet_goes_again_after_one_millisecond(engine):
 
 
 @pytest.mark.parametrize("kind", ["data", "ack", "nak", "credit"])
-@pytest.mark.parametrize("nth", [*range(1, 11), 17, 25, 33, 50])
+@pytest.mark.parametrize("nth", mostly_at_night([*range(1, 11), 17, 25, 33, 50], every=4))
 def test_no_lost_packet_stops_a_message(engine, kind, nth):
     work = rdmacc.incast(HOSTS[:4], "h0", packets(40))
     result = run(

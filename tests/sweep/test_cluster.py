@@ -102,7 +102,10 @@ def test_a_worker_with_other_versions_is_refused():
         check_alike({"tcp://a": {}})
 
 
-@pytest.mark.parametrize("address", ["local:", "local:0", "local:x", "tcp://127.0.0.1:1", "nonsense"])
+@pytest.mark.parametrize(
+    "address",
+    ["local:", "local:0", "local:x", pytest.param("tcp://127.0.0.1:1", marks=pytest.mark.nightly), "nonsense"],
+)
 def test_addresses_that_lead_nowhere_are_refused(address, monkeypatch):
     monkeypatch.setattr("rdmacc.sweep.cluster._CONNECT_S", 1)
     with pytest.raises(ConfigError, match="--dask"), dask_executor(address):
