@@ -72,6 +72,20 @@ def test_a_private_name_that_is_missing_is_noticed_at_once(name, tmp_path):
     assert name.rpartition(".")[2] in line
 
 
+def test_compiling_leaves_numba_as_it_was():
+    """It remembers what operators of numbers are, with a function of Numba's replaced as long as it takes."""
+    from rdmacc.engine.compiled.machine_code import NotCompiledError, object_code
+
+    def odd(number):
+        return number.nothing + number
+
+    before = dict(vars(numba.types.BaseFunction))
+    with pytest.raises(NotCompiledError, match="odd"):
+        object_code({"odd": odd}, "int64(int64)")
+    object_code({"even": lambda number: number + number}, "int64(int64)")
+    assert dict(vars(numba.types.BaseFunction)) == before
+
+
 RUN = """
 import json
 import sys

@@ -12,6 +12,7 @@ No other module uses what Numba does not document. `rdmacc.engine.compiled.numba
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, cached_property
 from typing import Any
 from weakref import WeakSet
@@ -223,12 +224,46 @@ def rarely(function: Callable[..., Any]) -> Part:
     return Part(function)
 
 
+_SIGNATURES: dict[tuple[Any, tuple[types.Type, ...]], Any] = {}
+"""What Numba has found an operator to be for numbers of some types."""
+
+
+def _signature(function: types.BaseFunction, context: Any, args: Any, kws: Any) -> Any:
+    """Return what a call comes to, as `BaseFunction.get_call_type`: for an operator of numbers, as found before.
+
+    Numba tries dozens of definitions each time. Where one of them is a function that it compiles, it depends on the
+    options of the caller, so that is found anew.
+    """
+    key = function, tuple(args)
+    if key in _SIGNATURES:
+        return _SIGNATURES[key]
+    found = _find_signature(function, context, args, kws)
+    if not kws and all(isinstance(kind, types.Number | types.Boolean) for kind in key[1]):
+        if function.get_impl_key(found) is function.typing_key:
+            _SIGNATURES[key] = found
+    return found
+
+
+_find_signature = types.BaseFunction.get_call_type
+
+
+@contextmanager
+def _remembering_signatures() -> Iterator[None]:
+    """While the compiler's lock is held, which keeps the code of others away."""
+    types.BaseFunction.get_call_type = _signature
+    try:
+        yield
+    finally:
+        types.BaseFunction.get_call_type = _find_signature
+
+
 def _widened(kind: types.Type) -> types.Type:
     kind = types.unliteral(kind)
     return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
 
 
 @global_compiler_lock
+@_remembering_signatures()
 def object_code(
     functions: Mapping[str, Callable[..., Any]], signature: str, definitions: str = "", **options: Any
 ) -> bytes:
@@ -286,6 +321,7 @@ def _check() -> None:
         CPUDispatcher: ("get_call_template",),
         DefaultPassBuilder: ("define_nopython_pipeline",),
         PassManager: ("_runPass", "add_pass", "finalize"),
+        types.BaseFunction: ("get_call_type", "get_impl_key"),
     }
     missing = [name for owner, names in used.items() for name in names if not hasattr(owner, name)]
     if missing:
