@@ -167,16 +167,16 @@ QUESTIONS = register(
             Reading(
                 name="ECMP",
                 answer="pHost, Homa and Aeolus, too. REN and NDP spray packets.",
-                evidence="One seed. REN's short flows have the lowest AFCT at 14 of 28 loads, NDP's at 11 (ren-f15-1),"
-                " and from 0.5 on REN's long flows are faster than pHost's and Homa's (ren-f15c-1 holds). Against it:"
-                " the gains are larger than published. Queues form where spraying has none, and packets are lost: in"
-                " cache follower REN's AFCT is 54% below pHost's and 90% below Homa's, where the paper has 43 and 30%"
+                evidence="REN's short flows have the lowest AFCT at 11 of 28 loads, NDP's at 15 (ren-f15-1), and"
+                " from 0.5 on REN's long flows are faster than pHost's and Homa's (ren-f15c-1 holds). Against it: the"
+                " gains are larger than published. Queues form where spraying has none, and packets are lost: in"
+                " cache follower REN's AFCT is 55% below pHost's and 90% below Homa's, where the paper has 43 and 30%"
                 " (ren-f18d-1). With REN on one path, too, its AFCT is 13% above pHost's (ren-x-4a).",
             ),
         ),
         why="The sentence names three schemes. For the others we take what their authors say: they spray. With one"
-        " path for each flow 31 of the paper's 55 claims hold and 10 have the right sign, as many as with the load of"
-        " the hosts' links and one grant for each packet.",
+        " path for each flow 31 of the paper's 55 claims hold and 9 have the right sign: with the load of the hosts'"
+        " links and one grant for each packet 31 and 10 do.",
     ),
     Question(
         title="After what time is a lost packet made good?",
