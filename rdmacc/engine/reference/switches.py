@@ -95,7 +95,10 @@ class Switch(Routing, SharedBuffer):
     The components' records are attributes of it: `chip0`, ...
     """
 
-    __slots__ = ("_flowlets", "_is_lossless", "_kept_ways", "_net", "_policy", "_turns", "accounts", "number", "ports")
+    __slots__ = (
+        "_choices", "_flowlets", "_is_lossless", "_kept_ways", "_net", "_policy", "_turns", "accounts", "number",
+        "ports",
+    )  # fmt: skip
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__()
@@ -112,6 +115,8 @@ class Switch(Routing, SharedBuffer):
         self._policy = net.scheme.buffer
         self._is_lossless = isinstance(self._policy, Pfc)
         self._kept_ways: dict[int, SwitchPort] = {}
+        self._choices: dict[int, list[SwitchPort]] = {}
+        """By host, the ports that lead there."""
         self._turns: dict[int, int] = {}
         self._flowlets: dict[int, tuple[int, int]] = {}
 
@@ -189,7 +194,10 @@ class Switch(Routing, SharedBuffer):
         own = self.ports.get(net.own_ways.get((key, self.number), -1))
         if own is not None and not own.is_down:
             return own
-        choices = [self.ports[number] for number in net.fabric.candidates(self.number, packet.dst)]
+        choices = self._choices.get(packet.dst)
+        if choices is None:
+            choices = [self.ports[number] for number in net.fabric.candidates(self.number, packet.dst)]
+            self._choices[packet.dst] = choices
         if len(choices) <= 1:
             return choices[0] if choices else None
         if len(plan.hash_as):
@@ -228,8 +236,9 @@ class Switch(Routing, SharedBuffer):
         return chosen % len(choices)
 
     def forget_routes(self) -> None:
-        """Forget the ports chosen for messages: the network has changed."""
+        """Forget where ports lead, and those chosen for messages: the network has changed."""
         self._kept_ways.clear()
+        self._choices.clear()
 
     def _reroute(self, packet: Packet, in_port: Port, port: SwitchPort, now: int) -> SwitchPort:
         """Let switch features override a data packet's route; return its port."""
