@@ -8,6 +8,7 @@ import linecache
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import networkx as nx
@@ -265,11 +266,16 @@ class Sender:
 
 def packet_with(*headers):
     """Return a packet with the fields of some components' headers, as an engine makes it."""
-    fields = [field for header in headers for field in header.fields]
-    packet = type("Packet", (Packet,), {"__slots__": tuple(field.name for field in fields)})()
-    for field in fields:
-        setattr(packet, field.name, field.default)
+    packet = _packet_class(headers)()
+    for header in headers:
+        for field in header.fields:
+            setattr(packet, field.name, field.default)
     return packet
+
+
+@cache
+def _packet_class(headers):
+    return type("Packet", (Packet,), {"__slots__": tuple(field.name for header in headers for field in header.fields)})
 
 
 def check_conservation(result):

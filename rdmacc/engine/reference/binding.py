@@ -16,7 +16,7 @@ the one pending. Set `source` to see what was written for a scheme.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from rdmacc.component import HOOKS
@@ -55,6 +55,10 @@ OWNERS = {
     "Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "host", "Egress": "port", "Chip": "switch",
 }  # fmt: skip
 """The engine record that a component's record belongs to."""
+
+
+_code_of = lru_cache(1024)(compile)
+"""Studies and tests bind the same schemes again and again."""
 
 
 class Binding:
@@ -130,7 +134,7 @@ class Binding:
                     lines.append(f"if {condition}: arm({owner}, {held.lower()}_slot{slot.number})")
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source
-        exec(compile(source, f"<{self._scheme.name}: {name}>", "exec"), self._namespace)
+        exec(_code_of(source, f"<{self._scheme.name}: {name}>", "exec"), self._namespace)
         return self._namespace[name]
 
     def _lowest(self, touched: set[tuple[str, int]]) -> list[str]:
