@@ -145,9 +145,9 @@ QUESTIONS = register(
             Reading(
                 name="switch buffer",
                 answer="A whole switch's: 2.3 KB for each of its 56 ports.",
-                evidence="One seed. Packets are lost, and the timers of the others decide: REN's AFCT is 42% below"
-                " pHost's and 92% below Homa's, and 22% above NDP's (ren-x-4b). 29 of the paper's 55 claims hold, and"
-                " 9 have the right sign. REN's short flows have the lowest AFCT at 5 of 28 loads (ren-f15-1).",
+                evidence="Packets are lost, and the timers of the others decide: REN's AFCT is 42% below pHost's and"
+                " 92% below Homa's, and 22% above NDP's (ren-x-4b). 29 of the paper's 55 claims hold, and 9 have the"
+                " right sign. REN's short flows have the lowest AFCT at 5 of 28 loads (ren-f15-1).",
             ),
         ),
         why="The word is switch, but the simulator's queues belong to links, and a port with less than two packets of"

@@ -40,6 +40,7 @@ def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
     points = one.points("paper")
     assert set(table["point"]) == {point.name for point in points}
     assert (made["experiment"], made["points"]) == (name, len(points))
+    assert not any(commit.endswith("+") for commit in made["commits"]), "computed from files of no commit"
     found = record.judged(one)
     expected = {claim.id: claim.expectation("paper").value for claim in one.claims}
     surprises = {id_: claim for id_, claim in found[DEFAULT].items() if claim["verdict"] != expected.pop(id_)}
