@@ -141,7 +141,7 @@ _AT_NIGHT = (
     "micro.step_time", "rcc.baselines", "rcc.fig9", "rcc.fig10", "ren.buffers", "ren.fig9", "ren.fig11", "ren.fig14",
     "ren.fig17", "ren.fig18", "ren.fig19", "ren.sensitivity", "validation.hpcc_ns3", "validation.uet_htsim",
 )  # fmt: skip
-"""Two minutes for schemes and networks that other tables have, too."""
+"""They take minutes, and other tables cover the same schemes and networks."""
 
 
 @pytest.mark.slow

@@ -225,14 +225,14 @@ def rarely(function: Callable[..., Any]) -> Part:
 
 
 _SIGNATURES: dict[tuple[Any, tuple[types.Type, ...]], Any] = {}
-"""What Numba has found an operator to be for numbers of some types."""
+"""Signatures of operators on numbers, by function and types of arguments."""
 
 
 def _signature(function: types.BaseFunction, context: Any, args: Any, kws: Any) -> Any:
-    """Return what a call comes to, as `BaseFunction.get_call_type`: for an operator of numbers, as found before.
+    """Return a call's signature, as `BaseFunction.get_call_type` does, but look up each operator on numbers only once.
 
-    Numba tries dozens of definitions each time. Where one of them is a function that it compiles, it depends on the
-    options of the caller, so that is found anew.
+    Numba tries dozens of definitions for each call. A definition that Numba compiles depends on the caller's options,
+    so its signature is not kept.
     """
     key = function, tuple(args)
     if key in _SIGNATURES:
