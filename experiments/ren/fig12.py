@@ -5,7 +5,7 @@ each to one receiver. Assumed: the total size is divided equally, 10 to 20 KB ea
 one, start at random within a base RTT; each repetition is a run of its own, 40 in place of the paper's 100, and ends
 10 ms after the start: a flow that has not ended counts with the time until then, which favours the others. Homa has two
 levels, as the testbed's switches have one queue for each port (see `rdmacc.experiments.ren.bursts`); its eight change
-nothing here, as all of a short flow is unscheduled.
+nothing here, as all of a short flow is unscheduled. At paper scale all schemes also run with 64 KB for a whole switch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
-from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled
+from rdmacc.experiments.ren.setup import BUFFER_BYTES, LOOKS, RTT_PS, STAND_INS, TESTBED, ReadingFigure, labelled
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import style
@@ -87,7 +87,7 @@ def _over_best(table: pd.DataFrame) -> Measured:
 
 def _timeouts(table: pd.DataFrame) -> Measured:
     rows = table[table["quantity"] == "timeouts"]
-    hit = labelled(rows.assign(hit=rows["value"] > 0).groupby("scheme")["hit"].mean().to_dict())
+    hit = labelled(rows.assign(hit=rows["value"] > 0).groupby("scheme")["hit"].mean()[list(_SCHEMES)].to_dict())
     others = ", ".join(f"{name} {share:.0%}" for name, share in hit.items() if name not in _BY_MARKS)
     return Measured({name: hit[name] for name in _BY_MARKS}, others)
 
@@ -122,13 +122,16 @@ class Figure12(ReadingFigure):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
         sizes, runs = ((30, 60), 5) if is_quick else ((30, 40, 50, 60), 40)
+        others = () if is_quick else [STAND_INS["switch buffer"][one] for one in _SCHEMES]
         points = []
-        for name in _SCHEMES:
+        for name in (*_SCHEMES, *others):
+            own, _, reading = name.partition(", ")
+            buffer = BUFFER_BYTES if reading else LARGE_BUFFER
             for size in sizes:
                 scenario = Scenario(
-                    topology=partial(topology.ren_testbed, senders=_SENDERS + 2, receivers=3, buffer=LARGE_BUFFER),
+                    topology=partial(topology.ren_testbed, senders=_SENDERS + 2, receivers=3, buffer=buffer),
                     workload=partial(_flows, kB(size), 1000 * seed),
-                    scheme=TESTBED[name],
+                    scheme=TESTBED[own],
                     until=_END,
                     seed=1000 * seed,
                 )

@@ -6,8 +6,9 @@ client asks all servers of the first leaf, the other client all of the second. E
 one flow; a client asks again when it has all answers. Assumed: a request has 100 bytes. The paper repeats it 100 times;
 at paper scale each client asks once in each of three runs, which hardly differ; the quick scale asks for 2 MB, twice.
 
-REN also runs with a timer of 100 us for losses, with one seed: the preset's 50 us are not far above the 37 us that a
-round trip through one full buffer takes.
+REN also runs with a timer of 100 us for losses: the preset's 50 us are not far above the 37 us that a round trip
+through one full buffer takes. At paper scale pHost and Homa also keep each flow on one path, and all schemes run with
+128 KB for a whole switch.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc import topology, workload
+from rdmacc import workload
 from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, Exactly
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.experiment import Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.ren.leaf_spine import leaf_spine
 from rdmacc.experiments.ren.setup import (
     LOOKS,
     PACKET_BYTES,
@@ -32,6 +34,7 @@ from rdmacc.experiments.ren.setup import (
     SEEDS,
     SIMULATED,
     SIMULATED_LINE_BPS,
+    STAND_INS,
     ReadingFigure,
 )
 from rdmacc.results.result import Result
@@ -56,6 +59,11 @@ _FASTEST = {"longer than the best other": Each(AtMost(0.01), of="number of serve
 _REQUEST = "100B"
 _OVER_AT_ONCE = "The quick scale has 20 servers and 2 MB: a round is over before losses are made good."
 _CLIENTS = 2
+_CHANGES: dict[str, dict[str, str]] = {
+    "timer 100 us": {"GrantClock.least_timeout_ps": "100us"},
+    "ECMP": {"routing": "ecmp"},
+}
+"""What a reading changes in a scheme."""
 
 
 def _rounds(servers: int, total_bytes: int, rounds: int) -> pd.DataFrame:
@@ -140,15 +148,18 @@ class Figure21(ReadingFigure):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
         servers, total, rounds = ((20,), MB(2), 2) if is_quick else ((50, 100, 150, 200), MB(100), 1)
+        others = () if is_quick else [
+            name for reading in ("ECMP", "switch buffer") for own, name in STAND_INS[reading].items()
+            if own in (*_SCHEMES, "traditional")
+        ]  # fmt: skip
         points = []
-        for name in (*_SCHEMES, *_BESIDE):
-            scheme = SIMULATED["ren" if name == SLOW_TIMER else name]
-            if name == SLOW_TIMER:
-                scheme = scheme.replace(**{"GrantClock.least_timeout_ps": "100us"})
+        for name in (*_SCHEMES, *_BESIDE, *others):
+            own, _, reading = name.partition(", ")
+            scheme = SIMULATED[own].replace(**_CHANGES.get(reading, {}))
             for count in servers:
-                for one in range(seed, seed + (1 if name in _BESIDE else SEEDS[scale])):
+                for one in range(seed, seed + SEEDS[scale]):
                     scenario = Scenario(
-                        topology=partial(topology.ren_leaf_spine, hosts_per_leaf=count, leaves=3),
+                        topology=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
                         workload=partial(_rounds, count, total, rounds),
                         scheme=scheme,
                         until=ms(200 * rounds),

@@ -85,6 +85,10 @@ STAND_INS: dict[str, dict[str, str]] = {
     "none kept": {"REN": "REN, no packet kept"},
     "one grant": dict.fromkeys(("phost", "homa", "homa-2-levels"), "traditional"),
     "REN timer 0.1 ms": {"ren": "ren, timer 100 us"},
+    "ECMP": {one: f"{one}, ECMP" for one in ("phost", "homa")},
+    "switch buffer": {
+        one: f"{one}, switch buffer" for one in ("ren", "phost", "homa", "homa-2-levels", "ndp", "traditional")
+    },
 }
 """By reading (`rdmacc.experiments.ren.readings`): the stand-in for a scheme, by their labels in tables."""
 
