@@ -46,7 +46,7 @@ PUBLISHED_TOTAL, DCQCN_TOTAL = 52, 60
 
 def bytes_of(record: type[Record], name: str) -> int:
     """Return the size of a record's field."""
-    return int(np.dtype(next(field.code for field in record.fields if field.name == name)).itemsize)
+    return int(np.dtype({field.name: field.code for field in record.fields}[name]).itemsize)
 
 
 def _sizes(table: pd.DataFrame) -> pd.Series:

@@ -116,7 +116,7 @@ class Figure10(Experiment):
         behind = queue[steps["what"] == "dropped"]
         assert point.scenario is not None
         graph = point.scenario.network()
-        path = nx.shortest_path(graph, *result.flows.loc[0, ["src", "dst"]])
+        path = nx.shortest_path(graph, result.flows["src"].iloc[0], result.flows["dst"].iloc[0])
         delays = [graph.edges[link]["delay_ps"] for link in pairwise(path)]
         numbers = {
             "propagation, there and back": (2 * sum(delays), "ps"),

@@ -119,13 +119,13 @@ def _at_quarter(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
 def _too_small(table: pd.DataFrame) -> Measured:
     times = _at_quarter(table, "AFCT")
     words = ", ".join(f"{load} {one[0.25] / 1e6:.1f} and {one[1.0] / 1e6:.1f} us" for load, one in times.items())
-    return Measured(times.loc[0.25] / times.loc[1.0], words)
+    return Measured(times.T[0.25] / times.T[1.0], words)
 
 
 def _loses_use(table: pd.DataFrame) -> Measured:
     use = _at_quarter(table, "utilisation")
     words = ", ".join(f"{load} {one[0.25]:.0%} and {one[1.0]:.0%}" for load, one in use.items())
-    return Measured(use.loc[1.0] - use.loc[0.25], words)
+    return Measured(use.T[1.0] - use.T[0.25], words)
 
 
 @register_experiment

@@ -63,17 +63,16 @@ def trace_frame(rows: npt.NDArray[np.void], fabric: Fabric) -> pd.DataFrame:
     """
     ports = rows["port"]
     names = np.array(fabric.names, dtype=object)
-    return pd.DataFrame(
-        {
-            "time_ps": rows["time_ps"],
-            "what": np.array(WHAT_NAMES)[rows["what"]],
-            "node": names[fabric.port_node[ports]],
-            "peer": names[fabric.port_peer[ports]],
-            "kind": np.array(KIND_NAMES)[rows["kind"]],
-            "message": rows["message"],
-            "psn": rows["psn"],
-            "wire_bytes": rows["wire_bytes"],
-            "priority": rows["priority"],
-            "ce": rows["ce"] != 0,
-        }
-    )
+    columns: dict[str, npt.NDArray[Any]] = {
+        "time_ps": rows["time_ps"],
+        "what": np.array(WHAT_NAMES)[rows["what"]],
+        "node": names[fabric.port_node[ports]],
+        "peer": names[fabric.port_peer[ports]],
+        "kind": np.array(KIND_NAMES)[rows["kind"]],
+        "message": rows["message"],
+        "psn": rows["psn"],
+        "wire_bytes": rows["wire_bytes"],
+        "priority": rows["priority"],
+        "ce": rows["ce"] != 0,
+    }
+    return pd.DataFrame(columns)
