@@ -68,7 +68,7 @@ class Figure19(LeafSpineReadings):
         ),
     )  # fmt: skip
 
-    read_at = MappingProxyType(dict.fromkeys(("one grant", "ECMP", "switch buffer"), LOADS["paper"]))
+    read_at = MappingProxyType(dict.fromkeys(("one grant", "ECMP"), LOADS["paper"]))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes, workloads and loads."""
