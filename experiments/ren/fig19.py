@@ -68,7 +68,11 @@ class Figure19(LeafSpineReadings):
         ),
     )  # fmt: skip
 
-    read_at = MappingProxyType(dict.fromkeys(("one grant", "ECMP"), LOADS["paper"]))
+    read_at = MappingProxyType(dict.fromkeys(("one grant", "ECMP", "switch buffer"), LOADS["paper"]))
+
+    def seeds_of(self, case: LeafSpineCase) -> int:
+        """Return the number of seeds of a case at paper scale: one with a switch's buffer, 14 G packet-hops."""
+        return 1 if case.is_shared else self.seeds
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes, workloads and loads."""
