@@ -147,7 +147,10 @@ QUESTIONS = register(
                 answer="A whole switch's: 2.3 KB for each of its 56 ports.",
                 evidence="Packets are lost, and the timers of the others decide: REN's AFCT is 42% below pHost's and"
                 " 92% below Homa's, and 22% above NDP's (ren-x-4b). 29 of the paper's 55 claims hold, and 9 have the"
-                " right sign. REN's short flows have the lowest AFCT at 5 of 28 loads (ren-f15-1).",
+                " right sign. REN's short flows have the lowest AFCT at 5 of 28 loads (ren-f15-1). Where one port is"
+                " the bottleneck, little changes: nothing in figure 12, and in figure 21 REN stays within 0.1 points of"
+                " the best other (ren-f21-1). In figure 19, with one seed, all flows gain up to 93% over Homa, 11% over"
+                " pHost and nothing over NDP (ren-f19-1).",
             ),
         ),
         why="The word is switch, but the simulator's queues belong to links, and a port with less than two packets of"
@@ -171,7 +174,8 @@ QUESTIONS = register(
                 " from 0.5 on REN's long flows are faster than pHost's and Homa's (ren-f15c-1 holds). Against it: the"
                 " gains are larger than published. Queues form where spraying has none, and packets are lost: in"
                 " cache follower REN's AFCT is 55% below pHost's and 90% below Homa's, where the paper has 43 and 30%"
-                " (ren-f18d-1). With REN on one path, too, its AFCT is 13% above pHost's (ren-x-4a).",
+                " (ren-f18d-1). In figure 19 all flows gain up to 25% over pHost and 73% over Homa (ren-f19-1). With"
+                " REN on one path, too, its AFCT is 13% above pHost's (ren-x-4a).",
             ),
         ),
         why="The sentence names three schemes. For the others we take what their authors say: they spray. With one"
