@@ -26,7 +26,7 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
-from rdmacc.experiments.ren.setup import BUFFER_BYTES, LOOKS, RTT_PS, STAND_INS, TESTBED, ReadingFigure, labelled
+from rdmacc.experiments.ren.setup import BUFFER_BYTES, LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled, stand_ins
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import style
@@ -122,7 +122,7 @@ class Figure12(ReadingFigure):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
         sizes, runs = ((30, 60), 5) if is_quick else ((30, 40, 50, 60), 40)
-        others = () if is_quick else [STAND_INS["switch buffer"][one] for one in _SCHEMES]
+        others = [] if is_quick else stand_ins(_SCHEMES, "switch buffer")
         points = []
         for name in (*_SCHEMES, *others):
             own, _, reading = name.partition(", ")

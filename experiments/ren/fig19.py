@@ -71,7 +71,7 @@ class Figure19(LeafSpineReadings):
     read_at = MappingProxyType(dict.fromkeys(("one grant", "ECMP", "switch buffer"), LOADS["paper"]))
 
     def seeds_of(self, case: LeafSpineCase) -> int:
-        """Return the number of seeds of a case at paper scale: one with a switch's buffer, 14 G packet-hops."""
+        """Return the number of seeds of a case at paper scale: one with a switch's buffer, 13 G packet-hops."""
         return 1 if case.is_shared else self.seeds
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:

@@ -34,8 +34,8 @@ from rdmacc.experiments.ren.setup import (
     SEEDS,
     SIMULATED,
     SIMULATED_LINE_BPS,
-    STAND_INS,
     ReadingFigure,
+    stand_ins,
 )
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -148,10 +148,7 @@ class Figure21(ReadingFigure):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
         servers, total, rounds = ((20,), MB(2), 2) if is_quick else ((50, 100, 150, 200), MB(100), 1)
-        others = () if is_quick else [
-            name for reading in ("ECMP", "switch buffer") for own, name in STAND_INS[reading].items()
-            if own in (*_SCHEMES, "traditional")
-        ]  # fmt: skip
+        others = [] if is_quick else stand_ins((*_SCHEMES, "traditional"), "ECMP", "switch buffer")
         points = []
         for name in (*_SCHEMES, *_BESIDE, *others):
             own, _, reading = name.partition(", ")

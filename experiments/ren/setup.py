@@ -17,7 +17,7 @@ For the questions that the paper leaves open see `rdmacc.experiments.ren.reading
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -35,7 +35,7 @@ from rdmacc.units import us
 __all__ = [
     "BUFFER_BYTES", "BUFFER_PACKETS", "LINE_BPS", "LOAD", "LONG_BYTES", "LOOKS", "PACKET_BYTES", "PACKET_PS",
     "PAYLOAD_BYTES", "READINGS", "RTT_PS", "SEEDS", "SHORT_BYTES", "SIMULATED", "SIMULATED_LINE_BPS",
-    "SIMULATED_RTT_PS", "STAND_INS", "TESTBED", "ReadingFigure", "labelled", "need",
+    "SIMULATED_RTT_PS", "STAND_INS", "TESTBED", "ReadingFigure", "labelled", "need", "stand_ins",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -91,6 +91,11 @@ STAND_INS: dict[str, dict[str, str]] = {
     },
 }
 """By reading (`rdmacc.experiments.ren.readings`): the stand-in for a scheme, by their labels in tables."""
+
+
+def stand_ins(schemes: Iterable[str], *readings: str) -> list[str]:
+    """Return the stand-ins that schemes have under readings."""
+    return [STAND_INS[reading][one] for reading in readings for one in schemes if one in STAND_INS[reading]]
 
 
 class ReadingFigure(Experiment):

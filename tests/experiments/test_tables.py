@@ -143,7 +143,8 @@ _AT_NIGHT = (
     "ren.fig12", "ren.fig14", "ren.fig16", "ren.fig17", "ren.fig18", "ren.fig19", "ren.gains", "ren.sensitivity",
     "validation.hpcc_ns3", "validation.uet_htsim",
 )  # fmt: skip
-"""They take minutes, and other tables have all their components, buffers and routing."""
+"""They take seconds to minutes. The others have all their components, buffers and routing but `PriQ`, `TimelyHpcc`,
+`DctcpHpcc`, `ReceiverCredit` and adaptive routing, which have tests of their own."""
 
 
 @pytest.mark.slow
