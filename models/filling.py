@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.models.base import Floats
-from rdmacc.models.water_filling import Ints, compiled, release
+from rdmacc.models.water_filling import Ints, compiled, first_events, release
 
 __all__ = ["run"]
 
@@ -63,7 +63,6 @@ class _Links(NamedTuple):
     """Level at which it is in the queue; infinite if it is not."""
 
 
-@compiled
 def join(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
     """Add a flow to its links' lists; entry k of all paths stands for its flow on its link."""
     for k in range(first[f], first[f + 1]):
@@ -73,7 +72,6 @@ def join(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints
         size[link] += 1
 
 
-@compiled
 def leave(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
     """Take a flow out of its links' lists; the last of each list takes its place."""
     for k in range(first[f], first[f + 1]):
@@ -84,7 +82,6 @@ def leave(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Int
         place[last] = place[k]
 
 
-@compiled
 def level_of(link: int, on: _Links) -> float:
     """Return a lower bound of the rate at which a link fills, if those that it stops rise or fall with the others."""
     if on.rising[link] == 0:
@@ -92,7 +89,6 @@ def level_of(link: int, on: _Links) -> float:
     return max(on.room[link] + on.held_rate[link], 0.0) / (on.load[link] + on.held_use[link])
 
 
-@compiled
 def offer(link: int, level: float, on: _Links, queue: list[tuple[float, int]]) -> None:
     """Queue a link, unless it is queued at a lower level."""
     if level < on.queued[link]:
@@ -100,7 +96,6 @@ def offer(link: int, level: float, on: _Links, queue: list[tuple[float, int]]) -
         heapq.heappush(queue, (level, link))
 
 
-@compiled
 def note(f: int, flows: _Flows) -> None:
     """Add a flow to those that have changed."""
     if not flows.is_changed[f]:
@@ -109,7 +104,6 @@ def note(f: int, flows: _Flows) -> None:
         flows.n_changed[0] += 1
 
 
-@compiled
 def lose(f: int, flows: _Flows, on: _Links) -> None:
     """Take a flow from those that its bottleneck stops."""
     k = flows.stop[f]
@@ -124,7 +118,6 @@ def lose(f: int, flows: _Flows, on: _Links) -> None:
         on.held_use[link], on.held_rate[link] = 0.0, 0.0
 
 
-@compiled
 def hold(k: int, rate: float, flows: _Flows, on: _Links) -> None:
     """Give a flow its rate, and an entry's link as its bottleneck."""
     f, link = flows.owner[k], flows.links[k]
@@ -135,7 +128,6 @@ def hold(k: int, rate: float, flows: _Flows, on: _Links) -> None:
     on.held_rate[link] += flows.use[k] * rate
 
 
-@compiled
 def rise(f: int, flows: _Flows, on: _Links) -> None:
     """Let a flow rise from 0, with a rate before or without."""
     lose(f, flows, on)
@@ -147,7 +139,6 @@ def rise(f: int, flows: _Flows, on: _Links) -> None:
     flows.state[f], flows.rate[f] = 2, 0.0
 
 
-@compiled
 def watch(f: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> None:
     """Queue the links that may stop a rising flow."""
     least = np.inf
@@ -159,7 +150,6 @@ def watch(f: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> 
             offer(flows.links[k], level, on, queue)
 
 
-@compiled
 def free(link: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> None:
     """Let all flows rise that a link stops."""
     for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
@@ -171,7 +161,6 @@ def free(link: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -
             watch(flows.owner[k], flows, on, queue)
 
 
-@compiled
 def filled_at(link: int, level: float, flows: _Flows, on: _Links, tolerance: float) -> float:
     """Return the rate at which a link fills, from a lower bound of it: faster flows fall to it, others keep theirs."""
     faster = -1
@@ -188,7 +177,6 @@ def filled_at(link: int, level: float, flows: _Flows, on: _Links, tolerance: flo
         faster, level = n, max(level, room / load)
 
 
-@compiled
 def stop_all(
     link: int, level: float, flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float
 ) -> None:
@@ -216,7 +204,6 @@ def stop_all(
                 offer(other, level, on, queue)
 
 
-@compiled
 def settle(flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance: float) -> None:
     """Give the flows that have changed their rates, and all others that must change with them.
 
@@ -252,22 +239,29 @@ def settle(flows: _Flows, on: _Links, queue: list[tuple[float, int]], tolerance:
             stop_all(link, level, flows, on, queue, tolerance)
 
 
-@compiled
 def _run(
-    volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
-    flows: _Flows, on: _Links, pair: Ints, tolerance: float,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return what `run` does."""
-    n, total = len(volume), len(ready)
-    begin, end = ready.copy(), np.full(total, np.inf)
+    volume: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats, first: Ints,
+    links: Ints, use: Floats, owner: Ints, capacity: Floats, base: Ints, pair: Ints, tolerance: float,
+    begin: Floats, end: Floats,
+) -> None:  # fmt: skip
+    """Do what `run` says; `begin` is `ready` at first, and `end` infinite."""
+    n, n_links = len(volume), len(capacity)
+    rate = np.zeros(n)
+    flows = _Flows(
+        first, links, use, owner, rate, np.full(n, -1), np.zeros(n, np.int64), np.empty(n, np.int64),
+        np.zeros(1, np.int64), np.zeros(n, np.bool_),
+    )  # fmt: skip
+    on = _Links(
+        capacity, base, np.zeros(n_links, np.int64), np.empty(len(links), np.int64), capacity.copy(),
+        np.zeros(n_links, np.int64), np.zeros(n_links), np.zeros(n_links, np.int64), np.zeros(n_links),
+        np.zeros(n_links), np.zeros(n_links), np.full(n_links, np.inf),
+    )  # fmt: skip
     left, waiting = volume.copy(), waits.copy()
     since, version = np.zeros(n), np.zeros(n, np.int64)
-    first, links, use, rate = flows.first, flows.links, flows.use, flows.rate
     place = np.empty(len(links), np.int64)
     last, behind, is_next = np.full(pair.max() + 1, -1), np.full(n, -1), np.zeros(n, np.bool_)
     flowing = np.zeros(n)
-    queue = [(ready[f] + (latency[f] if f >= n else 0.0), f) for f in range(total) if waits[f] == 0]
-    heapq.heapify(queue)
+    queue = first_events(n, begin, waits, latency)
     finishes = [(0.0, 0, 0)]
     finishes.clear()
     spare = [(0.0, 0)]
@@ -324,7 +318,9 @@ def _run(
                 if rate[f] > 0.0:
                     heapq.heappush(finishes, (now + left[f] / rate[f], f, version[f]))
         flows.n_changed[0] = 0
-    return begin, end
+
+
+_compiled_run = compiled(_run)
 
 
 def run(
@@ -342,18 +338,11 @@ def run(
     tolerance : float
         Part of its capacity or rate by which a link or a flow may miss its fair share.
     """
-    n, n_links = len(volume), len(capacity)
-    crossing = np.bincount(links, minlength=n_links)
-    flows = _Flows(
-        first, links, use, np.repeat(np.arange(n), np.diff(first)), np.zeros(n), np.full(n, -1),
-        np.zeros(n, np.int64), np.empty(n, np.int64), np.zeros(1, np.int64), np.zeros(n, np.bool_),
+    crossing = np.bincount(links, minlength=len(capacity))
+    begin, end = ready.copy(), np.full(len(ready), np.inf)
+    _compiled_run(
+        volume, waits, latency, next_first, nexts, delays, first, links, use,
+        np.repeat(np.arange(len(volume)), np.diff(first)), capacity, np.cumsum(crossing) - crossing, pair, tolerance,
+        begin, end,
     )  # fmt: skip
-    on = _Links(
-        capacity, np.cumsum(crossing) - crossing, np.zeros(n_links, np.int64), np.empty(len(links), np.int64),
-        capacity.copy(), np.zeros(n_links, np.int64), np.zeros(n_links), np.zeros(n_links, np.int64),
-        np.zeros(n_links), np.zeros(n_links), np.zeros(n_links), np.full(n_links, np.inf),
-    )  # fmt: skip
-    ends: tuple[Floats, Floats] = _run(
-        volume, ready, waits, latency, next_first, nexts, delays, flows, on, pair, tolerance
-    )
-    return ends
+    return begin, end

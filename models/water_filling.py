@@ -8,7 +8,7 @@ All rates rise together; a flow stops rising when one of its links is full (Bert
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,15 @@ __all__ = ["Ints", "as_lists", "max_min_rates", "transfer"]
 Ints = npt.NDArray[np.int64]
 
 
-def compiled(function: Any) -> Any:
-    """Compile a function; without Numba return it unchanged: slow, with the same numbers."""
+def compiled(function: Callable[..., None]) -> Callable[..., None]:
+    """Compile a function of arrays; without Numba return it unchanged: slow, with the same numbers."""
     try:
-        from numba import njit
+        from rdmacc.engine.compiled.on_arrays import on_arrays
     except ImportError:  # pragma: no cover
         return function
-    return njit(cache=True)(function)
+    return on_arrays(function)
 
 
-@compiled
 def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, rate: Floats) -> None:
     """Set the rates of some flows; f uses ``links[k]`` at ``use[k]`` times it, k in first[f]:first[f + 1]."""
     left = capacity.copy()
@@ -75,7 +74,6 @@ def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, r
         n_rising = n_kept
 
 
-@compiled
 def release(
     f: int, done: float, n: int, begin: Floats, waiting: Ints, latency: Floats, next_first: Ints, nexts: Ints,
     delays: Floats, queue: list[tuple[float, int]],
@@ -103,7 +101,68 @@ def release(
             heapq.heappush(queue, (begin[follower] + (latency[follower] if follower >= n else 0.0), follower))
 
 
-@compiled
+def first_events(n: int, ready: Floats, waits: Ints, latency: Floats) -> list[tuple[float, int]]:
+    """Return a heap of (time, flow that starts or computation that ends) of those that wait for nothing.
+
+    Parameters
+    ----------
+    n : int
+        Number of flows; higher numbers are computations.
+    ready, waits, latency : ndarray
+        As in `transfer`.
+    """
+    queue = [(0.0, 0)]
+    queue.clear()
+    for f in range(len(ready)):
+        if waits[f] == 0:
+            queue.append((ready[f] + (latency[f] if f >= n else 0.0), f))
+    heapq.heapify(queue)
+    return queue
+
+
+def _transfer(
+    volume: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats, first: Ints,
+    links: Ints, use: Floats, capacity: Floats, begin: Floats, end: Floats,
+) -> None:  # fmt: skip
+    """Do what `transfer` says; `begin` is `ready` at first, and `end` infinite."""
+    n = len(volume)
+    left, rate, waiting = volume.copy(), np.zeros(n), waits.copy()
+    active = np.empty(n, np.int64)
+    n_active = 0
+    queue = first_events(n, begin, waits, latency)
+    now = 0.0
+    while n_active > 0 or len(queue) > 0:
+        finish = np.inf
+        for i in range(n_active):
+            f = active[i]
+            finish = min(finish, now + left[f] / rate[f])
+        upcoming = queue[0][0] if len(queue) > 0 else np.inf
+        then = min(finish, upcoming)
+        kept = 0
+        for i in range(n_active):
+            f = active[i]
+            left[f] -= (then - now) * rate[f]
+            if left[f] <= 1e-9 * volume[f]:
+                end[f] = then
+                release(f, then + latency[f], n, begin, waiting, latency, next_first, nexts, delays, queue)
+            else:
+                active[kept] = f
+                kept += 1
+        n_active, now = kept, then
+        while len(queue) > 0 and queue[0][0] <= now:
+            f = heapq.heappop(queue)[1]
+            if f < n:
+                active[n_active] = f
+                n_active += 1
+            else:
+                end[f] = now
+                release(f, now, n, begin, waiting, latency, next_first, nexts, delays, queue)
+        fill(active[:n_active], first, links, use, capacity, rate)
+
+
+_compiled_fill, _compiled_transfer = compiled(fill), compiled(_transfer)
+
+
 def transfer(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
     first: Ints, links: Ints, use: Floats, capacity: Floats,
@@ -139,41 +198,8 @@ def transfer(
     capacity : ndarray of float
         Rate of each link; shape L.
     """
-    n = len(volume)
     begin, end = ready.copy(), np.full(len(ready), np.inf)
-    left, rate, waiting = volume.copy(), np.zeros(n), waits.copy()
-    active = np.empty(n, np.int64)
-    n_active = 0
-    queue = [(ready[f] + (latency[f] if f >= n else 0.0), f) for f in range(len(ready)) if waits[f] == 0]
-    heapq.heapify(queue)
-    now = 0.0
-    while n_active > 0 or len(queue) > 0:
-        finish = np.inf
-        for i in range(n_active):
-            f = active[i]
-            finish = min(finish, now + left[f] / rate[f])
-        upcoming = queue[0][0] if len(queue) > 0 else np.inf
-        then = min(finish, upcoming)
-        kept = 0
-        for i in range(n_active):
-            f = active[i]
-            left[f] -= (then - now) * rate[f]
-            if left[f] <= 1e-9 * volume[f]:
-                end[f] = then
-                release(f, then + latency[f], n, begin, waiting, latency, next_first, nexts, delays, queue)
-            else:
-                active[kept] = f
-                kept += 1
-        n_active, now = kept, then
-        while len(queue) > 0 and queue[0][0] <= now:
-            f = heapq.heappop(queue)[1]
-            if f < n:
-                active[n_active] = f
-                n_active += 1
-            else:
-                end[f] = now
-                release(f, now, n, begin, waiting, latency, next_first, nexts, delays, queue)
-        fill(active[:n_active], first, links, use, capacity, rate)
+    _compiled_transfer(volume, waits, latency, next_first, nexts, delays, first, links, use, capacity, begin, end)
     return begin, end
 
 
@@ -230,5 +256,5 @@ def max_min_rates(
     first, links = as_lists(paths)
     shares = np.ones(len(links)) if use is None else as_lists(use, np.float64)[1]
     rates = np.zeros(len(paths))
-    fill(np.arange(len(paths)), first, links, shares, limits, rates)
+    _compiled_fill(np.arange(len(paths)), first, links, shares, limits, rates)
     return rates

@@ -1,0 +1,88 @@
+"""Plain functions of arrays as machine code, for Python to call: kept and loaded as a scheme's hooks are.
+
+Numba's own cache would do for a function by itself, but it looks only at the file that the function is in: what the
+function calls in other files may have changed. It also optimizes each function that another one calls by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+
+from rdmacc.engine.compiled.address import load_f8, load_i8
+from rdmacc.engine.compiled.cache import kept
+from rdmacc.engine.compiled.callees import part_of
+from rdmacc.engine.compiled.machine_code import MachineCode, Part, object_code
+from rdmacc.handlers import content_hash
+
+__all__ = ["on_arrays"]
+
+
+def _array_at(kind: Any) -> Part:
+    @intrinsic
+    def pointer(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Value:
+            return builder.inttoptr(arguments[0], context.get_value_type(types.CPointer(kind)))
+
+        return types.CPointer(kind)(types.int64), generate
+
+    @Part
+    def array_at(entry: int) -> Any:
+        return carray(pointer(load_i8(entry)), load_i8(entry + 8))
+
+    return array_at
+
+
+_ARGUMENTS: dict[str, Any] = {
+    "int64[]": _array_at(types.int64), "float64[]": _array_at(types.float64), "bool[]": _array_at(types.bool_),
+    "int": load_i8, "float": load_f8,
+}  # fmt: skip
+"""By kind of argument, what reads it from its entry in the table of arguments, 16 bytes each."""
+
+
+def on_arrays(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a plain function as machine code, compiled when first called with its kinds of arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A function of contiguous arrays of one dimension (int64, float64 or bool), integers and floats, none by name.
+        It returns nothing: what it finds, it writes into arrays. What it calls are plain functions too.
+    """
+
+    @wraps(function)
+    def call(*arguments: Any) -> None:
+        table = np.empty((len(arguments), 2), np.int64)
+        for row, argument in zip(table, arguments, strict=True):
+            if isinstance(argument, np.ndarray):
+                assert argument.flags.c_contiguous
+                assert argument.ndim == 1
+                row[:] = argument.ctypes.data, len(argument)
+            else:
+                row.view(np.float64 if isinstance(argument, float) else np.int64)[0] = argument
+        kinds = tuple(f"{a.dtype}[]" if isinstance(a, np.ndarray) else type(a).__name__ for a in arguments)
+        _entry(function, content_hash(function, function.__qualname__), kinds)(table.ctypes.data)
+
+    return call
+
+
+@cache
+def _entry(function: Callable[..., None], content: str, kinds: tuple[str, ...]) -> Callable[[int], None]:
+    readers = {f"read{number}": _ARGUMENTS[kind] for number, kind in enumerate(kinds)}
+    values = ", ".join(f"{name}(table + {16 * number})" for number, name in enumerate(readers))
+    source = f"def entry(table):\n    function({values})\n"
+    unit = f"{function.__name__}_{hashlib.sha256(f'{content} {kinds}'.encode()).hexdigest()[:16]}"
+
+    def compiled() -> dict[str, bytes]:
+        namespace: dict[str, Any] = {"function": part_of(function), **readers}
+        exec(compile(source, f"{unit}.py", "exec"), namespace)
+        return {"entry": object_code({"entry": namespace["entry"]}, "void(int64)")}
+
+    return MachineCode(kept(unit, compiled).values(), ["entry"]).function("entry", "void(int64)")
