@@ -143,7 +143,7 @@ def test_new_schemes_take_little_memory(monkeypatch):
     assert (resident_mib() - before) / 15 < 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_hundreds_of_simulations_keep_nothing():
     """Objects, and memory that Python does not see: of Numba, of LLVM, of NumPy."""
     network = rdmacc.star(3)
