@@ -18,7 +18,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, LeafSpineCase, cases
-from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
+from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
 from rdmacc.experiments.ren.loads import POSITIVE, claim, mean_of, over_load, percents, reduction
 from rdmacc.experiments.ren.setup import LOOKS, labelled
 from rdmacc.show.style import style
@@ -68,11 +68,11 @@ class Figure19(LeafSpineReadings):
         ),
     )  # fmt: skip
 
-    read_at = MappingProxyType(dict.fromkeys(("one grant", "ECMP", "switch buffer"), LOADS["paper"]))
+    read_at = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
 
     def seeds_of(self, case: LeafSpineCase) -> int:
-        """Return the number of seeds of a case at paper scale: one with a switch's buffer, 13 G packet-hops."""
-        return 1 if case.is_shared else self.seeds
+        """Return the number of seeds of a case at paper scale: one of those that cost 13 G packet-hops a seed."""
+        return 1 if case.is_shared or case.load_of == "host" else self.seeds
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes, workloads and loads."""
