@@ -71,7 +71,7 @@ class Figure19(LeafSpineReadings):
     read_at = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
 
     def seeds_of(self, case: LeafSpineCase) -> int:
-        """Return the number of seeds of a case at paper scale: one of those that cost 13 G packet-hops a seed."""
+        """Return the number of seeds of a case at paper scale: one of readings whose seeds cost 13 G packet-hops."""
         return 1 if case.is_shared or case.load_of == "host" else self.seeds
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
