@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.garbage import uncollected
 
 __all__ = [
     "PACKAGE", "digest_of", "import_closure", "imports_of", "is_standard", "lazy_names", "source_file", "source_hashes",
@@ -209,6 +210,7 @@ def _imported(module: str) -> list[str]:
     return [name for _, name in imports_of(statements_of(syntax_tree(module)), module)]
 
 
+@uncollected()  # syntax trees are made of a million objects, and none is garbage
 def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[str, str]:
     """Return the hash of each module's source, by name, for all that `import_closure` finds.
 

@@ -34,8 +34,8 @@ import platformdirs
 from llvmlite import binding
 
 from rdmacc.engine.compiled.machine_code import INTERFACE
-from rdmacc.engine.garbage import uncollected
 from rdmacc.errors import ConfigError
+from rdmacc.garbage import uncollected
 from rdmacc.sources import source_hashes
 
 __all__ = ["cache_folder", "is_kept", "kept", "kernel_hash"]

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.garbage import uncollected
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
@@ -24,6 +23,7 @@ from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.errors import HandlerError, RdmaccError
+from rdmacc.garbage import uncollected
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
 from rdmacc.records import NEVER
