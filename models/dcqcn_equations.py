@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import pandas as pd
-from scipy.optimize import brentq
 
 from rdmacc.models.base import param
 from rdmacc.models.dcqcn_parameters import DcqcnParameters
@@ -164,6 +163,8 @@ class DcqcnEquations(DcqcnParameters):
         Where the marking probability is above P_max and the ramp is cut, no queue gives it: the queue is then
         K_max, around which a real one moves.
         """
+        from scipy.optimize import brentq  # takes half a second to import
+
         rate = self.capacity_pps / self.flows
         tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12
 

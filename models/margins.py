@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import brentq
 
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
@@ -85,6 +84,8 @@ def margins_of(response: Response, omega: Floats) -> Margins:
     >>> round(loop.phase_deg, 3), round(loop.gain, 4)
     (32.704, 1.5708)
     """
+    from scipy.optimize import brentq  # takes half a second to import
+
     if not len(omega):
         raise ConfigError("omega", "no frequency", "frequencies about the crossovers: the loop's parameters leave none")
     gain, phase = _unwrapped(response, omega)

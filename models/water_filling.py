@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,20 @@ Ints = npt.NDArray[np.int64]
 
 
 def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile a function of arrays; without Numba return it unchanged: slow, with the same numbers."""
-    try:
-        from rdmacc.engine.compiled.on_arrays import on_arrays
-    except ImportError:  # pragma: no cover
-        return function
-    return on_arrays(function)
+    """Compile a function of arrays when it is first called; without Numba it is slow, with the same numbers."""
+
+    @cache
+    def machine_code() -> Callable[..., None]:
+        try:
+            from rdmacc.engine.compiled.on_arrays import on_arrays
+        except ImportError:  # pragma: no cover
+            return function
+        return on_arrays(function)
+
+    def call(*arguments: Any) -> None:
+        machine_code()(*arguments)
+
+    return call
 
 
 def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, rate: Floats) -> None:
