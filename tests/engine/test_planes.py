@@ -133,4 +133,4 @@ def test_what_cannot_leave_by_several_links_is_refused(change, work, field):
 
 @pytest.mark.parametrize("number", batches(20, quick=1, slow=5))
 def test_engines_agree_on_hosts_with_several_links(number):
-    compare(on_planes(WIDENED + 9000 + number))
+    compare(on_planes(WIDENED + 9001 + number))
