@@ -150,8 +150,8 @@ QUESTIONS = register(
                 " 92% below Homa's, and 22% above NDP's (ren-x-4b). 29 of the paper's 55 claims hold, and 9 have the"
                 " right sign. REN's short flows have the lowest AFCT at 5 of 28 loads (ren-f15-1). In figure 12 nothing"
                 " changes, as one port is the bottleneck. In figure 21 REN stays within 0.1 points of the best other"
-                " (ren-f21-1), and Homa uses 42 to 44% of the link instead of 48 to 50%. In figure 19, with one seed,"
-                " all flows gain up to 93% over Homa, 11% over pHost and nothing over NDP (ren-f19-1).",
+                " (ren-f21-1), and Homa uses 42 to 44% of the link instead of 48 to 50%. In figure 19 all flows"
+                " gain up to 93% over Homa, 12% over pHost and nothing over NDP (ren-f19-1).",
             ),
         ),
         why="The word is switch, but the simulator's queues belong to links, and a port with less than two packets of"
