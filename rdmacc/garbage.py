@@ -11,7 +11,7 @@ __all__ = ["uncollected"]
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch the collector off, then restore its state. Also a decorator: ``@uncollected()``."""
+    """Yield with the collector switched off, then restore its state. Also a decorator: ``@uncollected()``."""
     collects = gc.isenabled()
     gc.disable()
     try:
