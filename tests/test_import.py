@@ -68,7 +68,7 @@ print(_peak_memory_bytes(), len(result.flows), cache_folder().is_dir())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nothing_that_only_unix_has_is_needed():
     done = subprocess.run([sys.executable, "-c", WITHOUT_UNIX], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -276,13 +276,9 @@ def assert_changed(before: dict[str, list[int]], after: dict[str, list[int]]) ->
         assert (compiled, stored, reused) == (simpy, simpy, 0), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # by day: changes count at once, and a hash is the same in every process
 @pytest.mark.parametrize(
-    ("inside", "outside"),
-    [
-        (["constant"], ["module_attribute"]),
-        pytest.param(["closure_of_function", "record"], ["nested"], marks=pytest.mark.nightly),
-    ],
+    ("inside", "outside"), [(["constant"], ["module_attribute"]), (["closure_of_function", "record"], ["nested"])]
 )
 def test_what_a_handler_reaches_counts_in_new_processes(inside: list[str], outside: list[str], tmp_path: Path) -> None:
     """With the same cache and the same store. The source of the handler itself never changes."""
