@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.models.base import Floats
-from rdmacc.models.water_filling import Ints, compiled, first_events, release
+from rdmacc.models.water_filling import Ints, computed, first_events, release
 
 __all__ = ["run"]
 
@@ -320,9 +320,6 @@ def _run(
         flows.n_changed[0] = 0
 
 
-_compiled_run = compiled(_run)
-
-
 def run(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
     first: Ints, links: Ints, use: Floats, capacity: Floats, pair: Ints, tolerance: float,
@@ -340,8 +337,8 @@ def run(
     """
     crossing = np.bincount(links, minlength=len(capacity))
     begin, end = ready.copy(), np.full(len(ready), np.inf)
-    _compiled_run(
-        volume, waits, latency, next_first, nexts, delays, first, links, use,
+    computed(
+        _run, volume, waits, latency, next_first, nexts, delays, first, links, use,
         np.repeat(np.arange(len(volume)), np.diff(first)), capacity, np.cumsum(crossing) - crossing, pair, tolerance,
         begin, end,
     )  # fmt: skip

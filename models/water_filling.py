@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,21 +22,14 @@ __all__ = ["Ints", "as_lists", "max_min_rates", "transfer"]
 Ints = npt.NDArray[np.int64]
 
 
-def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile a function of arrays when it is first called; without Numba it is slow, with the same numbers."""
-
-    @cache
-    def machine_code() -> Callable[..., None]:
-        try:
-            from rdmacc.engine.compiled.on_arrays import on_arrays
-        except ImportError:  # pragma: no cover
-            return function
-        return on_arrays(function)
-
-    def call(*arguments: Any) -> None:
-        machine_code()(*arguments)
-
-    return call
+def computed(function: Callable[..., None], *arguments: Any) -> None:
+    """Call a function of arrays as machine code; without Numba as it is: slow, with the same numbers."""
+    try:
+        from rdmacc.engine.compiled.on_arrays import call_on_arrays
+    except ImportError:  # pragma: no cover
+        function(*arguments)
+    else:
+        call_on_arrays(function, *arguments)
 
 
 def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, rate: Floats) -> None:
@@ -169,9 +161,6 @@ def _transfer(
         fill(active[:n_active], first, links, use, capacity, rate)
 
 
-_compiled_fill, _compiled_transfer = compiled(fill), compiled(_transfer)
-
-
 def transfer(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
     first: Ints, links: Ints, use: Floats, capacity: Floats,
@@ -208,7 +197,7 @@ def transfer(
         Rate of each link; shape L.
     """
     begin, end = ready.copy(), np.full(len(ready), np.inf)
-    _compiled_transfer(volume, waits, latency, next_first, nexts, delays, first, links, use, capacity, begin, end)
+    computed(_transfer, volume, waits, latency, next_first, nexts, delays, first, links, use, capacity, begin, end)
     return begin, end
 
 
@@ -256,7 +245,7 @@ def max_min_rates(
     >>> max_min_rates([[0], [0, 1], [1]], [10.0, 4.0]).tolist()
     [8.0, 2.0, 2.0]
     """
-    limits = np.asarray(capacity, np.float64)
+    limits = np.array(capacity, np.float64, order="C")
     if not np.all(limits > 0):
         raise ConfigError("capacity", capacity, "more than 0 for every link")
     for path in paths:
@@ -265,5 +254,5 @@ def max_min_rates(
     first, links = as_lists(paths)
     shares = np.ones(len(links)) if use is None else as_lists(use, np.float64)[1]
     rates = np.zeros(len(paths))
-    _compiled_fill(np.arange(len(paths)), first, links, shares, limits, rates)
+    computed(fill, np.arange(len(paths)), first, links, shares, limits, rates)
     return rates

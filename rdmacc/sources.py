@@ -210,7 +210,7 @@ def _imported(module: str) -> list[str]:
     return [name for _, name in imports_of(statements_of(syntax_tree(module)), module)]
 
 
-@uncollected()  # syntax trees are made of a million objects, and none is garbage
+@uncollected()  # none of the syntax trees' many objects is garbage
 def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[str, str]:
     """Return the hash of each module's source, by name, for all that `import_closure` finds.
 

@@ -6,7 +6,9 @@ import heapq
 
 import numpy as np
 
-from rdmacc.engine.compiled.on_arrays import on_arrays
+from rdmacc.engine.compiled import cache, on_arrays
+from rdmacc.engine.compiled.on_arrays import call_on_arrays
+from rdmacc.sources import import_closure
 
 FACTOR = 2.0
 
@@ -35,14 +37,18 @@ def arguments():
 def test_it_computes_what_python_does():
     for_python, for_machine = arguments(), arguments()
     ranked(*for_python)
-    on_arrays(ranked)(*for_machine)
+    call_on_arrays(ranked, *for_machine)
     assert for_machine[4].tolist() == for_python[4].tolist() == sorted(for_python[4], key=for_python[0].__getitem__)
     assert for_machine[5].tolist() == for_python[5].tolist() != [0.0] * 20
 
 
 def test_what_the_function_reaches_counts_at_once(monkeypatch):
-    compiled, first, second = on_arrays(ranked), arguments(), arguments()
-    compiled(*first)
+    first, second = arguments(), arguments()
+    call_on_arrays(ranked, *first)
     monkeypatch.setattr("tests.engine.test_on_arrays.FACTOR", 6.0)
-    compiled(*second)
+    call_on_arrays(ranked, *second)
     assert second[5].tolist() == (3 * first[5]).tolist()
+
+
+def test_how_it_is_called_counts_too():
+    assert on_arrays.__name__ in import_closure(cache._ROOTS)

@@ -144,7 +144,7 @@ _AT_NIGHT = (
     "ren.sensitivity", "validation.hpcc_ns3", "validation.uet_htsim",
 )  # fmt: skip
 """They take seconds to minutes. The others have all their components, buffers and routing but `PriQ`, `TimelyHpcc`,
-`DctcpHpcc`, `ReceiverCredit`, the two meters of rates and adaptive routing, which have tests of their own."""
+`DctcpHpcc`, `ReceiverCredit`, `MarkMeter`, `PacketMeter` and adaptive routing, which have tests of their own."""
 
 
 @pytest.mark.slow

@@ -54,6 +54,10 @@ def test_rates_scale_with_capacities(case, factor):
     assert max_min_rates(paths, factor * capacity) == pytest.approx(factor * max_min_rates(paths, capacity))
 
 
+def test_capacities_may_be_every_other_of_an_array():
+    assert max_min_rates([[0], [0, 1], [1]], np.array([10.0, 0.0, 4.0, 0.0])[::2]).tolist() == [8.0, 2.0, 2.0]
+
+
 def test_fractional_use():
     """A flow's ACKs take a tenth of the other's link: x + y/10 = 1 both ways."""
     rates = max_min_rates([[0, 1], [1, 0]], [1.0, 1.0], use=[[1.0, 0.1], [1.0, 0.1]])

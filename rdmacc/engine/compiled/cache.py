@@ -51,7 +51,7 @@ _KEY = "key"
 _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64
 
-_ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.hooks")
+_ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.hooks", "rdmacc.engine.compiled.on_arrays")
 """What compiles. All that they import counts, at whatever depth: a constant of it may be in the machine code."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from rdmacc.engine.compiled.callees import part_of
 from rdmacc.engine.compiled.machine_code import MachineCode, Part, object_code
 from rdmacc.handlers import content_hash
 
-__all__ = ["on_arrays"]
+__all__ = ["call_on_arrays"]
 
 
 def _array_at(kind: Any) -> Part:
@@ -47,30 +47,26 @@ _ARGUMENTS: dict[str, Any] = {
 """By kind of argument, what reads it from its entry in the table of arguments, 16 bytes each."""
 
 
-def on_arrays(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a plain function as machine code, compiled when first called with its kinds of arguments.
+def call_on_arrays(function: Callable[..., None], *arguments: Any) -> None:
+    """Call a plain function as machine code, compiled when it is first called with these kinds of arguments.
 
     Parameters
     ----------
     function : callable
-        A function of contiguous arrays of one dimension (int64, float64 or bool), integers and floats, none by name.
         It returns nothing: what it finds, it writes into arrays. What it calls are plain functions too.
+    *arguments
+        Contiguous arrays of one dimension (int64, float64 or bool), integers and floats.
     """
-
-    @wraps(function)
-    def call(*arguments: Any) -> None:
-        table = np.empty((len(arguments), 2), np.int64)
-        for row, argument in zip(table, arguments, strict=True):
-            if isinstance(argument, np.ndarray):
-                assert argument.flags.c_contiguous
-                assert argument.ndim == 1
-                row[:] = argument.ctypes.data, len(argument)
-            else:
-                row.view(np.float64 if isinstance(argument, float) else np.int64)[0] = argument
-        kinds = tuple(f"{a.dtype}[]" if isinstance(a, np.ndarray) else type(a).__name__ for a in arguments)
-        _entry(function, content_hash(function, function.__qualname__), kinds)(table.ctypes.data)
-
-    return call
+    table = np.empty((len(arguments), 2), np.int64)
+    for row, argument in zip(table, arguments, strict=True):
+        if isinstance(argument, np.ndarray):
+            assert argument.flags.c_contiguous
+            assert argument.ndim == 1
+            row[:] = argument.ctypes.data, len(argument)
+        else:
+            row.view(np.float64 if isinstance(argument, float) else np.int64)[0] = argument
+    kinds = tuple(f"{a.dtype}[]" if isinstance(a, np.ndarray) else type(a).__name__ for a in arguments)
+    _entry(function, content_hash(function, function.__qualname__), kinds)(table.ctypes.data)
 
 
 @cache
