@@ -36,41 +36,42 @@ def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def import_statements(node: ast.AST, with_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the imports in a node, at whatever depth: in functions too."""
+def import_statements(node: ast.AST, for_types: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Yield the imports in a node, at whatever depth, in functions too, and whether each is for types alone."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
-            yield child
-        elif with_types or not is_for_types(child):
-            yield from import_statements(child, with_types)
+            yield child, for_types
+        elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from import_statements(child, for_types or is_for_types(child))
 
 
-def imported(module: str, tree: ast.AST, modules: dict[str, Path], with_types: bool) -> set[str]:
-    """Return the modules that one imports."""
-    names = set()
-    for node in import_statements(tree, with_types):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-            continue
-        base = node.module or ""
-        if node.level:
-            package = module.split(".")[: None if modules[module].name == "__init__.py" else -1]
-            base = ".".join([*package[: len(package) - node.level + 1], *([base] if base else [])])
-        inside = {f"{base}.{alias.name}" for alias in node.names}
-        names |= {name if name in modules else base for name in inside}
-    return names & modules.keys()
+def imported(module: str, node: ast.Import | ast.ImportFrom) -> set[str]:
+    """Return the modules that a statement in one imports."""
+    if isinstance(node, ast.Import):
+        return MODULES.keys() & {alias.name for alias in node.names}
+    base = node.module or ""
+    if node.level:
+        package = module.split(".")[: None if MODULES[module].name == "__init__.py" else -1]
+        base = ".".join([*package[: len(package) - node.level + 1], *([base] if base else [])])
+    inside = {f"{base}.{alias.name}" for alias in node.names}
+    return MODULES.keys() & {name if name in MODULES else base for name in inside}
 
 
 MODULES = find_modules()
 
 
 @cache
+def statements() -> list[tuple[str, ast.Import | ast.ImportFrom, bool]]:
+    return [(name, *one) for name, path in MODULES.items() for one in import_statements(ast.parse(path.read_bytes()))]
+
+
+@cache
 def graph_of(*, with_types: bool) -> nx.DiGraph:
     graph = nx.DiGraph()
     graph.add_nodes_from(MODULES)
-    for name, path in MODULES.items():
-        tree = ast.parse(path.read_bytes())
-        graph.add_edges_from((name, other) for other in imported(name, tree, MODULES, with_types))
+    for name, node, for_types in statements():
+        if with_types or not for_types:
+            graph.add_edges_from((name, other) for other in imported(name, node))
     return graph
 
 
