@@ -220,6 +220,7 @@ def test_plot_draws_what_is_stored(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "dart.fig4.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatch):
     one = tiny(Tiny())
     found = sweep(one, "paper", engine="simpy", store=Store(tmp_path / "elsewhere"))

@@ -157,6 +157,7 @@ def test_a_release_knows_its_repository():
     assert {url.removeprefix("https://doi.org/") for url in project()["urls"].values()} == dois
 
 
+@pytest.mark.slow
 def test_the_examples_in_docstrings_print_what_they_show(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wrong, found = [], 0
@@ -170,6 +171,7 @@ def test_the_examples_in_docstrings_print_what_they_show(tmp_path, monkeypatch):
     assert found > 80
 
 
+@pytest.mark.slow
 def test_the_readmes_examples_print_what_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
     text = (ROOT / "README.md").read_text()

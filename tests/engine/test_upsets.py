@@ -39,6 +39,7 @@ def test_a_link_that_comes_back_carries_traffic_again(engine):
     check_conservation(result)
 
 
+@pytest.mark.slow
 def test_routes_return_with_the_link(engine):
     """Flows leave the spine and come back to it."""
     graph = rdmacc.leaf_spine(2, 2, 8)

@@ -500,6 +500,7 @@ def test_time_that_stands_still_is_named(count: int):
     raised_in_both_orders(LivelockError, text, count, **arguments, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_stall_is_explained_alike(count: int):
     """All data is lost, and the receivers go on asking for it."""

@@ -354,6 +354,7 @@ def test_what_has_not_run_is_not_judged():
     assert {one.verdict(rows).outcome for one in experiment("ren.gains").claims} == {Outcome.NOT_JUDGED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_can_be_drawn(name):
     figure = experiment(name).plot(made_up(name))

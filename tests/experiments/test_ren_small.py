@@ -50,6 +50,7 @@ def test_worked_examples_and_parts_hold(name):
     assert checks["holds"].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_it_can_be_drawn(name):
     figure = experiment(name).plot(table_of(name))

@@ -64,6 +64,7 @@ def test_fractional_use():
     assert rates == pytest.approx([1 / 1.1, 1 / 1.1])
 
 
+@pytest.mark.slow
 def test_rates_that_are_kept_up_to_date_are_those_of_filling_anew():
     """Flows that come, go and wait on links of two rates: ends by either algorithm."""
     rng = np.random.default_rng(2)

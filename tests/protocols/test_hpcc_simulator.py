@@ -14,6 +14,7 @@ from rdmacc.state import CONTROL, DATA_CLASS
 from rdmacc.units import cut_ps, ns, us
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hpcc", "timely", "dctcp"])
 @pytest.mark.parametrize(
     ("case", "engine"),

@@ -154,6 +154,7 @@ def steady(engine, flows, rate, initial_window, since, until):
     return window, rtt, queue, got / got.sum(), result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flows", [2, 8])
 def test_the_delay_settles_at_the_target(engine, flows):
     """Fixed point: N windows fill base RTT and queue, and their RTT is the target of that window."""

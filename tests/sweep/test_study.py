@@ -84,6 +84,7 @@ def test_what_is_stored_is_not_computed_again(run, tmp_path):
     pd.testing.assert_frame_equal(again.runs.iloc[:2], first.runs)
 
 
+@pytest.mark.slow
 def test_processes_and_executors_give_the_same(run, tmp_path):
     alone = run(["dcqcn"], seeds=2, store=tmp_path / "a")
     processes = run(["dcqcn"], seeds=2, store=tmp_path / "b", jobs=2)

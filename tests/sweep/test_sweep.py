@@ -159,6 +159,7 @@ def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
     assert [type(outcome) for outcome in outcomes] == [Computed, Computed]
 
 
+@pytest.mark.slow
 def test_the_bar_says_what_is_compiled(tmp_path, capsys):
     for jobs in (1, 2):
         network, work = rdmacc.star(4), rdmacc.incast(["h1", "h2"], "h0", "8kB")
@@ -169,6 +170,7 @@ def test_the_bar_says_what_is_compiled(tmp_path, capsys):
         assert "compiling 4" not in shown
 
 
+@pytest.mark.slow
 def test_no_point_loses_another(tmp_path):
     """One raises, one gives no table, one kills its process, and all others are as one process computes them."""
     found = run(Troubled(), tmp_path, jobs=2)

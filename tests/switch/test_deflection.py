@@ -159,6 +159,7 @@ def random_messages(hosts, count, size, window_ps, seed=1):
     return rdmacc.messages(rows)
 
 
+@pytest.mark.slow
 def test_packets_stay_in_order(engine):
     """Lossless and in order: not one packet is discarded or sent twice, though many messages are deflected."""
     graph = topology.fat_tree(4, rate="10Gbps")

@@ -287,6 +287,7 @@ def test_the_fastest_link():
     assert topology.base_rtt_ps(graph, "h0", "h1", 1, 0) == 2 + 4 * us(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILT.values(), ids=BUILT.keys())
 def test_draw(build):
 

@@ -81,6 +81,7 @@ def test_exact_load(links, counting, seed):
     assert found == pytest.approx(bits / fabric.port_rate_bps[ports].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", ["host", "receiver", "uplink", "core"])
 def test_long_poisson_run_offers_the_load(links):
     for name in ("web_search", "hadoop", "cache_follower"):
@@ -122,6 +123,7 @@ def test_links_that_the_traffic_cannot_use_do_not_count():
     assert loads["s1->s0"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", ["host", "core"])
 def test_links_carry_the_load(links):
     """Simulated: in a long run the defining links carry half of their capacity in data."""
@@ -189,6 +191,7 @@ def test_incast_senders_are_uniform_among_the_others():
     assert stats.chisquare(sets).pvalue > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mix", "share"), [("light", 0.1), ("typical", 0.4), ("heavy", 0.7), (0.25, 0.25)])
 def test_darts_mixes(mix, share):
     work = workload.dart_mix(NETWORK, 0.6, mix, degree=6, duration="50ms", seed=1)
@@ -214,6 +217,7 @@ def test_darts_mix_with_persistent_long_flows():
     assert workload.offered_load(short, NETWORK, "uplink", "10ms") == pytest.approx(0.24, rel=0.05)
 
 
+@pytest.mark.slow
 def test_darts_incasts_in_fixed_groups():
     """Every incast is of one of the groups, groups are equally likely, and none meets a long flow on its way."""
     one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", long="30MB", seed=5)
