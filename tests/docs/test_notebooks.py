@@ -31,6 +31,12 @@ class Shell(interactiveshell.InteractiveShell):
     def enable_gui(self, gui=None):
         """There is none to enable."""
 
+    def enable_matplotlib(self, gui=None):
+        """Draw pictures when they are shown, not once more at the end of each cell."""
+        found = super().enable_matplotlib(gui)
+        plt.uninstall_repl_displayhook()
+        return found
+
 
 @pytest.fixture
 def shell(tmp_path, monkeypatch):
