@@ -32,7 +32,7 @@ from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
 from rdmacc.units import cut_ps, format_time, transmission_ps
-from rdmacc.workload.columns import queue_pair_labels
+from rdmacc.workload.columns import filled, queue_pair_labels
 from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
@@ -316,7 +316,7 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
     """Return the class of each message: the workload's column `priority`, where it has one, else the scheme's."""
     if "priority" not in frame:
         return np.full(len(frame), scheme.data_priority, np.int64)
-    column = frame["priority"].fillna(scheme.data_priority)
+    column = filled(frame["priority"], scheme.data_priority)
     wrong = ~column.isin(range(DATA_CLASS, NUM_CLASSES))
     if wrong.any():
         allowed = f"a class from {DATA_CLASS} to {NUM_CLASSES - 1}"

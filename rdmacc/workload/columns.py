@@ -17,7 +17,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import size_bytes, time_ps
 
 __all__ = [
-    "UNITS", "Int64s", "converted", "delays", "durations", "groups", "is_missing", "is_name", "no_delays",
+    "UNITS", "Int64s", "converted", "delays", "durations", "filled", "groups", "is_missing", "is_name", "no_delays",
     "nothing_after", "quantities", "queue_pair_labels", "row_error", "tuples", "weights",
 ]  # fmt: skip
 
@@ -117,6 +117,23 @@ def is_missing(value: object) -> bool:
         The cell.
     """
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def filled(column: pd.Series[Any], value: object) -> pd.Series[Any]:
+    """Return a column of objects with a value in its empty cells.
+
+    pandas 2 warns when `fillna` leaves objects that have a type in common.
+
+    Parameters
+    ----------
+    column : Series
+        The column.
+    value : object
+        For the empty cells.
+    """
+    values = column.to_numpy(dtype=object, copy=True)
+    values[column.isna()] = value
+    return pd.Series(values, column.index, dtype=object)
 
 
 def is_name(name: object) -> bool:
@@ -313,7 +330,7 @@ def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
     """
     if "queue_pair" not in frame or frame["queue_pair"].isna().all():
         return np.zeros(0, dtype=np.int64)
-    values = frame["queue_pair"].fillna(-1).to_numpy(dtype=object)
+    values = filled(frame["queue_pair"], -1).to_numpy()
     for row, value in enumerate(values):
         is_number = isinstance(value, Real) and not isinstance(value, bool) and value % 1 == 0
         if not is_number or not -1 <= value < 2**31 or (value == -1 and not is_missing(frame["queue_pair"].iloc[row])):

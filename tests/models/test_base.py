@@ -83,6 +83,7 @@ def test_every_slider_has_a_range_that_is_allowed(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=name_of)
 def test_sliders_give_back_what_they_show(model):
+    pytest.importorskip("ipywidgets")
     for name, (widget, back) in exploring.controls(model).items():
         value, slider = (
             getattr(model, name),
@@ -107,8 +108,8 @@ def test_explore_with_a_notebook_shows_sliders_and_updates(monkeypatch):
         shown.append(thing)
         return Handle() if display_id else None
 
-    import IPython
-    import IPython.display
+    IPython = pytest.importorskip("IPython")
+    pytest.importorskip("ipywidgets")
 
     monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
     monkeypatch.setattr(IPython.display, "display", display)

@@ -137,7 +137,7 @@ def test_versus_draws_means_bars_and_a_line_across_for_who_lacks_the_parameter(r
     assert len(caps) == 2
     means = found.runs[found.runs["scheme"] == "dcqcn"].groupby("g")["fct_mean_ps"].mean() / 1e6
     assert drawn.get_xdata().tolist() == means.index.tolist()
-    assert drawn.get_ydata() == pytest.approx(means.to_numpy())
+    assert drawn.get_ydata().astype(float) == pytest.approx(means.to_numpy())
     assert across.get_linestyle() == "--"
     assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "FCT mean (µs)")
     assert len(ax.collections) == 1
