@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.mutation.mutants import copied, killer, mutants_of, once_survived
+from tests.mutation.mutants import copied, killer, mutants_of, named, once_survived, tried
 from tests.mutation.trial import Trials, ended
 from tests.mutation.tries import changed_functions
 
@@ -56,6 +56,14 @@ def test_what_waits_is_ended_with_the_processes_it_started():
         assert ended(shell.pid, 0.2) is None
         assert shell.stdout.read() == b""  # nobody holds its other end
     assert ended(os.posix_spawn("/bin/sh", ["sh", "-c", "exit 3"], {}, setsid=True), 9) == 3
+
+
+@pytest.mark.slow
+def test_a_change_of_a_function_that_lives_is_noticed(tmp_path):
+    trials = Trials(copied(tmp_path / "copy"))
+    change = named("rdmacc/bits.py", "bits[psn] != 0", "bits[psn] == 0")
+    ((_, test),) = tried([change], trials, ["tests/engine/test_bits.py"], tmp_path / "answers", 4.0)
+    assert test.startswith("tests/engine/test_bits.py::")
 
 
 @pytest.mark.nightly

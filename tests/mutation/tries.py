@@ -92,6 +92,7 @@ def _naming(module: str, files: set[str]) -> set[str]:
 
 def _functions() -> dict[Place, list[FunctionType]]:
     found: dict[Place, list[FunctionType]] = {}
+    gc.unfreeze()  # what conftest has frozen is not listed
     for one in gc.get_objects():
         if type(one) is FunctionType:
             found.setdefault(_key(one.__code__), []).append(one)
