@@ -180,13 +180,12 @@ def test_one_link_under_poisson_arrivals_is_processor_sharing():
 
 
 @pytest.mark.parametrize(("load", "median", "mean"), [(0.1, 0.03, 0.1), (0.3, 0.25, 0.3)])
-def test_error_against_packets(load, median, mean, record_property):
+def test_error_against_packets(load, median, mean):
     """Max-min is near DASR at low load and drifts off as load grows: the cost of a scheme."""
     net = rdmacc.leaf_spine(4, 8, 8)
     window = 600 * 1.048e6 * 8 / (load * 32 * 100e9)
     work = rdmacc.random_pairs(topology.hosts(net), 600, "1MB", seed=3, window=f"{window * 1e6:.3f}us")
     row = compare(MaxMin(topology=net, workload=work, scheme="dasr")).summary(1.0).loc["slowdown"]
-    record_property("slowdown", row.to_dict())
     assert row["median_error"] < median
     assert abs(row["relative"]) < mean
 
