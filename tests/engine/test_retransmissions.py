@@ -31,7 +31,7 @@ def sent_again(result: Result) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=2))
+@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=4))
 def test_what_is_counted_is_what_the_trace_shows_twice(name: str) -> None:
     work = rdmacc.incast(_HOSTS[1:], _HOSTS[0], "60kB")
     faults = [Loss(data=0.02, control=0.02)]

@@ -46,7 +46,7 @@ def ending(engine: str, scheme: Any, *faults: Any, topology: Any = _STAR, work: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=2))
+@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=4))
 def test_every_scheme_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With less patience than usual: most schemes retry, or set timers, for ever. On slow links that is less work."""
     monkeypatch.setattr(progress, "_LEAST_RETRIES", 10)

@@ -359,7 +359,7 @@ def fcts_ps(scheme: Any, store: Path) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_at_night(CHANGES, every=2))
+@pytest.mark.parametrize("name", mostly_at_night(CHANGES, every=3))
 def test_what_a_handler_reaches_counts_at_once(name: str, lab: Callable[..., Any], tmp_path: Path) -> None:
     kind, change = CHANGES[name]
     module = lab(kind)
