@@ -19,6 +19,7 @@ from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding
 from rdmacc.experiments.framework.bands import AtLeast, MoreThan
 from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.sweep import Store, stored, sweep
+from rdmacc.sweep.seeds import check_seeds
 from rdmacc.sweep.tidy import scalar, tidy
 from tests.sweeps import Apart, Tiny, incast
 
@@ -163,7 +164,12 @@ def test_a_seed_that_lacks_points_is_not_judged_by_itself(tmp_path):
     assert sorted(Tiny().rows_of_seeds(part)) == [0, 1]
 
 
-@pytest.mark.parametrize("seeds", [0, -1, True, 1.5, "2"])
+@pytest.mark.parametrize("seeds", [1, 100_000, None])
+def test_so_many_seeds_are_allowed(seeds):
+    assert check_seeds(seeds) == seeds
+
+
+@pytest.mark.parametrize("seeds", [0, 100_001, -1, True, 1.5, "2"])
 def test_other_numbers_of_seeds_are_refused(seeds):
     with pytest.raises(ConfigError, match="seeds ="):
         Apart().seeded_points(seeds=seeds)

@@ -256,6 +256,7 @@ def test_check_path_refuses(src, dst, text):
     ("size", "payload", "header", "text"),
     [
         (0, 1000, 48, "size_bytes = 0: must be at least 1 byte"),
+        ([5, 0], 1000, 48, "size_bytes = 0: must be at least 1 byte"),
         (1, 0, 48, "payload_bytes = 0: must be at least 1 byte"),
         (1, 1000, -1, "header_bytes = -1: must be at least 0 bytes"),
     ],

@@ -294,6 +294,7 @@ def test_same_seed_same_traffic(seed):
             lambda: workload.poisson(NETWORK, 1, 0.5, of=[], count=1),
             "links = []: must be at least one (from, to)",
         ),
+        (lambda: LoadDefinition(links=5), "links = 5: must be at least one (from, to)"),
         (
             lambda: workload.poisson(NETWORK, 1, 0.5, of=[("h0", "h1")], count=1),
             "port = 'h0->h1': must be a link",
