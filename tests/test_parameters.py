@@ -217,14 +217,15 @@ OTHERS = {
     "high": {
         "Homa.levels": 8, "HomaAeolus.levels": 8, "Homa.overcommit": 16, "HomaAeolus.overcommit": 16,
         "PHost.expiry_packets": 1e6, "PHost.window_timeout_packets": 1e6, "Irn.bdp_cap_packets": 1024,
-        "PathChoice.values": 256, "Retirement.values": 256, "Nscc.header_bytes": 64,
+        "PathChoice.values": 256, "Retirement.values": 256, "Nscc.header_bytes": 64, "Queueing.lanes": 8,
+        **dict.fromkeys(("Queueing.wrr_first", "Queueing.wrr_second", "Queueing.trimmed_priority"), 10),
     } | {name: 2**bits - 1 for name, bits in OF_FORMATS.items()},
 }  # fmt: skip
 
 
 def test_bounds_are_where_a_meaning_ends():
     found: dict[str, dict[str, Any]] = {"low": {}, "high": {}}
-    for kind in _subclasses(Component) + [Pfc, DropTail]:
+    for kind in [*_subclasses(Component), Pfc, DropTail, Queueing]:
         for one in fields(kind) if kind.__module__.startswith("rdmacc.") else ():
             quantity = str(one.type) if one.type in ("int", "float") else ""
             for side, usual in USUAL.items():
