@@ -222,6 +222,8 @@ def test_busbw_of_a_perfect_run_is_the_link(engine):
     assert large["busbw_bps"][0] == pytest.approx(1e11 * payload, rel=1e-3)
     assert table["algbw_bps"][0] * 1.5 == table["busbw_bps"][0]
     assert table["time_ps"][0] == (result.flows["start_ps"] + result.flows["fct_ps"])[:24].max()
+    for readable, base, factor in (("time_us", "time_ps", 1e6), ("busbw_gbytes", "busbw_bps", 8e9)):
+        assert (table[readable] * factor).to_numpy() == pytest.approx(table[base].to_numpy())
 
 
 def test_a_collective_under_way_has_no_time():
