@@ -150,3 +150,7 @@ def test_wrong_parameters_are_errors():
         DcqcnFluid(ramp="step")
     with pytest.raises(ConfigError, match=r"DcqcnFluid\.flows"):
         DcqcnFluid(flows=0)
+    for share in ("pmax", "g"):
+        assert DcqcnFluid(**{share: 1.0})
+        with pytest.raises(ConfigError, match=rf"DcqcnFluid\.{share}"):
+            DcqcnFluid(**{share: 1.01})
