@@ -160,7 +160,7 @@ def test_hundreds_of_simulations_keep_nothing():
     objects, peak = simulate(100)
     more_objects, higher_peak = simulate(300)
     assert more_objects - objects < 100
-    assert higher_peak - peak < 10 * 1024  # KiB; it was 306 MiB for 1,000
+    assert higher_peak - peak < 30 * 1024  # KiB: 92 MiB once; up to 11 of garbage in a process that has run other tests
 
 
 @pytest.mark.parametrize("key", [0, 1, 2**40 + 7, 2**63 - 1])
