@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, RANK_SHIFT, START, class_and_number, rank_in, rank_without_order
@@ -14,6 +14,7 @@ WITHOUT, WITH = SimpleNamespace(tick_ps=0), SimpleNamespace(tick_ps=1000)
 EVENTS = st.tuples(
     st.integers(0, LAST_ORDER), st.integers(START >> RANK_SHIFT, PROBE >> RANK_SHIFT), st.integers(0, 2**28 - 1)
 )
+LAST = LAST_ORDER, PROBE >> RANK_SHIFT, 2**28 - 1
 
 
 def rank_of(event, ticks):
@@ -21,6 +22,7 @@ def rank_of(event, ticks):
     return rank_in(ticks, (number_of_class << RANK_SHIFT) + number, order)
 
 
+@example(LAST, (1, 1, 1))
 @given(EVENTS, EVENTS)
 def test_with_a_tick_the_order_counts_first_and_nothing_is_lost(one, other):
     assert (rank_of(one, WITH) < rank_of(other, WITH)) == (one < other)
