@@ -53,7 +53,7 @@ def by_simpy(name: str) -> tuple[str, str, str]:
     return outcome(scheme_for(name), "simpy")
 
 
-@pytest.mark.parametrize("name", mostly_at_night(RUN, every=3))
+@pytest.mark.parametrize("name", mostly_at_night(RUN, every=4))
 def test_simpy(name: str) -> None:
     kind, _, text = by_simpy(name)
     if kind == HandlerError.__name__:
@@ -63,7 +63,7 @@ def test_simpy(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_at_night(RUN, every=3))
+@pytest.mark.parametrize("name", mostly_at_night(RUN, every=4))
 def test_compiled_agrees(name: str) -> None:
     expected, compiled = by_simpy(name), outcome(scheme_for(name), "compiled")
     assert compiled[:2] == expected[:2], (expected, compiled)
