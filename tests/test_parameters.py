@@ -69,6 +69,7 @@ def run(engine: str, is_checked: bool, **changes: Any) -> rdmacc.Simulation:
     return simulation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", CHANGES)
 def test_handlers_see_choices_vectors_and_what_is_off_alike_on_both_engines(changes):
     simulation = run("compiled", False, **changes)

@@ -77,6 +77,7 @@ def test_schemes_prints_one_schemes_parameters():
     assert "section 3.1" in row
 
 
+@pytest.mark.slow
 def test_demo_prints_the_table_and_saves_the_picture(tmp_path, engine):
     text = invoke("demo", "--engine", engine, "--out", tmp_path)
     assert "DASR" in text
@@ -84,6 +85,7 @@ def test_demo_prints_the_table_and_saves_the_picture(tmp_path, engine):
     assert (tmp_path / "rdmacc-demo.png").exists()
 
 
+@pytest.mark.slow
 def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
     arguments = ("run", "dart.fig4", "--engine", engine, "--store", tmp_path / engine)
     text = invoke(*arguments, "--out", tmp_path / "a")

@@ -153,6 +153,7 @@ def test_links_that_lose_packets(engine, scenario, seed, loss):
     check_after(result)
 
 
+@pytest.mark.slow
 @given(scenario=scenarios("droptail"), until=st.integers(0, 40_000_000))
 def test_conservation_at_any_instant(engine, scenario, until):
     graph, work, scheme = scenario

@@ -183,7 +183,7 @@ def test_faults_survive_a_file(tmp_path):
     assert topology.hosts(network) == ["h0", "h1"]
 
 
-@pytest.mark.parametrize("batch", batches(5, quick=1, slow=0))
+@pytest.mark.parametrize("batch", batches(5, quick=0, slow=1))
 def test_engines_agree_on_upsets(batch):
     first = WIDENED + 9000 + batch * 8
     scenarios = [draw(number) for number in range(first, first + 8)]

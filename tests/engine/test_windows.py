@@ -335,6 +335,7 @@ def test_the_result_says_how_many_threads_ran(topology: Any, asked: int, account
     assert 0.5 < engine.outcome().balance <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["irn", "dcqcn", pytest.param("phost", marks=pytest.mark.nightly)])
 def test_checked_handlers_run_in_windows_on_one_thread(scheme: str):
     engine = compare(tree(scheme=scheme) | {"check": True}, [], 2)
@@ -374,6 +375,7 @@ def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
         assert not differences(whole, simulation.run(progress=False).outcome)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", mostly_at_night([2, 1], every=2))
 @pytest.mark.parametrize("where", ["EventQueue.lay", "Team.begin", "Team.end", "Team.provide", "Team.run"])
 def test_an_interrupt_waits_for_whole_tables(where: str, count: int):

@@ -56,6 +56,7 @@ def test_every_published_claim_holds(tables, name):
     assert failed.empty, failed["measured"].to_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_are_tidy_and_checks_say_what_was_measured(tables, name):
     table = tables[name]

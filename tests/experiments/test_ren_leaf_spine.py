@@ -215,6 +215,7 @@ def test_the_gain_must_grow_with_size():
     assert outcome("ren.fig14", "ren-f14-4", table) == Outcome.FAILS
 
 
+@pytest.mark.slow
 def test_the_gain_by_workload_has_a_direction():
     table = made_up("ren.gains")
     for name in ("hadoop", "cache_follower"):

@@ -45,6 +45,7 @@ def test_the_script_does_what_is_shown(network, work):
     assert names["results"]["dcqcn"].probes.equals(shown.probes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMES)
 def test_every_slider_of_every_scheme_can_be_dragged_to_its_ends(name):
     for row in movable(name):
@@ -74,6 +75,7 @@ def test_dragging_changes_picture_numbers_and_script(explorer):
     assert "hpcc" in explorer.table.value
 
 
+@pytest.mark.slow
 def test_schemes_bring_their_own_sliders(explorer):
     explorer.controls["scheme 2"].value = ""
     explorer.controls["scheme 1"].value = "timely"
@@ -84,6 +86,7 @@ def test_schemes_bring_their_own_sliders(explorer):
     assert "no effect" in explorer.notes.text("scheme 3")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_said_beside_its_control_put_back_and_the_next_step_works(explorer):
     kmin, kmax = (explorer.sliders["dcqcn", f"Red.{name}_bytes"] for name in ("kmin", "kmax"))
     kmax.value = 12.5

@@ -383,6 +383,7 @@ def test_the_fluid_fixed_point(flows):
     check_fixed_point("compiled", flows, "40ms", "20ms", (1.0, 2.0), 0.35)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flows", FACTS)
 def test_the_fluid_fixed_point_without_the_queues_delay(flows):
     """With marks at dequeue, as the fluid has them, the queue swings less: ten flows too stay within 35 %."""

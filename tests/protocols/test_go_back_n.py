@@ -395,6 +395,7 @@ def test_timeouts_come_no_faster_than_the_timer(engine):
     assert (result.flows["timeouts"] <= ends // timeout).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "nak"), [(1e-3, "50us"), (1e-3, "500us"), (3e-4, "500us")])
 def test_efficiency_under_random_loss(engine, p, nak):
     """Fact 2: p = 1e-3 and W = 64 packets in a round trip leave 0.94 of the goodput."""

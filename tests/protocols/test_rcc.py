@@ -508,6 +508,7 @@ def result_qp(result):
     return qp
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "kd"),
     [("accumulating", 1e5), ("pd", 1e5), *(pytest.param(*one, marks=pytest.mark.nightly) for one in _OTHER_GAINS)],

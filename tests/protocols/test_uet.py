@@ -575,6 +575,7 @@ def test_values_are_a_power_of_two():
         PathChoice(values=48)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["oblivious", "reps"])
 @pytest.mark.parametrize("name", ["ndp", "homa"])
 def test_path_choice_goes_with_schemes_that_take_reordering(engine, name, choice):

@@ -142,6 +142,7 @@ def _note_process(folder, number):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
     """Two that wait for each other finish, so they ran at once; a third one's failure affects neither."""
     found = stored(Tiny(), store=Store(tmp_path / "store"))
