@@ -9,9 +9,11 @@ import dis
 import inspect
 import sys
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import rdmacc.switch
@@ -21,14 +23,12 @@ from rdmacc.state import ACCEPT, DATA, DROP, IN_NETWORK, TRIM, TRIM_TAIL, Packet
 
 __all__ = ["KINDS", "LonePort", "count_operations", "make_packet"]
 
-KINDS = {
-    "comparisons": ("COMPARE_OP",),
-    "arithmetic": ("BINARY_OP", "BINARY_ADD", "BINARY_SUBTRACT", "BINARY_MULTIPLY", "BINARY_FLOOR_DIVIDE"),
-    "writes": ("STORE_ATTR", "STORE_SUBSCR"),
-}
+KINDS = {"comparisons": ("COMPARE_OP",), "arithmetic": ("BINARY_OP",), "writes": ("STORE_ATTR", "STORE_SUBSCR")}
 """Counted operations, by Python's instructions: a stand-in for a CPU's."""
 
 _FOLDER = str(Path(rdmacc.switch.__file__).parent)
+_TOOL = 4
+"""Number of a tool for `sys.monitoring` that Python gives to nobody."""
 
 
 def make_packet(component: Component, wire_bytes: int, message: int = 0) -> Any:
@@ -121,25 +121,51 @@ class LonePort:
 def count_operations(call: Callable[[], None]) -> Counter[str]:
     """Return how many operations of each of `KINDS` a call executes in the modules of `rdmacc.switch`."""
     counts: Counter[str] = Counter()
+
+    def count(code: CodeType, offset: int) -> None:
+        if kind := _kinds(code).get(offset):
+            counts[kind] += 1
+
+    with _instructions(count):
+        call()
+    return counts
+
+
+@cache
+def _kinds(code: CodeType) -> dict[int, str]:
+    """Return the kinds of a function's instructions, by their offsets: of those that are counted."""
     kinds = {name: kind for kind, names in KINDS.items() for name in names}
+    found = dis.get_instructions(code) if code.co_filename.startswith(_FOLDER) else ()
+    return {one.offset: kinds[one.opname] for one in found if one.opname in kinds and one.argrepr != "[]"}  # no element
+
+
+@contextmanager
+def _instructions(tell: Callable[[CodeType, int], None]) -> Iterator[None]:
+    """Tell each instruction that runs. From Python 3.12 on, `sys.settrace` misses those of a function's first call."""
+    if sys.version_info >= (3, 12):
+        monitoring = sys.monitoring
+        monitoring.use_tool_id(_TOOL, "rdmacc")
+        try:
+            monitoring.register_callback(_TOOL, monitoring.events.INSTRUCTION, tell)
+            monitoring.set_events(_TOOL, monitoring.events.INSTRUCTION)
+            yield
+        finally:
+            monitoring.set_events(_TOOL, 0)
+            monitoring.free_tool_id(_TOOL)
+        return
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
-        if not frame.f_code.co_filename.startswith(_FOLDER):
-            return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode":
-            kind = kinds.get(dis.opname[frame.f_code.co_code[frame.f_lasti]])
-            if kind:
-                counts[kind] += 1
+            tell(frame.f_code, frame.f_lasti)
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        call()
+        yield
     finally:
         sys.settrace(before)
-    return counts
 
 
 def parts_of(components: tuple[Component, ...]) -> list[tuple[str, str, str]]:
