@@ -126,7 +126,7 @@ def count_operations(call: Callable[[], None]) -> Counter[str]:
         if kind := _kinds(code).get(offset):
             counts[kind] += 1
 
-    with _instructions(count):
+    with _counted_instructions(count):
         call()
     return counts
 
@@ -140,8 +140,11 @@ def _kinds(code: CodeType) -> dict[int, str]:
 
 
 @contextmanager
-def _instructions(tell: Callable[[CodeType, int], None]) -> Iterator[None]:
-    """Tell each instruction that runs. From Python 3.12 on, `sys.settrace` misses those of a function's first call."""
+def _counted_instructions(tell: Callable[[CodeType, int], None]) -> Iterator[None]:
+    """Tell instructions that run, all that count among them.
+
+    From Python 3.12 on, `sys.settrace` misses those of a function's first call.
+    """
     if sys.version_info >= (3, 12):
         monitoring = sys.monitoring
         monitoring.use_tool_id(_TOOL, "rdmacc")
@@ -155,6 +158,8 @@ def _instructions(tell: Callable[[CodeType, int], None]) -> Iterator[None]:
         return
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
+        if not _kinds(frame.f_code):
+            return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode":
             tell(frame.f_code, frame.f_lasti)
