@@ -124,9 +124,36 @@ def compare(arguments: dict[str, Any], stops: list[int], count: int = 1) -> Comp
     return simulation.engine
 
 
-def check(number: int, count: int) -> CompiledEngine:
+def with_odd_parts(scenario: Scenario) -> Scenario:
+    """Return a scenario with switches that no switch leads to, only hosts: a second plane, or one for some hosts."""
+    graph, rng = scenario.topology.copy(), np.random.default_rng([39, scenario.number])
+    hosts, links = rdmacc.topology.hosts(graph), list(scenario.topology.edges(data=True))
+    if scenario.number % 2:
+        planes = rng.integers(2, 4)
+        for plane in range(1, planes):
+            copied = {node: f"p{plane}{node}" for node in rdmacc.topology.switches(scenario.topology)}
+            graph.add_nodes_from((name, graph.nodes[node]) for node, name in copied.items())
+            kept = [link for link in links if not {link[0], link[1]} & set(hosts) or rng.random() < 0.8]
+            graph.add_edges_from(
+                (copied.get(one, one), copied.get(other, other), dict(link)) for one, other, link in kept
+            )
+    else:
+        for number in range(int(rng.integers(1, 4))):
+            rdmacc.topology.add_switch(graph, f"x{number}", "30MB")
+            for host in rng.choice(hosts, int(rng.integers(1, min(4, len(hosts)) + 1)), replace=False):
+                rdmacc.topology.add_link(graph, f"x{number}", str(host), "40Gbps", "600ns")
+        one, other = (str(host) for host in rng.choice(hosts, 2, replace=False))
+        rdmacc.topology.add_link(graph, one, other, "25Gbps", "700ns")
+    scenario = replace(scenario, topology=graph)
+    return with_equal_links(scenario) if scenario.scheme.routing in ("entropy", "source") else scenario
+
+
+def check(number: int, count: int, *, odd: bool = False) -> CompiledEngine:
+    """Compare the orders on a scenario; with several threads, each node's is drawn unless the network is odd."""
     rng = np.random.default_rng(number)
     stops = sorted(rng.integers(10**6, 3 * 10**8, rng.integers(4)).tolist())
+    if odd:
+        return compare(with_odd_parts(scenario_of(number)).arguments(), stops, count)
     if count == 1:
         return compare(scenario_of(number).arguments(), stops)
     arguments = scenario_of(number).arguments()
@@ -153,11 +180,17 @@ def test_threads_agree_on_random_scenarios(number: int) -> None:
     check(number, 2 + number % 2)
 
 
+@pytest.mark.parametrize("number", range(QUICK))
+def test_threads_agree_where_only_hosts_lead_to_some_switches(number: int) -> None:
+    check(number, 1 + number % 3, odd=True)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("odd", [False, True], ids=["plain", "odd"])
 @pytest.mark.parametrize("number", range(QUICK, MANY))
-def test_both_orders_agree_on_many_random_scenarios(number: int, count: int) -> None:
-    check(number, count)
+def test_both_orders_agree_on_many_random_scenarios(number: int, odd: bool, count: int) -> None:
+    check(number, count, odd=odd)
 
 
 def tree(**options: Any) -> dict[str, Any]:
@@ -309,6 +342,39 @@ def test_threads_share_a_fat_tree_by_racks():
     assert np.bincount(owners).tolist() == [9, 9, 9, 9]
     crossing = owners[fabric.port_node] != owners[fabric.port_peer]
     assert crossing.sum() == 2 * 3 / 4 * 16  # of the links to the core: those of other pods than the switch's thread
+
+
+PLANES = rdmacc.topology.multi_plane(3, leaves=4, spines=2, hosts_per_leaf=4)
+RAILS = rdmacc.topology.rail_optimised(3, groups=4, spines=2, hosts_per_group=4)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("topology", [PLANES, RAILS], ids=["planes", "rails"])
+def test_threads_agree_on_planes_and_rails(topology: Any, count: int):
+    engine = compare(tree(topology=topology), [], count)
+    assert engine.team.account == str(count)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_every_node_has_a_thread(count: int):
+    drawn = [with_odd_parts(scenario_of(number)).topology for number in range(2 * QUICK)]
+    for graph in [PLANES, RAILS, *drawn]:
+        fabric = Fabric.from_graph(graph)
+        owners = threads.threads_of(fabric, np.where(fabric.is_host, 10.0, 0.0), count)
+        assert set(owners) <= set(range(count))
+        if graph in (PLANES, RAILS):  # switches that only hosts lead to are shared out as well
+            assert np.bincount(owners[~fabric.is_host], minlength=count).min() >= 2
+
+
+def test_a_node_without_a_thread_is_refused():
+    """Before anything runs: it would write into another thread's memory."""
+    with mock.patch.object(threads, "threads_of", lambda fabric, *_: np.arange(fabric.n_nodes) % 3 - 1):
+        arguments = tree(topology=PLANES) | {"engine": "compiled", "order": "windows", "threads": 2}
+        with (
+            mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
+            pytest.raises(SimulationError, match=r"12 of 34 nodes have no thread \(h0, .*; use threads=1"),
+        ):
+            rdmacc.simulate(**arguments)
 
 
 def test_a_busy_rack_is_a_thread_of_its_own():

@@ -24,6 +24,7 @@ from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING, GLOBALS
 from rdmacc.engine.compiled.memory import zeroed
 from rdmacc.engine.compiled.samples import Samples
 from rdmacc.engine.outcome import TOTALS
+from rdmacc.errors import SimulationError
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import START
 from rdmacc.topology.fabric import Fabric
@@ -64,8 +65,8 @@ def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Num
     """Return a thread for each node.
 
     A rack is not cut: hosts are with the switch that they are attached to. Each thread gets racks of successive numbers
-    with as much load as the others'. The switches above go where most of their links lead, or of these threads to the
-    one with the least load.
+    with as much load as the others'. Other switches, above the racks or at further links of hosts, go where most of
+    their links lead, or of these threads to the one with the least load; those without a path to any host to thread 0.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Num
     chosen[racks] = np.minimum(middle * count / weights.sum(), count - 1).astype(int)
     chosen[fabric.hosts] = chosen[switch]
     height = np.where(chosen >= 0, 0, -1)
-    level = racks
+    level = np.flatnonzero(chosen >= 0)
     while len(level):  # one tier after another
         ports = np.flatnonzero(np.isin(fabric.port_node, level) & (height[fabric.port_peer] < 0))
         level = np.unique(fabric.port_peer[ports])
@@ -101,7 +102,17 @@ def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Num
             near = np.flatnonzero(links[node] >= 0.99 * links[node].max())
             chosen[node] = near[np.argmin(borne[near])]
             borne[chosen[node]] += load[node]
+    chosen[height < 0] = 0
     return chosen
+
+
+def _checked(owners: Numbers, count: int, fabric: Fabric) -> Numbers:
+    """Raise an error unless each node has a thread: the kernel would write into memory that is not its own."""
+    strays = np.flatnonzero((owners < 0) | (owners >= count))
+    if len(strays) or len(owners) != fabric.n_nodes:
+        names = ", ".join(str(fabric.names[node]) for node in strays[:8].tolist())
+        raise SimulationError(f"{len(strays)} of {fabric.n_nodes} nodes have no thread ({names}); use threads=1")
+    return owners
 
 
 class _Worker:
@@ -166,7 +177,7 @@ class Team:
         engine, plan = self._engine, self._engine.plan
         fabric = plan.fabric
         load = np.bincount(plan.src, plan.packets, fabric.n_nodes) + np.bincount(plan.dst, plan.packets, fabric.n_nodes)
-        owners = self.owners = threads_of(fabric, load.astype(float), self.count)
+        owners = self.owners = _checked(threads_of(fabric, load.astype(float), self.count), self.count, fabric)
         there, here = owners[fabric.port_peer], owners[fabric.port_node]
         engine.ports["crosses"] = np.where(there != here, 1 + there, 0)
         self._crossings = np.zeros((2, fabric.n_ports), CROSSING)
