@@ -43,8 +43,6 @@ from rdmacc.workload.nccl_schedules import pieces_of, tree_of_gpus, tree_parents
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AlphaBeta"]
-
 _CALLS = {
     "all-reduce": nccl.all_reduce, "reduce-scatter": nccl.reduce_scatter, "all-gather": nccl.all_gather,
     "all-to-all": nccl.all_to_all, "broadcast": nccl.broadcast,

@@ -23,8 +23,6 @@ from rdmacc.typed import typed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLUMNS", "Comparable", "Comparison", "compare"]
-
 COLUMNS = ("quantity", "unit", "x", "value")
 """Columns of the tidy frames that `predict` and `measure` return."""
 
@@ -42,23 +40,11 @@ class Comparable(Protocol):
         ...
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return the model's prediction for the simulated scenario.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return the model's prediction for the simulated scenario."""
         ...
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same quantities as the simulation measured them.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return the same quantities as the simulation measured them."""
         ...
 
 
@@ -83,19 +69,7 @@ class Comparison:
 
     @typed
     def summary(self, last: float = 0.5) -> pd.DataFrame:
-        """Return one row per quantity, computed over the last part of its rows.
-
-        Parameters
-        ----------
-        last : float
-            Fraction of the rows to use: the default omits the first half, a transient; 1 uses all rows.
-
-        Returns
-        -------
-        DataFrame
-            Indexed by quantity: `unit`, means `model` and `simulation`, `relative` (of the means), and
-            `median_error, p99_error`, quantiles of the rows' absolute relative differences.
-        """
+        """Return one row per quantity, computed over the last part of its rows."""
         rows = {}
         for quantity, part in self.frame.groupby("quantity", sort=False):
             part = part.iloc[len(part) - max(1, int(len(part) * last)) :]
@@ -113,27 +87,7 @@ class Comparison:
 
     @typed
     def plot(self, ax: Axes | None = None, quantity: str | None = None, last: float = 1.0) -> Axes:
-        """Draw the curves of model and simulation; without a time axis, draw simulation against model.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw.
-        quantity : str, optional
-            Which; default the first.
-        last : float
-            Fraction of the rows to show, the last ones; 0.5 omits the first half, a transient.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such quantity.
-        """
+        """Draw the curves of model and simulation; without a time axis, draw simulation against model."""
         known = list(dict.fromkeys(self.frame["quantity"]))
         chosen = known[0] if quantity is None else quantity
         if chosen not in known:

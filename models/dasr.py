@@ -30,8 +30,6 @@ from rdmacc.units import ps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DasrConvergence", "DasrIncast", "sender_counts"]
-
 _MOST_STEPS = 1_000_000
 """Upper bound on steps, if a step is given; the incast ends after a third of them."""
 _STEP_BYTES = 625
@@ -42,23 +40,6 @@ _STEPS = 100_000
 
 def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLike) -> pd.DataFrame:
     """Return the size of the sender set over time: a sender with several messages in flight counts once.
-
-    Parameters
-    ----------
-    sender : array_like
-        Sender of each message; shape (M,).
-    begin, end : array_like
-        When its first and its last packet reach the receiver; shape (M,).
-
-    Returns
-    -------
-    DataFrame
-        `time_ps, n`: n applies from that time to the next.
-
-    Raises
-    ------
-    ConfigError
-        If a message ends before it starts.
 
     Examples
     --------

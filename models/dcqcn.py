@@ -31,8 +31,6 @@ from rdmacc.units import ps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DcqcnFluid", "binned"]
-
 _BINS = 400
 _HEADER_BYTES = 48
 
@@ -229,19 +227,7 @@ class _Entry:
 
 
 def binned(time_ps: Floats, value: Floats, end_ps: float, bins: int) -> Floats:
-    """Return the means of samples over equal bins of [0, end], shape (bins,); NaN for an empty bin.
-
-    Parameters
-    ----------
-    time_ps : ndarray of float
-        Times of the samples, from 0 to `end_ps`; shape (n,).
-    value : ndarray of float
-        The samples; shape (n,).
-    end_ps : float
-        End of the last bin.
-    bins : int
-        Number of bins.
-    """
+    """Return the means of samples over equal bins of [0, end], shape (bins,); NaN for an empty bin."""
     place = np.minimum((time_ps / end_ps * bins).astype(np.int64), bins - 1)
     count = np.bincount(place, minlength=bins)
     with np.errstate(invalid="ignore"):

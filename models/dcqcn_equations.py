@@ -26,8 +26,6 @@ from rdmacc.models.base import param
 from rdmacc.models.dcqcn_parameters import DcqcnParameters
 from rdmacc.parameters import Size, Time
 
-__all__ = ["DcqcnEquations"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DcqcnEquations(DcqcnParameters):

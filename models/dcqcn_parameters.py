@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from rdmacc.models.base import Model, param
 from rdmacc.parameters import Rate, Size
 
-__all__ = ["DcqcnParameters"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DcqcnParameters(Model):

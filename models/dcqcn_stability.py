@@ -31,8 +31,6 @@ from rdmacc.units import time_ps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DcqcnLoop", "DcqcnMargin"]
-
 FLOWS = (2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 100)
 """Numbers of flows over which a margin is drawn."""
 

@@ -18,8 +18,6 @@ import numpy as np
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
 
-__all__ = ["Past", "Slope", "Trajectory", "solve_dde"]
-
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
@@ -37,13 +35,7 @@ class Trajectory:
     state: Floats
 
     def tail(self, fraction: float = 0.25) -> Floats:
-        """Return the last part of the states, after the transient; shape (m, D).
-
-        Parameters
-        ----------
-        fraction : float
-            Fraction of the run.
-        """
+        """Return the last part of the states, after the transient; shape (m, D)."""
         return self.state[-max(1, int(len(self.state) * fraction)) :]
 
 
@@ -70,15 +62,7 @@ class Past:
         return [self.one(time, i) for i in range(len(self.state[0]))]
 
     def one(self, time: float, i: int) -> float:
-        """Return component `i` of the state at an earlier time: most delayed terms need no more, which saves time.
-
-        Parameters
-        ----------
-        time : float
-            The earlier time, in seconds.
-        i : int
-            Number of the component.
-        """
+        """Return component `i` of the state at an earlier time: most delayed terms need no more, which saves time."""
         if time <= 0.0:
             return self.state[0][i]
         if not self.known:  # a lag shorter than the first step
@@ -112,27 +96,6 @@ def solve_dde(
     high: Sequence[float] | None = None,
 ) -> Trajectory:
     """Integrate a delay differential equation from a constant past.
-
-    Parameters
-    ----------
-    slope : callable
-        ``slope(t, y, past)`` returns dy/dt; ``past(s)`` is the state at s <= t, and `start` for s <= 0.
-    start : sequence of float
-        State at time 0 and before, D values.
-    duration_s, step_s : float
-        Length of the solution and of a step, seconds.
-    low, high : sequence of float, optional
-        Bounds applied to each component after every step, D values: for example, a queue is never negative.
-
-    Returns
-    -------
-    Trajectory
-        On ``ceil(duration_s / step_s) + 1`` points.
-
-    Raises
-    ------
-    ConfigError
-        For a duration or step that is not positive, or a solution that is not finite.
 
     Examples
     --------

@@ -16,28 +16,13 @@ from rdmacc.models.base import Model
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["controls", "explore", "picture", "slider_fields"]
-
 SHOWN = {"ps": (1e6, "µs"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 """Base unit: (base units of the unit that a slider shows, its name)."""
 _STEPS = 100
 
 
 def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> list[dataclasses.Field[Any]]:
-    """Return the fields that a slider can set: all with a range or few values, or the named ones.
-
-    Parameters
-    ----------
-    model : Model or type
-        A model, or its class.
-    names : tuple of str
-        Parameters to return; by default all that a slider can set.
-
-    Raises
-    ------
-    ConfigError
-        If a slider cannot set one of `names`.
-    """
+    """Return the fields that a slider can set: all with a range or few values, or the named ones."""
     fields = {field.name: field for field in dataclasses.fields(model)}
     movable = {
         name: field
@@ -55,13 +40,6 @@ def controls(model: Model, names: tuple[str, ...] = ()) -> dict[str, tuple[Any, 
 
     Needs ipywidgets. A string becomes a drop-down list, a bool a check box, and a number a slider (logarithmic if the
     parameter says so), in the most readable unit.
-
-    Parameters
-    ----------
-    model : Model
-        The model, whose values the widgets start with.
-    names : tuple of str
-        Parameters to show; by default all that `slider_fields` returns.
     """
     widgets: Any = import_module("ipywidgets")
     made: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
@@ -112,20 +90,6 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
 
     The plot is an ordinary output, so it is kept when a notebook is executed unattended. Without ipywidgets,
     outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
-
-    Parameters
-    ----------
-    model : Model
-        Initial parameters.
-    *names : str
-        Parameters with sliders; default: all with a range.
-    draw : callable, optional
-        ``draw(model)`` returns Axes; default `picture`.
-
-    Returns
-    -------
-    Axes
-        Of the first picture.
     """
     drawn = draw or picture
     made = _controls_if_possible(model, names)
@@ -153,18 +117,7 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
 
 
 def picture(model: Model) -> Axes:
-    """Draw the explorer's plot of a model: gain and phase of a control loop, otherwise the model's `plot`.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
-
-    Returns
-    -------
-    Axes
-        The axes of a new figure; for a loop, those of the gain.
-    """
+    """Draw the explorer's plot of a model: gain and phase of a control loop, otherwise the model's `plot`."""
     bode = getattr(model, "plot_bode", None)
     return model.plot() if bode is None else bode()[0]
 

@@ -25,8 +25,6 @@ from rdmacc.units import rate_bps, size_bytes, time_ps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FairShare"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FairShare:

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from rdmacc.models.base import Floats
 from rdmacc.models.water_filling import Ints, computed, first_events, release
 
-__all__ = ["run"]
-
 _NEAR = 2.0
 """Links of a flow whose level is up to this times the least are queued from the start; others once they overflow."""
 
@@ -324,17 +322,7 @@ def run(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
     first: Ints, links: Ints, use: Floats, capacity: Floats, pair: Ints, tolerance: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return when each flow and computation starts and ends, a flow by its last byte.
-
-    Parameters
-    ----------
-    volume, ready, waits, latency, next_first, nexts, delays, first, links, use, capacity
-        As in `rdmacc.models.water_filling.transfer`; times in ps: flows that end within one picosecond end together.
-    pair : ndarray of int
-        Queue pair of each flow: it sends its flows one by one, in the order in which they become ready.
-    tolerance : float
-        Part of its capacity or rate by which a link or a flow may miss its fair share.
-    """
+    """Return when each flow and computation starts and ends, a flow by its last byte."""
     crossing = np.bincount(links, minlength=len(capacity))
     begin, end = ready.copy(), np.full(len(ready), np.inf)
     computed(

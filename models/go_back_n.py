@@ -31,8 +31,6 @@ from rdmacc.show.style import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GoBackNGoodput"]
-
 VARIANTS = {
     "GBN": (False, False), "ST": (False, True), "CE": (True, False), "IGBN": (True, True), "GB0": (False, False),
 }  # fmt: skip

@@ -26,8 +26,6 @@ from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HpccSteady"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class HpccSteady(Model):

@@ -17,22 +17,11 @@ from rdmacc.show.style import COLOURS, canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ProcessorSharing", "base_fct_ps", "wire_bytes"]
-
 SIZES = tuple(int(size) for size in np.geomspace(1e3, 1e7, 25))
 
 
 def wire_bytes(sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: int = 48) -> npt.NDArray[np.int64]:
     """Return messages' bytes on the wire: a header for each packet, the last one too.
-
-    Parameters
-    ----------
-    sizes : array_like
-        Payload of the messages, bytes; any shape.
-    payload_bytes : int
-        Largest payload of a packet.
-    header_bytes : int
-        Header of each packet on the wire.
 
     Examples
     --------
@@ -54,22 +43,6 @@ def base_fct_ps(
 
     Propagation, the whole message once, and the first packet once for each further hop. For any network,
     `rdmacc.topology.base_times.base_fct_ps` does the same exactly, even if a short last packet catches up.
-
-    Parameters
-    ----------
-    sizes : array_like of int
-        Payload bytes; shape (n,).
-    rate_bps : float
-        Rate of every link.
-    delays_ps : sequence of int
-        Propagation delay of each hop.
-    payload_bytes, header_bytes : int
-        Per packet.
-
-    Returns
-    -------
-    ndarray
-        Picoseconds; shape (n,).
 
     >>> base_fct_ps([1000, 100_000], 100e9, [1_000_000] * 2).tolist()
     [2167680.0, 10467840.0]

@@ -21,8 +21,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Margins", "Response", "bode_frame", "margins_of", "plot_bode", "plot_phase"]
-
 Response: TypeAlias = Callable[[Floats], npt.NDArray[np.complex128]]
 """The loop at angular frequencies: ``response(omega)``, rad/s to complex, shapes equal."""
 
@@ -56,24 +54,6 @@ def _unwrapped(response: Response, omega: Floats) -> tuple[Floats, Floats]:
 
 def margins_of(response: Response, omega: Floats) -> Margins:
     """Return the margins of a loop from its frequency response.
-
-    Parameters
-    ----------
-    response : callable
-        The loop at an array of angular frequencies.
-    omega : ndarray
-        Frequencies that bracket the crossovers, ascending, rad/s; dense enough that the phase turns by less
-        than half a circle between two of them. Shape (n,). The phase at the first is taken between -360 and
-        0 degrees.
-
-    Returns
-    -------
-    Margins
-
-    Raises
-    ------
-    ConfigError
-        If there is no frequency.
 
     Examples
     --------
@@ -111,15 +91,7 @@ def margins_of(response: Response, omega: Floats) -> Margins:
 
 
 def bode_frame(response: Response, omega: Floats) -> pd.DataFrame:
-    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, first in (-360, 0].
-
-    Parameters
-    ----------
-    response : callable
-        The loop as a function of angular frequencies.
-    omega : ndarray of float
-        Angular frequencies, rad/s, ascending; shape (n,).
-    """
+    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, first in (-360, 0]."""
     gain, phase = _unwrapped(response, omega)
     phase -= 2 * np.pi * np.ceil(phase[0] / (2 * np.pi) - 1e-9)
     return pd.DataFrame({"omega_rad_s": omega, "gain_db": gain * 20 / np.log(10), "phase_deg": np.degrees(phase)})
@@ -128,25 +100,7 @@ def bode_frame(response: Response, omega: Floats) -> pd.DataFrame:
 def plot_bode(
     frame: pd.DataFrame, margins: Margins, title: str, axes: Any = None, label: str = "loop"
 ) -> tuple[Axes, Axes]:
-    """Draw a Bode plot with its crossover and phase margin.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As `bode_frame`.
-    margins : Margins
-        Of the same loop.
-    title : str
-        Of the figure.
-    axes : pair of Axes, optional
-        For gain and phase; default a new figure.
-    label : str
-        Of the curve.
-
-    Returns
-    -------
-    pair of Axes
-    """
+    """Draw a Bode plot with its crossover and phase margin."""
     with style():
         if axes is None:
             import matplotlib.pyplot as plt
@@ -163,26 +117,7 @@ def plot_bode(
 
 
 def plot_phase(frame: pd.DataFrame, margins: Margins, title: str, ax: Axes, label: str = "loop") -> Axes:
-    """Draw the lower half of a Bode plot and return the Axes; call inside `style()`.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As `bode_frame` returns it.
-    margins : Margins
-        The loop's margins.
-    title : str
-        Title of the plot.
-    ax : Axes
-        Where to draw.
-    label : str
-        Name of the curve in the legend.
-
-    Returns
-    -------
-    Axes
-        `ax`, or the axes of a new figure.
-    """
+    """Draw the lower half of a Bode plot and return the Axes; call inside `style()`."""
     ax.plot(frame["omega_rad_s"], frame["phase_deg"], label=label)
     ax.axhline(-180.0, color="0.5", linewidth=1)
     if np.isfinite(margins.phase_deg):

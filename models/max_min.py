@@ -36,33 +36,15 @@ from rdmacc.topology import Graph
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MaxMin", "message_paths"]
-
 
 def message_paths(plan: Plan, *, is_reply: bool = False) -> list[list[int]]:
-    """Return the ports on the path of each message's packets, or of their replies, as both engines choose them.
-
-    Parameters
-    ----------
-    plan : Plan
-        The scenario, resolved to arrays.
-    is_reply : bool
-        Return the ports of the replies, from receiver to sender.
-    """
+    """Return the ports on the path of each message's packets, or of their replies, as both engines choose them."""
     first, ports = paths_in_numbers(plan, is_reply=is_reply)
     return [ports[low:high].tolist() for low, high in pairwise(first.tolist())]
 
 
 def paths_in_numbers(plan: Plan, *, is_reply: bool = False) -> tuple[Ints, Ints]:
-    """Return the same as (first, ports): those of message m are ``ports[first[m]:first[m + 1]]``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The scenario, resolved to arrays.
-    is_reply : bool
-        Return the ports of the replies, from receiver to sender.
-    """
+    """Return the same as (first, ports): those of message m are ``ports[first[m]:first[m + 1]]``."""
     fabric = plan.fabric
     dst = np.asarray(plan.src if is_reply else plan.dst, np.int64)
     keys = np.asarray(plan.hash_as, np.int64) if len(plan.hash_as) else np.arange(plan.n_messages)

@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["CHAINS", "EDGES", "RECORD", "error_on_record", "errors_on_record", "size_classes"]
-
 RECORD = Path(__file__).with_name("max_min.csv")
 EDGES = (10_000, 100_000, 1_000_000)
 """Message sizes in bytes that separate the classes of the record."""
@@ -37,34 +35,12 @@ def errors_on_record() -> pd.DataFrame:
 
 
 def size_classes(size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the class of each size.
-
-    Parameters
-    ----------
-    size_bytes : ndarray of int
-        Sizes of messages.
-    """
+    """Return the class of each size."""
     return np.searchsorted(EDGES, size_bytes)
 
 
 def error_on_record(scheme: str, load: float | None, size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return the absolute median error on record for messages of these sizes.
-
-    Parameters
-    ----------
-    scheme : str
-        Its name; for a scheme that was not measured, the largest error of all applies.
-    load : float or None
-        Load of the hosts' links, rounded up to the next on record, or down to the highest; None for messages that
-        wait for others.
-    size_bytes : ndarray of int
-        Sizes; shape M.
-
-    Returns
-    -------
-    ndarray of float
-        Shape M.
-    """
+    """Return the absolute median error on record for messages of these sizes."""
     record = errors_on_record()
     if scheme in set(record["scheme"]):
         record = record[record["scheme"] == scheme]

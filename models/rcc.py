@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from rdmacc.results.result import Result
 
-__all__ = ["RccFluid"]
-
 _BINS = 200
 
 

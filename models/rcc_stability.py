@@ -29,30 +29,9 @@ if TYPE_CHECKING:
     import control
     from matplotlib.axes import Axes
 
-__all__ = ["RccLoop", "phase_margin", "tune"]
-
 
 def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay_s: float = 0.0) -> Floats:
     """Return the phase margin of (12) in degrees.
-
-    Parameters
-    ----------
-    kp, kd : array_like
-        Gains, 1/s; shapes that broadcast.
-    reference_s : float
-        R_ref, s.
-    delay_s : float
-        Feedback delay, s.
-
-    Returns
-    -------
-    ndarray
-        Degrees, of the broadcast shape.
-
-    Raises
-    ------
-    ConfigError
-        If a gain is not above 0.
 
     Examples
     --------

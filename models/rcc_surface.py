@@ -20,8 +20,6 @@ from rdmacc.show.style import new_axes, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RccMarginSurface", "share_above"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RccMarginSurface(RccTarget):
@@ -80,15 +78,6 @@ def share_above(surface: pd.DataFrame, degrees: float, least_ratio: float = 0.0)
     least a ratio.
 
     The grid is even in the gains' logarithms, so this is the share of the box's area in log-log axes.
-
-    Parameters
-    ----------
-    surface : DataFrame
-        As `RccMarginSurface.evaluate` returns it.
-    degrees : float
-        The phase margin.
-    least_ratio : float
-        Smallest K_d / K_p that counts.
     """
     chosen = surface[surface["kd"] >= least_ratio * surface["kp"] * (1 - 1e-12)]
     return float((chosen["phase_margin_deg"] > degrees).mean())

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from rdmacc.models.base import Model, param
 from rdmacc.parameters import Time
 
-__all__ = ["RccTarget"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RccTarget(Model):

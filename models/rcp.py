@@ -40,8 +40,6 @@ from rdmacc.units import ps, transmission_ps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RcpFluid"]
-
 _BINS = 200
 _WIRE_BYTES, _ACK_BYTES = 1048, 64
 

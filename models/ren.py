@@ -21,25 +21,11 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
 
-__all__ = [
-    "bdp_packets", "departures_at_most", "drain_rounds", "next_rate", "queue_lengths", "rate_per_round",
-    "rounds_to_full", "throughputs",
-]  # fmt: skip
-
 Ints = npt.NDArray[np.int64]
 
 
 def bdp_packets(capacity_bps: float, rtt_ps: float, mss_bytes: int) -> float:
     """Return the bandwidth-delay product in packets, C RTT / MSS.
-
-    Parameters
-    ----------
-    capacity_bps : float
-        C, rate of the link.
-    rtt_ps : float
-        Round-trip time.
-    mss_bytes : int
-        Size of a packet.
 
     Examples
     --------
@@ -59,16 +45,6 @@ def _flows(name: str, counts: npt.ArrayLike) -> Ints:
 def departures_at_most(wanted: npt.ArrayLike, arrivals: npt.ArrayLike) -> Ints:
     """Return the departures in each round, at most the flows that arrived in earlier rounds and have not left.
 
-    Parameters
-    ----------
-    wanted, arrivals : array_like of int
-        Shape (..., n).
-
-    Returns
-    -------
-    ndarray of int64
-        Shape (..., n).
-
     >>> departures_at_most([2, 2, 2, 2], [1, 0, 3, 0]).tolist()
     [0, 1, 0, 2]
     """
@@ -83,20 +59,6 @@ def departures_at_most(wanted: npt.ArrayLike, arrivals: npt.ArrayLike) -> Ints:
 
 def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float, *, is_ren: bool) -> Floats:
     """Return the queue at the end of each round, equations (1) to (4).
-
-    Parameters
-    ----------
-    arrivals, departures : array_like of int
-        m_i and f_i; shape (..., n). In round 1 nothing can leave.
-    bdp : float
-        Packets of one base RTT.
-    is_ren : bool
-        REN, equation (3), which removes one BDP in each round; false: the traditional protocol, equation (4).
-
-    Returns
-    -------
-    ndarray of float
-        Packets; shape (..., n), never negative.
 
     Two flows at once, then nothing (the paper's Fig 1 and 5): the backlog stays, or REN drains it.
 
@@ -120,15 +82,7 @@ def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float
 
 
 def next_rate(rate: npt.ArrayLike, capacity: float) -> Floats:
-    """Return the rate one round later under REN, equation (5): twice it below C / 2, else C.
-
-    Parameters
-    ----------
-    rate : array_like
-        Rate of this round, in the unit of the capacity.
-    capacity : float
-        C, in any unit of rate.
-    """
+    """Return the rate one round later under REN, equation (5): twice it below C / 2, else C."""
     now = np.asarray(rate, dtype=np.float64)
     return np.where(now < capacity / 2, 2 * now, capacity)
 
@@ -137,18 +91,6 @@ def rounds_to_full(rate: npt.ArrayLike, capacity: float) -> Ints:
     """Return the rounds until the rate is the capacity, equation (6).
 
     By equation (6) even a rate that is the capacity already takes one round.
-
-    Parameters
-    ----------
-    rate : array_like
-        Rates above 0 and at most the capacity, in its unit; any shape.
-    capacity : float
-        C, in any unit of rate.
-
-    Raises
-    ------
-    ConfigError
-        If a rate is not above 0 or is above the capacity.
 
     Examples
     --------
@@ -164,15 +106,6 @@ def rounds_to_full(rate: npt.ArrayLike, capacity: float) -> Ints:
 
 def rate_per_round(rate: float, capacity: float, rounds: int) -> Floats:
     """Return the rate in rounds 0 to `rounds` under REN, equation (5); shape (rounds + 1,).
-
-    Parameters
-    ----------
-    rate : float
-        Rate in round 0, in the unit of the capacity.
-    capacity : float
-        C, in any unit of rate.
-    rounds : int
-        Last round.
 
     Examples
     --------
@@ -190,25 +123,6 @@ def throughputs(flows: int, departures: npt.ArrayLike) -> tuple[Floats, Floats, 
 
     Equations (7) and (8) for REN, (9) for the traditional protocol; all flows share the link fairly and
     there is no queue at first.
-
-    Parameters
-    ----------
-    flows : int
-        F, flows at the beginning.
-    departures : array_like of int
-        Flows that want to leave in each round; shape (..., n). No more leave than are left.
-
-    Returns
-    -------
-    ren, traditional : ndarray of float
-        Fractions of C; shape (..., n).
-    left : ndarray of int
-        Flows after each round; shape (..., n).
-
-    Raises
-    ------
-    ConfigError
-        If there is no flow, or a number of departures is negative.
 
     Examples
     --------
@@ -236,22 +150,8 @@ def drain_rounds(burst_flows: int, *, buffer_bdp: float = np.inf, feedback_round
     in each round. As printed, REN starts in the round of the burst. With `feedback_rounds` = 1 a mark
     first travels to the sender and acts on the arrivals of the next round.
 
-    Parameters
-    ----------
-    burst_flows : int
-        Flows that start at once at line rate.
-    buffer_bdp : float
-        Switch buffer in BDP: the excess is lost and need not be drained.
-    feedback_rounds : int
-        Rounds before the first BDP is taken away.
-
     The paper's micro-benchmark, two flows into a 64 KB buffer at 48 us and 10 Gb/s: its section 5.2 says
     that the queue is drained "in the next RTT".
-
-    Raises
-    ------
-    ConfigError
-        If a number is negative.
 
     Examples
     --------

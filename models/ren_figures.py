@@ -24,8 +24,6 @@ from rdmacc.show.style import COLOURS, canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RenQueue", "RenRate", "RenUtilisation", "plot_sensitivity", "sensitivity"]
-
 _REN, _TRADITIONAL = "REN", "traditional"
 _LOOK = {_REN: (COLOURS["blue"], "o"), _TRADITIONAL: (COLOURS["vermilion"], "s")}
 STRENGTHS = tuple(float(i) / 10 for i in range(1, 11))
@@ -305,20 +303,7 @@ def _check_draws(rounds: int, trials: int) -> None:
 
 
 def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
-    """Return how much the open choices of figure 9 matter.
-
-    Parameters
-    ----------
-    model : RenQueue or RenUtilisation
-        The base case; one choice at a time is changed.
-    strengths : sequence of float
-        Horizontal axis.
-
-    Returns
-    -------
-    DataFrame
-        `choice` (which parameter, and its value), `strength`, `protocol`, and the model's own value.
-    """
+    """Return how much the open choices of figure 9 matter."""
     rounds: list[dict[str, Any]] = [{"rounds": n} for n in (10, 20, 30, 100)]
     own: list[dict[str, Any]]
     if isinstance(model, RenQueue):
@@ -334,20 +319,7 @@ def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = S
 
 
 def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw a table of `sensitivity`: for each choice the ratio or gap between the two protocols.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `sensitivity` returns it.
-    ax : Axes, optional
-        Axes to draw on; default: a new figure.
-
-    Returns
-    -------
-    Axes
-        `ax`, or the axes of a new figure.
-    """
+    """Draw a table of `sensitivity`: for each choice the ratio or gap between the two protocols."""
     is_queue = "queue_packets" in table
     value = "queue_packets" if is_queue else "utilisation"
     with canvas(ax) as ax:

@@ -35,16 +35,9 @@ from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PatchedTimelyFluid", "TimelyFluid", "weight"]
-
 
 def weight(gradient: float) -> float:
     """Return w(g) of patched TIMELY.
-
-    Parameters
-    ----------
-    gradient : float
-        RTT gradient g, normalised by the minimum RTT.
 
     Examples
     --------

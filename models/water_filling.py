@@ -17,8 +17,6 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
 
-__all__ = ["Ints", "as_lists", "max_min_rates", "transfer"]
-
 Ints = npt.NDArray[np.int64]
 
 
@@ -79,21 +77,7 @@ def release(
     f: int, done: float, n: int, begin: Floats, waiting: Ints, latency: Floats, next_first: Ints, nexts: Ints,
     delays: Floats, queue: list[tuple[float, int]],
 ) -> None:  # fmt: skip
-    """Release the followers of a finished flow or computation: those that wait for nothing more join the queue.
-
-    Parameters
-    ----------
-    f, done : int, float
-        The flow or computation that has finished, and when.
-    n : int
-        Number of flows; higher numbers are computations.
-    begin, waiting : ndarray
-        For each, its start and how many others it still waits for; both change.
-    latency, next_first, nexts, delays : ndarray
-        As in `transfer`.
-    queue : list of (float, int)
-        A heap of (time, flow that starts or computation that ends).
-    """
+    """Release the followers of a finished flow or computation: those that wait for nothing more join the queue."""
     for k in range(next_first[f], next_first[f + 1]):
         follower = nexts[k]
         waiting[follower] -= 1
@@ -103,15 +87,7 @@ def release(
 
 
 def first_events(n: int, ready: Floats, waits: Ints, latency: Floats) -> list[tuple[float, int]]:
-    """Return a heap of (time, flow that starts or computation that ends) of those that wait for nothing.
-
-    Parameters
-    ----------
-    n : int
-        Number of flows; higher numbers are computations.
-    ready, waits, latency : ndarray
-        As in `transfer`.
-    """
+    """Return a heap of (time, flow that starts or computation that ends) of those that wait for nothing."""
     queue = [(0.0, 0)]
     queue.clear()
     for f in range(len(ready)):
@@ -170,31 +146,6 @@ def transfer(
     Flow f sends `volume`. It starts at `ready` or, if it waits for others, once the last of them is complete: its
     `latency` after its last byte has left. The followers of f are ``nexts[next_first[f]:next_first[f + 1]]``, each
     after its own delay. Numbers from F on are computations: they send nothing and take their `latency`.
-
-    Parameters
-    ----------
-    volume : ndarray of float
-        Volume of each flow, in units of capacity times time; shape F.
-    ready : ndarray of float
-        Earliest start of each flow and computation; shape N, at least F.
-    waits : ndarray of int
-        Number of others that each waits for; shape N.
-    latency : ndarray of float
-        Time from a flow's last byte to its completion, or of the computation, in the unit of `ready`; shape N.
-    next_first : ndarray of int
-        Where the followers of each begin in `nexts`; shape N + 1.
-    nexts : ndarray of int
-        Followers of each, one list after another.
-    delays : ndarray of float
-        Additional delay of each of `nexts`.
-    first : ndarray of int
-        Where each flow's part of `links` begins; shape F + 1.
-    links : ndarray of int
-        The links of each flow, one flow after another.
-    use : ndarray of float
-        Load on the same entry of `links` per unit of the flow's rate.
-    capacity : ndarray of float
-        Rate of each link; shape L.
     """
     begin, end = ready.copy(), np.full(len(ready), np.inf)
     computed(_transfer, volume, waits, latency, next_first, nexts, delays, first, links, use, capacity, begin, end)
@@ -202,15 +153,7 @@ def transfer(
 
 
 def as_lists(rows: Sequence[Sequence[Any]], dtype: Any = np.int64) -> tuple[Ints, Any]:
-    """Return rows of different lengths as (first, values): row i is ``values[first[i]:first[i + 1]]``.
-
-    Parameters
-    ----------
-    rows : sequence of sequence
-        Rows of any lengths.
-    dtype : object
-        Type of the values.
-    """
+    """Return rows of different lengths as (first, values): row i is ``values[first[i]:first[i + 1]]``."""
     first = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=first[1:])
     return first, np.array([value for row in rows for value in row], dtype=dtype)
@@ -220,25 +163,6 @@ def max_min_rates(
     paths: Sequence[Sequence[int]], capacity: npt.ArrayLike, use: Sequence[Sequence[float]] | None = None
 ) -> Floats:
     """Return the max-min fair rates of flows.
-
-    Parameters
-    ----------
-    paths : sequence of sequence of int
-        Links of each of N flows, at least one each.
-    capacity : array_like
-        Of each link, more than 0; shape (L,).
-    use : sequence of sequence of float, optional
-        Multiple of its rate at which a flow uses each of its links; default 1.
-
-    Returns
-    -------
-    ndarray
-        Rates in the unit of `capacity`; shape (N,).
-
-    Raises
-    ------
-    ConfigError
-        For a flow without links, a link that does not exist, or a capacity that is not positive.
 
     Examples
     --------

@@ -7,101 +7,34 @@ it is the address of 64-bit words (`rdmacc.engine.compiled.bits`).
 
 from __future__ import annotations
 
-__all__ = ["clear_bit", "find_clear", "find_set", "has_bit", "make_bits", "set_bit"]
-
 
 def make_bits(packets: int) -> bytearray:
-    """Return an empty set for a message.
-
-    Parameters
-    ----------
-    packets : int
-        Number of packets in the message.
-
-    Returns
-    -------
-    bytearray
-        One byte for each packet, and one more at the end.
-    """
+    """Return an empty set for a message."""
     return bytearray(packets + 1)
 
 
 def has_bit(bits: bytearray, psn: int) -> bool:
-    """Tell whether a packet is in the set.
-
-    Parameters
-    ----------
-    bits : bytearray
-        The set.
-    psn : int
-        Number of the packet in its message; one past the last is never in the set.
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether a packet is in the set."""
     return bits[psn] != 0
 
 
 def set_bit(bits: bytearray, psn: int) -> None:
-    """Add a packet to the set.
-
-    Parameters
-    ----------
-    bits : bytearray
-        The set.
-    psn : int
-        Number of the packet in its message.
-    """
+    """Add a packet to the set."""
     bits[psn] = 1
 
 
 def clear_bit(bits: bytearray, psn: int) -> None:
-    """Remove a packet from the set, if present.
-
-    Parameters
-    ----------
-    bits : bytearray
-        The set.
-    psn : int
-        Number of the packet in its message.
-    """
+    """Remove a packet from the set, if present."""
     bits[psn] = 0
 
 
 def find_set(bits: bytearray, start: int, end: int) -> int:
-    """Return the first packet in a range that is in the set.
-
-    Parameters
-    ----------
-    bits : bytearray
-        The set.
-    start, end : int
-        First packet of the range, and one past its last.
-
-    Returns
-    -------
-    int
-        `end` if there is none.
-    """
+    """Return the first packet in a range that is in the set."""
     psn = bits.find(1, start, end)
     return end if psn < 0 else psn
 
 
 def find_clear(bits: bytearray, start: int, end: int) -> int:
-    """Return the first packet in a range that is not in the set.
-
-    Parameters
-    ----------
-    bits : bytearray
-        The set.
-    start, end : int
-        First packet of the range, and one past its last.
-
-    Returns
-    -------
-    int
-        `end` if there is none.
-    """
+    """Return the first packet in a range that is not in the set."""
     psn = bits.find(0, start, end)
     return end if psn < 0 else psn

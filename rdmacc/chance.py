@@ -11,8 +11,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["hash63", "hash63_many", "stream_key", "uniform"]
-
 _MASK = 0xFFFFFFFFFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
 MIX1 = 0xBF58476D1CE4E5B9
@@ -27,33 +25,12 @@ def _mix(key: int, count: int) -> int:
 
 
 def hash63(key: int, count: int) -> int:
-    """Return a well-mixed integer in [0, 2**63) from two integers (a hash for ECMP).
-
-    Parameters
-    ----------
-    key : int
-        What to hash, such as a switch's salt.
-    count : int
-        What to hash with it, such as a flow's number.
-    """
+    """Return a well-mixed integer in [0, 2**63) from two integers (a hash for ECMP)."""
     return _mix(key, count) >> 1
 
 
 def hash63_many(key: int, count: int) -> npt.NDArray[np.int64]:
-    """Return `hash63` of a key and each number below `count`.
-
-    Parameters
-    ----------
-    key : int
-        First argument of `hash63`, below 2**63.
-    count : int
-        How many.
-
-    Returns
-    -------
-    ndarray of int64
-        Shape `count`.
-    """
+    """Return `hash63` of a key and each number below `count`."""
     z = np.arange(1, count + 1, dtype=np.uint64)
     z *= GOLDEN
     z += np.uint64(key)
@@ -66,28 +43,12 @@ def hash63_many(key: int, count: int) -> npt.NDArray[np.int64]:
 
 
 def uniform(key: int, count: int) -> float:
-    """Return the `count`-th number, uniform in [0, 1), of the stream named by `key`.
-
-    Parameters
-    ----------
-    key : int
-        Key of the stream.
-    count : int
-        Position in the stream, from 0.
-    """
+    """Return the `count`-th number, uniform in [0, 1), of the stream named by `key`."""
     return (_mix(key, count) >> 11) * 1.1102230246251565e-16
 
 
 @lru_cache(4096)  # half of what a small plan spends on keys
 def stream_key(seed: int, purpose: int) -> int:
-    """Return the 63-bit key of the stream for one purpose, from the scenario's seed.
-
-    Parameters
-    ----------
-    seed : int
-        The scenario's seed.
-    purpose : int
-        Number of the purpose, the same in every scenario.
-    """
+    """Return the 63-bit key of the stream for one purpose, from the scenario's seed."""
     words = np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)
     return int(words[0]) >> 1

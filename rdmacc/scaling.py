@@ -192,14 +192,6 @@ class Scaled:
 
 
 def quantity_text(value: int | float, unit: str) -> str:
-    """Return a number with its unit in readable form, to four digits.
-
-    Parameters
-    ----------
-    value : number
-        In its base unit.
-    unit : str
-        "ps", "bps", "bytes" or another, which is not shown.
-    """
+    """Return a number with its unit in readable form, to four digits."""
     formats: dict[str, Callable[[int | float], str]] = {"ps": format_time, "bps": format_rate, "bytes": format_size}
     return formats[unit](value) if unit in formats else f"{value:,.6g}"

@@ -21,11 +21,6 @@ from typing import Any
 from rdmacc.errors import ConfigError
 from rdmacc.garbage import uncollected
 
-__all__ = [
-    "PACKAGE", "digest_of", "import_closure", "imports_of", "is_standard", "lazy_names", "source_file", "source_hashes",
-    "statements_of", "syntax_tree",
-]  # fmt: skip
-
 PACKAGE = Path(__file__).parent
 """The folder of `rdmacc` itself."""
 
@@ -36,13 +31,7 @@ _SITES = frozenset({"site-packages", "dist-packages"})
 
 @cache
 def source_file(module: str) -> Path | None:
-    """Return a module's source file; None if there is no such module, or it has none.
-
-    Parameters
-    ----------
-    module : str
-        Full name of the module.
-    """
+    """Return a module's source file; None if there is no such module, or it has none."""
     file = getattr(sys.modules.get(module), "__file__", None)  # a script has a file, and no spec
     if file is None:
         try:
@@ -55,18 +44,7 @@ def source_file(module: str) -> Path | None:
 
 @cache
 def syntax_tree(module: str) -> ast.Module:
-    """Return a module's syntax tree, without docstrings and imports for type checkers.
-
-    Parameters
-    ----------
-    module : str
-        Full name of the module.
-
-    Raises
-    ------
-    ConfigError
-        If the module has no source file.
-    """
+    """Return a module's syntax tree, without docstrings and imports for type checkers."""
     file = source_file(module)
     if file is None:
         raise ConfigError(
@@ -81,13 +59,7 @@ def syntax_tree(module: str) -> ast.Module:
 
 
 def statements_of(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements in a node, at whatever depth, without a look at the expressions in them: quick.
-
-    Parameters
-    ----------
-    node : ast.AST
-        A node of a syntax tree.
-    """
+    """Yield all statements in a node, at whatever depth, without a look at the expressions in them: quick."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         inside = getattr(node, name, ())
         for item in inside if isinstance(inside, list) else ():
@@ -102,13 +74,7 @@ def _has_no_effect(node: ast.AST) -> bool:
 
 
 def digest_of(*trees: ast.AST) -> str:
-    """Return a hash of syntax trees, which comments and line numbers do not change.
-
-    Parameters
-    ----------
-    *trees : ast.AST
-        Syntax trees.
-    """
+    """Return a hash of syntax trees, which comments and line numbers do not change."""
     return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()
 
 
@@ -116,13 +82,6 @@ def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str
     """Yield (bound name, imported module) for each import among some nodes of a module.
 
     Those of `rdmacc`, of the package that `module` is in, and of nothing that is installed count.
-
-    Parameters
-    ----------
-    nodes : iterable of ast.AST
-        Nodes of a syntax tree.
-    module : str
-        Full name of the module.
     """
     own = {_ROOT, module.partition(".")[0]}
     is_package = _is_package(module)
@@ -165,32 +124,13 @@ def _is_installed(package: str) -> bool:
 
 
 def is_standard(path: Path) -> bool:
-    """Tell whether a file or a folder belongs to Python itself.
-
-    Parameters
-    ----------
-    path : Path
-        Where it is.
-    """
+    """Tell whether a file or a folder belongs to Python itself."""
     folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
     return any(map(path.is_relative_to, folders)) and _SITES.isdisjoint(path.parts)
 
 
 def import_closure(roots: Iterable[str], skipped: Collection[str] = ()) -> set[str]:
-    """Return the modules that some modules import, at whatever depth and in functions too; themselves included.
-
-    Parameters
-    ----------
-    roots : iterable of str
-        Names of modules.
-    skipped : collection of str
-        Modules that are left out, with what only they import.
-
-    Raises
-    ------
-    ConfigError
-        If a root has no source file: a module that was moved is never overlooked.
-    """
+    """Return the modules that some modules import, at whatever depth and in functions too; themselves included."""
     seen: set[str] = set()
     waiting = [name for name in roots if name not in skipped]
     for name in waiting:
@@ -212,15 +152,7 @@ def _imported(module: str) -> list[str]:
 
 @uncollected()  # none of the syntax trees' many objects is garbage
 def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[str, str]:
-    """Return the hash of each module's source, by name, for all that `import_closure` finds.
-
-    Parameters
-    ----------
-    roots : iterable of str
-        Full names of modules.
-    skipped : Collection[str]
-        Modules to leave out.
-    """
+    """Return the hash of each module's source, by name, for all that `import_closure` finds."""
     return {name: _digest(name) for name in sorted(import_closure(roots, skipped))}
 
 
@@ -234,11 +166,6 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
     The package's stub lists them: ``from rdmacc.topology import star as star`` says where a name is from, to type
     checkers and to `__getattr__`. pandas and networkx take most of the time of an import, and not all need them.
-
-    Parameters
-    ----------
-    package : str
-        Full name of the package, with a file ``__init__.pyi``.
     """
     stub = ast.parse(Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_bytes())
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]

@@ -7,13 +7,6 @@ from __future__ import annotations
 
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
-__all__ = [
-    "ACCEPT", "ACK", "ADVERT", "CNP", "CONTROL", "CREDIT", "CREDITS", "DATA", "DATA_CLASS", "DEFLECT", "DROP",
-    "HOST_NIC", "IDLE", "IN_NETWORK", "KIND_NAMES", "LAST_HOP", "LINK_CLASSES", "MAC", "NAK", "NONE", "NUM_CLASSES",
-    "PACING", "PAUSE", "READY", "REQUEST", "RESUME", "RETURN", "TRIM", "TRIM_TAIL", "UNLIMITED", "Host", "Message",
-    "Packet", "Port", "QueuePair",
-]  # fmt: skip
-
 # Kinds of packets. NONE marks a reply that no handler filled in, so nothing is sent.
 # REQUEST is a packet that a sender sends besides data, RETURN a trimmed packet that a switch returned to its sender.
 NONE, DATA, ACK, NAK, CNP, CREDIT, REQUEST, ADVERT, RETURN, PAUSE, RESUME = range(11)

@@ -27,8 +27,6 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["check_types", "typed"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -56,16 +54,6 @@ class _Kind:
 def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Check the arguments of each call against the function's annotations.
 
-    Parameters
-    ----------
-    function : callable
-        A function or a method; an argument without an annotation, such as `self`, is not checked.
-
-    Returns
-    -------
-    callable
-        The function, which raises `ConfigError` for an argument of another type.
-
     Examples
     --------
     >>> @typed
@@ -91,18 +79,7 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def check_types(owner: Any) -> None:
-    """Check the fields of a dataclass against their annotations; call it in ``__post_init__``.
-
-    Parameters
-    ----------
-    owner : object
-        The dataclass instance.
-
-    Raises
-    ------
-    ConfigError
-        If a field holds a value of another type.
-    """
+    """Check the fields of a dataclass against their annotations; call it in ``__post_init__``."""
     kind: Any = type(owner)
     for name, allowed in _fields(kind):
         _check(f"{kind.__name__}.{name}", allowed, getattr(owner, name))

@@ -42,13 +42,6 @@ from rdmacc.schemes import Scheme
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
-__all__ = [
-    "BOTH", "BY_LOAD", "CHANGED", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LAST_HOP", "LOADS",
-    "LONG_FLOWS", "LONG_WINDOW", "MIN_RTT", "NOTICEABLE", "SEEDS", "SPREAD_STARTS", "STARTS_WITHIN", "TIMELY_20",
-    "TO_LAST_HOP", "TRAFFIC", "WINDOW", "WITH_LONG", "ClosCase", "ClosFigure", "Traffic", "cases", "changed", "claim",
-    "drawn_readings", "groups_by_load", "kept", "means", "of_reading", "reduction", "spreads",
-]  # fmt: skip
-
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
 """Loads of each mix (tables I and II)."""
 NOTICEABLE = 0.05

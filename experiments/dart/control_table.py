@@ -28,8 +28,6 @@ from rdmacc.sweep.tidy import tidy, wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ControlTable"]
-
 _DEGREE = 16
 _STEPS = (1, 4)
 _TIMERS = ("38.4us", "153.6us", "614.4us")

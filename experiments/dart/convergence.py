@@ -27,8 +27,6 @@ from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import us
 
-__all__ = ["ABOUT_ONE", "NAMES", "measure_convergence", "points_for", "rtts", "rtts_or_watched"]
-
 HALF_BPS = LINE_BPS / 2
 
 RTT_PS = us(20) + 2 * PACKET_PS

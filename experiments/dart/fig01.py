@@ -31,8 +31,6 @@ from rdmacc.sweep.tidy import curve, scalar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure1"]
-
 QUOTED = {"RCP": 60, "TIMELY": 50, "NUMFabric": 31, "EyeQ": 27.5}
 """RTTs to converge that the paper quotes (II-B), and EyeQ's 25 to 30 in their middle."""
 

@@ -28,8 +28,6 @@ from rdmacc.units import format_size, ps, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure2"]
-
 _N = f"Dasr.auss_n {RECEIVER}"
 _LINE, _HALF = AtLeast(0.97), Within(1, by=0.03)
 

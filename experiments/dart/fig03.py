@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Figure3"]
-
 _N = f"Dasr.auss_n {RECEIVER}"
 _SCHEMES = {"n with look-ahead": "dasr", "n without": "dasr-no-look-ahead"}
 

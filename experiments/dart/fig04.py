@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EXPECTED_STEPS", "Figure4", "expire", "walk"]
-
 _N = f"Dasr.auss_n {RECEIVER}"
 IDLE_PS = s(2)
 _OPEN = "Dasr.open_messages 1"
@@ -70,14 +68,7 @@ def walk() -> list[tuple[str, int, int]]:
 
 
 def expire() -> dict[str, float]:
-    """Return how the handlers treat a sender that falls silent in the middle of a message.
-
-    Returns
-    -------
-    dict
-        `removed_after_ps`, since its last packet; `n_before` and `n_after` it, and `n_resumed` when it
-        sends on.
-    """
+    """Return how the handlers treat a sender that falls silent in the middle of a message."""
     receiver = DasrReceiver()
     message = receiver.message("S", packets=4)
     receiver.receive(message)

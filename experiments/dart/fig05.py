@@ -34,8 +34,6 @@ from rdmacc.units import ps, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPECTED", "INPUTS", "STATES", "Figure5", "transition"]
-
 STATES = {NO_CONGESTION: "none", RECEIVER_CONGESTION: "receiver", NON_RECEIVER_CONGESTION: "non-receiver"}
 _CONGESTION = {
     NO_CONGESTION: "no congestion",
@@ -59,14 +57,7 @@ _LASTS_PS = us(400)
 
 
 def transition(state: int, seen: str) -> dict[str, float]:
-    """Return the state that the handlers reach from a state under a lasting input.
-
-    Returns
-    -------
-    dict
-        `state`, and of the last packet: `share` in its ACK, and `passed`, 1 if DCQCN sees a mark on it. Two
-        senders are active: the receiver's share is 1/2.
-    """
+    """Return the state that the handlers reach from a state under a lasting input."""
     receiver = DasrReceiver()
     one, other = (receiver.message(name, packets=10**6) for name in ("S", "T"))
     before = next(name for name, reached in EXPECTED.items() if reached == state)

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["TWO_HOPS_PS", "Figure6", "detour"]
-
 TWO_HOPS_PS = 2 * (time_ps(DELAY) + PACKET_PS)
 """Cost of two more hops for the first packet."""
 

@@ -46,8 +46,6 @@ from rdmacc.units import ps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure7"]
-
 _UP_TO_100_KB = PRESET["dart"].replace(**{"FlowDeflection.short_bytes": "100kB"})
 
 

@@ -20,8 +20,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure8"]
-
 
 @register_experiment
 class Figure8(Experiment):

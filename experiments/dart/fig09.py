@@ -37,9 +37,6 @@ from rdmacc.units import ms, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure9"]
-
-
 _CPU = (
     "We draw the CPU's time to match the published quantiles if the network takes 12 us, the paper's time for the"
     " hardware. Here it takes 21 us by R's clock (dart-f9b-4), and the sum is 8 to 9 us too long."

@@ -35,8 +35,6 @@ from rdmacc.units import ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure10", "incasts", "latencies"]
-
 AGGREGATOR, BACKGROUND = "h0", "h1"
 _LOOKS = {
     "infiniband-cc": ("InfiniBand (modelled)", "vermilion"),

@@ -38,8 +38,6 @@ from rdmacc.units import us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED_TAIL", "Figure11"]
-
 PUBLISHED_TAIL = {
     ("typical", 0.2): 0.16, ("typical", 0.4): 0.21, ("typical", 0.6): 0.07,
     **{("light", load): 1.0 for load in LOADS["light"]}, **{("heavy", load): 0.2 for load in LOADS["heavy"]},

@@ -15,8 +15,6 @@ from rdmacc.experiments.framework.registry import register_experiment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED_MEDIAN", "Figure12"]
-
 PUBLISHED_MEDIAN = {
     (mix, load): relative
     for mix, relative in {"typical": 0.7, "light": 0.64, "heavy": 0.71}.items()

@@ -22,9 +22,6 @@ from rdmacc.experiments.framework.rows import having
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-__all__ = ["PUBLISHED_GOODPUT", "Figure13"]
-
 PUBLISHED_GOODPUT = {
     (mix, load): relative for mix, relative in {"typical": 1.48, "heavy": 2.73}.items() for load in LOADS[mix]
 }

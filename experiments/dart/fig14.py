@@ -48,8 +48,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED_RATIOS", "Figure14"]
-
 PUBLISHED_RATIOS = {
     ("pri-q", 0.2): 1.0, ("iofd", 0.2): 0.69, ("dasr", 0.2): 0.21, ("dart", 0.2): 0.16,
     ("iofd", 0.6): 0.21, ("dasr", 0.6): 0.23, ("dart", 0.6): 0.07,

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EXPRESSPASS_RTTS", "Figure15"]
-
 _WINDOW_RTTS = {TWO: 2, TEN: 10}
 EXPRESSPASS_RTTS = (4, 20)
 """RTTs that ExpressPass takes with two flows on a dumbbell, and with ten senders on a fat tree (VI-D)."""

@@ -20,9 +20,6 @@ from rdmacc.switch.red import EcnStep
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-__all__ = ["DEFLECTION", "DRAWN", "EXPECTED_STEPS", "ROUTED", "STEP", "draw_steps", "right_steps", "walk"]
-
 DRAWN, ROUTED = 12, -1
 
 _PACKETS = 3

@@ -33,20 +33,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BASELINES",
-    "IS_GAIN",
-    "NAMES",
-    "OTHERS",
-    "SCHEMES",
-    "all_runs",
-    "compared",
-    "mean_of",
-    "over",
-    "panels",
-    "runs",
-]  # fmt: skip
-
 OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")
 SCHEMES = ("dctcp", "dcqcn", "timely", "dart")

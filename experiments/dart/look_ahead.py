@@ -39,8 +39,6 @@ from rdmacc.units import ms, ps, s, size_bytes, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LookAhead", "shared_machine"]
-
 LISTED = 16
 """Senders that each of the attacker's announcements lists, itself included."""
 INCAST, PAYLOAD = 20, size_bytes("2kB")

@@ -14,21 +14,12 @@ from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.results.result import Result
 from rdmacc.state import DATA
 
-__all__ = ["disorders", "entries", "hops", "occupancy", "visits"]
-
 _PACKET = ["message", "psn"]
 _VISIT = [*_PACKET, "node", "visit"]
 
 
 def visits(result: Result) -> pd.DataFrame:
-    """Return every passage of a data packet through a switch, of a run in which nothing was lost.
-
-    Returns
-    -------
-    DataFrame
-        `message, psn, node, visit, arrived_ps, sent_ps, port, lane, is_deflected`, in the order of departure;
-        `visit` counts the packet's passages through that switch from 0, `lane` is its class there.
-    """
+    """Return every passage of a data packet through a switch, of a run in which nothing was lost."""
     plan, rows = result.plan, result.outcome.trace
     assert rows is not None
     fabric = plan.fabric

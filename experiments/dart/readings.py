@@ -49,8 +49,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["QUESTIONS", "Readings", "verdicts", "with_all_readings"]
-
 QUESTIONS = register(
     "dart",
     Question(

@@ -15,9 +15,6 @@ from rdmacc.records import NEVER, Float, Int32
 from rdmacc.state import Host, Message, Packet
 from rdmacc.units import us
 
-__all__ = ["DasrReceiver", "Transfer"]
-
-
 _HANDLERS: Any = Dasr  # its handlers carry no annotations: the compiled engine types them
 
 

@@ -37,8 +37,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Sensitivity"]
-
 _LOAD = 0.4
 _THRESHOLDS, _DEGREES, _SIZES = ("5kB", "20kB"), (6, 26), (2_000, 4_000, 8_000)
 _IN_PROPORTION = {degree: kept(round(128 * 16 / degree)) for degree in _DEGREES}

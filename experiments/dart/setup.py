@@ -25,11 +25,6 @@ from rdmacc import topology
 from rdmacc.presets import preset
 from rdmacc.units import size_bytes
 
-__all__ = [
-    "BUFFER_PER_PORT", "DELAY", "LINE_BPS", "PACKET_PS", "PAYLOAD_BYTES", "PRESET", "RATE", "RECEIVER",
-    "TESTBED_HOST_RATE", "TESTBED_PAYLOAD_BYTES", "WIRE_BYTES", "Network", "fat_tree", "other_pods", "ports_towards",
-]  # fmt: skip
-
 RATE, LINE_BPS = "10Gbps", 10e9
 DELAY = "5us"
 BUFFER_PER_PORT = size_bytes("225kB")

@@ -20,8 +20,6 @@ from rdmacc.experiments.framework.registry import register_experiment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED_MARKS", "Table1"]
-
 PUBLISHED_MARKS = {
     ("typical", 0.2): (17, 6), ("typical", 0.4): (41, 11), ("typical", 0.6): (67, 14),
     ("light", 0.2): (5, 4), ("light", 0.4): (14, 9), ("light", 0.6): (36, 21), ("light", 0.8): (48, 28),

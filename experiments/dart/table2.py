@@ -21,8 +21,6 @@ from rdmacc.workload import DART_MIXES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED_DILATION", "Table2"]
-
 PUBLISHED_DILATION = {
     ("typical", 0.2): (3, 8), ("typical", 0.4): (6, 15), ("typical", 0.6): (9, 23),
     ("light", 0.2): (0.4, 4), ("light", 0.4): (0.8, 8), ("light", 0.6): (1.4, 14), ("light", 0.8): (3, 26),

@@ -20,9 +20,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-__all__ = ["ALL_RUNS", "draw_bars", "table_claims", "table_runs"]
-
 CELLS = [(mix, load) for mix, loads in LOADS.items() for load in loads]
 """Mixes and loads of the tables, in their order."""
 ALL_RUNS = cases(("dcqcn", "dart"), CELLS)

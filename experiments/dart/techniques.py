@@ -6,8 +6,6 @@ import pandas as pd
 
 from rdmacc.experiments.dart.clos import means, reduction
 
-__all__ = ["COMPONENTS", "VARIANTS", "less", "p99"]
-
 VARIANTS = {
     "dcqcn": "DCQCN", "pri-q": "Pri-Q", "iofd": "IOFD only", "dasr-no-look-ahead": "DASR without look-ahead",
     "dasr": "DASR only", "dart": "Dart",

@@ -31,11 +31,6 @@ from rdmacc.state import DATA
 from rdmacc.sweep.tidy import curve, tidy
 from rdmacc.units import rate_bps, size_bytes, us
 
-__all__ = [
-    "CPU_US", "LFS", "LINE_BPS", "MESSAGE", "PUBLISHED_US", "RTT_PS", "SFS", "cpu_times", "epoch_point",
-    "measure_epochs", "messages_to_r", "parts_of_epochs", "testbed_scenario",
-]  # fmt: skip
-
 R, LFS, SFS = "h0", "h1", "h2"
 
 LINE_BPS = rate_bps(TESTBED_HOST_RATE)

@@ -14,11 +14,6 @@ from typing import Any
 
 from rdmacc.errors import ConfigError
 
-__all__ = [
-    "AtLeast", "AtMost", "Band", "Between", "Exactly", "LessThan", "MoreThan", "Number", "Value", "Within",
-    "in_brackets", "show", "show_all",
-]  # fmt: skip
-
 Value = Any
 """A number, or a mapping from names to values."""
 
@@ -34,15 +29,7 @@ _MOST_SHOWN = 8
 
 
 def show(value: float, unit: str = "") -> str:
-    """Return a number in words: ``show(0.25, "%")`` is "25%".
-
-    Parameters
-    ----------
-    value : float
-        In the table's unit: ps, bps, bytes, fractions.
-    unit : str
-        Display unit: a key of the scales above, or any other word, which is appended to the number.
-    """
+    """Return a number in words: ``show(0.25, "%")`` is "25%"."""
     factor, suffix = _SCALES.get(unit, (1.0, f" {unit}"))
     number = float(value) * factor
     digits = f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"

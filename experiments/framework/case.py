@@ -18,8 +18,6 @@ from rdmacc.units import ps, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Case", "CaseFigure"]
-
 _CANARY_MESSAGES = 50
 _CANARY_PS = us(350)
 """Time that a canary runs after its last message starts; DCTCP begins to send after 300 us."""

@@ -10,8 +10,6 @@ from rdmacc.errors import unknown
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
 
-__all__ = ["Point", "with_parameters"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
@@ -39,13 +37,7 @@ class Point:
 
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
-    """Return points with changed parameters, for the schemes that have them.
-
-    Raises
-    ------
-    ConfigError
-        If no scheme has a parameter of that name, or a value is not allowed.
-    """
+    """Return points with changed parameters, for the schemes that have them."""
     if not changes:
         return points
     schemes = [as_scheme(point.scenario.scheme) for point in points if point.scenario is not None]

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from rdmacc.errors import ConfigError, unknown
 
-__all__ = ["DEFAULT", "QUESTIONS", "Question", "Reading", "check_reading", "questions_of", "readings_of", "register"]
-
 DEFAULT = "default"
 """Name of the default set of answers."""
 
@@ -73,13 +71,7 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {}
 
 
 def register(paper: str, *questions: Question) -> tuple[Question, ...]:
-    """Add a paper's questions, and return them.
-
-    Raises
-    ------
-    ConfigError
-        If two readings of the paper have the same name, or one has the name of the default set.
-    """
+    """Add a paper's questions, and return them."""
     names = Counter([DEFAULT, *(one.name for question in questions for one in question.readings)])
     twice = [name for name, count in names.items() if count > 1]
     if twice:
@@ -101,13 +93,7 @@ def readings_of(name: str) -> Iterator[tuple[Question, Reading]]:
 
 
 def check_reading(name: str, reading: str) -> str:
-    """Return a reading's name; the default answers to questions are `DEFAULT`.
-
-    Raises
-    ------
-    ConfigError
-        If the paper has no such reading.
-    """
+    """Return a reading's name; the default answers to questions are `DEFAULT`."""
     if reading == DEFAULT or any(reading == question.default.name for question in questions_of(name)):
         return DEFAULT
     known = [one.name for _, one in readings_of(name)]

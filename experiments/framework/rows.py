@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["among", "by_load", "having", "labels_of", "pivoted"]
-
 
 def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
     """Return which rows have these labels."""

@@ -7,8 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-__all__ = ["first_within", "mean_between", "settled", "shown", "time_in", "value_at", "worst_between"]
-
 
 def value_at(trace: pd.Series, time_ps: float) -> float:
     """Return the value at a time; 0 before the first sample."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["closed_form", "computed_band", "draw_goodput", "explain", "label", "mark_published"]
-
 _Z95 = 1.96
 
 

@@ -18,8 +18,6 @@ from rdmacc.units import us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure1"]
-
 _HOPS = 4
 """There and back."""
 

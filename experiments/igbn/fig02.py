@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = ["Figure2"]
-
-
 def _all_runs(table: pd.DataFrame) -> Measured:
     runs = go_back_n_runs(table, 1e-3)
     return Measured(mean(runs), median(runs))

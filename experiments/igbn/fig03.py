@@ -26,10 +26,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-__all__ = ["PUBLISHED", "Figure3", "shares"]
-
-
 PUBLISHED = {"timeouts_nak": 32, "timeouts_twice": 19, "timeouts_last_packet": 4, "timeouts_last_ack": 1}
 """Figure 3's percentages, 57.1, 33.9, 7.1 and 1.8, are these of 56 timeouts in 100 messages."""
 

@@ -18,8 +18,6 @@ from rdmacc.units import format_time
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure4"]
-
 
 def _first_timeout(table: pd.DataFrame, point: str) -> list[int]:
     """Return when the timer fired, if it did."""

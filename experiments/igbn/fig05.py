@@ -23,8 +23,6 @@ from rdmacc.units import us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure5"]
-
 _INTERVAL_PS = us(500)
 """Between NAKs for the same packet, table I."""
 

@@ -41,8 +41,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LOOKS", "Figure6"]
-
 LOOKS = {GBN: ("blue", "o"), ST: ("orange", "s"), CE: ("green", "^"), IGBN: ("vermilion", "D")}
 """Colour and marker of each variant."""
 

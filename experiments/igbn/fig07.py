@@ -36,8 +36,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure7"]
-
 _LOOKS = {LONG: ("blue", "o"), MIDDLE: ("orange", "s"), SHORT: ("green", "^")}
 
 _PUBLISHED: dict[str, dict[int, list[tuple[float, float]]]] = {

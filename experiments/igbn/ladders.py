@@ -28,9 +28,6 @@ from rdmacc.sweep.tidy import tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-__all__ = ["HOSTS", "LAST", "PACKETS", "Ladders", "arrows_of", "data", "draw", "nak"]
-
 PACKETS = 6
 
 LAST = PACKETS - 1

@@ -17,8 +17,6 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import tidy
 
-__all__ = ["POINT", "LoneMessage"]
-
 POINT = "a message without loss"
 
 

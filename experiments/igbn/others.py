@@ -37,9 +37,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-__all__ = ["OtherRecoveries"]
-
 _ONE_PERCENT = 1e-2
 
 

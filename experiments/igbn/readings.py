@@ -33,9 +33,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-__all__ = ["QUESTIONS", "OtherReadings"]
-
 _ONE_PERCENT = 1e-2
 _PUBLISHED_BEST = 0.6
 """Improved Go-Back-N at a loss rate of 1% (IV-A)."""

@@ -42,14 +42,6 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.units import ms, size_bytes, us
 
-__all__ = [
-    "ACK_TIMEOUT_PS", "CE", "DEFAULT_TIMER", "FEW", "FOR_ALL", "GBN", "GOODPUT", "IGBN", "LONG", "LOSSES",
-    "MESSAGE_BYTES", "MIDDLE", "PER_PACKET", "SHORT", "ST", "TIMEOUTS", "TIMERS", "TITLES", "VARIANTS",
-    "LossSweep", "Setting", "alone_ps", "by_loss", "by_variant", "chain_of_messages", "first_reading", "go_back_n_runs",
-    "losing", "mean", "mean_at", "median", "of_reading", "rate_of_timeouts", "runs_of", "spread", "throughput",
-    "timers_in", "without_timeouts",
-]  # fmt: skip
-
 MESSAGE_BYTES = size_bytes("4MiB")
 VARIANTS = {"go-back-n": "GBN", "send-twice": "ST", "check-epsn": "CE", "improved-go-back-n": "IGBN"}
 """Schemes of the preset, and their names in the model."""

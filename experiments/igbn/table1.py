@@ -20,8 +20,6 @@ from rdmacc.units import KiB, MiB, format_rate, format_time, ms, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Table1"]
-
 _PUBLISHED = {
     "bandwidth": 40e9,
     "propagation delay per hop": us(1),

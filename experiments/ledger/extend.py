@@ -29,8 +29,6 @@ from rdmacc.sweep import sweep
 from rdmacc.sweep.store import Store, read_table, write_table
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
 
-__all__ = ["extend"]
-
 _SUMS = ("packet_hops", "simulated_ps")
 _SETS = ("rdmacc", "commits", "code")
 _OF_A_PART = ("points", "commits", "keys_sha256", "packet_hops")
@@ -38,28 +36,7 @@ _SCHEME = "scheme"
 
 
 def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1, then: pd.DataFrame | None = None) -> int:
-    """Compute the points that an experiment's bundled table lacks, write the table with them, return their number.
-
-    Parameters
-    ----------
-    one : Experiment
-        The figure.
-    store : Store, optional
-        Of points; default: the user's.
-    jobs : int, optional
-        Processes.
-    then : DataFrame, optional
-        The quick table of the code that computed the bundled one. With it, the points of each scheme that behaves
-        differently today are computed again.
-
-    Raises
-    ------
-    ConfigError
-        If a point of the table is gone or has changed its labels; if other code computed `then`; or, without `then`,
-        if today's code behaves differently: recompute the whole table.
-    SweepError
-        If a point could not be computed; the table is left as it was.
-    """
+    """Compute the points that an experiment's bundled table lacks, write the table with them, return their number."""
     path = summary_path(one.name)
     table, made = read_table(path)
     old = dict(list(table.groupby("point", sort=False)))

@@ -19,8 +19,6 @@ from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
 
-__all__ = ["Claims", "Paper"]
-
 
 @dataclass(frozen=True, eq=False)
 class Claims:
@@ -114,20 +112,7 @@ class Paper:
             display.display(display.Image(png(figure), alt=f"{one.title}. {one.description}"))
 
     def claims(self, *figures: str, reading: str = DEFAULT) -> Claims:
-        """Return claims with their verdicts.
-
-        Parameters
-        ----------
-        *figures : str
-            Such as "fig2"; default: all that have rows of the reading.
-        reading : str
-            Interpretation of the paper where it leaves something open.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such figure or reading, or a figure that was named has no rows of it.
-        """
+        """Return claims with their verdicts."""
         check_reading(self.name, reading)
         names = figures or tuple(one.name.partition(".")[2] for one in select(self.name))
         checks = []

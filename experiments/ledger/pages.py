@@ -7,8 +7,6 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-__all__ = ["templates"]
-
 
 @cache
 def templates() -> Environment:

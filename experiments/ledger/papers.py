@@ -13,8 +13,6 @@ from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import PAPERS, readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
 
-__all__ = ["papers_page", "with_score", "write"]
-
 _BEGIN, _END = "<!-- score -->", "<!-- end of score -->"
 _HEAD = """# Papers
 
@@ -37,13 +35,7 @@ input of the model. *Checks we added* test a reading, a model or an invariant.""
 
 
 def with_score(readme: str) -> str:
-    """Return the README's text with the current score, how many tables stand, and the comparison with other simulators.
-
-    Parameters
-    ----------
-    readme : str
-        The text; the score stands between two comments.
-    """
+    """Return the README's text with the current score, tables that stand and the comparison with other simulators."""
     beside = f"[Validation](docs/validation.md): {summary_text()}"
     parts = [score_text(), _EXPLAINED, standing_text(is_short=True), beside]
     score = "\n".join([_BEGIN, "\n\n".join(parts), _END])

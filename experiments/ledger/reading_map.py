@@ -20,8 +20,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_map", "hanging", "readings_judged"]
-
 _FILLS = {
     Outcome.HOLDS: COLOURS["green"], Outcome.DIRECTION: COLOURS["orange"], Outcome.FAILS: COLOURS["vermilion"],
     Outcome.NOT_JUDGED: "0.85",
@@ -30,14 +28,7 @@ _WIDTH = 72
 
 
 def readings_judged(paper: str) -> pd.DataFrame:
-    """Return the verdicts on the claims that some reading other than the default was run for.
-
-    Returns
-    -------
-    DataFrame
-        A row for each claim, a column for each reading that some table has rows of, the default first; empty where a
-        figure was not run under the reading.
-    """
+    """Return the verdicts on the claims that some reading other than the default was run for."""
     found = by_reading(paper)
     names = [one.name for _, one in readings_of(paper) if (found[one.name] != "").any()]
     return found.loc[(found[names] != "").any(axis=1), [DEFAULT, *names]]

@@ -21,8 +21,6 @@ from rdmacc.experiments.framework.registry import EXPERIMENTS, load_summary, sel
 from rdmacc.experiments.ledger.validity import behaviour, made_with
 from rdmacc.sweep.store import write_atomically
 
-__all__ = ["differences", "judged", "ledger_path", "line_of", "recorded", "write"]
-
 
 def ledger_path(name: str) -> Path:
     """Return the file that has an experiment's line."""
@@ -42,13 +40,7 @@ def _lines(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def recorded(name: str) -> dict[str, Any]:
-    """Return an experiment's line of the ledger; empty if it has none.
-
-    Raises
-    ------
-    ConfigError
-        If the file is damaged.
-    """
+    """Return an experiment's line of the ledger; empty if it has none."""
     return _lines(ledger_path(name)).get(name, {})
 
 
@@ -107,13 +99,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def write(names: Iterable[str] = ()) -> list[str]:
-    """Rewrite the ledger, and return the changes.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Experiments or groups; default: all that have a table.
-    """
+    """Rewrite the ledger, and return the changes."""
     chosen = [one for name in names for one in select(name)] or list(EXPERIMENTS.values())
     changed = []
     for one in (each for each in chosen if summary_path(each.name).exists()):

@@ -100,7 +100,7 @@ def _markdown(first: str, rows: dict[str, list[int]]) -> str:
 
 
 def standing() -> pd.Series[bool]:
-    """Return, for each bundled table of the papers, whether it stands: whether the code still behaves as it did then.
+    """Return, for each bundled table of the papers, whether the code still behaves as when it was computed.
 
     Returns
     -------

@@ -21,8 +21,6 @@ from rdmacc.sweep.store import read_table
 if TYPE_CHECKING:
     from rdmacc.sweep.store import Store
 
-__all__ = ["QUICK", "behaviour", "digest_of", "digest_of_result", "made_with"]
-
 _DIGITS = 6
 """Significant digits that count: the last bits of a mean depend on the processor."""
 QUICK = "quick"
@@ -32,13 +30,7 @@ _CANARIES: dict[tuple[type[Experiment], str], str] = {}
 
 
 def digest_of(table: pd.DataFrame) -> str:
-    """Return the digest of a table: its rows, in whatever order of points, numbers to six significant digits.
-
-    Parameters
-    ----------
-    table : DataFrame
-        In the columns of `rdmacc.sweep.tidy.TABLE_COLUMNS`, and more.
-    """
+    """Return the digest of a table: its rows, in whatever order of points, numbers to six significant digits."""
     found = hashlib.sha256()
     table = table.sort_values(["point", "quantity"], kind="stable")
     for name in sorted(table.columns):
@@ -63,15 +55,7 @@ def digest_of_result(result: Result) -> str:
 
 
 def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
-    """Return the digests of today's results: the table at quick scale, and each canary.
-
-    Parameters
-    ----------
-    one : Experiment
-        The figure.
-    store : Store, optional
-        Of points at quick scale; default: the user's.
-    """
+    """Return the digests of today's results: the table at quick scale, and each canary."""
     from rdmacc.sweep.run import sweep
 
     found = {QUICK: digest_of(sweep(one, QUICK, store=store, jobs=1).table)}

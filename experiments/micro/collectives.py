@@ -37,8 +37,6 @@ from rdmacc.workload import Nccl, nccl
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMS", "PRINTED", "Collectives", "Printed"]
-
 FORMS: dict[str, dict[str, Any]] = {
     "ring": {},
     "ring, slices that fill the link": {"settings": Nccl(slices=8)},

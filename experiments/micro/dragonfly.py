@@ -47,8 +47,6 @@ from rdmacc.workload import dragonfly_paths, poisson
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ROUTERS", "ROUTINGS", "TRAFFICS", "Dragonfly", "links_on_average", "most_load"]
-
 ROUTERS, HOSTS, GLOBAL_LINKS = 4, 2, 2
 """a, p and h."""
 TRAFFICS = ("uniform", "adversarial")
@@ -65,13 +63,7 @@ ADAPTIVE = {"uniform": 1.0, "adversarial": 0.25}
 
 
 def most_load(traffic: str, routing: str) -> float:
-    """Return the largest load of the hosts' links, by the closed form; NaN for adaptive routing.
-
-    Parameters
-    ----------
-    traffic, routing : str
-        One of `TRAFFICS` and of `ROUTINGS`.
-    """
+    """Return the largest load of the hosts' links, by the closed form; NaN for adaptive routing."""
     group = ROUTERS * HOSTS
     if routing == "adaptive":
         return np.nan
@@ -86,11 +78,6 @@ def links_on_average(traffic: str, routing: str) -> float:
     Two routers of a group, with independent places, are different with probability 1 - 1/a. In the third group, the
     links to two given groups are at different routers with probability h (a - 1)/(a h - 1), to two neighbouring groups
     with probability (a - 1)/(a h - 1), since a router's links lead to neighbouring groups.
-
-    Parameters
-    ----------
-    traffic, routing : str
-        One of `TRAFFICS` and of `ROUTINGS`.
     """
     apart, detours = 1 - 1 / ROUTERS, ROUTERS * GLOBAL_LINKS - 1
     if routing == "adaptive":

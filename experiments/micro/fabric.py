@@ -38,8 +38,6 @@ from rdmacc.sweep.tidy import tidy, wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CASES", "SCHEMES", "Fabric"]
-
 SCHEMES = {
     "DCQCN and PFC": scheme("dcqcn", payload_bytes=scheme("nscc").payload_bytes),
     "NSCC, sprayed": scheme("nscc", choice="oblivious"),

@@ -18,8 +18,6 @@ from rdmacc.models.max_min import MaxMin
 from rdmacc.models.max_min_record import CHAINS, RECORD, size_classes
 from rdmacc.workload import nccl
 
-__all__ = ["LOADS", "SCHEMES", "errors"]
-
 SCHEMES = ("dcqcn", "hpcc", "nscc", "dasr")
 LOADS = (0.2, 0.4, 0.6, 0.8)
 _COUNT = 2000
@@ -39,17 +37,7 @@ def _chains(network: topology.Graph) -> pd.DataFrame:
 
 
 def errors(scheme: str, load: float | None, count: int = _COUNT) -> pd.DataFrame:
-    """Return the rows of the record for a scheme and a load.
-
-    Parameters
-    ----------
-    scheme : str
-        Registered name.
-    load : float or None
-        Of the hosts' links; None for messages that wait for others.
-    count : int
-        Messages at a load.
-    """
+    """Return the rows of the record for a scheme and a load."""
     network = _network()
     work = _chains(network) if load is None else workload.poisson(network, "web_search", load, count=count)
     found = compare(MaxMin(topology=network, workload=work, scheme=scheme))

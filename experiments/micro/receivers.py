@@ -45,8 +45,6 @@ from rdmacc.units import ps, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["RECEIVERS", "ReceiverSchemes"]
-
 RECEIVERS = ("expresspass", "expresspass-aeolus", "homa", "homa-aeolus", "ndp", "phost", "ren", "rcc")
 LOADS = (50, 80)
 INCAST_BYTES = 64_000
@@ -86,15 +84,7 @@ def _of_the_incast(table: pd.DataFrame) -> pd.Series[float]:
 
 
 def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
-    """Return the payload that arrived between two samples of `received_packets`.
-
-    Parameters
-    ----------
-    result : Result
-        With a probe of each message's `received_packets`, sampled.
-    start_ps, end_ps : int
-        Times of two samples, in ps.
-    """
+    """Return the payload that arrived between two samples of `received_packets`."""
     held = result.probes.pivot(index="time_ps", columns="probe", values="value")
     packets = held.loc[end_ps].to_numpy(np.float64) - held.loc[start_ps].to_numpy(np.float64)
     return float(packets.sum()) * result.plan.scheme.payload_bytes

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SENDERS", "SenderSchemes", "jain"]
-
 SENDERS = (
     "line-rate", "dcqcn", "dcqcn-hpcc", "timely", "timely-patched", "timely-hpcc", "hpcc", "dctcp", "dctcp-hpcc",
     "infiniband-cc", "rcp", "swift",

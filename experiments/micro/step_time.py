@@ -36,8 +36,6 @@ from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep, jobs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CHANGES", "SCHEMES", "StepTimes"]
-
 LINK = ("leaf0", "spine0")
 SCHEMES: Mapping[str, Scheme] = {
     "DCQCN": scheme("dcqcn", payload_bytes=4096),
@@ -50,13 +48,7 @@ _PATHS = ("without the link", "other paths", "other paths, 2")
 
 
 def network(has_link: bool = True) -> topology.Graph:
-    """Return the network, with the link that fails or without it.
-
-    Parameters
-    ----------
-    has_link : bool
-        Whether it has that link.
-    """
+    """Return the network, with the link that fails or without it."""
     graph = topology.leaf_spine(leaves=8, spines=8, hosts_per_leaf=16, rate="400Gbps", delay="500ns")
     if not has_link:
         graph.remove_edge(*LINK)
@@ -64,15 +56,7 @@ def network(has_link: bool = True) -> topology.Graph:
 
 
 def work(change: str, scale: str) -> pd.DataFrame:
-    """Return the step, placed as a change has it, and the second job if there is one.
-
-    Parameters
-    ----------
-    change : str
-        One of `CHANGES`.
-    scale : str
-        "quick" or "paper".
-    """
+    """Return the step, placed as a change has it, and the second job if there is one."""
     model = LLAMA_7B.replace(hidden=1024, layers=2, mlp=2752, vocabulary=512) if scale == "quick" else LLAMA_7B
     hosts = topology.hosts(network())
     step = TrainingStep(model=model, data=8, tensor=8, nccl=Nccl(node=8)).workload(hosts)

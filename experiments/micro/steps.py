@@ -31,8 +31,6 @@ from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MACHINES", "TrainingSteps"]
-
 MACHINES = {"flat": Nccl(), "8 x 8": Nccl(node=8, algorithm="hierarchical")}
 _GPUS = 64
 

@@ -25,8 +25,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Baselines"]
-
 _NAME = "web_search"
 _LOADS = {"quick": 0.7, "paper": 0.5}
 

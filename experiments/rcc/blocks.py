@@ -13,8 +13,6 @@ from rdmacc.sweep.tidy import TABLE_COLUMNS, typed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["calls_in", "draw_blocks", "rows_of_calls"]
-
 
 def calls_in(module: ModuleType, roots: Mapping[str, Callable[..., Any]]) -> list[tuple[str, str]]:
     """Return (caller, called) for every function of a module that is reached from the roots, in order of discovery."""
@@ -44,19 +42,7 @@ def draw_blocks(
     arrows: Iterable[tuple[str, str, str]],
     size: tuple[float, float] = (0.9, 0.5),
 ) -> None:
-    """Draw boxes and arrows between them.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to draw.
-    blocks : mapping
-        By name: place of the middle (x, y), text, colour.
-    arrows : iterable
-        (from, to, label).
-    size : pair of float
-        Half width and half height of a box.
-    """
+    """Draw boxes and arrows between them."""
     from matplotlib.patches import FancyBboxPatch
 
     half_x, half_y = size

@@ -24,10 +24,6 @@ from rdmacc.show.style import plain_log, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "LONG_OVER_DCQCN", "LONG_SIGN", "MUCH_LOWER", "MUCH_LOWER_LONG", "NOT_ABOVE", "SHORT_OVER_DCQCN", "Breakdown",
-]  # fmt: skip
-
 SHORT_OVER_DCQCN = {"short mean": (0.10, 0.25), "short p99": (0.21, 0.50)}
 """V-D-2, for data mining; "similar" for web search."""
 LONG_OVER_DCQCN = {"long mean": (0.25, 0.31), "long p99": (0.0, 0.37)}

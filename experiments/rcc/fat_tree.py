@@ -40,12 +40,6 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
-__all__ = [
-    "DCQCN", "FEW_FLOWS", "HOMA", "LOADS", "OTHER_DCQCN", "READINGS", "SCHEMES", "SEEDS", "SIZE_BINS", "VARIANTS",
-    "WORKLOADS", "FatTreeCase", "FatTreeFigure", "Workload", "cases", "differences", "means", "quick_tree",
-    "reductions", "scheme_for", "spreads",
-]  # fmt: skip
-
 LOADS = (0.3, 0.5, 0.7)
 QUICK_LOADS = (0.3, 0.7)
 DCQCN, OTHER_DCQCN = "dcqcn-cnp", "dcqcn"

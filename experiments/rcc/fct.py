@@ -16,10 +16,6 @@ from rdmacc.show.style import COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "LOWER_ON_AVERAGE", "OTHERS", "by_load", "by_scheme", "draw_fct", "draw_reductions", "mean_and_tail", "ran",
-]  # fmt: skip
-
 OTHERS = SCHEMES[1:]
 _MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn-cnp": "v", "timely": "P", "rcc-pid": "s",
             "rcc-ewa": "o"}  # fmt: skip

@@ -26,8 +26,6 @@ from rdmacc.show.style import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure1"]
-
 SCHEMES = (DCQCN, "timely")
 
 

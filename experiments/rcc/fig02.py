@@ -28,8 +28,6 @@ from rdmacc.units import us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BLOCKS", "CASES", "Figure2"]
-
 BLOCKS = {
     "sender": (("on_ack", "on_start", "allow"), "Sender: takes the window,\npaces it out over a base RTT"),
     "data": (("on_data", "window"), "Receiver: algorithm 1,\nfor each data packet"),

@@ -27,8 +27,6 @@ from rdmacc.sweep.tidy import curve, scalar, tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMS", "Figure3", "by_equations", "by_handlers"]
-
 FORMS = {"pd": ("without u(t - 1)", "blue"), "accumulating": ("equation (4) as printed", "vermilion")}
 
 SAMPLES_US = np.round(np.concatenate([

@@ -27,8 +27,6 @@ from rdmacc.sweep.tidy import TABLE_COLUMNS, scalar, tidy, typed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BOX", "Figure4", "surface_of"]
-
 BOX = {"kp_low": 1.0, "kp_high": 1e4, "kd_low": 1e3, "kd_high": 1e5}
 """K_p and K_d that "ensure an acceptable phase margin above 30 degrees" (IV)."""
 _WIDE = {"kp_low": 1.0, "kp_high": 1e6, "kd_low": 1e2, "kd_high": 1e6}

@@ -33,8 +33,6 @@ from rdmacc.units import ms, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SIZES", "Figure5", "events_of", "processor_sharing"]
-
 SIZES = (4_400_000_000, 2_200_000_000, 1_100_000_000, 270_000_000)
 INTERVAL_PS = ms(100)
 SCHEMES = ("rcc", "hpcc")

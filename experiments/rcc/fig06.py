@@ -31,8 +31,6 @@ from rdmacc.sweep.tidy import curve, wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HPCC", "PRINTED", "RCC", "READINGS", "Figure6"]
-
 PRINTED, HPCC = IncastCase("rcc"), IncastCase("hpcc")
 RCC = together(PRINTED)
 READINGS = (PRINTED, IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99))

@@ -31,8 +31,6 @@ from rdmacc.sweep.tidy import curve
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure7"]
-
 STEADY = {
     "hpcc": IncastCase("hpcc", size=LONG),
     "rcc": IncastCase("rcc", size=LONG),

@@ -31,8 +31,6 @@ from rdmacc.units import ms, ps, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED_BPS", "SETTINGS", "Figure8"]
-
 SETTINGS = {
     "last hop": [("h0", "h2"), ("h1", "h2")],
     "in network": [("h0", "h2"), ("h1", "h3")],

@@ -35,8 +35,6 @@ from rdmacc.show.style import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED", "Figure9"]
-
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), DCQCN: (0.30,), "timely": (0.45,)},
     "data_mining": {"hpcc": (0.07,), "homa": (0.04,), "expresspass": (0.15,), DCQCN: (0.18,), "timely": (0.19,)},

@@ -10,8 +10,6 @@ from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_L
 from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, FatTreeCase
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, mean_and_tail
 
-__all__ = ["Figure11"]
-
 _NAME = "data_mining"
 _ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in SCHEMES for load in LOADS)
 

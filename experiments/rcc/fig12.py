@@ -27,8 +27,6 @@ from rdmacc.sweep.tidy import curve, wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SCHEMES", "SWEEP", "Figure12"]
-
 _PRINTED = {name: IncastCase(name) for name in ("rcc", "rcc-async", "rcc-sender", "rcc-n1")}
 SCHEMES = {name: together(case) for name, case in _PRINTED.items()}
 SAMPLES = (2, 3, 4, 5)

@@ -18,8 +18,6 @@ from rdmacc.show.style import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure13"]
-
 _NAME = "web_search"
 _PARTS = ("rcc-pid", "rcc-ewa")
 PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}

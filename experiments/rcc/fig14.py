@@ -44,8 +44,6 @@ from rdmacc.sweep.tidy import curve, scalar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure14"]
-
 SCHEMES = ("rcc-pid", "rcc-ewa", "rcc")
 
 

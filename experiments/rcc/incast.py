@@ -37,11 +37,6 @@ from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ps, size_bytes, us
 
-__all__ = [
-    "FEW", "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "IncastCase", "IncastFigure", "mean",
-    "points_in", "reduction", "together", "values",
-]  # fmt: skip
-
 SENDERS = {"quick": 200, "paper": 1000}
 SEEDS = {"quick": 1, "paper": 3}
 BEGIN_PS = us(200)
@@ -235,13 +230,7 @@ def points_in(table: pd.DataFrame, case: IncastCase) -> list[str]:
 
 
 def values(rows: pd.DataFrame, case: IncastCase, quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a number of a case, seed by seed, from one row for each run.
-
-    Raises
-    ------
-    NotJudged
-        If the case was not run.
-    """
+    """Return a number of a case, seed by seed, from one row for each run."""
     wanted = {name: value for name, value in asdict(case).items() if name != "senders" or value}
     found = rows[quantity].to_numpy(np.float64)[having(rows, **wanted)]
     if not len(found):

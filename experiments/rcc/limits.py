@@ -32,8 +32,6 @@ from rdmacc.units import ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Limits", "limit_of"]
-
 KP = 1e4
 _KD = {"quick": (5e4, 1e5, 1.2e5, 1.5e5), "paper": tuple(1e4 * step for step in range(4, 17))}
 _LASTS_PS = {"quick": ms(4), "paper": ms(20)}

@@ -24,8 +24,6 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.units import ps, us
 
-__all__ = ["FORMS", "OSCILLATES", "SHORT", "loop_scenario", "measure_queue", "recursion", "swing", "target_bytes"]
-
 FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
 OSCILLATES = 0.2
 SHORT = "The quick scale has too few gains, and too little time."
@@ -93,25 +91,7 @@ def recursion(
     rtt_s: float = BASE_RTT_PS * 1e-12,
     start: float = 1.12,
 ) -> float:
-    """Return the queue's swing by equations (2) to (5) alone, one update in each round trip.
-
-    Parameters
-    ----------
-    kp, kd : float
-        Gains, 1/s.
-    is_accumulating : bool
-        Equation (4) as printed, or without u(t - 1).
-    increases_late : bool
-        A larger window shows in the delay one round later than a smaller one.
-    noise_s : float
-        A sample is off by up to this much to either side, uniformly.
-    rounds : int
-        Round trips; the last quarter counts.
-    rtt_s : float
-        Base RTT.
-    start : float
-        Windows at the beginning, in BDPs.
-    """
+    """Return the queue's swing by equations (2) to (5) alone, one update in each round trip."""
     rng = np.random.default_rng(0)
     target = rtt_s * (1 + DELTA / 2)
     window = before = start

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["RccMap", "grid_of"]
-
 _GAINS = {
     "quick": (np.geomspace(1e2, 1e5, 3), np.geomspace(1e3, 1e6, 3)),
     "paper": (np.geomspace(1e2, 1e5, 7), np.geomspace(1e3, 1e6, 7)),

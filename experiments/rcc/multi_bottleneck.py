@@ -32,11 +32,6 @@ from rdmacc.units import ms, us
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "FLOWS", "IN_THE_NETWORK", "LAST_HOP_PORT", "SHARES", "TYPES", "draw_goodput", "draw_types", "measure_flows",
-    "phases_of", "point_for", "point_name", "seeds",
-]  # fmt: skip
-
 FLOWS = (1, 2, 3)
 IN_THE_NETWORK, LAST_HOP_PORT = ("s0", "s1"), ("s1", "h3")
 TYPES = {LAST_HOP: "last hop", IN_NETWORK: "in network"}

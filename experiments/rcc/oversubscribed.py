@@ -31,8 +31,6 @@ from rdmacc.show.style import COLOURS, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LOADS", "FabricCase", "Oversubscribed"]
-
 _NAME = "web_search"
 _FABRIC = "200Gbps"
 LOADS = MappingProxyType({"quick": (0.3,), "paper": (0.3, 0.4, 0.5)})

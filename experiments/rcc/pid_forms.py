@@ -28,8 +28,6 @@ from rdmacc.units import ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PidForms"]
-
 _FLOWS = {"quick": (2, 4), "paper": (2, 4, 8, 16)}
 _LASTS_PS = {"quick": ms(3), "paper": ms(10)}
 PERIODS = {"rtt": "in each RTT", "base-rtt": "in each base RTT"}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from rdmacc.experiments.framework.reading import Question, Reading, register
 from rdmacc.experiments.rcc.incast import TOGETHER
 
-__all__ = ["QUESTIONS"]
-
 _SUGGESTED = "For other schemes, we use the parameters suggested in the corresponding papers."
 
 QUESTIONS = register(

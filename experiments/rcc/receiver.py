@@ -14,8 +14,6 @@ from rdmacc.records import Int32
 from rdmacc.state import Host, Message, Packet, QueuePair
 from rdmacc.units import us
 
-__all__ = ["RccReceiver"]
-
 _HANDLERS: Any = Rcc  # its handlers carry no annotations: the compiled engine types them
 
 

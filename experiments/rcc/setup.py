@@ -31,12 +31,6 @@ from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.units import Quantity, size_bytes, us
 
-__all__ = [
-    "BASE_RTT_PS", "BDP_BYTES", "BUFFER", "DELTA", "GOODPUT_BPS", "LINE_BPS", "LOOKS", "NAMES", "PAYLOAD_BYTES",
-    "PRESET", "RATE", "RECEIVER", "TARGET_QUEUE_BYTES", "TARGET_RTT_PS", "THRESHOLD_RTT_PS", "WIRE_BYTES", "goodput",
-    "in_place", "incast_star", "jain", "received",
-]  # fmt: skip
-
 RATE, LINE_BPS = "100Gbps", 100e9
 BUFFER = "32MB"
 BASE_RTT_PS = us(12)
@@ -100,20 +94,7 @@ def goodput(result: Result, flow: int, payload_bytes: int = PAYLOAD_BYTES) -> pd
 
 
 def in_place(table: pd.DataFrame, default: Mapping[str, Any], other: Mapping[str, Any]) -> pd.DataFrame | None:
-    """Return a table in which the rows of a reading also stand in the place of the default's.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With the columns of both, and `point`.
-    default, other : mapping
-        Labels of the rows, by column.
-
-    Returns
-    -------
-    DataFrame or None
-        None if the table has no rows of the reading.
-    """
+    """Return a table in which the rows of a reading also stand in the place of the default's."""
     is_default, is_other = (having(table, **one) for one in (default, other))
     if not is_other.any():
         return None

@@ -22,8 +22,6 @@ from rdmacc.sweep.tidy import scalars, tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LISTED", "Table1"]
-
 LISTED: dict[str, tuple[str, type[Record], str, int]] = {
     "cwnd": ("sender", Rcc.Sender, "cwnd_bytes", 4),
     "snd_una": ("sender", Message, "una_psn", 4),

@@ -32,8 +32,6 @@ from rdmacc.units import ps, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Tuned", "gains_of"]
-
 RTTS_PS = {"quick": (us(4), BASE_RTT_PS), "paper": (us(4), BASE_RTT_PS, us(40))}
 _LASTS_RTTS = {"quick": 250, "paper": 800}
 GAINS = {

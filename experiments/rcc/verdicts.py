@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Verdicts"]
-
 LOADS = {"quick": (0.7,), "paper": (0.3, 0.5, 0.7)}
 ARRIVALS = {"quick": "0.4ms", "paper": "4ms"}
 CAPS = {"quick": "3MB", "paper": "30MB"}

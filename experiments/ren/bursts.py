@@ -36,8 +36,6 @@ from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms, ps
 
-__all__ = ["LARGE_BUFFER", "TIMES", "Bursts", "burst_point", "seeds_of"]
-
 TIMES = {
     "quick": (ms(2), ms(6), ms(9)),
     "tenth": (ms(80), ms(125), ms(150)),
@@ -68,21 +66,7 @@ def seeds_of(name: str, scale: str, seed: int) -> range:
 
 
 def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | None = None) -> Point:
-    """Return the run of a scheme with a number of bursts.
-
-    Parameters
-    ----------
-    name : str
-        Entry of the preset.
-    bursts : int
-        Number of bursty flows.
-    times : str
-        Which of `TIMES`.
-    seed : int
-        Of the bursts' starts.
-    buffer : str, optional
-        Buffer of a port; default: the paper's 64 KB.
-    """
+    """Return the run of a scheme with a number of bursts."""
     on, off, end = TIMES[times]
     scheme = TESTBED[name]
     if buffer:

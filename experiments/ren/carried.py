@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Carried"]
-
 LOAD = 0.7
 PARTS = {1: "as in figures 15 to 18", 3: "three times as long, the middle third"}
 """What is measured, by the number of parts that a run has."""

@@ -7,8 +7,6 @@ from types import MappingProxyType
 from rdmacc.presets import preset
 from rdmacc.workload import LoadDefinition
 
-__all__ = ["LOAD", "LONG_BYTES", "SEEDS", "SHORT_BYTES", "SIMULATED"]
-
 SIMULATED = preset("ren-2021")
 """The schemes of section 6."""
 SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000

@@ -16,8 +16,6 @@ from rdmacc.sweep.tidy import scalar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure1"]
-
 
 def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     """Return the packets that wait and that leave in each round, and those in flight at the end."""

@@ -16,8 +16,6 @@ from rdmacc.sweep.tidy import scalar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure2"]
-
 
 def _used(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     """Return the share of the link that is used in the first round, and in the others."""

@@ -29,8 +29,6 @@ from rdmacc.sweep.tidy import curve, wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure3", "lost", "of_scheme"]
-
 _COMPARED = ("phost", "homa-2-levels", "ndp", "ren")
 """The paper's panels."""
 _BESIDE = ("traditional", "homa", "ren-packet", "ren-literal", "ren-literal-unsafe")

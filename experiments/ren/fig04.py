@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Figure4"]
-
 POINT = "parts"
 _PLACES = {"port": "Switch: measures and marks", "receiver": "Receiver: copies the mark", "sender": "Sender: 0, 1 or 2"}
 _ANSWERS = {UNDER: 2, FULL: 1, OVER: 0}

@@ -18,8 +18,6 @@ from rdmacc.sweep.tidy import scalar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure5"]
-
 
 def _marks(table: pd.DataFrame, scheme: str = "ren") -> float:
     return scalar(table, scheme, "grants marked over")

@@ -18,8 +18,6 @@ from rdmacc.sweep.tidy import scalar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure6"]
-
 
 def _counts(table: pd.DataFrame, scheme: str) -> dict[str, float]:
     need(table, scheme)

@@ -32,8 +32,6 @@ from rdmacc.units import us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CODES", "DRAWN", "Figure7", "packets_for"]
-
 POINT = "marks"
 CODES = {UNDER: "00", FULL: "01", OVER: "10"}
 _BUDGETS = (

@@ -31,8 +31,6 @@ from rdmacc.units import kB, ps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["VECTORS", "Figure8"]
-
 VECTORS = {1 / 2: 1, 0.49: 2, 1 / 4: 2, 0.3: 2, 1 / 8: 3, 1 / 16: 4}
 """Rounds by equation (6), by R / C, worked out by hand."""
 _BDP = 51.696e6 / 1.2e6

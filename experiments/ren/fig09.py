@@ -41,8 +41,6 @@ from rdmacc.units import bps, ps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure9"]
-
 Counts = npt.NDArray[np.int64]
 
 ROUNDS = 20

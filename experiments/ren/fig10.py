@@ -29,8 +29,6 @@ from rdmacc.units import ms, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure10"]
-
 POINT = "port"
 _END = ms(3)
 

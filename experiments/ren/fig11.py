@@ -20,8 +20,6 @@ from rdmacc.sweep.tidy import wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SLOT_MODEL", "Figure11"]
-
 _SCHEMES = ("phost", "homa-2-levels", "homa", "ndp", "traditional", "ren", "ren-packet")
 _PUBLISHED = ("phost", "homa-2-levels", "ndp", "ren")
 _BURSTS = (1, 2, 3, 4)

@@ -36,8 +36,6 @@ from rdmacc.units import kB, ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure12"]
-
 _SCHEMES = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
 _PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}
 """By how much REN's AFCT is less, at 60 KB."""

@@ -39,8 +39,6 @@ from rdmacc.sweep.tidy import tidy, wide
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STATED", "Figure13"]
-
 STATED = np.dtype([("ql", "i4"), ("ti", "i4"), ("timestamp", "i8")])
 _PORTS = 32
 _STATED = {"a port": Exactly(16), f"a switch of {_PORTS} ports": Exactly(512)}

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED", "Figure14"]
-
 LOAD = 0.5
 PUBLISHED = {
     "data_mining": (11054, dict(zip(BASELINES, (0.09, 0.51, 0.39, 0.04, 0.06, 0.21), strict=True))),

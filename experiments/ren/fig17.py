@@ -9,8 +9,6 @@ from __future__ import annotations
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, short_flows_claim
 
-__all__ = ["Figure17"]
-
 
 @register_experiment
 class Figure17(WorkloadFigure):

@@ -26,8 +26,6 @@ from rdmacc.show.style import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PUBLISHED", "Figure19"]
-
 PUBLISHED = dict(zip(BASELINES, (0.18, 0.33, 0.26, 0.04, 0.13, 0.17), strict=True))
 """Largest reductions of the AFCT (6.1)."""
 

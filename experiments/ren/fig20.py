@@ -40,8 +40,6 @@ from rdmacc.units import MB, ms, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DEGREES", "SHARES", "Figure20", "share_in_use"]
-
 DEGREES = (1, 2, 4, 8)
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 KEPT, NOT_KEPT = "REN", "REN, no packet kept"

@@ -46,8 +46,6 @@ from rdmacc.units import MB, ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure21"]
-
 SLOW_TIMER = "ren, timer 100 us"
 _OTHERS = ("phost", "homa", "ndp")
 _SCHEMES = (*_OTHERS, "ren")

@@ -42,8 +42,6 @@ from rdmacc.units import ms, ps, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure22"]
-
 PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Sampling periods in base RTTs."""
 LOADS = (0.2, 0.8)

@@ -52,8 +52,6 @@ from rdmacc.show.style import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HEADLINE", "NEAR", "Gains", "gain"]
-
 HEADLINE = 0.68
 """Largest reduction of the AFCT over pHost, Homa and NDP (abstract, sections 1 and 8)."""
 NEAR = 0.1

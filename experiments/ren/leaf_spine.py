@@ -44,11 +44,6 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution
 
-__all__ = [
-    "BASELINES", "LOADS", "SCHEMES", "TENTHS", "UNTIL", "WORKLOADS", "LeafSpineCase", "LeafSpineFigure", "cases",
-    "completion", "fct_so_far_ps", "messages", "network_of", "scheme_of", "sizes_of", "unfinished",
-]  # fmt: skip
-
 BASELINES = ("dctcp", "phost", "homa", "ndp", "expresspass", "aeolus")
 SCHEMES = ("ren", *BASELINES)
 WORKLOADS = MappingProxyType(

@@ -20,8 +20,6 @@ from rdmacc.experiments.ren.leaf_spine import SCHEMES, LeafSpineCase, LeafSpineF
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["READ_AS", "LeafSpineReadings", "in_place_of"]
-
 
 def _one_grant(case: LeafSpineCase) -> LeafSpineCase:
     return replace(case, scheme="traditional") if case.scheme in ("phost", "homa") else case
@@ -49,13 +47,7 @@ READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyTy
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:
-    """Return the rows of runs, each under the labels of the case in whose place it is.
-
-    Returns
-    -------
-    DataFrame or None
-        The rows of the seeds that all runs have; None if there is no such seed.
-    """
+    """Return the rows of runs, each under the labels of the case in whose place it is."""
     if not runs:
         return None
     own, their = (pd.DataFrame([case.identity for case in some]) for some in (runs, runs.values()))

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ALL_FLOWS", "LOWEST", "LOWEST_IN_HALF", "PANELS", "POSITIVE", "THEY_SCHEDULE", "WorkloadFigure", "claim",
-    "hosts", "load_label", "lowest_shares", "mean_of", "over_load", "percents", "published_marks",
-    "reduction", "reduction_claim", "short_flows", "short_flows_claim",
-]  # fmt: skip
-
 _QUICK = "A hundred messages on 12 or 36 hosts with one seed are too few to judge."
 THEY_SCHEDULE = (
     "pHost and Homa send the shortest flow first, and Homa's priorities take short flows past every queue, while REN"

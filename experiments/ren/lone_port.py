@@ -21,8 +21,6 @@ from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.records import NEVER, Record
 from rdmacc.state import ACCEPT, DATA, DROP, IN_NETWORK, TRIM, TRIM_TAIL, Packet, Port
 
-__all__ = ["KINDS", "LonePort", "count_operations", "make_packet"]
-
 KINDS = {"comparisons": ("COMPARE_OP",), "arithmetic": ("BINARY_OP",), "writes": ("STORE_ATTR", "STORE_SUBSCR")}
 """Counted operations, by Python's instructions: a stand-in for a CPU's."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from rdmacc.experiments.framework.reading import Question, Reading, register
 
-__all__ = ["QUESTIONS"]
-
 QUESTIONS = register(
     "ren",
     Question(

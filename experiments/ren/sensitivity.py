@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BUFFERS", "VARIATIONS", "Buffers", "Sensitivity"]
-
 _OTHERS = ("phost", "homa", "ndp")
 _QUANTITIES = ("AFCT", "AFCT, short", "p99 FCT, short")
 

@@ -32,8 +32,6 @@ from rdmacc.sweep.tidy import curve, tidy
 from rdmacc.topology import Graph
 from rdmacc.units import ns, ps
 
-__all__ = ["ROUNDS", "Example", "WorkedExample", "after", "draw_rounds", "extremes", "rounds_of"]
-
 ROUNDS = 8
 _OTHERS_PS = 90_000
 """Of a round trip: a packet's time on the two fast links, and its grant's on all three."""

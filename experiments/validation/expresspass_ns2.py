@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ExpressPassNs2"]
-
 INCASTS = {"8 x 1 MB": (8, 1_000_000), "32 x 1 MB": (32, 1_000_000), "32 x 200 kB": (32, 200_000)}
 LOADS = (30, 60)
 _STAR_PS = {"10G": HOST_LINK_PS, "100G": us(1)}

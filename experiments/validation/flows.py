@@ -17,11 +17,6 @@ from rdmacc.sweep.tidy import tidy, wide
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BINS", "EACH", "by_size", "completion", "flows_of", "measure_acked", "percentiles", "plot_by_size",
-    "stored_flows", "summary_rows", "unfinished", "with_each",
-]  # fmt: skip
-
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
 """Bins of flow size, each including its upper bound."""
 
@@ -30,29 +25,13 @@ EACH = "FCT of each flow"
 
 
 def stored_flows(name: str) -> pd.DataFrame:
-    """Return flows that another simulator ran, with their paths if it chose them.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file in ``experiments/validation/data``, without ``.csv.gz``.
-    """
+    """Return flows that another simulator ran, with their paths if it chose them."""
     with resources.as_file(resources.files("rdmacc.experiments.validation") / "data" / f"{name}.csv.gz") as path:
         return workload.from_csv(path)
 
 
 def percentiles(name: str, values: Any, unit: str = "ps") -> dict[str, tuple[float, str]]:
-    """Return mean, median, 95th and 99th percentile; NaN of nothing.
-
-    Parameters
-    ----------
-    name : str
-        Name of the quantity, such as "FCT".
-    values : array_like
-        One per flow; NaN for unfinished flows, which are left out.
-    unit : str
-        Unit of the values.
-    """
+    """Return mean, median, 95th and 99th percentile; NaN of nothing."""
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
     numbers = {f"{name}, mean": (float(known.mean()) if len(known) else np.nan, unit)}
@@ -102,34 +81,14 @@ def measure_acked(point: Point, result: Result, *, with_sizes: bool) -> pd.DataF
 
 
 def with_each(point: Point, flows: pd.DataFrame, fct_ps: Any, numbers: dict[str, tuple[float, str]]) -> pd.DataFrame:
-    """Return a point's rows: its numbers, and the completion times of its flows as the curve `EACH`.
-
-    Parameters
-    ----------
-    point : Point
-        The point.
-    flows : DataFrame
-        `Result.flows`.
-    fct_ps : array_like
-        Completion time of each.
-    numbers : dict
-        Values and units.
-    """
+    """Return a point's rows: its numbers, and the completion times of its flows as the curve `EACH`."""
     rows: dict[str, Any] = {"point": point.name, "quantity": EACH, "time_ps": flows["start_ps"], "value": fct_ps}
     each = pd.DataFrame(rows | {"unit": "ps", "flow": flows["flow"], "size_bytes": flows["size_bytes"]})
     return pd.concat([tidy(point.name, numbers), each], ignore_index=True)
 
 
 def flows_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
-    """Return `flow, size_bytes, value` of a point's flows; `value` is the completion time in ps.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of an experiment that uses `with_each` or `completion`; the latter has no sizes.
-    point : str
-        Name of the point.
-    """
+    """Return `flow, size_bytes, value` of a point's flows; `value` is the completion time in ps."""
     rows = table[table["point"] == point]
     each = rows[rows["quantity"] == EACH]
     if len(each):
@@ -144,33 +103,13 @@ def summary_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def unfinished(table: pd.DataFrame) -> Measured:
-    """Return how many flows did not finish; the note says how many packets were dropped whole.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table of an experiment that measures `drops` and `unfinished`.
-    """
+    """Return how many flows did not finish; the note says how many packets were dropped whole."""
     rows = summary_rows(table)
     return Measured(rows["unfinished"].sum(), f"{rows['drops'].sum():.0f} packets dropped")
 
 
 def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **line: Any) -> None:
-    """Draw median and, dashed, 99th percentile over the bins of size.
-
-    Parameters
-    ----------
-    axis : Axes
-        Where.
-    row : Series
-        A row of `wide`, with the quantities of `by_size`.
-    name : str
-        Name of the quantity.
-    scale : float
-        Divisor of the values.
-    **line
-        Passed to `Axes.plot`; the label is the median's.
-    """
+    """Draw median and, dashed, 99th percentile over the bins of size."""
     label = line.pop("label", None)
     for p, style in ((50, "o-"), (99, "^--")):
         values = [row[f"{name} {size}, p{p}"] / scale for size in BINS]

@@ -38,8 +38,6 @@ from rdmacc.units import ns
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HomaNs3"]
-
 DELAYS = {"10G": "250ns", "100G": "1us"}
 INCASTS = {
     f"{senders} x {name}": (senders, size)

@@ -60,8 +60,6 @@ from rdmacc.units import ms, ns
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["HpccNs3"]
-
 SCHEMES = ("dcqcn", "dcqcn-paper", "hpcc", "timely", "dctcp")
 INCASTS = {
     "8 x 200 kB": (8, 200_000),

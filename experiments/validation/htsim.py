@@ -44,8 +44,6 @@ from rdmacc.units import ms, us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Htsim"]
-
 SCHEMES = {name: NDP_HTSIM[name] for name in NDP_HTSIM}
 WIDER = "ndp-1500, window 45"
 SCHEMES[WIDER] = NDP_HTSIM["ndp-1500"].replace(name=WIDER, initial_window=45)

@@ -30,8 +30,6 @@ from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms, ps, us
 
-__all__ = ["BUFFER", "HOST_LINK_PS", "TEN", "TWO", "WEIGHTS", "fat_tree", "joining_point", "measure_joining", "queues"]
-
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
 """First weights: of the simulator's scripts, and of the paper (Cho et al., SIGCOMM 2017, section 5)."""
 TWO, TEN = "two flows", "ten to one"

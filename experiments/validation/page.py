@@ -13,8 +13,6 @@ from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.registry import experiment, load_summary
 from rdmacc.experiments.validation.references import CLOSE, SIMULATORS, Simulator, compared, theirs
 
-__all__ = ["summary_text", "validation_page", "write"]
-
 _HEAD = """# Validation
 
 Other simulators ran the flows of these experiments with their own code. This page compares their completion times with

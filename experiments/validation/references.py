@@ -22,11 +22,6 @@ from rdmacc.show.style import COLOURS, ecdf
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "CLOSE", "SIMULATORS", "Simulator", "by_run", "by_size", "compared", "dots_of_both", "draw_both", "inexact",
-    "is_exact", "theirs",
-]  # fmt: skip
-
 CLOSE = 0.05
 """Tolerance of ratios around 1 where chance decides, for all simulators."""
 
@@ -144,20 +139,7 @@ def is_exact(ours_ps: pd.Series, theirs_ps: pd.Series, name: str) -> pd.Series[b
 
 
 def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> pd.DataFrame:
-    """Return a row for each run that both made: flows, how many are exact, and ratios of our times to theirs.
-
-    Returns
-    -------
-    DataFrame
-        `flows`, how many are `exact`, our `runs`, the ratio of the `mean`s, medians (`p50`) and 99th percentiles
-        (`p99`), means over our runs, and flow by flow the median and largest relative difference (`typical`,
-        `largest`) of the first run, by the name of the point.
-
-    Raises
-    ------
-    NotJudged
-        If no run is comparable.
-    """
+    """Return a row for each run that both made: flows, how many are exact, and ratios of our times to theirs."""
     found = {}
     for point, runs in _pairs(table, name, start):
         rows = runs[0]
@@ -191,21 +173,7 @@ def by_size(table: pd.DataFrame, name: str) -> dict[str, dict[str, float]]:
 
 
 def draw_both(axis: Axes, table: pd.DataFrame, name: str, point: str, **line: Any) -> None:
-    """Draw the distribution of a run's completion times in µs, and dashed the other simulator's; nothing if not run.
-
-    Parameters
-    ----------
-    axis : Axes
-        Where.
-    table : DataFrame
-        Of the experiment.
-    name : str
-        One of `SIMULATORS`.
-    point : str
-        Name of the point.
-    **line
-        Passed to `Axes.step`; the label is of ours.
-    """
+    """Draw the distribution of a run's completion times in µs, and dashed the other simulator's; nothing if not run."""
     ours = flows_of(table, point)["value"] / 1e6
     if len(ours):
         axis.step(*ecdf(ours), where="post", **line)
@@ -216,21 +184,7 @@ def draw_both(axis: Axes, table: pd.DataFrame, name: str, point: str, **line: An
 
 
 def dots_of_both(axis: Axes, table: pd.DataFrame, name: str, point: str, x: float) -> None:
-    """Draw each completion time of a run in ms around a place of the axis: ours blue, the other simulator's orange.
-
-    Parameters
-    ----------
-    axis : Axes
-        Where.
-    table : DataFrame
-        Of the experiment.
-    name : str
-        One of `SIMULATORS`.
-    point : str
-        Name of the point; its other seeds are drawn too.
-    x : float
-        The place.
-    """
+    """Draw each completion time of a run in ms around a place of the axis: ours blue, the other simulator's orange."""
     seeds = [one for one in dict.fromkeys(table["point"]) if one == point or one.startswith(f"{point}, seed ")]
     rows = theirs(name)
     others = rows.loc[rows["point"] == point, "fct_ps"]

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Rules", "completions_ps"]
-
 _PAYLOAD, _HEADER = 9000, 64
 _PACKET_PS, _ACK_PS, _LINK_PS = (_PAYLOAD + _HEADER) * 80, _HEADER * 80, 1_000_000
 _XOFF, _XON = 15 * _PAYLOAD, 12 * _PAYLOAD
@@ -152,15 +150,5 @@ class _Star:
 
 
 def completions_ps(senders: int, size_bytes: int, rules: Rules | None = None) -> npt.NDArray[np.int64]:
-    """Return when the ACK that covers each flow is back, for flows that start together.
-
-    Parameters
-    ----------
-    senders : int
-        Number of flows, each from its own host.
-    size_bytes : int
-        Of each flow.
-    rules : Rules, optional
-        Default: all of csg-htsim's.
-    """
+    """Return when the ACK that covers each flow is back, for flows that start together."""
     return _Star(senders, -(-size_bytes // _PAYLOAD), rules or Rules()).run()

@@ -46,8 +46,6 @@ from rdmacc.units import us
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["UetHtsim", "committed"]
-
 CONTROLS = tuple(UET_HTSIM)
 _PAYLOAD_BYTES = UET_HTSIM["nscc"].payload_bytes
 _QUEUE_BYTES = 43 * MTU_BYTES

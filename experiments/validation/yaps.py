@@ -33,8 +33,6 @@ from rdmacc.show.style import COLOURS, ecdf, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Yaps"]
-
 WEB_SEARCH = "phost, web search, 50%"
 FREE_PACKETS = 8
 QUICK_FLOWS = 300

@@ -28,10 +28,6 @@ from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES
 from rdmacc.simulation import Simulation, simulate
 
-__all__ = [
-    "FixedCost", "Measurement", "fixed_cost", "measure", "run", "run_case", "run_schemes", "together",
-]  # fmt: skip
-
 SCHEMES_CASE, SCHEMES_SCALE = "a", 0.25
 """The case measured for each scheme: an incast of 8."""
 
@@ -128,13 +124,7 @@ class FixedCost:
 def run_case(
     name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto", threads: int = 1
 ) -> Measurement:
-    """Run one case in this process, with its own scheme or another.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such case or engine, or the scale is not in (0, 1].
-    """
+    """Run one case in this process, with its own scheme or another."""
     case = case_of(name)
     scheme = case.scheme if scheme is None else scheme
     if not 0.0 < scale <= 1.0:
@@ -198,13 +188,7 @@ def _peak_memory_bytes() -> int:
 def measure(
     name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "auto", threads: int = 1
 ) -> Measurement:
-    """Run one case in its own process; with `root`, with the code of that checkout.
-
-    Raises
-    ------
-    SimulationError
-        If the process fails; its last line of errors is the message.
-    """
+    """Run one case in its own process; with `root`, with the code of that checkout."""
     case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
     if order != "auto" or threads > 1:
@@ -225,23 +209,7 @@ def run(
     threads: Sequence[int] = (1,),
     rounds: int = 1,
 ) -> Iterable[Measurement]:
-    """Yield a measurement for each case and engine, and number of threads.
-
-    Parameters
-    ----------
-    engines : iterable of str
-        "simpy", "compiled".
-    names : iterable of str
-        Cases.
-    scale : float, optional
-        Part of each case's messages; default: all, and the case's `simpy_scale` for SimPy.
-    order : str
-        In which events run: "auto", "time" or "windows".
-    threads : sequence of int
-        Numbers of threads for the compiled engine.
-    rounds : int
-        How often each measurement is made, by turns with the others of its case; the fastest is yielded.
-    """
+    """Yield a measurement for each case and engine, and number of threads."""
     chosen = list(engines)
     for name in names:
         kinds = [(engine, count) for engine in chosen for count in (threads if engine == "compiled" else (1,))]
@@ -262,15 +230,7 @@ def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterable[M
 
 
 def fixed_cost(engine: str, calls: int = _FIXED_CALLS) -> FixedCost:
-    """Measure the fixed cost of a call of `simulate`, by repeating an incast of 4 x 64 kB on a star.
-
-    Parameters
-    ----------
-    engine : str
-        "simpy" or "compiled".
-    calls : int
-        Number of measured runs, after ten warm-up runs.
-    """
+    """Measure the fixed cost of a call of `simulate`, by repeating an incast of 4 x 64 kB on a star."""
     graph, work = topology.star(5), workload.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
     for _ in range(10):
         simulate(graph, work, SCHEME, engine=engine, progress=False)

@@ -13,8 +13,6 @@ from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.units import size_bytes
 
-__all__ = ["CASES", "SCHEME", "BenchCase", "case_of"]
-
 MESSAGE_BYTES = size_bytes("1MB")
 SCHEME = "dcqcn"
 

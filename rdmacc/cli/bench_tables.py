@@ -20,11 +20,6 @@ from rdmacc.show.tables import text_table
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.units import format_size
 
-__all__ = [
-    "Comparison", "Stored", "append_to", "compare", "comparisons_text", "fixed_text", "ratios", "root", "schemes_text",
-    "table_text", "together_text",
-]  # fmt: skip
-
 _ROUNDS = 3
 
 
@@ -34,13 +29,7 @@ def root() -> Path:
 
 
 def append_to(path: Path, measured: Iterable[Measurement]) -> None:
-    """Append measurements to a file, each as a line of JSON: a history over commits, readable by pandas.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be written.
-    """
+    """Append measurements to a file, each as a line of JSON: a history over commits, readable by pandas."""
     about = {
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": git_commit(),
@@ -65,13 +54,7 @@ class Stored:
 
     @classmethod
     def load(cls, path: Path) -> Stored:
-        """Read a file.
-
-        Raises
-        ------
-        ConfigError
-            If it is not output of ``rdmacc bench --json``.
-        """
+        """Read a file."""
         try:
             content = json.loads(path.read_text())
             measurements = [Measurement.from_dict(one) for one in content["measurements"]]
@@ -112,17 +95,6 @@ def compare(
 
     If the checkout that made the stored run still exists, both versions run alternately, so that other load on the
     machine slows down both. Otherwise this code is compared with the stored numbers.
-
-    Parameters
-    ----------
-    stored : Stored
-        The run before.
-    names : iterable of str
-        Cases.
-    rounds : int
-        How often each runs.
-    measure : callable
-        Runs a case in a process of its own (`rdmacc.cli.bench.measure`).
     """
     wanted = set(names)
     for old in stored.measurements:

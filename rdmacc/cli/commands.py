@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
     from rdmacc.sweep.run import Sweep
 
-__all__ = [
-    "INTERRUPTED", "INTERRUPTED_TEXT", "DaskOption", "Engine", "EngineOption", "JobsOption", "JsonOption", "Scale",
-    "ScaleOption", "SeedOption", "SeedsOption", "StoreOption", "executor_of", "list_experiments", "list_readings",
-    "plot", "run", "verify",
-]  # fmt: skip
-
 _FAILED, INTERRUPTED = 1, 130
 """Exit codes; 2 is for a wrong input."""
 INTERRUPTED_TEXT = "rdmacc: interrupted; finished points are kept; the same command resumes from them"

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Demo", "figure", "measure", "run", "save", "table_text"]
-
 SCHEMES = {"dcqcn": "DCQCN", "dasr": "DASR"}
 SENDERS = 16
 MESSAGE_BYTES = size_bytes("64kB")
@@ -99,15 +97,7 @@ def _model(result: Result) -> FairShare:
 
 
 def measure(demo: Demo) -> pd.DataFrame:
-    """Return the demo's numbers in base units: one row for the model, and one per scheme.
-
-    Returns
-    -------
-    DataFrame
-        Index `fair share (model)`, `DCQCN`, `DASR`; FCTs and slowdowns are of the incast, `long_incast_bps`
-        and `long_after_bps` the long flow's goodput from the incast's start to its last delivery, and from
-        then on.
-    """
+    """Return the demo's numbers in base units: one row for the model, and one per scheme."""
     expected = demo.model.evaluate().set_index("kind")
     rows: dict[str, dict[str, float]] = {
         "fair share (model)": {

@@ -30,8 +30,6 @@ from rdmacc.cli.commands import (
 from rdmacc.cli.reproduce import reproduce
 from rdmacc.errors import ConfigError, RdmaccError, install_command
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="rdmacc",
     help="Simulate congestion control in RDMA datacenter networks, packet by packet.",

@@ -25,8 +25,6 @@ from rdmacc.show.tables import text_table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.units import format_rate, ps, us
 
-__all__ = ["RATES", "Plausibility", "fill", "markdown", "measure", "plausible", "text"]
-
 RATES = ("10Gbps", "100Gbps", "400Gbps")
 MOST_SLOWDOWN, LEAST_GOODPUT, LEAST_JAIN = 1.05, 0.9, 0.9
 
@@ -89,13 +87,7 @@ class Plausibility:
 def plausible(
     schemes: Sequence[str | Scheme] = (), rates: Iterable[Any] = RATES, *, engine: str = "auto"
 ) -> Iterator[Plausibility]:
-    """Measure schemes at rates, one by one.
-
-    Yields
-    ------
-    Plausibility
-        For each scheme at each rate.
-    """
+    """Measure schemes at rates, one by one."""
     for one in schemes or tuple(SCHEMES):
         for rate in rates:
             yield measure(one, rate, engine=engine)

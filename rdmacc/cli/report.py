@@ -15,11 +15,6 @@ from rdmacc.units import format_rate, format_size, format_time
 if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
 
-__all__ = [
-    "as_expected", "checks_text", "counts_text", "effort_text", "format_value", "over_seeds", "records", "scalars_text",
-    "seeding_text", "seeds_text",
-]  # fmt: skip
-
 _MANY = 16
 """With more points than this, each point is a row instead of a column."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
     from rdmacc.experiments.ledger.report import Entry
 
-__all__ = ["reproduce"]
-
 _FAILED = 1
 
 

@@ -9,8 +9,6 @@ from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import class_and_number
 
-__all__ = ["differences", "event_name", "first_difference"]
-
 
 def differences(one: RunOutcome, other: RunOutcome) -> list[str]:
     """Return the differences between two outcomes in words; empty if they are bit-identical."""

@@ -18,8 +18,6 @@ from rdmacc.rules.admission import IngressAccount, SharedBuffer
 from rdmacc.rules.pfc import may_resume
 from rdmacc.switch.buffer import Pfc
 
-__all__ = ["find_deadlock"]
-
 Queue = tuple[int, int]
 
 

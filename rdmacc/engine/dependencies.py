@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["Computation", "Dependents", "dependencies"]
-
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 

@@ -17,8 +17,6 @@ from rdmacc.faults import Clocks, Fault, Loss, ScriptedLoss
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
 
-__all__ = ["clocks_of", "losses_of", "scripts_of"]
-
 
 def scripts_of(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLoss, ...]:
     """Return scripted losses by message number instead of by row, since rows of computation are not messages."""

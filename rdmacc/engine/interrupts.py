@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["held_interrupts"]
-
 
 @contextmanager
 def held_interrupts() -> Iterator[None]:

@@ -10,8 +10,6 @@ from rdmacc.errors import LivelockError
 from rdmacc.handlers.hooks import slots_of
 from rdmacc.rules.ranks import class_and_number
 
-__all__ = ["Standstill"]
-
 _PATIENCE = 100_000
 _LOOKED_AT = 1_000
 _OWNERS = {"sender_timer": ("Sender", "queue pair"), "receiver_timer": ("Receiver", "queue pair"),
@@ -47,13 +45,7 @@ class Standstill:
         self._time_ps, self._events = -1, 0
 
     def look(self, engine: _Stepping) -> None:
-        """Raise LivelockError if too many events have run since time last advanced; call it now and then.
-
-        Raises
-        ------
-        LivelockError
-            Names the events that repeat.
-        """
+        """Raise LivelockError if too many events have run since time last advanced; call it now and then."""
         if engine.now != self._time_ps:
             self._time_ps, self._events = engine.now, engine.events
         elif engine.events - self._events > self._limit:

@@ -14,8 +14,6 @@ from rdmacc.schemes import Scheme
 from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.paths import PATH_COLUMNS, Paths
 
-__all__ = ["count_paths", "first_ports", "hash_as", "lead_by_paths", "message_number", "queue_pairs"]
-
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 

@@ -13,11 +13,6 @@ from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.topology.fabric import Fabric
 
-__all__ = [
-    "COMPUTATION_COUNTERS", "HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "TOTALS", "Engine", "PfcState",
-    "RunOutcome",
-]  # fmt: skip
-
 MESSAGE_COUNTERS = (
     "start_ps", "delivered_ps", "acked_ps", "retransmissions", "timeouts", "failed", "received_packets",
 )  # fmt: skip

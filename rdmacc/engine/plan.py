@@ -36,8 +36,6 @@ from rdmacc.workload.columns import filled, queue_pair_labels
 from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
-__all__ = ["Plan", "make_plan"]
-
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 
@@ -148,14 +146,7 @@ def make_plan(
     has_trace: bool = False,
     is_checked: bool = False,
 ) -> Plan:
-    """Return the plan of a scenario.
-
-    Raises
-    ------
-    ConfigError
-        If the topology, the workload, a probe or a fault is not valid, a buffer is too small for PFC, or a tick too
-        long for the links.
-    """
+    """Return the plan of a scenario."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError("seed", seed, "a whole number, at least 0")
     seed = int(seed)

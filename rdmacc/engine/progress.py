@@ -16,8 +16,6 @@ from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.units import time_ps
 
-__all__ = ["Progress"]
-
 _LEAST_RETRIES = 100
 _MARGIN = 1.25
 """Factor on the retries after which a scheme gives up, since a round may not hold exactly one."""

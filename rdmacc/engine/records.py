@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record
 
-__all__ = [
-    "Clock", "ComputationProgress", "LinkLoss", "MessageProgress", "QueuePairUse", "Routing", "Transit", "Transmitter",
-    "Turns",
-]  # fmt: skip
-
 
 class Transit(Record):
     """Of a packet on a link."""

@@ -10,8 +10,6 @@ from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import check_handlers
 
-__all__ = ["ENGINES", "ORDERS", "check_threads", "make_engine", "why_not_compiled"]
-
 ENGINES = ("auto", "compiled", "simpy")
 
 ORDERS = ("auto", "time", "windows")
@@ -41,14 +39,7 @@ def check_threads(threads: int) -> None:
 
 
 def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) -> Engine:
-    """Return an engine, ready to run a plan.
-
-    Raises
-    ------
-    ConfigError
-        If there is no engine of that name, or the compiled one is asked for and not available, or if a handler, or
-        what it reaches, has left the handlers' language since the scheme was made.
-    """
+    """Return an engine, ready to run a plan."""
     check_handlers(plan.scheme.components)
     if not isinstance(name, str) or name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")

@@ -16,8 +16,6 @@ from rdmacc.state import KIND_NAMES, PAUSE
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
 
-__all__ = ["ARRIVED", "DROPPED", "ROW", "SENT", "TRIMMED", "WHAT_NAMES", "Trace", "trace_frame"]
-
 SENT, ARRIVED, DROPPED, TRIMMED = range(4)
 """A packet's first bit enters a link; its last bit leaves the link; the packet is lost at a port or on its link; it
 loses its payload."""
@@ -53,14 +51,7 @@ class Trace:
 
 
 def trace_frame(rows: npt.NDArray[np.void], fabric: Fabric) -> pd.DataFrame:
-    """Return a trace as a data frame.
-
-    Returns
-    -------
-    DataFrame
-        `time_ps, what, node, peer, kind, message, psn, wire_bytes, priority, ce`: the port that it happened at leads
-        from `node` to `peer`. PFC frames have no message (-1); their `psn` is the class that they pause.
-    """
+    """Return a trace as a data frame."""
     ports = rows["port"]
     names = np.array(fabric.names, dtype=object)
     columns: dict[str, npt.NDArray[Any]] = {

@@ -18,8 +18,6 @@ from rdmacc.records import NEVER
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
 
-__all__ = ["DOWN", "RATE", "Upset", "Upsets", "initial_rates", "upsets_of"]
-
 DOWN, UP, REROUTED, RATE, PAUSED, RESUMED = range(6)
 
 
@@ -88,13 +86,7 @@ class Upsets:
 
 
 def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tuple[Upset, ...]:
-    """Return what faults do to a network.
-
-    Raises
-    ------
-    ConfigError
-        If a fault names a link or a host that is not there.
-    """
+    """Return what faults do to a network."""
     found = _downs(fabric, [one for one in faults if isinstance(one, LinkDown)])
     found += _rates(fabric, [one for one in faults if isinstance(one, SlowLink)])
     storms = [one for one in faults if isinstance(one, PauseStorm)]

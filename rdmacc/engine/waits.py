@@ -13,8 +13,6 @@ from rdmacc.handlers.hooks import limits_of
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["explain_stall"]
-
 _EXPLAINED = 3
 """Most messages to explain; the rest mostly wait for the same reason."""
 

@@ -18,8 +18,6 @@ from rdmacc.schemes import Scheme
 from rdmacc.state import Host, Message, Port, QueuePair
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["Watch", "watch_of"]
-
 
 @dataclass(frozen=True)
 class Watch:

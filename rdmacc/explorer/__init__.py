@@ -71,23 +71,7 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
 
 
 def page(files: Sequence[str] = ()) -> Any:
-    """Show the explorers of schemes and models, in two tabs, as served by ``rdmacc explore``.
-
-    Parameters
-    ----------
-    files : sequence of str
-        Python files to run first; the schemes that they register are available.
-
-    Returns
-    -------
-    ipywidgets.Widget
-        The widget for the browser.
-
-    Raises
-    ------
-    ConfigError
-        If ipywidgets is not installed.
-    """
+    """Show the explorers of schemes and models, in two tabs, as served by ``rdmacc explore``."""
     for file in files:
         name = Path(file).stem
         spec = spec_from_file_location(name, file)
@@ -116,25 +100,6 @@ def serve(files: Sequence[Path] = (), port: int = 8866, *, opens_browser: bool =
     The page is reachable only from this machine, and only through the printed link, which has a token. Requests that
     name another host or come from another site's page are rejected. Each visitor has a separate kernel, which ends with
     the visit.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        Python files that register your own schemes.
-    port : int
-        Port to serve on.
-    opens_browser : bool
-        Open it in the browser.
-
-    Returns
-    -------
-    int
-        Exit code of the server.
-
-    Raises
-    ------
-    ConfigError
-        If Voila is not installed, the port is in use, or a file does not exist.
     """
     if find_spec("voila") is None:
         raise not_installed("explore", "voila", "explorer")

@@ -9,8 +9,6 @@ from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.widgets import Notes
 from rdmacc.show.png import png
 
-__all__ = ["SHOWN", "ModelExplorer"]
-
 SHOWN = (
     "RccLoop", "RccFluid", "RccMarginSurface", "DcqcnFluid", "DcqcnMargin", "TimelyFluid", "PatchedTimelyFluid",
     "RcpFluid", "HpccSteady", "DasrIncast", "DasrConvergence", "RenQueue", "RenUtilisation", "RenRate",

@@ -9,27 +9,12 @@ from rdmacc.explorer.setup import Setup
 from rdmacc.results.result import Result
 from rdmacc.show.style import COLOURS, draw_trace, ecdf, style
 
-__all__ = ["draw"]
-
 _LOOK: dict[str, Any] = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
 _RATE_STYLES = ("-", "--", ":")
 
 
 def draw(setup: Setup, results: Mapping[str, Result]) -> Any:
-    """Draw results of one setup.
-
-    Parameters
-    ----------
-    setup : Setup
-        The setup that was run.
-    results : mapping
-        Results by scheme, as `Setup.run` returns them.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Rates of the first flows; the queue at the first host; completion times, next to those of max-min fair shares.
-    """
+    """Draw results of one setup."""
     from matplotlib.figure import Figure
 
     from rdmacc.models.max_min import MaxMin

@@ -20,8 +20,6 @@ from rdmacc.simulation import simulate
 from rdmacc.topology import Graph
 from rdmacc.typed import check_types, typed
 
-__all__ = ["MOST_SCHEMES", "NETWORKS", "WORKS", "Setup", "movable", "warm_up"]
-
 NETWORKS = ("star", "dumbbell", "leaf-spine")
 WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search", "all-reduce")
 MOST_SCHEMES = 3
@@ -114,13 +112,7 @@ class Setup(Named):
         return graph
 
     def watched_port(self, network: Graph) -> tuple[Any, Any]:
-        """Return the ends of the link whose queue is shown: the first host's link, or the one between the switches.
-
-        Parameters
-        ----------
-        network : networkx.Graph
-            The network from `build`.
-        """
+        """Return the ends of the link whose queue is shown: the first host's link, or the one between the switches."""
         receiver = topology.hosts(network)[0]
         (switch,) = network[receiver]
         if self.network == "dumbbell" and self.work == "two long flows":
@@ -129,24 +121,12 @@ class Setup(Named):
         return switch, receiver
 
     def messages(self, network: Graph) -> pd.DataFrame:
-        """Return the workload.
-
-        Parameters
-        ----------
-        network : networkx.Graph
-            The network from `build`.
-        """
+        """Return the workload."""
         frame: pd.DataFrame = self._work(network).make(network)
         return frame
 
     def scheme(self, name: str) -> Scheme:
-        """Return one of the schemes, with its changed parameters.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-        """
+        """Return one of the schemes, with its changed parameters."""
         return scheme(name, **self.changes.get(name, {}))
 
     def idle(self) -> frozenset[str]:
@@ -158,11 +138,6 @@ class Setup(Named):
         """Simulate, and return a result for each scheme.
 
         A small workload runs on SimPy, which needs no compilation. Results are the same.
-
-        Returns
-        -------
-        dict of Result
-            By scheme.
         """
         network = self.build()
         work = self.messages(network)
@@ -272,20 +247,7 @@ class _Call:
 
 @typed
 def movable(name: str) -> list[dict[str, Any]]:
-    """Return the parameters of a scheme's control, marking and buffer that a slider can set.
-
-    Parameters
-    ----------
-    name : str
-        A registered scheme.
-
-    Returns
-    -------
-    list of dict
-        Rows of `rdmacc.scheme_table`, with `name` as `Scheme.replace` takes it, `low` and `high`: a factor of 16 around
-        the default, within the range that is allowed with the other defaults. Scaled parameters have their values for
-        the initial network. A parameter of 0, which often has a special meaning, has no slider.
-    """
+    """Return the parameters of a scheme's control, marking and buffer that a slider can set."""
     made = scheme(name).at(Setup().build())
     parts = {type(part): part for part in (*made.control, *made.switch, made.buffer)}
     rows = []

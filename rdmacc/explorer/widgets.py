@@ -20,8 +20,6 @@ from rdmacc.schemes import SCHEMES, about
 from rdmacc.show.png import png
 from rdmacc.show.tables import html_table
 
-__all__ = ["Explorer", "Notes"]
-
 _UNITS = {"ps": (1e6, "µs"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 _STEPS = 120
 _LABEL = {"description_width": "9em"}
@@ -42,43 +40,19 @@ class Notes:
         self._by_control: dict[Any, Any] = {}
 
     def beside(self, key: Any, control: Any) -> Any:
-        """Return a control with room for a note under it.
-
-        Parameters
-        ----------
-        key : hashable
-            Name of the control.
-        control : ipywidgets.Widget
-            The control.
-        """
+        """Return a control with room for a note under it."""
         note = self._by_control[key] = self._widgets.HTML(layout={"display": "none", "margin": "0 0 4px 9em"})
         return self._widgets.VBox([control, note], layout={"overflow": "visible"})
 
     def say(self, key: Any, text: str, colour: str = "#b04a00") -> None:
-        """Show a note next to one control, and clear the others.
-
-        Parameters
-        ----------
-        key : hashable
-            Name of the control; a control without a note is ignored.
-        text : str
-            The note; empty for none.
-        colour : str
-            Colour of the text.
-        """
+        """Show a note next to one control, and clear the others."""
         for other, note in self._by_control.items():
             shown = text if other == key else ""
             note.value = f"<span style='color:{colour}'>{escape(shown)}</span>" if shown else ""
             note.layout.display = "" if shown else "none"
 
     def text(self, key: Any) -> str:
-        """Return the note next to a control, as HTML; empty if there is none.
-
-        Parameters
-        ----------
-        key : hashable
-            Name of the control.
-        """
+        """Return the note next to a control, as HTML; empty if there is none."""
         return str(self._by_control[key].value)
 
 

@@ -33,8 +33,6 @@ from rdmacc.workload.frame import Host
 from rdmacc.workload.nccl import Nccl, expand
 from rdmacc.workload.schedule import Schedule
 
-__all__ = ["from_chakra"]
-
 _KINDS = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 COLLECTIVES = {
     0: "all-reduce",

@@ -11,8 +11,6 @@ from typing import TypeAlias
 from rdmacc.errors import ConfigError
 from rdmacc.workload.frame import Host, checked_hosts
 
-__all__ = ["File", "Line", "hosts_of", "line_of", "read_bytes", "read_text", "whole"]
-
 File: TypeAlias = str | PathLike[str]
 
 Line: TypeAlias = Callable[[str, object, str], ConfigError]
@@ -20,18 +18,7 @@ Line: TypeAlias = Callable[[str, object, str], ConfigError]
 
 
 def read_bytes(path: File) -> bytes:
-    """Return the content of a file.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read.
-    """
+    """Return the content of a file."""
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError, TypeError) as error:
@@ -39,18 +26,7 @@ def read_bytes(path: File) -> bytes:
 
 
 def read_text(path: File) -> str:
-    """Return the content of a text file.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read, or is not a text file.
-    """
+    """Return the content of a text file."""
     try:
         return read_bytes(path).decode()
     except UnicodeDecodeError as error:
@@ -58,59 +34,19 @@ def read_text(path: File) -> str:
 
 
 def line_of(path: File, number: int) -> Line:
-    """Return the function that creates errors for a line.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    number : int
-        The line, from 1.
-    """
+    """Return the function that creates errors for a line."""
     return lambda field, value, allowed: ConfigError(field, value, allowed, where=f"{path}, line {number}")
 
 
 def whole(error: Line, field: str, text: str, least: int, most: int) -> int:
-    """Parse a whole number in a file.
-
-    Parameters
-    ----------
-    error : Line
-        Creates the error for the line.
-    field : str
-        Name of the field.
-    text : str
-        The text in the file.
-    least, most : int
-        The allowed range.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a whole number, or out of range.
-    """
+    """Parse a whole number in a file."""
     if not re.fullmatch(r"[0-9]+", text) or not least <= int(text) <= most:
         raise error(field, text, f"a whole number from {least} to {most}")
     return int(text)
 
 
 def hosts_of(path: File, ranks: int, hosts: Sequence[Host] | None) -> list[Host]:
-    """Return the host of each rank.
-
-    Parameters
-    ----------
-    path : path
-        The file with the ranks.
-    ranks : int
-        Number of ranks.
-    hosts : sequence, optional
-        At least as many different hosts; default: h0, h1, ...
-
-    Raises
-    ------
-    ConfigError
-        If there are fewer hosts than ranks, or duplicates.
-    """
+    """Return the host of each rank."""
     if hosts is None:
         return [f"h{rank}" for rank in range(ranks)]
     listed = checked_hosts(hosts)

@@ -26,8 +26,6 @@ from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.frame import Host
 
-__all__ = ["from_goal"]
-
 _LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*:\s*(.*)")
 _REQUIRES = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s+(i?requires)\s+([A-Za-z][A-Za-z0-9_]*)")
 _OPERATION = re.compile(

@@ -26,8 +26,6 @@ from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
 from rdmacc.workload.frame import Host, computation, from_columns, host_names, messages
 
-__all__ = ["from_hpcc", "to_hpcc"]
-
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _RATE = re.compile(r"([0-9.]+)([kKMGT]?)(i?)(b|B)(?:ps|/s)")
 _TIMES = {"s": 12, "ms": 9, "us": 6, "ns": 3, "ps": 0}

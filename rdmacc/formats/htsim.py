@@ -32,8 +32,6 @@ from rdmacc.units import time_ps
 from rdmacc.workload.frame import Host, computation, messages
 from rdmacc.workload.schedule import Schedule
 
-__all__ = ["Imported", "from_htsim", "to_htsim"]
-
 _UNITS_PS = {"us": time_ps("1us"), "ps": 1}
 _KEYS = {"id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"}
 _LARGEST = 2**31 - 1

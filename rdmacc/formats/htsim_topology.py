@@ -13,8 +13,6 @@ from rdmacc.topology import Graph, default_buffer_bytes, leaf_spine
 from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
 from rdmacc.units import gbps, ns, ps
 
-__all__ = ["Shape", "fat_tree_links", "read_topology", "write_topology"]
-
 _HEADER = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _TIER = {
     name.lower(): name
@@ -49,16 +47,6 @@ def read_topology(path: File) -> tuple[Graph, Shape]:
     """Read the network in a topology file, and its shape.
 
     Half of a switch's latency is added to the delay of each of its links, so a path through it has all of it.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        For anything that htsim would not accept, and for bundled links, which rdmacc lacks; with file and line.
     """
     header, tiers, errors = _read(path)
     count, depth = header["nodes"], header["tiers"]
@@ -173,22 +161,7 @@ def _network(shape: Shape, tiers: list[dict[str, int]]) -> Graph:
 
 
 def fat_tree_links(shape: Shape | None, agg: int, link: int, error: Line) -> LinkDown:
-    """Return the failure of an agg's uplink.
-
-    Parameters
-    ----------
-    shape : Shape, optional
-        Shape of the network, if it comes from a topology file.
-    agg, link : int
-        Numbers of the switch and of its uplink.
-    error : Line
-        Creates the error for the line.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such link.
-    """
+    """Return the failure of an agg's uplink."""
     if shape is None or not shape.cores:
         raise error("failure", f"AGG {agg}", "in a network of three tiers from a topology file")
     if agg >= shape.aggs or link >= shape.cores // shape.aggs_per_pod:
@@ -200,20 +173,7 @@ def fat_tree_links(shape: Shape | None, agg: int, link: int, error: Line) -> Lin
 
 
 def write_topology(network: Graph, path: File) -> None:
-    """Write a network of leaves and spines as a topology file.
-
-    Parameters
-    ----------
-    network : Graph
-        Every leaf has the same number of hosts and a link to every spine; all links of a tier are equal.
-    path : path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        If the network has another shape, or rates or delays that are not whole in Gb/s and ns.
-    """
+    """Write a network of leaves and spines as a topology file."""
     names = hosts(network)
     leaves = list(dict.fromkeys(peer for host in names for peer in network[host]))
     spines = [switch for switch in switches(network) if switch not in set(leaves)]

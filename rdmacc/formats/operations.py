@@ -13,8 +13,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.workload.frame import Host
 from rdmacc.workload.schedule import Schedule
 
-__all__ = ["Expand", "Operation", "schedule_of"]
-
 Expand: TypeAlias = Callable[[Schedule, "Operation", list[Host], list[list[int]]], list[list[int]]]
 """Adds a collective to a schedule: takes the rows that each host waits for, returns those that complete it."""
 
@@ -62,24 +60,7 @@ class Operation:
 def schedule_of(
     operations: list[Operation], hosts: Sequence[Host], *, sends_at_once: bool = False, expand: Expand | None = None
 ) -> Schedule:
-    """Return the schedule of operations.
-
-    Parameters
-    ----------
-    operations : list of Operation
-        In the order of the file.
-    hosts : sequence
-        The host of each rank.
-    sends_at_once : bool
-        Whether operations that require a send only wait for its start.
-    expand : callable, optional
-        Adds a collective.
-
-    Raises
-    ------
-    ConfigError
-        If sends and receives do not match, or operations wait for each other in a cycle.
-    """
+    """Return the schedule of operations."""
     partner = _pairs(operations)
     calls = _calls(operations)
     order = _in_order(operations, partner, calls)

@@ -5,27 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-__all__ = ["Value", "fields", "packed", "signed", "varint"]
-
 Value = int | bytes
 """Value of a field: a varint or a fixed number as unsigned int, anything else as bytes."""
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a varint and the position after it.
-
-    Parameters
-    ----------
-    data : bytes
-        The data.
-    at : int
-        Position of its first byte.
-
-    Raises
-    ------
-    ValueError
-        If it does not end, or is longer than ten bytes.
-    """
+    """Return a varint and the position after it."""
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
@@ -39,18 +24,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int, Value]]:
-    """Yield number, wire type and value of each field of a message.
-
-    Parameters
-    ----------
-    data : bytes
-        The message.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or has groups, which are deprecated.
-    """
+    """Yield number, wire type and value of each field of a message."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -72,20 +46,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int, Value]]:
 
 
 def packed(kind: int, value: Value) -> list[int]:
-    """Return the numbers of a repeated field of varints, packed or not.
-
-    Parameters
-    ----------
-    kind : int
-        Its wire type.
-    value : int or bytes
-        One number, or a run of them.
-
-    Raises
-    ------
-    ValueError
-        If the run is damaged.
-    """
+    """Return the numbers of a repeated field of varints, packed or not."""
     if kind == 0 or isinstance(value, int):
         return [value] if isinstance(value, int) else []
     numbers, at = [], 0
@@ -96,20 +57,7 @@ def packed(kind: int, value: Value) -> list[int]:
 
 
 def signed(kind: str, value: Value) -> int | float | str:
-    """Convert a value to its declared type.
-
-    Parameters
-    ----------
-    kind : str
-        "int", "uint", "sint", "fixed32", "sfixed32", "sfixed64", "float", "double" or "string".
-    value : int or bytes
-        As `fields` yields it.
-
-    Raises
-    ------
-    ValueError
-        If it is of another type.
-    """
+    """Convert a value to its declared type."""
     if kind == "string":
         if not isinstance(value, bytes):
             raise ValueError("a number where text is expected")

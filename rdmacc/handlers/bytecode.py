@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Bytecode", "bytecode_of"]
-
 _FUTURE = 0xFFFF
 """Higher flags record imports from `__future__`, such as annotations, which no handler reads."""
 

@@ -29,8 +29,6 @@ from rdmacc.handlers.language import (
     kind_of,
 )
 
-__all__ = ["Calls"]
-
 _NATIVE: frozenset[Any] = frozenset(NATIVE)
 
 

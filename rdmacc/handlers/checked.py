@@ -34,8 +34,6 @@ from rdmacc.state import (
     UNLIMITED,
 )  # fmt: skip
 
-__all__ = ["Checks", "Test", "Trail", "explain"]
-
 _LEAST_BPS, _MOST_BPS = 1e3, 1e18
 _MOST_WIRE_BYTES = 2**24
 _MOST_CREDITS = UNLIMITED
@@ -83,23 +81,7 @@ class Test:
 def tests_of(
     components: Components, hook: str, kind: str, call: Call, record: Callable[[str], str], port_node: str
 ) -> list[Test]:
-    """Return the conditions that must hold after a handler.
-
-    Parameters
-    ----------
-    components : sequence of Component
-        The scheme's.
-    hook : str
-        Name of the hook, or of the handler that serves a deadline.
-    kind : str
-        For a timer the kind of the record that holds it, else empty.
-    call : Call
-        The handler.
-    record : callable
-        Returns the expression for an argument in the hook's source.
-    port_node : str
-        Expression for the node that a port belongs to, by ``{number}``; ``{port}`` is another port.
-    """
+    """Return the conditions that must hold after a handler."""
     tests: list[Test] = []
 
     timer_kind = kind
@@ -234,20 +216,7 @@ class Checks:
     def apart(
         self, name: str, kind: str, call: Call, record: Callable[[str], str], tests_name: str
     ) -> tuple[list[str], list[str], Callable[..., Any]]:
-        """Like `around`, but with the tests in a function, shared by handlers with the same tests.
-
-        Parameters
-        ----------
-        name, kind, call, record
-            As in `around`.
-        tests_name : str
-            The function's name in the lines after the call.
-
-        Returns
-        -------
-        tuple
-            The lines before and after, and the function.
-        """
+        """Like `around`, but with the tests in a function, shared by handlers with the same tests."""
         before, first = self._before(name, kind, call, record), len(self.tests)
         arguments = [one for one in call.arguments if one in _TESTED]
         after = [f"{tests_name}({', '.join([*map(record, arguments), 'trail', str(first)])})"]

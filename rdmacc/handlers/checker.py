@@ -20,8 +20,6 @@ from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHI
 from rdmacc.handlers.source import source_tree
 from rdmacc.handlers.unbound import falls_through, first_unbound
 
-__all__ = ["Access", "Checker", "Mark", "Marks"]
-
 Mark = tuple[int, str]
 """A node of a function's tree, by its position in `ast.walk`, and its treatment in checked mode."""
 
@@ -65,18 +63,7 @@ class Checker:
         self._returned: dict[Any, Kind] = {}
 
     def read(self, function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Kind:
-        """Check a function for arguments of some kinds.
-
-        Returns
-        -------
-        Kind
-            Kind of the return value.
-
-        Raises
-        ------
-        ConfigError
-            For the first line that is not in the language.
-        """
+        """Check a function for arguments of some kinds."""
         key = function, tuple(kinds.items())
         if key not in self._returned:
             tree = source_tree(function.__code__)

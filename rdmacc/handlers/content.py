@@ -27,8 +27,6 @@ from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.language import NATIVE
 from rdmacc.sources import is_standard
 
-__all__ = ["content_hash"]
-
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
 _LIBRARIES = ("numpy", "numba", "scipy")
 """Their versions are part of both keys, as Python's is."""
@@ -67,27 +65,7 @@ _ALLOWED = (
 
 
 def content_hash(value: Any, field: str, has_places: bool = False) -> str:
-    """Return the hash of a function, or of a class, and of everything that it can reach.
-
-    Parameters
-    ----------
-    value : object
-        A handler, a component's class.
-    field : str
-        Its name in an error.
-    has_places : bool
-        Include file and lines of functions that raise exceptions, because machine code names them.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Raises
-    ------
-    ConfigError
-        If it reaches something whose content cannot be determined; the error names it.
-    """
+    """Return the hash of a function, or of a class, and of everything that it can reach."""
     try:
         return _Walk(has_places).digest(value)
     except _UnknownError as unknown:

@@ -16,8 +16,6 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.language import ADVICE, BITS, BOOL, FLOAT, INT, LARGEST, NUMBERS, Kind, constant, kind_of
 from rdmacc.handlers.source import MISSING, outside
 
-__all__ = ["Code", "Expressions", "record_kind", "topic"]
-
 Code = str | tuple[str, ...]
 """The type code of a field, or the texts that a parameter may be."""
 

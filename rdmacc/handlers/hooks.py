@@ -13,11 +13,6 @@ from rdmacc.component import HOOKS, Component
 from rdmacc.records import NEVER, Field, Record
 from rdmacc.rules.ranks import Ticks
 
-__all__ = [
-    "Call", "Components", "Slot", "bits_of", "calls_of", "has_requests", "limits_of", "moved", "records_of", "slots_of",
-    "transfer_fields",
-]  # fmt: skip
-
 Components = Sequence[Component]
 """A scheme's components, in the order in which their handlers run."""
 

@@ -16,11 +16,6 @@ from typing import Any
 
 from rdmacc import bits, chance
 
-__all__ = [
-    "ADVICE", "BITS", "BOOL", "EXCEPTIONS", "FLOAT", "INT", "LARGEST", "MATH_BOOL", "MATH_EXACT", "MATH_FINITE",
-    "MATH_INT", "NATIVE", "NOTHING", "NUMBERS", "SETS", "Kind", "constant", "kind_of",
-]  # fmt: skip
-
 LARGEST = 2**63 - 1
 """The largest integer; the smallest is its negative."""
 
@@ -110,13 +105,7 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def constant(node: ast.AST) -> int | float | None:
-    """Return the value of a purely numeric expression such as `2**31`; None for other expressions.
-
-    Raises
-    ------
-    OverflowError
-        If a part of it is an integer beyond 2**64, which Python may leave to compiled code.
-    """
+    """Return the value of a purely numeric expression such as `2**31`; None for other expressions."""
     if isinstance(node, ast.Constant):
         values: list[Any] = [node.value] if type(node.value) in _KINDS else []
     elif isinstance(node, ast.UnaryOp | ast.BinOp):

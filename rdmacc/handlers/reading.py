@@ -25,8 +25,6 @@ from rdmacc.records import Field
 from rdmacc.scaling import Scaled
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 
-__all__ = ["accesses_of", "check_handlers", "marks_of"]
-
 _RECORDS = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Packet, "message": Message, "qp": QueuePair,
             "host": Host, "port": Port}  # fmt: skip
 _OWN = {kind.lower(): kind for kind in RECORD_KINDS if kind != "Header"}
@@ -56,13 +54,7 @@ _MAY_WRITE_OF_PACKET = {
 
 
 def check_handlers(components: Components) -> None:
-    """Raise `ConfigError` if a handler leaves the language, reads an unknown field, or writes a foreign one.
-
-    Raises
-    ------
-    ConfigError
-        Naming component, handler, line and what to write instead.
-    """
+    """Raise `ConfigError` if a handler leaves the language, reads an unknown field, or writes a foreign one."""
     headers = _headers(components)
     for part in components:
         params = _params(part)
@@ -71,24 +63,12 @@ def check_handlers(components: Components) -> None:
 
 
 def marks_of(components: Components, part: Component, name: str) -> Marks:
-    """Return the marks for checked mode in a handler and in the functions that it calls.
-
-    Raises
-    ------
-    ConfigError
-        If the handler is not allowed.
-    """
+    """Return the marks for checked mode in a handler and in the functions that it calls."""
     return _reading(components, part, name).marks
 
 
 def accesses_of(components: Components, part: Component, name: str) -> frozenset[Access]:
-    """Return which fields of its arguments a handler uses, itself or in a function that it calls.
-
-    Raises
-    ------
-    ConfigError
-        If the handler is not allowed.
-    """
+    """Return which fields of its arguments a handler uses, itself or in a function that it calls."""
     return _reading(components, part, name).accesses
 
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from rdmacc.handlers import Mark, Marks, bytecode_of, outside, source_tree
 
-__all__ = ["instrumented"]
-
 MOST_TURNS = 10_000_000
 """A loop with more iterations in one call of a handler counts as endless."""
 
@@ -174,19 +172,7 @@ _OURS = "_rdmacc_"
 def instrumented(
     function: Callable[..., Any], marks: Marks, *, has_trail: bool, memo: dict[Any, Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """Return a handler, or a function that one calls, with the checks of this mode in it.
-
-    Parameters
-    ----------
-    function : callable
-        A plain function.
-    marks : mapping
-        What its checks are, and those of the functions that it calls.
-    has_trail : bool
-        The handler gets a last argument, the trail, and writes the line that it has come to into it.
-    memo : dict
-        What has been rewritten.
-    """
+    """Return a handler, or a function that one calls, with the checks of this mode in it."""
     code = function.__code__
     known = {name: outside(function, name) for name, _, _ in bytecode_of(code).taken}
     called = {

@@ -15,8 +15,6 @@ from rdmacc.component import HOOKS, Component
 from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.reading import accesses_of
 
-__all__ = ["Shared", "owner_of", "shared_fields", "writers_of"]
-
 _ENGINES: dict[tuple[str, bool], str] = {
     ("sender", True): """message.next_psn message.highest_psn message.acked_ps message.retransmissions
         qp.active_messages qp.last_wire_bytes qp.rate_bps qp.window_bytes qp.inflight_bytes qp.credits qp.last_start_ps
@@ -39,14 +37,7 @@ class Shared(NamedTuple):
 
 
 def shared_fields(components: Components) -> Shared:
-    """Return the fields that handlers use at more than one place.
-
-    Returns
-    -------
-    Shared
-        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``; what a switch writes of a message, other
-        switches may read. After a loss only: those that their component declares in `shared_after_loss`.
-    """
+    """Return the fields that handlers use at more than one place."""
     places = _uses_of(components)
     found = [
         name

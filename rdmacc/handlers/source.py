@@ -13,8 +13,6 @@ from typing import Any
 
 from rdmacc.handlers.bytecode import bytecode_of
 
-__all__ = ["MISSING", "outside", "source_tree"]
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 MISSING: Any = object()
@@ -25,11 +23,6 @@ def source_tree(code: types.CodeType) -> Function | None:
     """Return the syntax tree of a function, with the line numbers of its file.
 
     None if its source cannot be read or differs, because a file may have changed since it was imported.
-
-    Parameters
-    ----------
-    code : code
-        A plain function's bytecode, which may change while the function stays.
     """
     key = code, code.co_linetable
     if key not in _TREES:
@@ -80,15 +73,7 @@ def _is_of(code: types.CodeType, read: types.CodeType) -> bool:
 
 
 def outside(function: Callable[..., Any], name: str) -> Any:
-    """Return the object that a name refers to outside a function; `MISSING` if none.
-
-    Parameters
-    ----------
-    function : callable
-        A plain function.
-    name : str
-        A variable that is not its own, with a dot before each attribute of a module.
-    """
+    """Return the object that a name refers to outside a function; `MISSING` if none."""
     first, *attributes = name.split(".")
     code = function.__code__
     if first in code.co_freevars:

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-__all__ = ["falls_through", "first_unbound"]
-
 
 @cache
 def first_unbound(function: ast.FunctionDef) -> ast.Name | None:

@@ -10,8 +10,6 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
 from rdmacc.units import Quantity, rate_bps
 
-__all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]
-
 
 @dataclass(frozen=True)
 class Setting:

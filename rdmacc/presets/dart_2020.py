@@ -13,8 +13,6 @@ from rdmacc.protocols.pri_q import PriQ
 from rdmacc.schemes import Scheme
 from rdmacc.switch.red import EcnStep
 
-__all__ = ["DART_2020"]
-
 _ALL = {"payload_bytes": ("1460B", "VI-A: TIMELY's segments; assumed: everybody's")}
 
 DART_2020 = define(Preset("dart-2020", "Dart, IEEE/ACM ToN 2020", rate="10Gbps", values=_ALL))

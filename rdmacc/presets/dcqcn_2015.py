@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 
-__all__ = ["DCQCN_2015"]
-
 DCQCN_2015 = define(Preset("dcqcn-2015", "DCQCN, SIGCOMM 2015", rate="40Gbps"))
 
 DCQCN_2015.add(

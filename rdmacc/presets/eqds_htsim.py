@@ -8,8 +8,6 @@ from rdmacc.presets.base import Preset, define
 from rdmacc.presets.uet_htsim import HEADER_BYTES, MTU_BYTES, make_uet
 from rdmacc.protocols.receiver_credit import ReceiverCredit
 
-__all__ = ["EQDS_HTSIM"]
-
 _PULL_BYTES, _WIRE_BYTES = 4096, 4160 + 38
 _QUEUE_PACKETS = 35
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from rdmacc.presets.base import Preset, define
 from rdmacc.protocols.expresspass import CREDIT_SHARE
 
-__all__ = ["EXPRESSPASS_2017"]
-
 _SCRIPT = "ns2-xpass, large-scale-fattree.tcl"
 
 EXPRESSPASS_2017 = define(

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 
-__all__ = ["HOMA_2018"]
-
 
 def _rtt_bytes(line_bps: float) -> int:
     return round(line_bps * 7.8e-6 / 8)

@@ -15,8 +15,6 @@ from __future__ import annotations
 from rdmacc.presets.base import Preset, define
 from rdmacc.state import DATA_CLASS
 
-__all__ = ["HOMA_NS3"]
-
 _SCRIPT = "HomaL4Protocol-paper-reproduction.cc"
 _CODE = "homa-l4-protocol.cc"
 _PAYLOAD = 1460

@@ -10,9 +10,6 @@ from __future__ import annotations
 from rdmacc.presets.base import Preset, define
 from rdmacc.state import CONTROL, DATA_CLASS
 
-__all__ = ["HPCC_NS3"]
-
-
 HPCC_NS3 = define(
     Preset(
         "hpcc-ns3",

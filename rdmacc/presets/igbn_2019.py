@@ -13,8 +13,6 @@ from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.send_twice import SendTwice
 from rdmacc.schemes import Scheme
 
-__all__ = ["IGBN_2019"]
-
 IGBN_2019 = define(
     Preset(
         "igbn-2019",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 
-__all__ = ["INFINIBAND_2010"]
-
 INFINIBAND_2010 = define(Preset("infiniband-2010", "Gran et al., IPDPS 2010", rate="16Gbps"))
 
 INFINIBAND_2010.add(

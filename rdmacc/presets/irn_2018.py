@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 
-__all__ = ["IRN_2018"]
-
 IRN_2018 = define(Preset("irn-2018", "IRN, SIGCOMM 2018", rate="40Gbps"))
 
 IRN_2018.add(

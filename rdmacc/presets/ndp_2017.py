@@ -10,8 +10,6 @@ from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.trimming import PayloadTrimming
 
-__all__ = ["NDP_2017", "make_ndp"]
-
 _HEADER_BYTES = 64
 
 

@@ -13,8 +13,6 @@ from rdmacc.presets.ndp_2017 import make_ndp
 from rdmacc.protocols.permuted_paths import PermutedPaths
 from rdmacc.schemes import Scheme
 
-__all__ = ["NDP_HTSIM"]
-
 _HEADER_BYTES = 64
 
 

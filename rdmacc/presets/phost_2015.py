@@ -7,8 +7,6 @@ from rdmacc.protocols.phost import PHost
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import DropTail
 
-__all__ = ["PHOST_2015", "PHOST_YAPS", "make_phost"]
-
 
 def make_phost() -> Scheme:
     """Return pHost as a scheme."""

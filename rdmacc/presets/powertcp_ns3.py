@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 
-__all__ = ["POWERTCP_NS3"]
-
 POWERTCP_NS3 = define(
     Preset(
         "powertcp-ns3",

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 
-__all__ = ["RCC_2021"]
-
 RCC_2021 = define(Preset("rcc-2021", "RCC, ICNP 2021", rate="100Gbps"))
 
 RCC_2021.add(

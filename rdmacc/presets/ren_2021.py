@@ -24,8 +24,6 @@ from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import DropTail
 
-__all__ = ["REN_2021", "REN_2021_TESTBED"]
-
 Values = dict[str, tuple[Any, str]]
 
 

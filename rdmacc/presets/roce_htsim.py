@@ -14,8 +14,6 @@ from __future__ import annotations
 from rdmacc.presets.base import Preset, define
 from rdmacc.state import DATA_CLASS
 
-__all__ = ["ROCE_HTSIM"]
-
 _HEADER_BYTES = 64
 
 ROCE_HTSIM = define(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 
-__all__ = ["TIMELY_2015"]
-
 TIMELY_2015 = define(Preset("timely-2015", "TIMELY, SIGCOMM 2015", rate="10Gbps"))
 
 TIMELY_2015.add(

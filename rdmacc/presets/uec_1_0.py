@@ -23,8 +23,6 @@ from rdmacc.protocols.nscc import Nscc
 from rdmacc.protocols.receiver_credit import ReceiverCredit
 from rdmacc.scaling import Scaled
 
-__all__ = ["UEC_1_0"]
-
 _NEVER = 1e6
 _TABLE = "UE 1.0.3, table 3-82"
 _SWITCH = "UE 1.0.3, 3.6.17"

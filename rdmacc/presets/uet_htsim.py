@@ -20,21 +20,11 @@ from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.uet_queue import UetQueue
 
-__all__ = ["UET_HTSIM", "make_uet"]
-
 MTU_BYTES, HEADER_BYTES = 4150, 64
 
 
 def make_uet(name: str, *control: Component) -> Scheme:
-    """Return delivery in any order with packets sprayed, under some control.
-
-    Parameters
-    ----------
-    name : str
-        Name of the scheme.
-    *control : Component
-        What limits the senders.
-    """
+    """Return delivery in any order with packets sprayed, under some control."""
     return Scheme(
         name=name,
         recovery=Uet(),

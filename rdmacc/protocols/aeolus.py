@@ -40,8 +40,6 @@ from rdmacc.protocols.homa import (
 from rdmacc.records import Bits, Int32, Record
 from rdmacc.state import ACK, DATA_CLASS, NAK, REQUEST
 
-__all__ = ["HomaAeolus"]
-
 
 class Burst(Record):
     """State of a message's unscheduled packets, on both sides."""

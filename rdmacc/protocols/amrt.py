@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from rdmacc.component import Component
 
-__all__ = ["Amrt"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Amrt(Component):

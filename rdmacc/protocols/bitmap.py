@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BITS", "WORDS", "clear_bit", "has_bit", "set_bit"]
-
 _WORD_BITS = 32
 WORDS = 32
 """Length of the field."""
@@ -12,39 +10,15 @@ BITS = WORDS * _WORD_BITS
 
 
 def has_bit(words, psn):
-    """Tell whether a packet's bit is set.
-
-    Parameters
-    ----------
-    words : ints
-        The bitmap, `WORDS` words.
-    psn : int
-        Packet sequence number.
-    """
+    """Tell whether a packet's bit is set."""
     return (words[psn % BITS // _WORD_BITS] >> (psn % _WORD_BITS)) & 1 == 1
 
 
 def set_bit(words, psn):
-    """Set a packet's bit.
-
-    Parameters
-    ----------
-    words : ints
-        The bitmap, `WORDS` words.
-    psn : int
-        Packet sequence number.
-    """
+    """Set a packet's bit."""
     words[psn % BITS // _WORD_BITS] |= 1 << (psn % _WORD_BITS)
 
 
 def clear_bit(words, psn):
-    """Clear a packet's bit.
-
-    Parameters
-    ----------
-    words : ints
-        The bitmap, `WORDS` words.
-    psn : int
-        Packet sequence number.
-    """
+    """Clear a packet's bit."""
     words[psn % BITS // _WORD_BITS] &= ~(1 << (psn % _WORD_BITS))

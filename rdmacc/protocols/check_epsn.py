@@ -13,8 +13,6 @@ from rdmacc.protocols.go_back_n import GoBackN, ask, note_gap
 from rdmacc.records import NEVER, Deadline
 from rdmacc.units import us
 
-__all__ = ["CheckEpsn"]
-
 _receive = GoBackN.on_data
 
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 from rdmacc.chance import uniform
 from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
 
-__all__ = ["CoreRate"]
-
 _INTERVAL_RTTS = 1.5
 _LEAST_RATE = 0.01
 _LEAST_SHARE = 0.9

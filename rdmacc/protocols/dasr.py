@@ -31,8 +31,6 @@ from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Record
 from rdmacc.state import ADVERT
 
-__all__ = ["NON_RECEIVER_CONGESTION", "NO_CONGESTION", "RECEIVER_CONGESTION", "Dasr"]
-
 NO_CONGESTION, RECEIVER_CONGESTION, NON_RECEIVER_CONGESTION = range(3)
 
 _UNSEEN, _OPEN, _ENDED = range(3)

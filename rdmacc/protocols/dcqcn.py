@@ -15,8 +15,6 @@ from rdmacc.parameters import OptionalRate, Rate, Size, Time
 from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
 from rdmacc.state import CNP
 
-__all__ = ["Dcqcn"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Dcqcn(Component):

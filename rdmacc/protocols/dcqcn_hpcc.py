@@ -15,8 +15,6 @@ from rdmacc.parameters import OptionalTime, Rate, Time
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
-__all__ = ["DcqcnHpcc"]
-
 _AFTER_ALPHA_PS = 1_000
 """The first decrease check is 1 ns later, so that alpha is updated first (rdma-hw.cc)."""
 

@@ -18,8 +18,6 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import NAK
 
-__all__ = ["Dctcp"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Dctcp(Component):

@@ -19,8 +19,6 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Byte, Float, Int, Int32, Record
 
-__all__ = ["DctcpHpcc"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DctcpHpcc(Component):

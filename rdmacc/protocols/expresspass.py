@@ -31,8 +31,6 @@ from rdmacc.protocols.go_back_n import acknowledge, rewind
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
 from rdmacc.state import ACK, CREDIT, CREDITS, NAK, REQUEST
 
-__all__ = ["CREDIT_SHARE", "ExpressPass", "Feedback"]
-
 CREDIT_SHARE = 84 / (84 + 1538)
 """Share of a link for credits: one of 84 B per full packet of 1,538 B in the other direction (paper, section 3.1)."""
 

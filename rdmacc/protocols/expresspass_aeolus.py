@@ -24,8 +24,6 @@ from rdmacc.protocols.homa import close_message, note_sent, rtt_packets, take
 from rdmacc.records import NEVER, Bits, Int32, Record
 from rdmacc.state import ACK, NAK, REQUEST
 
-__all__ = ["ExpressPassAeolus"]
-
 _PENDING = 32
 
 

@@ -19,8 +19,6 @@ from rdmacc.protocols.go_back_n import (
 )
 from rdmacc.state import ACK, NAK
 
-__all__ = ["GoBack0"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GoBack0(GoBackN):

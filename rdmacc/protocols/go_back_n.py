@@ -21,8 +21,6 @@ from rdmacc.parameters import Time
 from rdmacc.records import NEVER, Deadline, Int, Int32, Record
 from rdmacc.state import ACK, NAK
 
-__all__ = ["TIMEOUT_REASONS", "GoBackN", "local_ack_timeout_ps"]
-
 TIMEOUT_REASONS = {
     "timeouts_last_packet": "the last packet was lost",
     "timeouts_last_ack": "the last ACK was lost",
@@ -34,18 +32,7 @@ TIMEOUT_REASONS = {
 
 
 def local_ack_timeout_ps(exponent: int) -> int:
-    """Return the timeout that a queue pair's 5-bit attribute stands for: 4.096 us 2^n, in ps.
-
-    Parameters
-    ----------
-    exponent : int
-        Local ACK Timeout, 1 to 31.
-
-    Raises
-    ------
-    ConfigError
-        If the exponent is not from 1 to 31; in InfiniBand, 0 means no timeout.
-    """
+    """Return the timeout that a queue pair's 5-bit attribute stands for: 4.096 us 2^n, in ps."""
     if isinstance(exponent, bool) or not isinstance(exponent, int) or not 1 <= exponent <= 31:
         raise ConfigError("exponent", exponent, "a whole number from 1 to 31")
     return 4_096_000 << exponent

@@ -25,8 +25,6 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Deadline, Int32, Record
 from rdmacc.state import CREDIT
 
-__all__ = ["GrantClock"]
-
 _SHORTEST_PS = 100_000
 """Shortest base RTT allowed; those in papers are 10 us or more."""
 

@@ -37,8 +37,6 @@ from rdmacc.units import Quantity, size_bytes
 if TYPE_CHECKING:
     from rdmacc.workload.sizes import SizeDistribution
 
-__all__ = ["MAX_LEVELS", "Homa"]
-
 MAX_LEVELS = NUM_CLASSES - DATA_CLASS
 """Priority levels: the data classes."""
 

@@ -18,21 +18,9 @@ from rdmacc.units import Quantity, size_bytes
 if TYPE_CHECKING:
     from rdmacc.workload.sizes import SizeDistribution
 
-__all__ = ["unscheduled_bytes", "unscheduled_cutoffs", "unscheduled_levels"]
-
 
 def unscheduled_bytes(sizes: SizeDistribution, rtt_bytes: int, size: float) -> float:
-    """Return the mean number of unscheduled bytes per message, counting only messages of at most `size`.
-
-    Parameters
-    ----------
-    sizes : SizeDistribution
-        Distribution of message sizes.
-    rtt_bytes : int
-        Unscheduled bytes of a long message.
-    size : float
-        Largest message that counts, in bytes.
-    """
+    """Return the mean number of unscheduled bytes per message, counting only messages of at most `size`."""
     inside = sizes.mean * float(sizes.byte_share(min(size, rtt_bytes)))
     if size <= rtt_bytes:
         return inside
@@ -40,22 +28,7 @@ def unscheduled_bytes(sizes: SizeDistribution, rtt_bytes: int, size: float) -> f
 
 
 def unscheduled_levels(sizes: SizeDistribution, rtt_bytes: Quantity, levels: int = 8) -> int:
-    """Return the number of priority levels for unscheduled packets.
-
-    Parameters
-    ----------
-    sizes : SizeDistribution
-        Distribution of message sizes.
-    rtt_bytes : number or str
-        Unscheduled bytes of a long message, such as ``"9.7kB"``.
-    levels : int
-        Priority levels, at least 2.
-
-    Raises
-    ------
-    ConfigError
-        If there are fewer than two levels, or no unscheduled bytes.
-    """
+    """Return the number of priority levels for unscheduled packets."""
     limit = size_bytes(rtt_bytes, field="rtt_bytes")
     if levels < 2 or limit < 1:
         field, value, least = ("levels", levels, 2) if levels < 2 else ("rtt_bytes", limit, 1)
@@ -66,25 +39,6 @@ def unscheduled_levels(sizes: SizeDistribution, rtt_bytes: Quantity, levels: int
 
 def unscheduled_cutoffs(sizes: SizeDistribution, rtt_bytes: Quantity, count: int) -> list[int]:
     """Return the largest message of each unscheduled level except the last, in bytes.
-
-    Parameters
-    ----------
-    sizes : SizeDistribution
-        Distribution of message sizes.
-    rtt_bytes : number or str
-        Unscheduled bytes of a long message.
-    count : int
-        Unscheduled levels, at least 1.
-
-    Returns
-    -------
-    list of int
-        `count` - 1 sizes, ascending. Two are equal if a single size has more than a level's share.
-
-    Raises
-    ------
-    ConfigError
-        If `count` or `rtt_bytes` is below 1.
 
     Examples
     --------

@@ -20,8 +20,6 @@ from rdmacc.parameters import OptionalRate, OptionalTime, Rate, Size
 from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 
-__all__ = ["Hpcc"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Hpcc(IntStamp):

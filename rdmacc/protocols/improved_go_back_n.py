@@ -11,8 +11,6 @@ from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.protocols.send_twice import SendTwice
 from rdmacc.records import Byte
 
-__all__ = ["ImprovedGoBackN"]
-
 _send = SendTwice.on_send
 
 

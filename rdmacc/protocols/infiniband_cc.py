@@ -21,8 +21,6 @@ from rdmacc.records import NEVER, Deadline, Float, Int32, Record
 from rdmacc.scaling import Scaled
 from rdmacc.state import CNP
 
-__all__ = ["InfinibandCc"]
-
 QUADRATIC_STEP = 7 / 95**2 / 0.218
 """Multipliers in LLNL's table, divided by the square of the index, before rounding down."""
 

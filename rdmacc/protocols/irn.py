@@ -22,8 +22,6 @@ from rdmacc.records import NEVER, Byte, Deadline, Int32, Ints, Record
 from rdmacc.scaling import Scaled
 from rdmacc.state import ACK, NAK
 
-__all__ = ["Irn"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Irn(Component):

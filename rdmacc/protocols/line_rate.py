@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from rdmacc.component import Component
 from rdmacc.records import Float, Record
 
-__all__ = ["LineRate"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LineRate(Component):

@@ -27,8 +27,6 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Deadline, Int, Int32, Record
 from rdmacc.state import ACK, CREDIT, NAK
 
-__all__ = ["Ndp"]
-
 _HISTORY = 12
 _JOINING = 8
 _TURN = 2**31

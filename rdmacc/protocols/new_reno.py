@@ -22,8 +22,6 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NAK
 
-__all__ = ["NewReno"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class NewReno(Component):

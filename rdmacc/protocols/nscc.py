@@ -25,8 +25,6 @@ from rdmacc.parameters import Size
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import NAK
 
-__all__ = ["Nscc"]
-
 _REFERENCE_BYTES, _REFERENCE_PS = 150_000, 12_000_000
 _NO_DELAY_PS = 1_000_000
 """Delays below this let the window grow fast."""

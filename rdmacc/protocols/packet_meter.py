@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from rdmacc.component import Component
 from rdmacc.records import Byte, Int32, Record
 
-__all__ = ["MarkMeter", "PacketMeter"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PacketMeter(Component):

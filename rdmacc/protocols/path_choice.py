@@ -30,8 +30,6 @@ from rdmacc.parameters import Time
 from rdmacc.records import Byte, Int, Int32, Ints, Record
 from rdmacc.state import DATA, LAST_HOP, NAK, NONE
 
-__all__ = ["Choice", "PathChoice"]
-
 Choice = Literal["mixed", "oblivious", "bitmap", "reps", "ecmp"]
 _MOST = 256
 _RING = 8

@@ -17,8 +17,6 @@ from rdmacc.component import Component, param
 from rdmacc.records import Byte, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NONE
 
-__all__ = ["PermutedPaths", "ScoredPaths"]
-
 _MOST = 64
 
 

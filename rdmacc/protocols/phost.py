@@ -33,8 +33,6 @@ from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST
 
-__all__ = ["FreeRule", "PHost"]
-
 FreeRule = Literal["paper", "simulator"]
 
 _MOST = 1e6

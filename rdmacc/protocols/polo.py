@@ -27,8 +27,6 @@ from rdmacc.protocols.grant_clock import GrantClock, recover, timeout
 from rdmacc.records import Byte, Deadline, Int32, Record
 from rdmacc.state import ADVERT, CREDIT, REQUEST
 
-__all__ = ["Polo"]
-
 _take = GrantClock.on_credit
 _receive = GrantClock.on_data
 

@@ -22,8 +22,6 @@ from rdmacc.protocols.hpcc import store
 from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 
-__all__ = ["PowerTcp", "note_round", "open_window", "set_window", "smooth", "step"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PowerTcp(IntStamp):
@@ -83,13 +81,7 @@ class PowerTcp(IntStamp):
 
 
 def open_window(params, qp, sender):
-    """Start at line rate with a window of C T.
-
-    Parameters
-    ----------
-    params, qp, sender : record
-        Records of the component, the queue pair and its sender.
-    """
+    """Start at line rate with a window of C T."""
     sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
     sender.bdp_bytes = qp.line_bps * sender.rtt_ps / 8e12
     sender.old_window = sender.bdp_bytes
@@ -113,46 +105,20 @@ def measure(params, sender, packet):
 
 
 def smooth(sender, power, interval_ps):
-    """Average the power over a base RTT.
-
-    Parameters
-    ----------
-    sender : record
-        Record that holds the average.
-    power : float
-        The latest power, over C^2 T.
-    interval_ps : float
-        Time that it covers.
-    """
+    """Average the power over a base RTT."""
     interval = min(interval_ps, sender.rtt_ps)
     sender.power = (sender.power * (sender.rtt_ps - interval) + power * interval) / sender.rtt_ps
 
 
 def step(params, sender, power):
-    """Return the new window in bytes.
-
-    Parameters
-    ----------
-    params, sender : record
-        Records of the component and the sender.
-    power : float
-        Average power, over its target.
-    """
+    """Return the new window in bytes."""
     rest = sender.old_window if params.from_reference else sender.window
     target = sender.old_window / max(power, 1e-6) + params.additive_share * sender.bdp_bytes
     return params.gamma * target + (1.0 - params.gamma) * rest
 
 
 def set_window(params, qp, sender, window):
-    """Set the window, at most C T plus one additive step, and the pacing rate.
-
-    Parameters
-    ----------
-    params, qp, sender : record
-        Records of the component, the queue pair and its sender.
-    window : float
-        Window in bytes.
-    """
+    """Set the window, at most C T plus one additive step, and the pacing rate."""
     least = params.min_rate_bps * sender.rtt_ps / 8e12
     sender.window = min(max(window, least), sender.bdp_bytes * (1.0 + params.additive_share))
     sender.window_bytes = max(1, int(sender.window))
@@ -160,13 +126,7 @@ def set_window(params, qp, sender, window):
 
 
 def note_round(sender, message, transfer, packet):
-    """Once a round trip, save the window as the reference of the next ACKs; return whether a round trip has ended.
-
-    Parameters
-    ----------
-    sender, message, transfer, packet : record
-        As in `on_ack`.
-    """
+    """Once a round trip, save the window as the reference of the next ACKs; return whether a round trip has ended."""
     is_new = packet.psn > transfer.update_after_psn
     if is_new:
         sender.old_window = sender.window

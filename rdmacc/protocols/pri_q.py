@@ -11,8 +11,6 @@ from rdmacc.component import Component, param
 from rdmacc.parameters import Size
 from rdmacc.state import DATA_CLASS
 
-__all__ = ["PriQ"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PriQ(Component):

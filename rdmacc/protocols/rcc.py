@@ -40,8 +40,6 @@ from rdmacc.parameters import OptionalTime, Time
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import IN_NETWORK, LAST_HOP
 
-__all__ = ["Form", "Law", "Period", "Rcc", "Sampling", "Start"]
-
 Law = Literal["both", "explicit", "pid"]
 Form = Literal["pd", "accumulating"]
 Period = Literal["base-rtt", "rtt", "packet"]

@@ -23,8 +23,6 @@ from rdmacc.protocols.rcc import (
 )
 from rdmacc.records import Float, Int, Int32, Record
 
-__all__ = ["RccSender"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RccSender(Rcc):

@@ -16,8 +16,6 @@ from rdmacc.component import Component, param
 from rdmacc.records import NEVER, Deadline, Float, Int, Record
 from rdmacc.state import ACK, DATA_CLASS, REQUEST
 
-__all__ = ["Rcp"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Rcp(Component):

@@ -30,8 +30,6 @@ from rdmacc.protocols.core_control import CoreRate, decide, note_arrival, plan_d
 from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Record
 from rdmacc.state import CREDIT, NAK, UNLIMITED
 
-__all__ = ["ReceiverCredit"]
-
 _TURN = 2**40
 """Offset between the keys of one list and the next."""
 _RESENDING, _ACTIVE, _IDLE = 0, _TURN, 2 * _TURN

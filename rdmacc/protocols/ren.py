@@ -25,8 +25,6 @@ from rdmacc.parameters import OptionalTime
 from rdmacc.records import NEVER, Deadline, Int32, Record
 from rdmacc.switch.ren_marker import OVER, UNDER
 
-__all__ = ["Ren"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Ren(Component):

@@ -26,8 +26,6 @@ from rdmacc.protocols.uet import KEPT
 from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, DATA, LAST_HOP, NAK, NONE, REQUEST
 
-__all__ = ["Retirement"]
-
 _MOST = 256
 _WORST = 15
 

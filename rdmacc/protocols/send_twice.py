@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before, start_timer
 from rdmacc.records import Byte
 
-__all__ = ["SendTwice"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SendTwice(GoBackN):

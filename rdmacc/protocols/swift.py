@@ -21,8 +21,6 @@ from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.scaling import Scaled
 from rdmacc.state import DATA, HOST_NIC, NAK
 
-__all__ = ["Swift"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Swift(Component):

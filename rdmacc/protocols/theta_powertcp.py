@@ -18,8 +18,6 @@ from rdmacc.parameters import OptionalTime, Rate
 from rdmacc.protocols.powertcp import note_round, open_window, set_window, smooth, step
 from rdmacc.records import Float, Int, Int32, Record
 
-__all__ = ["ThetaPowerTcp"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ThetaPowerTcp(Component):

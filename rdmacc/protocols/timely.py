@@ -22,8 +22,6 @@ from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.scaling import Scaled
 from rdmacc.state import UNLIMITED
 
-__all__ = ["Timely"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Timely(Component):

@@ -16,8 +16,6 @@ from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Float, Int, Int32, Record
 
-__all__ = ["TimelyHpcc"]
-
 _HYPER_STAGE = 5
 """Increases in a row before hyper increase (rdma-hw.cc)."""
 

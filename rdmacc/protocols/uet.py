@@ -29,8 +29,6 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NAK, NONE, REQUEST
 
-__all__ = ["KEPT", "Uet"]
-
 _MAP = 62
 _MOST_DOUBLINGS = 10
 KEPT = 1024

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from rdmacc.state import UNLIMITED
 
-__all__ = ["window_at"]
-
 
 def window_at(params, qp, rate_bps):
     """Return the window at a rate, for `params.base_rtt_ps` (0: the queue pair's own base RTT).
 
     It is unlimited without `params.has_window`, and never below one byte, which allows one packet.
-
-    Parameters
-    ----------
-    params : component
-        Parameters with `has_window` and `base_rtt_ps`.
-    qp : QueuePair
-        The queue pair.
-    rate_bps : float
-        Its sending rate.
     """
     if not params.has_window:
         return UNLIMITED

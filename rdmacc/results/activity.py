@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rdmacc.engine.plan import Plan
 
-__all__ = ["draw_step", "jobs_of_hosts"]
-
 _FINEST = 2000
 """Gaps shorter than this part of the picture are not drawn."""
 _MOST_LABELS = 32
@@ -41,29 +39,6 @@ def draw_step(
     It waits from the first start to the last end of its job, or of the workload if that has no jobs. A message is under
     way from its start to its last byte at the receiver; transfers inside a node are messages, too. Hosts of a job stand
     together.
-
-    Parameters
-    ----------
-    flows, computation : DataFrame
-        The result's.
-    now_ps : int
-        When the simulation ended.
-    jobs : mapping
-        The job of each host, by the host's name as a string; none where there are none.
-    hosts : sequence of hashable, optional
-        Which hosts, from top to bottom; by default all that compute or send.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        `ax`, or the axes of a new figure.
-
-    Raises
-    ------
-    ConfigError
-        If a host neither computes nor sends, or nothing has started.
     """
     is_inner = computation["collective"].notna()
     sent = flows.rename(columns={"src": "host"}).assign(end_ps=flows["start_ps"] + flows["fct_ps"])
@@ -120,13 +95,7 @@ def draw_step(
 
 
 def jobs_of_hosts(plan: Plan) -> dict[str, str]:
-    """Return the job of each host, by the host's name as a string.
-
-    Parameters
-    ----------
-    plan : Plan
-        What was simulated.
-    """
+    """Return the job of each host, by the host's name as a string."""
     found: dict[str, str] = {}
     for frame, ends in ((plan.computation.frame, ("src",)), (plan.workload, ("dst", "src"))):
         if "job" in frame:

@@ -11,8 +11,6 @@ import pandas as pd
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["COMPONENTS", "PAPERS", "PRESETS", "SIZES", "Citations", "Paper", "papers_of"]
-
 
 @dataclass(frozen=True)
 class Paper:
@@ -248,15 +246,7 @@ SIZES: dict[str, tuple[str, ...]] = {
 
 
 def papers_of(scheme: Scheme, work: pd.DataFrame) -> Citations:
-    """Return the papers behind a scheme's components, its preset and the message sizes.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        The scheme. A component whose class derives from one of ours has the papers of that class.
-    work : DataFrame
-        The workload, which records the distributions that its sizes were drawn from.
-    """
+    """Return the papers behind a scheme's components, its preset and the message sizes."""
     keys: list[str] = []
     for part in (*scheme.components, scheme.buffer, scheme.queueing):
         known = (COMPONENTS[kind.__name__] for kind in type(part).__mro__ if kind.__name__ in COMPONENTS)

@@ -16,39 +16,13 @@ import pyarrow as pa
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["read_folder", "write_folder"]
-
 FORMAT = 4
 
 
 def write_folder(
     folder: str | Path, kind: str, about: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], *, replace: bool
 ) -> Path:
-    """Write frames to a temporary folder, then rename it, so that an existing folder survives until the end.
-
-    Parameters
-    ----------
-    folder : path
-        Target folder; created if it does not exist.
-    kind : str
-        "result" or "study": the JSON file's name.
-    about : mapping
-        Data for the JSON file.
-    frames : mapping of DataFrame
-        Frames by name; columns of names of mixed types become strings.
-    replace : bool
-        Whether to replace an existing saved folder of this kind.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    ConfigError
-        If the folder is a symbolic link, contains other files, or exists and `replace` is False.
-    """
+    """Write frames to a temporary folder, then rename it, so that an existing folder survives until the end."""
     target = _path(folder)
     if not isinstance(replace, bool):
         raise ConfigError("replace", replace, "True or False")
@@ -97,29 +71,7 @@ def write_folder(
 
 
 def read_folder(folder: str | Path, kind: str, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
-    """Read what `write_folder` wrote.
-
-    Parameters
-    ----------
-    folder : path
-        The folder.
-    kind : str
-        As when it was written.
-    names : sequence of str
-        Names of the frames.
-
-    Returns
-    -------
-    about : dict
-        Content of the JSON file.
-    frames : dict of DataFrame
-        By name.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such folder, a part is not a file, or anything was changed.
-    """
+    """Read what `write_folder` wrote."""
     source = _path(folder)
     wanted = f"a folder that {kind.capitalize()}.save wrote"
     try:

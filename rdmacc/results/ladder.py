@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from rdmacc.results.result import Result
 
-__all__ = ["Arrow", "draw_arrows", "draw_ladder", "find_arrows"]
-
 _MOST_ARROWS = 600
 _MOST_NODES = 8
 _LABEL_INCHES = 0.125
@@ -78,33 +76,7 @@ def draw_ladder(
     *,
     squeeze: bool = True,
 ) -> Axes:
-    """Draw the packets of some messages between some nodes.
-
-    Parameters
-    ----------
-    result : Result
-        Result of a run with ``trace=True``.
-    messages : int or sequence of int, optional
-        Messages, by number in the workload; default: all.
-    nodes : sequence of nodes, optional
-        The lifelines, from left to right. Arrows skip other nodes, so two hosts give an end-to-end picture. Default:
-        all nodes that the packets pass.
-    start, end : quantity of time, optional
-        Draw only packets that are on a link during this time.
-    ax : Axes, optional
-        Axes to draw on; default: a new figure of suitable height.
-    squeeze : bool
-        Cut out long periods without packets.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ConfigError
-        If the run had no trace, a message or a node is unknown, or there are no arrows, or too many to read.
-    """
+    """Draw the packets of some messages between some nodes."""
     hops = _chosen_hops(result, messages)
     lines = _lifelines(result, hops, nodes)
     begin_ps = 0 if start is None else time_ps(start, field="start")
@@ -136,29 +108,7 @@ def draw_arrows(
     notes: Sequence[tuple[Hashable, int, str]] = (),
     squeeze: bool = True,
 ) -> Axes:
-    """Draw arrows between lifelines.
-
-    Parameters
-    ----------
-    arrows : sequence of Arrow
-        As `find_arrows` returns them.
-    lines : sequence of nodes
-        The lifelines, from left to right.
-    hosts : sequence of nodes
-        The lifelines that are hosts; the others are switches.
-    ax : Axes, optional
-        Axes to draw on; default: a new figure of suitable height.
-    title : str
-        Title above the names of the lifelines.
-    notes : sequence of (node, int, str)
-        Text beside the first or the last lifeline, at a time in ps.
-    squeeze : bool
-        Cut out long periods without packets.
-
-    Returns
-    -------
-    Axes
-    """
+    """Draw arrows between lifelines."""
     timeline = Timeline([(arrow.begin_ps, arrow.end_ps) for arrow in arrows], squeeze=squeeze)
     with style():
         if ax is None:
@@ -173,17 +123,7 @@ def draw_arrows(
 
 
 def find_arrows(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable]) -> list[Arrow]:
-    """Return the arrows between lifelines, sorted by start.
-
-    Parameters
-    ----------
-    result : Result
-        The run.
-    hops : DataFrame
-        Rows of `rdmacc.results.hops.find_hops`, in complete journeys.
-    nodes : sequence of nodes
-        The lifelines.
-    """
+    """Return the arrows between lifelines, sorted by start."""
     arrows: list[Arrow] = []
     broken: list[tuple[Any, int, Hashable]] = []
     for _, journey in hops.groupby("journey", sort=False):

@@ -10,23 +10,11 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.schemes import scheme_table
 
-__all__ = ["provenance_of"]
-
 _PACKAGES = ("rdmacc", "numpy", "numba", "simpy", "networkx", "pandas")
 
 
 def provenance_of(plan: Plan, engine: str, outcome: RunOutcome) -> dict[str, Any]:
-    """Return a run's scheme and seed, its engine, and the versions of Python and of packages.
-
-    Parameters
-    ----------
-    plan : Plan
-        What ran.
-    engine : str
-        Name of the engine.
-    outcome : RunOutcome
-        In which order events ran, and on how many threads.
-    """
+    """Return a run's scheme and seed, its engine, and the versions of Python and of packages."""
     return {
         "scheme": repr(plan.scheme),
         "parameters": {f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(plan.scheme)},

@@ -9,8 +9,6 @@ from typing import Any
 from rdmacc.results.folders import write_folder
 from rdmacc.typed import typed
 
-__all__ = ["FRAMES", "KIND", "save"]
-
 FRAMES = ("flows", "computation", "collectives", "jobs", "transfers", "probes", "ports", "buffers")
 """Frames, each saved as a Parquet file."""
 KIND = "result"

@@ -11,8 +11,6 @@ import pandas as pd
 if TYPE_CHECKING:
     from rdmacc.engine.plan import Plan
 
-__all__ = ["busbw_factor", "collectives_of", "jobs_of", "merged"]
-
 _COLLECTIVE_COLUMNS = (
     "collective", "operation", "ranks", "size_bytes", "start_ps", "time_ps", "algbw_bps", "busbw_bps", "time_us",
     "busbw_gbytes",
@@ -21,13 +19,6 @@ _COLLECTIVE_COLUMNS = (
 
 def busbw_factor(operation: str, ranks: int) -> float:
     """Return the ratio of busbw to algbw, which makes a perfect run reach the hardware's rate for any number of ranks.
-
-    Parameters
-    ----------
-    operation : str
-        As in `rdmacc.workload.nccl`.
-    ranks : int
-        Number of ranks.
 
     References
     ----------
@@ -59,22 +50,7 @@ def _rows(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame, columns: t
 
 
 def collectives_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each collective of the workload.
-
-    Parameters
-    ----------
-    plan : Plan
-        The simulated scenario.
-    flows, computation : DataFrame
-        The result's frame.
-
-    Returns
-    -------
-    DataFrame
-        `collective, operation, ranks, size_bytes, start_ps, time_ps, algbw_bps, busbw_bps`: the time runs from the
-        first start to the last completion and is NaN until then. `time_us` and `busbw_gbytes` (10**9 bytes per second,
-        as nccl-tests prints it) are the same in readable units.
-    """
+    """Return one row for each collective of the workload."""
     rows = _rows(plan, flows, computation, ("collective", "operation", "ranks", "buffer_bytes"))
     if "collective" not in rows or rows["collective"].isna().all():
         return pd.DataFrame(
@@ -94,22 +70,7 @@ def collectives_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -
 
 
 def jobs_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each job of the workload.
-
-    Parameters
-    ----------
-    plan : Plan
-        The simulated scenario.
-    flows, computation : DataFrame
-        The result's frame.
-
-    Returns
-    -------
-    DataFrame
-        `job, hosts, messages, bytes, start_ps, step_ps, computing_ps`: a step runs from the first start to the last
-        completion and is NaN until then; `computing_ps` is the mean computing time of its hosts, without transfers
-        inside nodes.
-    """
+    """Return one row for each job of the workload."""
     rows = _rows(plan, flows, computation, ("job", "src", "dst", "size_bytes", "collective"))
     if "collective" not in rows:
         rows["collective"] = None
@@ -132,13 +93,6 @@ def merged(
     start: npt.NDArray[np.float64], end: npt.NDArray[np.float64], gap: float = 0.0
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return when at least one of some spans is under way: starts and ends of what is left as they are joined.
-
-    Parameters
-    ----------
-    start, end : ndarray
-        The spans; shape N, at least one.
-    gap : float
-        Spans that are at most so far apart are joined too.
 
     Examples
     --------

@@ -11,19 +11,9 @@ import pandas as pd
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.state import HOST_NIC, LINK_CLASSES
 
-__all__ = ["totals_of"]
-
 
 def totals_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> pd.Series[Any]:
-    """Return the counters of all ports, switches and messages together.
-
-    Parameters
-    ----------
-    outcome : RunOutcome
-        An engine's counters.
-    classes : ndarray of int
-        Class of each port's link.
-    """
+    """Return the counters of all ports, switches and messages together."""
     ports, totals = outcome.ports, outcome.totals
     counters: dict[str, int] = {
         "data_packet_hops": int(ports["tx_data_packets"].sum()),

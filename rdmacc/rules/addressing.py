@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from rdmacc.state import CNP, DATA, DATA_CLASS
 
-__all__ = ["address_reply", "address_request", "reply_class", "request_class", "write_data"]
-
 
 def write_data(scheme, packet, qp, message):
     """Make a fresh packet the next one of a message."""

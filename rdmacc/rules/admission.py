@@ -10,11 +10,6 @@ from __future__ import annotations
 from rdmacc.records import Byte, Int, Record
 from rdmacc.state import CONTROL, CREDITS
 
-__all__ = [
-    "IngressAccount", "SharedBuffer", "admit_lossless", "admit_lossy", "fits_queue", "queue_limit_bytes",
-    "release_lossless", "release_lossy", "xoff_bytes",
-]  # fmt: skip
-
 
 class SharedBuffer(Record):
     """The buffer of a switch."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 from rdmacc.records import Int32, Record
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
-__all__ = ["ClassTurns", "choose_class", "count_lane", "first_class"]
-
 
 class ClassTurns(Record):
     """Turn-taking state of a port."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from rdmacc.records import Byte, Float, Int, Record
 
-__all__ = ["TokenBucket", "credit_ready_ps", "spend_credit"]
-
 
 class TokenBucket(Record):
     """Tokens that a port may spend on credits, one per byte."""

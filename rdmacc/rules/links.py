@@ -10,8 +10,6 @@ from rdmacc.rules.ranks import next_order
 from rdmacc.state import DATA, MAC
 from rdmacc.units import cut_ps
 
-__all__ = ["end_pause", "is_busy", "is_lost", "put_on_link", "read_clock"]
-
 
 def put_on_link(port, packet, agenda, now):
     """Begin a packet's transmission: count it, set when it ends and when the packet arrives."""

@@ -9,8 +9,6 @@ from rdmacc.records import NEVER
 from rdmacc.state import IDLE, PACING, READY
 from rdmacc.units import cut_ps
 
-__all__ = ["arm_pace", "expire_pace", "may_send", "next_start_ps", "wait_for_turn"]
-
 
 def may_send(qp):
     """Return whether window and credits allow a packet."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from rdmacc.rules.admission import xoff_bytes
 from rdmacc.state import MAC, PAUSE
 
-__all__ = ["may_resume", "must_pause", "obey", "write_frame"]
-
 
 def must_pause(policy, buffer, account):
     """Return whether an ingress has reached the threshold (XOFF) or uses headroom."""

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from rdmacc.records import NEVER
 
-__all__ = [
-    "close_message", "close_pair", "fail_waiting", "has_ended", "is_delivered", "is_due", "open_message",
-    "sends_in_order", "starts_later", "wait_for_less",
-]  # fmt: skip
-
 
 def starts_later(message, delay_ps, now):
     """Note when a message is due; return whether the scheme's delay comes before its start."""

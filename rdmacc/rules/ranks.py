@@ -13,12 +13,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = [
-    "DELIVER", "EGRESS_TIMER", "ENDPOINT_TIMER", "LAST_ORDER", "ORDER_SHIFT", "PACE", "PROBE", "RANK_MASK",
-    "RANK_SHIFT", "RECEIVER_TIMER", "SENDER_TIMER", "SHAPE", "START", "TIMERS", "TRANSFER_TIMER", "WAKE",
-    "Ticks", "class_and_number", "next_order", "rank_in", "rank_without_order",
-]  # fmt: skip
-
 RANK_SHIFT = 58
 """An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
 

@@ -11,12 +11,6 @@ from rdmacc.chance import hash63
 from rdmacc.records import NEVER
 from rdmacc.state import ACCEPT, DATA, IN_NETWORK, REQUEST
 
-__all__ = [
-    "ADAPTIVE", "ECMP", "ENTROPY", "ENTROPY_BITS", "FLOWLETS", "SOURCE", "SPRAY_RANDOM", "SPRAY_ROUND_ROBIN",
-    "SYMMETRIC", "cut_payload", "draw_deflection", "first_in_scan", "flowlet_place", "is_deflection_port", "modulo",
-    "route_key", "wait_ps", "way_by_distance", "way_by_packet", "way_in_turn",
-]  # fmt: skip
-
 ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE, ENTROPY, ADAPTIVE = range(7)
 """Places in `rdmacc.switch.queueing.ROUTINGS`."""
 

@@ -19,8 +19,6 @@ from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
 
-__all__ = ["BaseRtt", "Connection", "Scheme"]
-
 Connection = Literal["auto", "message", "pair"]
 BaseRtt = Literal["pair", "network", "largest"]
 

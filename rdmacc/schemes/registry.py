@@ -10,8 +10,6 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes.composition import Scheme, links_of, parameter_rows
 from rdmacc.typed import typed
 
-__all__ = ["SCHEMES", "about", "as_scheme", "register_scheme", "scheme", "scheme_table"]
-
 SCHEMES: dict[str, Callable[[], Scheme]] = {}
 """Functions by scheme name; each creates the scheme with its default parameters."""
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["with_bands"]
-
 _FAINT = 0.25
 _ASIDE = 0.7
 """Position of the line on a bar: beside an existing error bar."""
@@ -23,11 +21,6 @@ def with_bands(figures: Sequence[Figure]) -> Figure:
 
     A line gets a band from the lowest to the highest value; a bar or a single point gets a vertical line. Curves whose
     samples differ in position between figures are overlaid as thin lines. The other figures are closed.
-
-    Parameters
-    ----------
-    figures : sequence of Figure
-        One figure per seed; at least one.
     """
     import matplotlib.pyplot as plt
     from matplotlib.container import ErrorbarContainer

@@ -12,23 +12,13 @@ from rdmacc.show.style import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["compact_pictures", "png"]
-
 _COLOURS = 64
 """Colours of the palette: enough for lines with anti-aliasing, and a fifth of the size in true colour."""
 _DPI = 100
 
 
 def png(figure: Figure, dpi: float = _DPI) -> bytes:
-    """Return a figure as a PNG with a palette.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure.
-    dpi : float
-        Pixels per inch.
-    """
+    """Return a figure as a PNG with a palette."""
     from PIL import Image  # installed with matplotlib
 
     drawn, packed = io.BytesIO(), io.BytesIO()
@@ -41,13 +31,7 @@ def png(figure: Figure, dpi: float = _DPI) -> bytes:
 
 
 def compact_pictures() -> None:
-    """Store every matplotlib figure of this notebook as such a PNG. Call this after ``%matplotlib inline``.
-
-    Raises
-    ------
-    ConfigError
-        If not called in a notebook.
-    """
+    """Store every matplotlib figure of this notebook as such a PNG. Call this after ``%matplotlib inline``."""
     from matplotlib.figure import Figure
 
     try:

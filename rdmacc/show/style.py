@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS", "axis_time_unit", "canvas", "draw_fct_cdf", "draw_trace", "ecdf", "new_axes", "plain_log", "save",
-    "style", "time_unit", "value_unit",
-]  # fmt: skip
-
 COLOURS = {
     "blue": "#0072B2",
     "vermilion": "#D55E00",
@@ -52,11 +47,6 @@ def style() -> Iterator[None]:
 
     This changes and restores only the style's own settings. ``matplotlib.style.context`` would restore all settings,
     and so undo the interactive mode that a notebook's backend turns on with the first figure.
-
-    Yields
-    ------
-    None
-        Nothing; the style applies inside the block.
     """
     import matplotlib as mpl
 
@@ -70,15 +60,7 @@ def style() -> Iterator[None]:
 
 
 def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Return `ax`, or the axes of a new figure. Call inside `style()`.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes to use, or None for new ones.
-    figsize : tuple of float, optional
-        Width and height of a new figure, inches.
-    """
+    """Return `ax`, or the axes of a new figure. Call inside `style()`."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -88,20 +70,7 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axe
 
 @contextmanager
 def canvas(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Iterator[Axes]:
-    """Provide axes to draw on, in rdmacc's style. Axes with existing content keep their title and limits.
-
-    Parameters
-    ----------
-    ax : Axes
-        Axes to use, or None for new ones.
-    figsize : tuple of float, optional
-        Width and height of a new figure, inches.
-
-    Yields
-    ------
-    Axes
-        `ax`, or the axes of a new figure.
-    """
+    """Provide axes to draw on, in rdmacc's style. Axes with existing content keep their title and limits."""
     with style():
         is_shown = ax is not None and ax.has_data()
         ax = new_axes(ax, figsize)
@@ -115,20 +84,7 @@ def canvas(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Itera
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure to a file (creating its folder), close it, and return the path.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure.
-    path : path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Write a figure to a file (creating its folder), close it, and return the path."""
     import matplotlib.pyplot as plt
 
     target = Path(path)
@@ -140,13 +96,7 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 
 def time_unit(span_ps: float) -> tuple[float, str]:
-    """Return (picoseconds, name) of the most readable unit for a time axis of this length.
-
-    Parameters
-    ----------
-    span_ps : float
-        Length of the axis.
-    """
+    """Return (picoseconds, name) of the most readable unit for a time axis of this length."""
     for factor, name in _TIME_UNITS:
         if span_ps >= 2 * factor:
             return factor, name
@@ -154,15 +104,7 @@ def time_unit(span_ps: float) -> tuple[float, str]:
 
 
 def axis_time_unit(ax: Axes, span_ps: float) -> tuple[float, str]:
-    """Return (picoseconds, name) of a time axis' unit: the one in its label, otherwise the most readable one.
-
-    Parameters
-    ----------
-    ax : Axes
-        The axes; existing content determines the unit.
-    span_ps : float
-        Length of the axis.
-    """
+    """Return (picoseconds, name) of a time axis' unit: the one in its label, otherwise the most readable one."""
     if ax.has_data():
         for factor, name in _TIME_UNITS:
             if ax.get_xlabel().endswith(f"({name})"):
@@ -171,24 +113,12 @@ def axis_time_unit(ax: Axes, span_ps: float) -> tuple[float, str]:
 
 
 def value_unit(field: str) -> tuple[float, str]:
-    """Return (factor, name) of the display unit of a field, from the last part of its name.
-
-    Parameters
-    ----------
-    field : str
-        Name of a field, such as "queue_bytes".
-    """
+    """Return (factor, name) of the display unit of a field, from the last part of its name."""
     return _VALUE_UNITS.get(field.rpartition("_")[2], (1.0, ""))
 
 
 def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the sorted values, and for each the fraction of values up to it.
-
-    Parameters
-    ----------
-    values : array_like
-        Numbers in any order; shape (n,).
-    """
+    """Return the sorted values, and for each the fraction of values up to it."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     return ordered, np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
 
@@ -199,19 +129,7 @@ def draw_fct_cdf(
     typical_ps: float,
     looks: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Draw distributions of flow completion times, on a logarithmic axis if they span a wide range.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to draw.
-    curves : mapping of str to array of shape (N,)
-        Completion times in picoseconds, by the name in the legend.
-    typical_ps : float
-        Time that determines the axis' unit.
-    looks : mapping of str to mapping, optional
-        Properties of the lines, by the same names.
-    """
+    """Draw distributions of flow completion times, on a logarithmic axis if they span a wide range."""
     unit_ps, unit = axis_time_unit(ax, typical_ps)
     least, most = np.inf, 0.0
     for label, fct_ps in curves.items():
@@ -226,13 +144,7 @@ def draw_fct_cdf(
 
 
 def plain_log(ax: Axes) -> None:
-    """Make the vertical axis logarithmic, with plain numbers as labels between the powers of ten.
-
-    Parameters
-    ----------
-    ax : Axes
-        The axes.
-    """
+    """Make the vertical axis logarithmic, with plain numbers as labels between the powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_yscale("log")
@@ -251,20 +163,6 @@ def draw_trace(
     is_step: bool = True,
     **kwargs: Any,
 ) -> None:
-    """Draw one curve over time, as steps if each value holds until the next sample.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to draw.
-    time_ps, value : array of shape (N,)
-        Samples.
-    unit_ps, scale : float
-        Picoseconds per unit of the time axis, and the divisor of the values.
-    is_step : bool
-        Steps, or straight lines from sample to sample.
-    **kwargs
-        Of `Axes.plot`.
-    """
+    """Draw one curve over time, as steps if each value holds until the next sample."""
     x, y = np.asarray(time_ps) / unit_ps, np.asarray(value) / scale
     ax.plot(x, y, drawstyle="steps-post" if is_step else "default", **kwargs)

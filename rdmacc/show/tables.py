@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["html_table", "text_table"]
-
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
     """Return rows as text in aligned columns with headers.
-
-    Parameters
-    ----------
-    headers : sequence of str
-        One header per column; if all are empty, the header line is omitted.
-    rows : sequence of sequence of str
-        Cells.
-    align : str
-        ``"<"`` or ``">"`` for each column; default: the first left-aligned, the others right-aligned.
 
     Examples
     --------
@@ -41,17 +30,7 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """Return rows as an HTML table, the first column left-aligned, the others right-aligned.
-
-    Parameters
-    ----------
-    headers : sequence of str
-        Column headers; if all are empty, the table has none.
-    rows : sequence of sequence of str
-        Cells as strings, row by row.
-    caption : str
-        Text above the table.
-    """
+    """Return rows as an HTML table, the first column left-aligned, the others right-aligned."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         sides = ["left"] + ["right"] * (len(cells) - 1)

@@ -13,8 +13,6 @@ from rdmacc.units import format_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Timeline"]
-
 _CUT_SHARE = 0.4
 """An idle period is cut if it is longer than this share of the total busy time."""
 _CUT_LENGTH = 0.05
@@ -61,13 +59,7 @@ class Timeline:
         return self.pieces[-1][1]
 
     def place(self, time_ps: int) -> float:
-        """Return the position of a time; inside a cut, that of the nearer end.
-
-        Parameters
-        ----------
-        time_ps : int
-            A simulated time.
-        """
+        """Return the position of a time; inside a cut, that of the nearer end."""
         for (begin, end), (top, _) in zip(self.segments, self.pieces, strict=True):
             if time_ps <= end:
                 return top + max(time_ps - begin, 0)
@@ -77,11 +69,6 @@ class Timeline:
         """Make this the y axis of `ax`, with ticks, the unit, and the length of each cut.
 
         After a cut, the first tick shows the full time, and those below it the time since then.
-
-        Parameters
-        ----------
-        ax : Axes
-            The ladder's axes.
         """
         from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator
 

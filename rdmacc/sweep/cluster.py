@@ -82,18 +82,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def check_alike(workers: Mapping[str, Mapping[str, str]]) -> None:
-    """Raise a ConfigError unless every worker has the versions that this process has.
-
-    Parameters
-    ----------
-    workers : mapping
-        Versions by package, by worker.
-
-    Raises
-    ------
-    ConfigError
-        If a version differs, because results would differ too.
-    """
+    """Raise a ConfigError unless every worker has the versions that this process has."""
     own = _about()
     for worker, theirs in workers.items():
         for name, version in own.items():

@@ -22,8 +22,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
 from rdmacc.sources import PACKAGE, digest_of, imports_of, source_file, source_hashes, syntax_tree
 
-__all__ = ["code_hash", "git_commit", "versions"]
-
 _SIMULATION = ("rdmacc.simulation", "rdmacc.scenario", "rdmacc.sweep.tidy", "rdmacc.engine.compiled.engine")
 _NO_RESULT = (
     "rdmacc", "rdmacc.experiments", *(f"rdmacc.experiments.framework{name}" for name in (
@@ -41,21 +39,7 @@ _NOT_SIMULATING = ("cli", "experiments", "explorer", "models", "notebooks", "sho
 
 
 def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) -> str:
-    """Return the hash of the code that computes a point.
-
-    Parameters
-    ----------
-    experiment : type
-        The experiment's class.
-    components : frozenset of types, or None
-        The components of the scheme. None if unknown, in which case all of `rdmacc` counts.
-
-    Raises
-    ------
-    ConfigError
-        If the experiment's class, or a component, has no source file, or if a component reaches something whose content
-        cannot be determined.
-    """
+    """Return the hash of the code that computes a point."""
     contents = sorted(content_hash(kind, kind.__name__) for kind in components or ())
     key: Any = experiment  # the class itself is the key in the cache
     return hashlib.sha256("\n".join([_sources_hash(key, components), *contents]).encode()).hexdigest()

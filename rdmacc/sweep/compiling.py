@@ -14,22 +14,9 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import is_checked
 from rdmacc.sweep.fingerprint import PointLike
 
-__all__ = ["compile_hooks", "compile_kernel", "units_of"]
-
 
 def units_of(points: Iterable[PointLike]) -> list[Callable[[], None]]:
-    """Return the functions that compile the code for some points, the slowest first.
-
-    Parameters
-    ----------
-    points : iterable of Point
-        The points to compute. Nothing is known in advance of a point without a scenario.
-
-    Returns
-    -------
-    list of callable
-        Picklable functions.
-    """
+    """Return the functions that compile the code for some points, the slowest first."""
     needed: dict[object, Callable[[], None]] = {}
     for point in points:
         if point.scenario is not None:
@@ -49,20 +36,7 @@ def compile_kernel() -> None:
 
 
 def compile_hooks(scheme: Scheme, *, checked: bool) -> None:
-    """Compile a scheme's hooks, unless the cache has them or they cannot be compiled here.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        The scheme.
-    checked : bool
-        Whether to include the checks for handlers from outside rdmacc.
-
-    Raises
-    ------
-    CompileError
-        If a handler cannot be compiled.
-    """
+    """Compile a scheme's hooks, unless the cache has them or they cannot be compiled here."""
     if not why_not_compiled():
         from rdmacc.engine.compiled.hooks import CompiledHooks
         from rdmacc.engine.compiled.layout import Layout

@@ -20,8 +20,6 @@ from rdmacc.sweep.codehash import code_hash, versions
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
 
-__all__ = ["Fingerprints", "PointLike", "identify", "key_of"]
-
 
 class PointLike(Protocol):
     """The interface of a point; see `rdmacc.experiments.Point`."""
@@ -58,16 +56,6 @@ class Fingerprints:
         """Return everything except the code that a point's rows depend on, as JSON data.
 
         Networks and workloads are described by their size and a hash of their content.
-
-        Parameters
-        ----------
-        point : Point
-            The point.
-
-        Raises
-        ------
-        ConfigError
-            If a part is neither plain data nor a component, a probe, a fault, a frame or an array.
         """
         described = {"point": point.name, "labels": _plain(point.labels, f"labels of {point.name}")}
         one = point.scenario
@@ -86,15 +74,7 @@ class Fingerprints:
         return described | {"scenario": scenario}
 
     def code(self, experiment: Any, point: PointLike) -> dict[str, Any]:
-        """Return the hash of the code that computes the point, and the versions that numbers depend on.
-
-        Parameters
-        ----------
-        experiment : object
-            The experiment that computes it.
-        point : Point
-            The point.
-        """
+        """Return the hash of the code that computes the point, and the versions that numbers depend on."""
         parts: frozenset[type[Any]] | None = None
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)
@@ -118,20 +98,7 @@ class Fingerprints:
 
 
 def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict[str, Any]]:
-    """Return the identity of each point for its stored file, by name: names, key, description and code.
-
-    Parameters
-    ----------
-    experiment : object
-        The experiment that computes them.
-    points : mapping
-        Its points, by name.
-
-    Raises
-    ------
-    ConfigError
-        If a point is not plain data (see `Fingerprints.describe`), or the experiment's code cannot be found.
-    """
+    """Return the identity of each point for its stored file, by name: names, key, description and code."""
     prints = Fingerprints()
     name = _owner(experiment).name
     found = {}
@@ -162,17 +129,7 @@ def _owner(experiment: Any) -> Any:
 
 
 def key_of(experiment: str, described: Mapping[str, Any], code: Mapping[str, Any]) -> str:
-    """Return the key: 32 hexadecimal digits.
-
-    Parameters
-    ----------
-    experiment : str
-        Name of the experiment.
-    described : mapping
-        The point, as `Fingerprints.describe` returns it.
-    code : mapping
-        Its code, as `Fingerprints.code` returns it.
-    """
+    """Return the key: 32 hexadecimal digits."""
     text = json.dumps({"experiment": experiment, "point": described, "code": code}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

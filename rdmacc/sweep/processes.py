@@ -19,22 +19,9 @@ from multiprocessing import context as contexts
 from pathlib import Path
 from typing import Any
 
-__all__ = ["process_pool", "refers_to_script", "why_not_elsewhere"]
-
 
 def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
-    """Return the reason why other processes cannot compute some tasks.
-
-    Parameters
-    ----------
-    payloads : iterable of bytes
-        The tasks, pickled.
-
-    Returns
-    -------
-    str or None
-        The reason; None if they can.
-    """
+    """Return the reason why other processes cannot compute some tasks."""
     if not refers_to_script(payloads):
         return None
     script = getattr(sys.modules["__main__"], "__file__", None)
@@ -49,27 +36,13 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
 
 
 def refers_to_script(payloads: Iterable[bytes]) -> bool:
-    """Tell whether tasks refer to definitions in the main script.
-
-    Parameters
-    ----------
-    payloads : iterable of bytes
-        The tasks, pickled.
-    """
+    """Tell whether tasks refer to definitions in the main script."""
     return any(b"__main__" in payload for payload in payloads)
 
 
 @contextmanager
 def process_pool(jobs: int, imports_script: bool) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool whose processes end with it and with this process, however this process ends.
-
-    Parameters
-    ----------
-    jobs : int
-        Number of processes.
-    imports_script : bool
-        Whether the processes must import the script.
-    """
+    """Yield a pool whose processes end with it and with this process, however this process ends."""
     context = _context(imports_script)
     lifeline, held = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_by, initargs=(lifeline,))

@@ -69,19 +69,7 @@ class Seeded(Sweepable, Protocol):
     def seeded_points(
         self, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None = None
     ) -> Mapping[str, tuple[Any, Any]]:
-        """Return each point in two forms, as computed and as shown, by a unique name.
-
-        Parameters
-        ----------
-        scale : str
-            "quick" or "paper".
-        seed : int
-            The first seed.
-        seeds : int, optional
-            Number of seeds.
-        changes : mapping, optional
-            Changed parameters of the schemes, by name.
-        """
+        """Return each point in two forms, as computed and as shown, by a unique name."""
         ...
 
 

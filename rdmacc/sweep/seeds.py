@@ -16,8 +16,6 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["SEED", "Seeding", "check_seed", "check_seeds", "labelled", "points_of_seeds", "rows_of_seeds"]
-
 SEED = "seed"
 """The label, and the table column, that distinguishes seeds."""
 
@@ -39,36 +37,14 @@ _MOST_SEEDS = 100_000
 
 
 def check_seed(seed: int) -> int:
-    """Return a seed as a Python int; raise `ConfigError` if it is not a whole number.
-
-    Parameters
-    ----------
-    seed : int
-        The user's value.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a whole number, at least 0.
-    """
+    """Return a seed as a Python int; raise `ConfigError` if it is not a whole number."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError("seed", seed, "a whole number, at least 0")
     return int(seed)
 
 
 def check_seeds(seeds: int | None) -> int | None:
-    """Return a number of seeds, or None for the experiment's own; raise `ConfigError` if it is neither.
-
-    Parameters
-    ----------
-    seeds : int, optional
-        The user's value.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a whole number, from 1 to 100,000.
-    """
+    """Return a number of seeds, or None for the experiment's own; raise `ConfigError` if it is neither."""
     if seeds is None:
         return None
     is_whole = isinstance(seeds, int | np.integer) and not isinstance(seeds, bool)
@@ -81,26 +57,7 @@ def check_seeds(seeds: int | None) -> int | None:
 def points_of_seeds(
     points: Callable[[int], Sequence[_Point]], seeding: Seeding, first: int, seeds: int, stride: int = 1
 ) -> dict[int, list[_Point]]:
-    """Return the points of several seeds, by the seed of the run that they belong to.
-
-    Parameters
-    ----------
-    points : callable
-        Returns an experiment's points for a seed; if pooled, of that seed and possibly those after it.
-    seeding : Seeding
-        How they form one table.
-    first : int
-        The first seed.
-    seeds : int
-        Number of seeds.
-    stride : int
-        Number of seeds that a separate run uses, starting at its own.
-
-    Returns
-    -------
-    dict
-        One entry, or one per separate run.
-    """
+    """Return the points of several seeds, by the seed of the run that they belong to."""
     if seeding is Seeding.NONE:
         return {first: list(points(first))}
     if seeding is Seeding.SEPARATE:
@@ -115,13 +72,7 @@ def points_of_seeds(
 
 
 def labelled(runs: Mapping[int, Sequence[_Point]]) -> dict[str, tuple[_Point, _Point]]:
-    """Return, by a unique name, each point, and the point with its name and labels in the table.
-
-    Parameters
-    ----------
-    runs : mapping
-        As `points_of_seeds` returns them.
-    """
+    """Return, by a unique name, each point, and the point with its name and labels in the table."""
     first = min(runs)
     found = {}
     for seed, points in runs.items():
@@ -136,15 +87,6 @@ def rows_of_seeds(table: pd.DataFrame, seeding: Seeding, stride: int = 1) -> dic
     """Return the rows of each seed that has all points, separately.
 
     There is one entry if there is one seed, or if all seeds gave the same rows.
-
-    Parameters
-    ----------
-    table : DataFrame
-        An experiment's table.
-    seeding : Seeding
-        How its seeds form one table.
-    stride : int
-        Number of seeds that a separate run uses.
     """
     if SEED not in table or not len(table) or seeding is Seeding.NONE:
         return {0: table}

@@ -22,8 +22,6 @@ from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.units import Quantity
 
-__all__ = ["QUANTITIES", "StudyRun", "StudyRuns", "is_list", "measured", "named_schemes", "runs_of", "values_of"]
-
 QUANTITIES = {
     "fct_mean_ps": "ps", "fct_median_ps": "ps", "fct_p99_ps": "ps", "slowdown_mean": "", "slowdown_median": "",
     "slowdown_p99": "", "goodput_bps": "bps", "offered_bps": "bps", "carried_bps": "bps", "peak_queue_bytes": "bytes",
@@ -70,25 +68,11 @@ class StudyRuns:
         return StudyRuns, ()
 
     def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[StudyRun]:
-        """Return the simulations.
-
-        Parameters
-        ----------
-        scale, seed, changes
-            Arguments of experiments, unused by a study.
-        """
+        """Return the simulations."""
         return self._runs
 
     def execute(self, point: StudyRun, run: Callable[[Scenario], Result]) -> pd.DataFrame:
-        """Return the rows of a run: its numbers, and each message's FCT at its start time.
-
-        Parameters
-        ----------
-        point : StudyRun
-            The simulation.
-        run : callable
-            Simulates a scenario.
-        """
+        """Return the rows of a run: its numbers, and each message's FCT at its start time."""
         result = run(point.scenario)
         flows, summary = result.flows, result.summary()
         fct = flows["fct_ps"].astype(np.float64)
@@ -104,20 +88,7 @@ class StudyRuns:
 
 
 def measured(table: pd.DataFrame, window: Any) -> tuple[dict[str, float], pd.DataFrame]:
-    """Return the numbers of a run, and its messages: `start_ps, size_bytes, fct_ps, slowdown`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The rows from `StudyRuns.execute`.
-    window : (start, end) or None
-        Count only messages that start in it, as in `rdmacc.Result.summary`.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a pair of times, or no message starts in it.
-    """
+    """Return the numbers of a run, and its messages: `start_ps, size_bytes, fct_ps, slowdown`."""
     numbers = scalars(table).set_index("quantity")["value"]
     rows = table[table["quantity"] == "fct"]
     every = pd.DataFrame({
@@ -145,18 +116,7 @@ def measured(table: pd.DataFrame, window: Any) -> tuple[dict[str, float], pd.Dat
 
 
 def named_schemes(schemes: Any) -> dict[str, Scheme]:
-    """Return the schemes by distinct names.
-
-    Parameters
-    ----------
-    schemes : str, Scheme, iterable or mapping
-        As in `rdmacc.study`.
-
-    Raises
-    ------
-    ConfigError
-        If `schemes` is empty, repeats a scheme, or holds something else.
-    """
+    """Return the schemes by distinct names."""
     if isinstance(schemes, Mapping):
         if not schemes or not all(isinstance(name, str) for name in schemes):
             raise ConfigError("schemes", schemes, "schemes by name, at least one")
@@ -184,22 +144,7 @@ def named_schemes(schemes: Any) -> dict[str, Scheme]:
 
 
 def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme]) -> dict[str, list[Any]]:
-    """Return the values of the varied parameters, after checking that something takes each parameter.
-
-    Parameters
-    ----------
-    vary : mapping or None
-        Values by parameter.
-    network, work : object
-        The network and the workload, or functions that return them.
-    schemes : mapping
-        Schemes by name.
-
-    Raises
-    ------
-    ConfigError
-        If a parameter has no values or duplicate values, or nothing takes it.
-    """
+    """Return the values of the varied parameters, after checking that something takes each parameter."""
     if vary is not None and not isinstance(vary, Mapping):
         raise ConfigError("vary", vary, "a mapping from parameter name to values")
     values = {}
@@ -221,13 +166,7 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
 
 
 def is_list(value: Any) -> bool:
-    """Tell whether a value is a collection of values; strings and zero-dimensional arrays are not.
-
-    Parameters
-    ----------
-    value : object
-        The user's value.
-    """
+    """Tell whether a value is a collection of values; strings and zero-dimensional arrays are not."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
 
 
@@ -264,26 +203,7 @@ def runs_of(
     faults: Sequence[Fault],
     check: bool | None,
 ) -> list[StudyRun]:
-    """Return a run for each scheme, combination of values and seed, without identical runs of a scheme.
-
-    Parameters
-    ----------
-    network, work : object
-        The network and the workload, or functions that return them.
-    schemes : mapping
-        Schemes by name.
-    values : mapping
-        Values by parameter.
-    seeds : sequence of int
-        Seeds.
-    until, probes, faults, check
-        As in `rdmacc.simulate`.
-
-    Raises
-    ------
-    ConfigError
-        If a function does not return a network or a workload, or a scheme does not accept a value.
-    """
+    """Return a run for each scheme, combination of values and seed, without identical runs of a scheme."""
     made: dict[Hashable, Any] = {}
 
     def build(what: str, function: Any, given: Mapping[str, Any]) -> Any:

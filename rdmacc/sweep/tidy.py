@@ -13,8 +13,6 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["TABLE_COLUMNS", "assemble", "check_table", "curve", "scalar", "scalars", "tidy", "typed", "wide"]
-
 TABLE_COLUMNS = ("point", "quantity", "time_ps", "value", "unit")
 """Columns of a tidy table; `time_ps` is missing for numbers and set for samples of curves."""
 
@@ -26,17 +24,7 @@ def tidy(
     numbers: Mapping[str, tuple[float, str]],
     curves: Mapping[str, tuple[pd.Series, str]] | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of one point: numbers as (value, unit), curves as (samples by `time_ps`, unit).
-
-    Parameters
-    ----------
-    point : str
-        Name of the point.
-    numbers : mapping
-        (value, unit) by name.
-    curves : mapping, optional
-        (samples indexed by `time_ps`, unit) by name.
-    """
+    """Return the rows of one point: numbers as (value, unit), curves as (samples by `time_ps`, unit)."""
     parts = [(name, unit, [float(value)], [0]) for name, (value, unit) in numbers.items()] + [
         (name, unit, series.to_numpy(np.float64), series.index) for name, (series, unit) in (curves or {}).items()
     ]
@@ -52,20 +40,7 @@ def tidy(
 
 
 def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
-    """Return the rows of one point, with standard column types.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The rows from the point's `execute`.
-    point : str
-        Name of the point.
-
-    Raises
-    ------
-    ConfigError
-        If a column is missing, or the rows belong to another point.
-    """
+    """Return the rows of one point, with standard column types."""
     if not isinstance(table, pd.DataFrame) or not set(TABLE_COLUMNS) <= set(table.columns):
         raise ConfigError(
             "table", getattr(table, "columns", table), f"a DataFrame with the columns {', '.join(TABLE_COLUMNS)}"
@@ -76,33 +51,14 @@ def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
 
 
 def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with standard column types and order, with rows numbered from 0.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table in the columns of `TABLE_COLUMNS`.
-    """
+    """Return a table with standard column types and order, with rows numbered from 0."""
     others = [name for name in table if name not in TABLE_COLUMNS]
     wrong = {name: table[name].astype(known) for name, known in _TYPES.items() if table[name].dtype != known}
     return table[[*TABLE_COLUMNS, *others]].assign(**wrong).reset_index(drop=True)
 
 
 def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Combine the tables of points into one, with a column for each label.
-
-    Parameters
-    ----------
-    tables : mapping
-        Rows of each point, by its name.
-    labels : mapping
-        Labels of each point, by its name.
-
-    Raises
-    ------
-    ConfigError
-        If a label has the same name as another column.
-    """
+    """Combine the tables of points into one, with a column for each label."""
     names = list(dict.fromkeys(label for point in tables for label in labels.get(point, {})))
     own = list(dict.fromkeys(name for table in tables.values() for name in table))
     for name in names:
@@ -116,28 +72,12 @@ def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[st
 
 
 def scalars(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of a table, without the curves: `point, quantity, value, unit`, and the remaining columns.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table in the columns of `TABLE_COLUMNS`.
-    """
+    """Return the numbers of a table, without the curves: `point, quantity, value, unit`, and the remaining columns."""
     return table.drop(columns="time_ps")[table["time_ps"].isna().to_numpy()].reset_index(drop=True)
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers of a table with one row per point: its labels, and a column for each quantity.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table in the columns of `TABLE_COLUMNS`.
-
-    Raises
-    ------
-    ConfigError
-        If a point has a quantity twice.
 
     Examples
     --------
@@ -164,22 +104,7 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
-    """Return one number of a table.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table in the columns of `TABLE_COLUMNS`.
-    point : str
-        Name of the point.
-    quantity : str
-        Name of the number.
-
-    Raises
-    ------
-    ConfigError
-        If the table does not have it.
-    """
+    """Return one number of a table."""
     at = np.flatnonzero(table["time_ps"].isna())  # first, because comparing names is slow, and most rows are of curves
     for name, wanted in (("quantity", quantity), ("point", point)):
         at = at[table[name].to_numpy()[at] == wanted]
@@ -189,17 +114,7 @@ def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
 
 
 def curve(table: pd.DataFrame, point: str, quantity: str) -> pd.Series:
-    """Return one curve of a table: values by `time_ps`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table in the columns of `TABLE_COLUMNS`.
-    point : str
-        Name of the point.
-    quantity : str
-        Name of the curve.
-    """
+    """Return one curve of a table: values by `time_ps`."""
     at = np.flatnonzero(table["time_ps"].notna())
     for name, wanted in (("point", point), ("quantity", quantity)):
         at = at[table[name].to_numpy()[at] == wanted]

@@ -6,8 +6,6 @@ import heapq
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["TimeLeft"]
-
 
 class TimeLeft:
     """Remaining time, estimated from the seconds per unit of cost so far.
@@ -45,17 +43,7 @@ class TimeLeft:
         self._start(self._begin)
 
     def finish(self, name: str, wall_s: float | None, packet_hops: int = 0) -> None:
-        """Record that a point has finished.
-
-        Parameters
-        ----------
-        name : str
-            The point.
-        wall_s : float or None
-            Seconds that it took; None if it failed, which says nothing about speed.
-        packet_hops : int
-            Packet-hops simulated.
-        """
+        """Record that a point has finished."""
         if name in self._started:
             del self._started[name]
         elif name in self._waiting:

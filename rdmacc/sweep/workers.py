@@ -31,11 +31,6 @@ from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
 
-__all__ = [
-    "Computed", "Failed", "Task", "check_executor", "check_jobs", "compute", "compute_all", "compute_here",
-    "default_jobs",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Task:
@@ -97,18 +92,7 @@ Keep = Callable[[str, Computed | Failed], None]
 
 
 def compute(task: Task) -> Computed | Failed:
-    """Compute a point; return any error instead of raising it, so that it can cross process boundaries.
-
-    Parameters
-    ----------
-    task : Task
-        The point, pickled.
-
-    Returns
-    -------
-    Computed or Failed
-        The point's rows, or the reason why there are none.
-    """
+    """Compute a point; return any error instead of raising it, so that it can cross process boundaries."""
     try:
         experiment, point, engine, threads = pickle.loads(task.payload)
         if Fingerprints().code(experiment, point) != task.code:
@@ -120,22 +104,7 @@ def compute(task: Task) -> Computed | Failed:
 
 
 def compute_here(experiment: Any, point: Any, engine: str, threads: int = 1) -> Computed | Failed:
-    """Compute a point in this process; return any error instead of raising it.
-
-    Parameters
-    ----------
-    experiment : object
-        The point's experiment.
-    point : Point
-        The point.
-    engine, threads : str, int
-        As in `rdmacc.simulate`.
-
-    Returns
-    -------
-    Computed or Failed
-        The point's rows, or the reason why there are none.
-    """
+    """Compute a point in this process; return any error instead of raising it."""
     try:
         return _compute(experiment, point, engine, threads)
     except Exception as error:
@@ -173,24 +142,7 @@ def compute_all(
     first: Sequence[Callable[[], None]] = (),
     tell: Callable[[int, int], None] = lambda number, count: None,
 ) -> None:
-    """Compute tasks by name, and pass on each outcome as soon as it is known.
-
-    Parameters
-    ----------
-    tasks : mapping
-        Tasks by name, slowest first.
-    keep : callable
-        Callback with name and outcome, called in this process.
-    jobs : int
-        Number of processes; 1 means this one.
-    executor : Executor, optional
-        Computes instead, such as ``dask.distributed.Client.get_executor()``.
-    first : sequence of callable
-        Preparations that local processes run first, in parallel, so that they are not repeated by each task. If one
-        fails, the tasks that need it will fail with the error.
-    tell : callable
-        Callback with the number of preparations done, and their total.
-    """
+    """Compute tasks by name, and pass on each outcome as soon as it is known."""
     if executor is not None:
         futures: dict[Future[Computed | Failed], str] = {}
         try:
@@ -292,47 +244,19 @@ def _outcome(future: Future[Computed | Failed]) -> Computed | Failed:
 
 
 def default_jobs(threads: int = 1) -> int:
-    """Return the number of processes that suits this machine.
-
-    Parameters
-    ----------
-    threads : int
-        Of each process.
-    """
+    """Return the number of processes that suits this machine."""
     affinity = getattr(os, "sched_getaffinity", None)
     return max(1, (len(affinity(0)) if affinity else os.cpu_count() or 1) // threads)
 
 
 def check_executor(executor: object) -> None:
-    """Raise `ConfigError` for anything but an executor, such as ``dask_executor(...)`` without `with`.
-
-    Parameters
-    ----------
-    executor : Executor or None
-        The user's value.
-
-    Raises
-    ------
-    ConfigError
-        If it is not an Executor.
-    """
+    """Raise `ConfigError` for anything but an executor, such as ``dask_executor(...)`` without `with`."""
     if executor is not None and not hasattr(executor, "submit"):
         raise ConfigError("executor", executor, "an Executor; use `with dask_executor(...) as executor:`")
 
 
 def check_jobs(jobs: int) -> int:
-    """Return a number of processes; raise `ConfigError` if it is invalid.
-
-    Parameters
-    ----------
-    jobs : int
-        Number of processes.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a whole number, at least 1.
-    """
+    """Return a number of processes; raise `ConfigError` if it is invalid."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ConfigError("jobs", jobs, "a whole number, at least 1")
     return jobs

@@ -16,8 +16,6 @@ from rdmacc.parameters import Size
 from rdmacc.records import Byte, Int, Record
 from rdmacc.state import DATA, HOST_NIC
 
-__all__ = ["AntiEcn"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AntiEcn(Component):

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from rdmacc.parameters import OptionalSize, Parameters, Size, param
 
-__all__ = ["PFC_FRAME_BYTES", "DropTail", "Pfc", "headroom_bytes"]
-
 PFC_FRAME_BYTES = 64
 """A PAUSE or RESUME frame on the wire (802.1Qbb)."""
 
@@ -73,15 +71,6 @@ def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:
     It covers the packet that crosses the threshold, one round trip of the link, a full packet that blocks the PAUSE
     frame, the frame itself, and a full packet that the upstream port has already begun (802.1Q annex N without host
     delays); it is at least the HPCC simulator's three one-way delays.
-
-    Parameters
-    ----------
-    rate_bps : float
-        Rate of the link.
-    delay_ps : int
-        One-way propagation delay of the link.
-    packet_bytes : int
-        Largest packet on the wire.
     """
     per_ps = rate_bps / 8e12
     standard = 2 * delay_ps * per_ps + 3 * packet_bytes + PFC_FRAME_BYTES

@@ -39,8 +39,6 @@ from rdmacc.parameters import Size
 from rdmacc.records import Byte, Ints, Record
 from rdmacc.state import DATA_CLASS, DEFLECT, IN_NETWORK, NUM_CLASSES
 
-__all__ = ["ENTRIES", "FlowDeflection"]
-
 ENTRIES = 8
 """Entries of a switch's deflection table (IV-A)."""
 

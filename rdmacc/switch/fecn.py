@@ -23,8 +23,6 @@ from rdmacc.parameters import Size
 from rdmacc.records import Int32, Record
 from rdmacc.state import DATA, HOST_NIC, LAST_HOP
 
-__all__ = ["Fecn"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Fecn(Component):

@@ -22,8 +22,6 @@ from rdmacc.parameters import Size
 from rdmacc.records import Byte, Floats, Ints, Record
 from rdmacc.state import DATA, HOST_NIC
 
-__all__ = ["HOPS", "IntStamp", "elapsed_ps", "sent_bytes"]
-
 HOPS = 5
 """Records in a packet."""
 
@@ -90,34 +88,14 @@ class IntStamp(Component):
 
 
 def elapsed_ps(unit_multiple, before, after):
-    """Return the time between two records of a hop, across the wrap of the 24-bit clock (16.8 ms).
-
-    Parameters
-    ----------
-    unit_multiple : int
-        `IntStamp.unit_multiple`: 0 if the clock does not wrap.
-    before : int
-        Clock in the earlier record, ps.
-    after : int
-        Clock in the later record, ps.
-    """
+    """Return the time between two records of a hop, across the wrap of the 24-bit clock (16.8 ms)."""
     if unit_multiple > 0:
         return (after - before) % (_TIME_CODES * _TIME_UNIT_PS)
     return after - before
 
 
 def sent_bytes(unit_multiple, before, after):
-    """Return the bytes sent between two records of a hop, across the wrap of the 20-bit counter.
-
-    Parameters
-    ----------
-    unit_multiple : int
-        `IntStamp.unit_multiple`: 0 if the counter does not wrap.
-    before : int
-        Counter in the earlier record, bytes.
-    after : int
-        Counter in the later record, bytes.
-    """
+    """Return the bytes sent between two records of a hop, across the wrap of the 20-bit counter."""
     if unit_multiple > 0:
         return (after - before) % (_TX_CODES * _TX_UNIT_BYTES * unit_multiple)
     return after - before

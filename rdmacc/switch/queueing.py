@@ -13,8 +13,6 @@ from typing import Literal, get_args
 from rdmacc.parameters import OptionalSize, Parameters, Size, param
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
-__all__ = ["ROUTINGS", "NicOrder", "Queueing", "Routing"]
-
 Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
 ROUTINGS = get_args(Routing)
 """Each message keeps one path, optionally the same in both directions, or each packet takes its own; "source": chosen

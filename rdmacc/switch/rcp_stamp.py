@@ -22,8 +22,6 @@ from rdmacc.parameters import OptionalTime, Time
 from rdmacc.records import NEVER, Deadline, Float, Int, Record
 from rdmacc.state import DATA, HOST_NIC, REQUEST
 
-__all__ = ["RcpStamp"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RcpStamp(Component):

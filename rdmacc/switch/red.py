@@ -17,8 +17,6 @@ from rdmacc.parameters import OptionalRate, Size
 from rdmacc.records import Int, Record
 from rdmacc.state import HOST_NIC
 
-__all__ = ["EcnStep", "Red"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Red(Component):

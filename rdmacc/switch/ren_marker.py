@@ -33,8 +33,6 @@ from rdmacc.records import NEVER, Byte, Deadline, Int, Ints, Record
 from rdmacc.scaling import Scaled
 from rdmacc.state import DATA, HOST_NIC
 
-__all__ = ["FULL", "OVER", "UNDER", "Reading", "RenMarker"]
-
 UNDER, FULL, OVER = range(3)
 """The codes 00, 01 and 10: two, one or no packets per grant."""
 

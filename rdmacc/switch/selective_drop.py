@@ -19,8 +19,6 @@ from rdmacc.parameters import Size
 from rdmacc.records import Byte, Record
 from rdmacc.state import DATA, DROP, HOST_NIC
 
-__all__ = ["SelectiveDrop"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SelectiveDrop(Component):

@@ -24,8 +24,6 @@ from rdmacc.parameters import OptionalSize
 from rdmacc.records import Int, Record
 from rdmacc.state import DATA, HOST_NIC, TRIM, TRIM_TAIL
 
-__all__ = ["PayloadTrimming"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PayloadTrimming(Component):

@@ -15,8 +15,6 @@ from rdmacc.parameters import OptionalSize, Size
 from rdmacc.records import Int, Record
 from rdmacc.state import DATA, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL
 
-__all__ = ["UetQueue"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class UetQueue(Component):

@@ -14,11 +14,6 @@ from rdmacc.topology.bounds import SLOWEST_BPS, check_rate, checked_buffer, chec
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes
 
-__all__ = [
-    "Graph", "add_host", "add_link", "add_switch", "completed", "hops_to", "hosts", "per_port_buffers",
-    "port_rate_bps", "switches", "validate",
-]  # fmt: skip
-
 Graph: TypeAlias = "nx.Graph[Any]"
 
 
@@ -249,29 +244,13 @@ def validate(graph: Graph) -> None:
 
 
 def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
-    """Return the rate at which a node sends to a neighbour: the lower of the link's rate and the host's own.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network.
-    node, peer : hashable
-        Names of the two ends of a link.
-    """
+    """Return the rate at which a node sends to a neighbour: the lower of the link's rate and the host's own."""
     rate = float(graph.edges[node, peer]["rate_bps"])
     return min(rate, float(graph.nodes[node].get("rate_bps", rate)))
 
 
 def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
-    """Return the number of hops from each node to the nearest of `sources`; hosts do not forward.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network.
-    sources : list
-        Names of the nodes to reach.
-    """
+    """Return the number of hops from each node to the nearest of `sources`; hosts do not forward."""
     hops = dict.fromkeys(sources, 0)
     queue = deque(sources)
     while queue:
@@ -305,20 +284,7 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
 
 
 def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:
-    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network, changed in place.
-    buffer_per_port : number or str
-        Buffer of one port, such as ``"256kB"``.
-
-    Raises
-    ------
-    ConfigError
-        If the buffer is below 1 byte.
-    """
+    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports."""
     per_port = size_bytes(buffer_per_port, field="buffer_per_port")
     if per_port < 1:
         raise ConfigError("buffer_per_port", buffer_per_port, "at least 1 byte")

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError
 from rdmacc.topology.fabric import Fabric, Int64s
 
-__all__ = ["base_fct_ps", "largest_rtt_ps"]
-
 
 def base_fct_ps(
     fabric: Fabric,
@@ -34,27 +32,6 @@ def base_fct_ps(
     Of a host that sends by w links at once (:func:`rdmacc.topology.nics.joined`), every w-th packet takes the same
     link: from there to the receiver's NIC t_j counts as t_j / w under the maximum, and the last packet follows the one
     w before it. A short one may get ahead of full ones there; then the message ends with the last full one.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network.
-    src, dst : array_like of int
-        Node numbers of the hosts; shapes must broadcast.
-    size_bytes : array_like of int
-        Message sizes without headers, at least 1.
-    payload_bytes, header_bytes : int
-        Payload (at least 1) and header (at least 0) of a packet.
-
-    Returns
-    -------
-    ndarray of int64
-        Picoseconds, in the broadcast shape of `src`, `dst` and `size_bytes`.
-
-    Raises
-    ------
-    ConfigError
-        For a size or payload below 1, a negative header, or a pair that :meth:`Fabric.check_path` rejects.
     """
     given = np.broadcast_arrays(*(np.asarray(each, dtype=np.int64) for each in (src, dst, size_bytes)))
     sources, targets, sizes = (each.ravel() for each in given)
@@ -117,20 +94,6 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
     It is the time of a packet there, store-and-forward, and of an ACK back. With the defaults only the packet's payload
     and the links' delays count: the base RTT that the HPCC simulator gives all queue pairs (third.cc, GLOBAL_T). Of
     hosts with equal links, two are enough.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network.
-    payload_bytes : int
-        Payload of the packet.
-    header_bytes, ack_bytes : int
-        Header of the packet; the ACK on the wire, 0 for propagation delays only.
-
-    Returns
-    -------
-    int
-        Picoseconds; 0 if no two hosts are connected.
     """
     hosts = np.array([host for group in fabric.alike_hosts() for host in group[:2]], np.int64)
     most = 0

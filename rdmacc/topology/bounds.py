@@ -9,11 +9,6 @@ from typing import Any
 from rdmacc.errors import ConfigError
 from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
 
-__all__ = [
-    "FASTEST_BPS", "SHORTEST_PS", "SLOWEST_BPS", "checked_buffer", "checked_count", "checked_delay",
-    "checked_rate", "default_buffer_bytes",
-]  # fmt: skip
-
 SLOWEST_BPS = 1e6
 """Slowest link. Anything slower is most likely a number without its unit."""
 SHORTEST_PS = 1000
@@ -43,20 +38,7 @@ _MOST_NODES = 1_000_000
 
 
 def checked_count(field: str, value: int) -> int:
-    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1.
-
-    Parameters
-    ----------
-    field : str
-        Name of the quantity, for the error.
-    value : int
-        The number.
-
-    Raises
-    ------
-    ConfigError
-        If the number is not whole, is below 1, or exceeds the upper bound.
-    """
+    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1."""
     if not is_whole(value) or value < 1:
         raise ConfigError(field, value, "a whole number, at least 1")
     if value > _MOST_NODES:
@@ -65,20 +47,7 @@ def checked_count(field: str, value: int) -> int:
 
 
 def checked_rate(field: str, value: Quantity) -> float:
-    """Return a link rate in bit/s; raise a ConfigError unless it is from 1 Mb/s to 8 Tb/s.
-
-    Parameters
-    ----------
-    field : str
-        Name of the rate, for the error.
-    value : number or str
-        Rate, such as ``"100Gbps"``; a bare number is bit/s.
-
-    Raises
-    ------
-    ConfigError
-        If the rate is below 1 Mb/s, or above 8 Tb/s.
-    """
+    """Return a link rate in bit/s; raise a ConfigError unless it is from 1 Mb/s to 8 Tb/s."""
     rate = rate_bps(value, field=field)
     if rate < SLOWEST_BPS:
         raise ConfigError(field, value, _TOO_SLOW)
@@ -88,18 +57,7 @@ def checked_rate(field: str, value: Quantity) -> float:
 
 
 def checked_delay(value: Quantity) -> int:
-    """Return a link delay in ps; raise a ConfigError unless it is at least 1 ns. `units.ps(1)` is accepted as intended.
-
-    Parameters
-    ----------
-    value : number or str
-        Delay with its unit, such as ``"1us"``.
-
-    Raises
-    ------
-    ConfigError
-        If the delay is below 1 ns.
-    """
+    """Return a link delay in ps. Below 1 ns it is an error, unless given by `units.ps`."""
     delay = time_ps(value, field="delay")
     if delay < (1 if isinstance(value, Picoseconds) else SHORTEST_PS):
         raise ConfigError("delay", value, _TOO_SHORT)
@@ -107,20 +65,7 @@ def checked_delay(value: Quantity) -> int:
 
 
 def checked_buffer(value: Quantity | None, rate: float) -> int:
-    """Return a buffer in bytes, or the default for None; raise a ConfigError if it is below 1.
-
-    Parameters
-    ----------
-    value : number or str
-        Buffer, such as ``"32MiB"``, or None.
-    rate : float
-        Rate of the fastest port, bit/s.
-
-    Raises
-    ------
-    ConfigError
-        If the buffer is below 1 byte.
-    """
+    """Return a buffer in bytes, or the default for None; raise a ConfigError if it is below 1."""
     if value is None:
         return default_buffer_bytes(rate)
     buffer = size_bytes(value, field="buffer")

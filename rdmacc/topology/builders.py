@@ -9,8 +9,6 @@ from rdmacc.topology.base import Graph
 from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.units import Quantity
 
-__all__ = ["add_links", "add_switches", "checked_tiers", "clos", "dumbbell", "fat_tree", "leaf_spine", "star", "start"]
-
 
 def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return `hosts` hosts around one switch.
@@ -237,32 +235,14 @@ def checked_tiers(
     buffer: Quantity | None,
     name: str = "spine_rate",
 ) -> tuple[float, float, int, int]:
-    """Return a multi-tier network's checked rates of hosts' and upper links, bit/s, delay, ps, and buffer, B.
-
-    Parameters
-    ----------
-    rate, delay, buffer : number or str
-        As the caller was given them.
-    upper_rate : number or str, optional
-        Rate of the links between switches; default `rate`.
-    name : str
-        What the caller calls `upper_rate`.
-    """
+    """Return a multi-tier network's checked rates of hosts' and upper links, bit/s, delay, ps, and buffer, B."""
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     upper = speed if upper_rate is None else checked_rate(name, upper_rate)
     return speed, upper, lag, checked_buffer(buffer, max(speed, upper))
 
 
 def start(name: str, count: int) -> tuple[Graph, list[str]]:
-    """Return a graph of `count` hosts, and their names; raise a ConfigError if there are too many for memory.
-
-    Parameters
-    ----------
-    name : str
-        Of the network.
-    count : int
-        Number of hosts.
-    """
+    """Return a graph of `count` hosts, and their names; raise a ConfigError if there are too many for memory."""
     checked_count("hosts", count)
     graph: Graph = nx.Graph(name=name)
     names = [f"h{i}" for i in range(count)]
@@ -272,39 +252,12 @@ def start(name: str, count: int) -> tuple[Graph, list[str]]:
 
 
 def add_switches(graph: Graph, names: list[str], buffer: int) -> list[str]:
-    """Add switches as the next tier of `graph`; return their names.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network.
-    names : list of str
-        Of the switches.
-    buffer : int
-        Shared buffer of each, bytes.
-
-    Returns
-    -------
-    list of str
-        `names`.
-    """
+    """Add switches as the next tier of `graph`; return their names."""
     graph.add_nodes_from(names, kind="switch", buffer_bytes=buffer)
     graph.graph["tiers"].append(names)
     return names
 
 
 def add_links(graph: Graph, pairs: list[tuple[str, str]], rate: float, delay: int) -> None:
-    """Add links between pairs of nodes.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network.
-    pairs : list of tuple
-        Names of the two nodes of each.
-    rate : float
-        Of each direction, bit/s.
-    delay : int
-        Propagation, ps.
-    """
+    """Add links between pairs of nodes."""
     graph.add_edges_from(pairs, rate_bps=rate, delay_ps=delay)

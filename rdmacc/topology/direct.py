@@ -18,8 +18,6 @@ from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay,
 from rdmacc.topology.builders import add_links, add_switches, start
 from rdmacc.units import Quantity
 
-__all__ = ["dragonfly", "dragonfly_route"]
-
 
 def dragonfly(
     routers: int,
@@ -98,27 +96,7 @@ def _gateway(group: int, other: int, routers: int, global_links: int) -> str:
 
 
 def dragonfly_route(graph: Graph, src: str, dst: str, through: int | None = None) -> list[str]:
-    """Return a path between two hosts: by the direct link between their groups, or those to and from another group.
-
-    Parameters
-    ----------
-    graph : networkx.Graph
-        A :func:`dragonfly`.
-    src, dst : str
-        Two hosts.
-    through : int, optional
-        Another group to pass through.
-
-    Returns
-    -------
-    list of str
-        Names of nodes, both hosts included.
-
-    Raises
-    ------
-    ConfigError
-        If the network is no dragonfly, a node is not a host of it, or `through` is not another group.
-    """
+    """Return a path between two hosts: by the direct link between their groups, or those to and from another group."""
     if "dragonfly" not in graph.graph:
         raise ConfigError("network", graph.graph.get("name", ""), "a network made by topology.dragonfly")
     a, p, h = graph.graph["dragonfly"]

@@ -14,8 +14,6 @@ from rdmacc.units import format_rate, format_size, format_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw"]
-
 Places = dict[Any, tuple[float, int]]
 
 _LABELLED = 24

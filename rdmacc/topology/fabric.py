@@ -22,8 +22,6 @@ from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of, rows_of
 
-__all__ = ["Fabric", "routed"]
-
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Choice: TypeAlias = Callable[[int, tuple[int, ...]], int]
@@ -89,18 +87,7 @@ class Fabric:
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Fabric:
-        """Return the arrays of `graph`.
-
-        Parameters
-        ----------
-        graph : Graph
-            The network; it may lack anything that :func:`rdmacc.topology.completed` can complete.
-
-        Raises
-        ------
-        ConfigError
-            If :func:`rdmacc.topology.validate` rejects the graph.
-        """
+        """Return the arrays of `graph`."""
         graph = completed(graph)
         validate(graph)
         names = list(graph.nodes)
@@ -112,13 +99,7 @@ class Fabric:
         return routed(str(graph.graph.get("name", "")), names, is_host, is_nic, buffers, ports_of(graph, index))
 
     def without(self, ports: Sequence[int]) -> Fabric:
-        """Return the fabric with the routes that remain after ports have failed; the numbering stays the same.
-
-        Parameters
-        ----------
-        ports : sequence of int
-            Numbers of the ports that have failed.
-        """
+        """Return the fabric with the routes that remain after ports have failed; the numbering stays the same."""
         down = self.down_ports | set(ports)
         gone = np.array(sorted(down), dtype=np.int64)
         peer = self.port_peer.copy()
@@ -144,30 +125,11 @@ class Fabric:
         return len(self.port_node)
 
     def port_name(self, port: int) -> str:
-        """Return a port's name, such as "leaf0->h3".
-
-        Parameters
-        ----------
-        port : int
-            Number of the port.
-        """
+        """Return a port's name, such as "leaf0->h3"."""
         return f"{self.names[self.port_node[port]]}->{self.names[self.port_peer[port]]}"
 
     def port(self, node: Hashable, peer: Hashable) -> int:
-        """Return the port that leads from one node to another, both given by name.
-
-        Parameters
-        ----------
-        node : hashable
-            Name of the port's own node.
-        peer : hashable
-            Name of the node that it leads to.
-
-        Raises
-        ------
-        ConfigError
-            If no link joins them.
-        """
+        """Return the port that leads from one node to another, both given by name."""
         try:
             here, there = self.index.get(node), self.index.get(peer)
         except TypeError:  # unhashable, such as a tuple with a list in it
@@ -181,40 +143,17 @@ class Fabric:
         raise ConfigError("port", f"{node}->{peer}", "a link of the network")
 
     def outer(self, node: int) -> int:
-        """Return the node that has a host's links: the host itself unless they are :func:`rdmacc.topology.nics.joined`.
-
-        Parameters
-        ----------
-        node : int
-            Number of a node.
-        """
+        """Return the node that has a host's links: the host unless its NICs are :func:`rdmacc.topology.nics.joined`."""
         first, last = self.node_first_port[node : node + 2]
         beyond = int(self.port_peer[first]) if self.is_host[node] and last > first else node
         return beyond if self.is_nic[beyond] else node
 
     def link_class(self, port: int) -> str:
-        """Return "host_nic", "last_hop" or "in_network".
-
-        Parameters
-        ----------
-        port : int
-            Number of the port.
-        """
+        """Return "host_nic", "last_hop" or "in_network"."""
         return LINK_CLASSES[self.port_class[port]]
 
     def candidates(self, node: int, dst: int) -> tuple[int, ...]:
-        """Return the ports of `node` that lie on a shortest path to host `dst`, ascending.
-
-        Parameters
-        ----------
-        node, dst : int
-            Node numbers.
-
-        Returns
-        -------
-        tuple of int
-            Empty if `dst` cannot be reached, or is `node` itself.
-        """
+        """Return the ports of `node` that lie on a shortest path to host `dst`, ascending."""
         column = self.attach[dst]
         if node == self.attachments[column]:
             return () if node == dst or self.last_port[dst] < 0 else (int(self.last_port[dst]),)
@@ -246,27 +185,11 @@ class Fabric:
         return (int(self.port_peer[port]), *rates, int(self.port_delay_ps[port]))
 
     def reachable(self, src: int, dst: int) -> bool:
-        """Tell whether node `src` has a path to host `dst`.
-
-        Parameters
-        ----------
-        src : int
-            Number of a node.
-        dst : int
-            Number of a host.
-        """
+        """Tell whether node `src` has a path to host `dst`."""
         return bool(self.reachable_many(np.array([src]), np.array([dst]))[0])
 
     def reachable_many(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Bools:
-        """Return, elementwise, whether node `src` has a path to host `dst`.
-
-        Parameters
-        ----------
-        src : array_like
-            Numbers of nodes; shapes must broadcast.
-        dst : array_like
-            Numbers of hosts.
-        """
+        """Return, elementwise, whether node `src` has a path to host `dst`."""
         sources, targets = np.asarray(src), np.asarray(dst)
         columns, ends = self.attach[targets], self.attachments[self.attach[sources]]
         hangs = self.is_host[sources] & (ends != sources)
@@ -277,20 +200,7 @@ class Fabric:
         return np.asarray(found | (sources == targets))
 
     def first_ports(self, nodes: npt.ArrayLike, dst: npt.ArrayLike) -> Int32s:
-        """Return, elementwise, the first of the :meth:`candidates`, which must not be empty.
-
-        Parameters
-        ----------
-        nodes : array_like of int
-            Node numbers; shape M.
-        dst : array_like of int
-            Node numbers of hosts; shape M.
-
-        Returns
-        -------
-        ndarray of int32
-            Port numbers; shape M.
-        """
+        """Return, elementwise, the first of the :meth:`candidates`, which must not be empty."""
         here, targets = np.asarray(nodes), np.asarray(dst)
         columns = self.attach[targets]
         ports = self.route_ports[self.route_first[self.route_row[here], columns]]
@@ -315,20 +225,7 @@ class Fabric:
         return self.is_host[nodes] & (self.attachments[self.attach[nodes]] != nodes)
 
     def check_path(self, src: int, dst: int) -> None:
-        """Raise a ConfigError unless `src` and `dst` are two different, connected hosts.
-
-        Parameters
-        ----------
-        src : int
-            Number of the sender.
-        dst : int
-            Number of the receiver.
-
-        Raises
-        ------
-        ConfigError
-            If one is not a host, they are the same, or there is no path between them.
-        """
+        """Raise a ConfigError unless `src` and `dst` are two different, connected hosts."""
         for field, node in (("src", src), ("dst", dst)):
             if not 0 <= node < self.n_nodes:
                 raise ConfigError(field, node, f"a node number, 0 to {self.n_nodes - 1}")
@@ -340,18 +237,7 @@ class Fabric:
             raise ConfigError("dst", self.names[dst], f"reachable from src = {self.names[src]!r}")
 
     def check_paths(self, src: Int64s, dst: Int64s) -> None:
-        """Raise the ConfigError of :meth:`check_path` for the first invalid pair.
-
-        Parameters
-        ----------
-        src, dst : ndarray of int64
-            Numbers of senders and receivers; shape M.
-
-        Raises
-        ------
-        ConfigError
-            As :meth:`check_path`.
-        """
+        """Raise the ConfigError of :meth:`check_path` for the first invalid pair."""
         good = (src >= 0) & (src < self.n_nodes) & (dst >= 0) & (dst < self.n_nodes)
         inside = slice(None) if good.all() else good.copy()
         a, b = src[inside], dst[inside]
@@ -361,20 +247,7 @@ class Fabric:
             self.check_path(int(src[worst]), int(dst[worst]))
 
     def path(self, src: int, dst: int, choose: Choice = lambda node, cands: cands[0]) -> list[int]:
-        """Return the ports on a path from host `src` to host `dst`.
-
-        Parameters
-        ----------
-        src, dst : int
-            Node numbers.
-        choose : callable
-            ``choose(node, candidates)`` returns one of the candidates; default the first.
-
-        Raises
-        ------
-        ConfigError
-            As :meth:`check_path`, or if `choose` returns no candidate.
-        """
+        """Return the ports on a path from host `src` to host `dst`."""
         self.check_path(src, dst)
         ports: list[int] = []
         node = src
@@ -391,21 +264,7 @@ class Fabric:
 def routed(
     name: str, names: list[Any], is_host: Bools, is_nic: Bools, buffers: list[int], ports: dict[str, Any]
 ) -> Fabric:
-    """Return the fabric of some nodes and ports.
-
-    Parameters
-    ----------
-    name : str
-        Of the network.
-    names : list
-        Of the nodes.
-    is_host, is_nic : ndarray of bool
-        What the nodes are; shape N.
-    buffers : list of int
-        Shared buffer of each node, bytes.
-    ports : dict
-        The arrays of the ports, by their names in `Fabric`.
-    """
+    """Return the fabric of some nodes and ports."""
     node, peer = ports["port_node"], ports["port_peer"]
     first = np.zeros(len(names) + 1, dtype=np.int32)
     np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])

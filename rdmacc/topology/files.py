@@ -20,8 +20,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.typed import typed
 
-__all__ = ["from_graphml", "from_node_link"]
-
 _KNOWN = {"rate": "rate_bps", "delay": "delay_ps"}
 _NODE_KNOWN = ("kind", "buffer", "buffer_bytes", "rate", "rate_bps")
 

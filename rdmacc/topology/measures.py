@@ -21,8 +21,6 @@ from rdmacc.units import format_rate, format_size, format_time, transmission_ps
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
 
-__all__ = ["TopologyInfo", "base_rtt_ps", "bdp_bytes", "bisection_bps", "describe", "uplink_shortage"]
-
 _MOST_BYTES = 2**40
 
 
@@ -254,16 +252,6 @@ def uplink_shortage(fabric: Fabric) -> float:
 
     A tier is the switches with equal hops to their nearest host, and counts by its worst switch. This is the
     oversubscription by which uet-htsim configures receivers; unlike :func:`describe`, it takes no maximum flow.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network.
-
-    Returns
-    -------
-    float
-        At least 1.
     """
     node, level = fabric.port_node, levels_of(fabric.is_host, fabric.port_node, fabric.port_peer)
     goes_down = level[fabric.port_peer] < level[node]

@@ -16,29 +16,12 @@ from rdmacc.topology.fabric import Fabric, routed
 from rdmacc.topology.routes import sorted_ports
 from rdmacc.units import format_rate
 
-__all__ = ["joined"]
-
 
 def joined(fabric: Fabric) -> Fabric:
     """Return a network in which each host of several links sends by all of them.
 
     The new nodes come after all others. One is called as its host with ".nic" behind it, and takes the host's place
     where a link is named.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network.
-
-    Returns
-    -------
-    Fabric
-        The same one if no host has several links.
-
-    Raises
-    ------
-    ConfigError
-        If a host's links differ in rate, or are faster together than a link may be.
     """
     several = fabric.hosts[np.diff(fabric.node_first_port)[fabric.hosts] > 1]
     if not len(several):

@@ -15,11 +15,6 @@ from rdmacc.topology.bounds import checked_count, checked_rate
 from rdmacc.topology.builders import clos, dumbbell, leaf_spine, star
 from rdmacc.units import Quantity
 
-__all__ = [
-    "dart_clos", "dart_testbed", "igbn_pair", "rcc_dumbbell", "rcc_fat_tree", "rcc_multi_bottleneck", "rcc_testbed",
-    "ren_leaf_spine", "ren_testbed",
-]  # fmt: skip
-
 _SX6025_PORTS = 36
 
 

@@ -7,8 +7,6 @@ from rdmacc.topology.bounds import checked_count
 from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start
 from rdmacc.units import Quantity
 
-__all__ = ["multi_plane", "rail_optimised"]
-
 
 def multi_plane(
     planes: int,

@@ -9,26 +9,13 @@ import numpy.typing as npt
 
 from rdmacc.topology.base import Graph
 
-__all__ = [
-    "Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "levels_of", "ports_of", "routes_of", "rows_of",
-    "sorted_ports",
-]  # fmt: skip
-
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Int8s: TypeAlias = npt.NDArray[np.int8]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 
 
 def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
-    """Return the arrays of the ports, sorted by node and peer.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network.
-    index : dict
-        Number of each node, by name.
-    """
+    """Return the arrays of the ports, sorted by node and peer."""
     links = [*graph.edges(data=True)]
     ends = np.array([(index[one], index[other]) for one, other, _ in links], dtype=np.int32).reshape(-1, 2)
     rates = np.array([float(link["rate_bps"]) for *_, link in links])
@@ -38,17 +25,7 @@ def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
 
 
 def sorted_ports(ends: npt.NDArray[Any], there: Any, back: Any, delay: Any) -> dict[str, Any]:
-    """Return the arrays of the ports of links, sorted by node and peer.
-
-    Parameters
-    ----------
-    ends : ndarray of int
-        Numbers of the two nodes of each link; shape L x 2.
-    there, back : array_like of float
-        Rates from the first to the second, and back; shape L, bit/s.
-    delay : array_like of int
-        Propagation; shape L, ps.
-    """
+    """Return the arrays of the ports of links, sorted by node and peer."""
     node, peer = np.concatenate([ends, ends[:, ::-1]]).astype(np.int32).T
     order = np.lexsort((peer, node))
     place = np.empty_like(order, dtype=np.int32)
@@ -65,19 +42,7 @@ def sorted_ports(ends: npt.NDArray[Any], there: Any, back: Any, delay: Any) -> d
 
 
 def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> tuple[Int32s, Int32s, Int32s]:
-    """Return `attachments`, `attach` and `last_port`.
-
-    Parameters
-    ----------
-    is_host : ndarray of bool
-        Which nodes are hosts; shape N.
-    first : ndarray of int
-        First port of each node; shape N + 1.
-    peer : ndarray of int
-        Node that each port leads to; shape P.
-    reverse : ndarray of int
-        Port at the other end of each port's link; shape P.
-    """
+    """Return `attachments`, `attach` and `last_port`."""
     hosts = np.flatnonzero(is_host)
     nic = first[hosts]
     hangs = (np.diff(first)[hosts] == 1) & ~is_host[peer[nic]]
@@ -93,22 +58,7 @@ def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> t
 
 
 def rows_of(is_host: Bools, attachments: Int32s, attach: Int32s) -> Int32s:
-    """Return `route_row`: switches and attachments have their own rows; other hosts share their attachment's.
-
-    Parameters
-    ----------
-    is_host : ndarray of bool
-        Shape N (nodes).
-    attachments : ndarray of int32
-        Node numbers of the attachments; shape A.
-    attach : ndarray of int32
-        Each host's attachment, as an index into `attachments`; shape N.
-
-    Returns
-    -------
-    ndarray of int32
-        Shape N.
-    """
+    """Return `route_row`: switches and attachments have their own rows; other hosts share their attachment's."""
     row = np.full(len(is_host), -1, dtype=np.int32)
     nodes = _with_rows(is_host, attachments)
     row[nodes] = np.arange(len(nodes))
@@ -128,22 +78,6 @@ def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) 
     This computes the shortest paths to all attachments at once: a set of attachments is a row of bits, and each node
     takes the union of its neighbours' sets. A port of node v leads to an attachment if v reached it one level after the
     port's peer did.
-
-    Parameters
-    ----------
-    is_host : ndarray of bool
-        Shape N (nodes).
-    first : ndarray of int32
-        First port of each node, and one past the last port; shape N + 1.
-    peer : ndarray of int32
-        Node that each port leads to; shape P.
-    attachments : ndarray of int32
-        Node numbers of the attachments; shape A.
-
-    Returns
-    -------
-    tuple of ndarray
-        As in `Fabric`, each int32.
     """
     nodes = _with_rows(is_host, attachments)
     row = np.full(len(is_host), -1)
@@ -205,17 +139,7 @@ def _distinct_columns(leads: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint
 
 
 def levels_of(is_host: Bools, node: Int32s, peer: Int32s) -> npt.NDArray[np.int64]:
-    """Return each node's hops to the nearest host; 0 for hosts.
-
-    Parameters
-    ----------
-    is_host : ndarray of bool
-        Which nodes are hosts; shape N.
-    node : ndarray of int
-        Node of each port; shape P.
-    peer : ndarray of int
-        Node that each port leads to; shape P.
-    """
+    """Return each node's hops to the nearest host; 0 for hosts."""
     level = np.full(len(is_host), len(is_host), dtype=np.int64)
     level[is_host] = 0
     for hops in range(1, len(is_host)):
@@ -231,11 +155,6 @@ def climbs_of(is_host: Bools, node: Int32s, peer: Int32s) -> Int8s:
 
     Of two nodes with equal hops, the one with the higher number is above. So neither the upward links nor the downward
     links form a cycle, and paths that go up and then down cannot wait on each other in a cycle.
-
-    Parameters
-    ----------
-    is_host, node, peer
-        As in `levels_of`.
     """
     level = levels_of(is_host, node, peer)
     above = (level[peer] > level[node]) | ((level[peer] == level[node]) & (peer > node))

@@ -6,8 +6,6 @@ from decimal import Decimal
 
 from rdmacc.units.parsing import EXACT, Number, Picoseconds, exact_decimal, nearest_int64
 
-__all__ = ["GB", "MB", "B", "KiB", "MiB", "bps", "gbps", "kB", "kbps", "mbps", "ms", "ns", "ps", "s", "us"]
-
 
 def _integer(number: Number, factor: int, name: str) -> int:
     value = EXACT.multiply(exact_decimal(number, name, _NUMBER), Decimal(factor))

@@ -10,8 +10,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.typed import typed
 from rdmacc.units.parsing import EXACT, Number
 
-__all__ = ["format_rate", "format_size", "format_time"]
-
 _MOST_DIGITS = EXACT.prec
 
 

@@ -11,10 +11,6 @@ from typing import Any, TypeAlias
 
 from rdmacc.errors import ConfigError
 
-__all__ = [
-    "EXACT", "Number", "Picoseconds", "Quantity", "exact_decimal", "nearest_int64", "rate_bps", "size_bytes", "time_ps",
-]  # fmt: skip
-
 Number: TypeAlias = Real | Decimal | int | float
 Quantity: TypeAlias = Number | str
 
@@ -55,22 +51,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def exact_decimal(number: object, field: str, allowed: str) -> Decimal:
-    """Return a finite, non-negative number exactly as written in decimal.
-
-    Parameters
-    ----------
-    number : number
-        The user's value.
-    field : str
-        The field's name, for the error.
-    allowed : str
-        Allowed values, for the error.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a number, or is a bool, NaN, infinite or negative.
-    """
+    """Return a finite, non-negative number exactly as written in decimal."""
     if isinstance(number, bool) or not isinstance(number, (Real, Decimal)):
         raise ConfigError(field, number, allowed)
     if isinstance(number, Decimal):
@@ -110,24 +91,7 @@ def _parse(quantity: object, units: Mapping[str, int], field: str, allowed: str)
 
 
 def nearest_int64(value: Decimal, quantity: object, field: str, allowed: str) -> int:
-    """Return a number rounded to the nearest integer, halves up, if it fits into 64 bits.
-
-    Parameters
-    ----------
-    value : Decimal
-        The number, not negative.
-    quantity : object
-        What a user gave, for the error.
-    field : str
-        The field's name, for the error.
-    allowed : str
-        Allowed values, for the error.
-
-    Raises
-    ------
-    ConfigError
-        If it is too large.
-    """
+    """Return a number rounded to the nearest integer, halves up, if it fits into 64 bits."""
     if value > _INT64_MAX:
         raise ConfigError(field, quantity, f"{allowed}; and less than 2**63 in base units")
     return int(value.to_integral_value(rounding=ROUND_HALF_UP))

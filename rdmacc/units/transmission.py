@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["cut_ps", "transmission_ps"]
-
 
 def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
     """Return the time that `wire_bytes` bytes take at a rate, cut to whole ticks as ns-3 cuts ``Seconds(double)``.

@@ -27,8 +27,6 @@ from rdmacc.workload.load import Load, as_definition, bytes_per_second, exact_sp
 from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 from rdmacc.workload.traffic import Network, Traffic
 
-__all__ = ["incasts", "poisson", "random_pairs"]
-
 PAIRS = 104
 PAIR_STARTS = 105
 POISSON_PAIRS = 106

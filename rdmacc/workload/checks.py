@@ -19,8 +19,6 @@ from rdmacc.workload.paths import PATH_COLUMNS
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
 
-__all__ = ["check_acyclic", "positions", "split_after", "split_ids", "unique_index", "validate"]
-
 
 def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     """Check a workload against a network, and return it in the form that engines read.
@@ -78,18 +76,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
 
 
 def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
-    """Return the labels of the messages; raise a ConfigError for a duplicate.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A workload.
-
-    Raises
-    ------
-    ConfigError
-        If a label occurs twice.
-    """
+    """Return the labels of the messages; raise a ConfigError for a duplicate."""
     if not frame.index.is_unique:
         twice = frame.index[frame.index.duplicated()][0]
         raise ConfigError("message", twice, "unique; it labels several rows")
@@ -97,20 +84,7 @@ def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
 
 
 def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int64s, Int64s]:
-    """Return the waiting rows, the rows that they wait for (flattened), and the number that each waits for.
-
-    Parameters
-    ----------
-    after : Series
-        Labels that each message waits for, as tuples.
-    labels : Index
-        Labels of the messages.
-
-    Raises
-    ------
-    ConfigError
-        If a message waits for one that does not exist.
-    """
+    """Return the waiting rows, the rows that they wait for (flattened), and the number that each waits for."""
     values = after.to_numpy()
     lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
     waiting = np.flatnonzero(lengths)
@@ -131,36 +105,12 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
 
 
 def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere.
-
-    Parameters
-    ----------
-    flat : ndarray of int
-        Ids of all rows, concatenated.
-    rows : ndarray of int
-        Rows that have ids.
-    counts : ndarray of int
-        Number of ids of each of these rows.
-    length : int
-        Number of tuples.
-    """
+    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere."""
     return split_ids(flat.tolist(), rows, counts, length)
 
 
 def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere.
-
-    Parameters
-    ----------
-    ids : list
-        Ids of all rows, concatenated.
-    rows : ndarray of int
-        Rows that have ids.
-    counts : ndarray of int
-        Number of ids of each of these rows.
-    length : int
-        Number of tuples.
-    """
+    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
     values = nothing_after(length)
     low = 0
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
@@ -226,22 +176,7 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
 
 
 def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
-    """Raise a ConfigError if messages wait on each other in a cycle.
-
-    Parameters
-    ----------
-    waiting : ndarray of int
-        The waiting rows; shape E.
-    wanted : ndarray of int
-        The row that each of these waits for; shape E.
-    labels : Index
-        Labels of the rows, for the error.
-
-    Raises
-    ------
-    ConfigError
-        If messages wait on each other in a cycle; the error shows the cycle.
-    """
+    """Raise a ConfigError if messages wait on each other in a cycle."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

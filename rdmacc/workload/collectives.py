@@ -17,8 +17,6 @@ from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_hosts, checked_whole, from_columns
 from rdmacc.workload.patterns import many_to_many
 
-__all__ = ["all_to_all", "ring_all_reduce", "tree_all_reduce"]
-
 
 def ring_all_reduce(hosts: Sequence[Host], size: Quantity, start: Quantity = "0us", group: int = 0) -> pd.DataFrame:
     """Return a ring all-reduce: every host ends with the sum of all hosts' `size` bytes.

@@ -16,11 +16,6 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.units import size_bytes, time_ps
 
-__all__ = [
-    "UNITS", "Int64s", "converted", "delays", "durations", "filled", "groups", "is_missing", "is_name", "no_delays",
-    "nothing_after", "quantities", "queue_pair_labels", "row_error", "tuples", "weights",
-]  # fmt: skip
-
 Int64s: TypeAlias = npt.NDArray[np.int64]
 
 UNITS: Mapping[str, tuple[Callable[..., int], int, str]] = {
@@ -36,19 +31,7 @@ _CONVERTED = frozenset({"src", "dst", "size_bytes", "start_ps", "group", "after"
 def converted(
     rows: pd.DataFrame, names: list[Any], given: list[Any], computes: npt.NDArray[np.bool_] | None
 ) -> dict[str, Any]:
-    """Return the columns that a workload needs, without those that rows have in its form.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows of a workload.
-    names : list
-        What its columns will be called.
-    given : list
-        What the user called them.
-    computes : ndarray of bool, optional
-        Which rows are computations; shape N.
-    """
+    """Return the columns that a workload needs, without those that rows have in its form."""
     count = len(rows)
     column = {name: rows[old] for name, old in zip(names, rows.columns) if name in _CONVERTED}
     new: dict[str, Any] = {end: column[end].astype(object) for end in ("src", "dst") if column[end].dtype != object}
@@ -79,43 +62,17 @@ def converted(
 
 
 def nothing_after(count: int) -> npt.NDArray[np.object_]:
-    """Return `count` empty tuples.
-
-    Parameters
-    ----------
-    count : int
-        How many.
-    """
+    """Return `count` empty tuples."""
     return np.fromiter([()] * count, dtype=object, count=count)
 
 
 def row_error(frame: pd.DataFrame | pd.Series[Any], row: int, field: str, value: object, allowed: str) -> ConfigError:
-    """Return the error for the row at a position, named by its label.
-
-    Parameters
-    ----------
-    frame : DataFrame or Series
-        A workload, or a column of it.
-    row : int
-        Position of the row, from 0.
-    field : str
-        The wrong column.
-    value : object
-        The value there.
-    allowed : str
-        The allowed values, as in `ConfigError`.
-    """
+    """Return the error for the row at a position, named by its label."""
     return ConfigError(field, value, allowed, where=f"row {frame.index[row]}")
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a cell is empty.
-
-    Parameters
-    ----------
-    value : object
-        The cell.
-    """
+    """Tell whether a cell is empty."""
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
@@ -123,13 +80,6 @@ def filled(column: pd.Series[Any], value: object) -> pd.Series[Any]:
     """Return a column of objects with a value in its empty cells.
 
     pandas 2 warns when `fillna` leaves objects that have a type in common.
-
-    Parameters
-    ----------
-    column : Series
-        The column.
-    value : object
-        For the empty cells.
     """
     values = column.to_numpy(dtype=object, copy=True)
     values[column.isna()] = value
@@ -137,13 +87,7 @@ def filled(column: pd.Series[Any], value: object) -> pd.Series[Any]:
 
 
 def is_name(name: object) -> bool:
-    """Tell whether a value can be the name of a node.
-
-    Parameters
-    ----------
-    name : object
-        A tuple may hold a list, for example.
-    """
+    """Tell whether a value can be the name of a node."""
     try:
         hash(name)
     except TypeError:
@@ -152,17 +96,7 @@ def is_name(name: object) -> bool:
 
 
 def quantities(column: pd.Series[Any], field: str, has_units: bool = False) -> Int64s:
-    """Return a column of sizes or times in base units; reject bare numbers in columns that need units.
-
-    Parameters
-    ----------
-    column : Series
-        The column.
-    field : str
-        Its name in a workload.
-    has_units : bool
-        Whether numbers must have a unit.
-    """
+    """Return a column of sizes or times in base units; reject bare numbers in columns that need units."""
     parse, least, allowed = UNITS[field]
     kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
     if has_units:
@@ -197,13 +131,7 @@ def _parsed(column: pd.Series[Any], field: str, parse: Callable[..., int], least
 
 
 def groups(column: pd.Series[Any]) -> Any:
-    """Return the column of groups as nullable integers.
-
-    Parameters
-    ----------
-    column : Series
-        The column.
-    """
+    """Return the column of groups as nullable integers."""
     if column.dtype == "Int64":
         return column.array
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
@@ -222,13 +150,7 @@ def groups(column: pd.Series[Any]) -> Any:
 
 
 def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
-    """Return the column of weights: None becomes 1, NaN is left for the check.
-
-    Parameters
-    ----------
-    column : Series
-        The column.
-    """
+    """Return the column of weights: None becomes 1, NaN is left for the check."""
     if column.dtype == object:
         column = column.map(lambda weight: 1.0 if weight is None else weight)
     if column.dtype.kind == "c":
@@ -245,15 +167,7 @@ def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
 
 
 def durations(column: pd.Series[Any], has_units: bool) -> Any:
-    """Return the column of durations as nullable integers: missing for messages.
-
-    Parameters
-    ----------
-    column : Series
-        The column.
-    has_units : bool
-        Whether numbers must have a unit.
-    """
+    """Return the column of durations as nullable integers: missing for messages."""
     is_given = ~column.map(is_missing).to_numpy(dtype=np.bool_)
     values = np.zeros(len(column), dtype=np.int64)
     if is_given.any():
@@ -263,17 +177,7 @@ def durations(column: pd.Series[Any], has_units: bool) -> Any:
 
 
 def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: bool) -> npt.NDArray[np.object_]:
-    """Return the column of delays as tuples of picoseconds, one for each message that the row waits for.
-
-    Parameters
-    ----------
-    column : Series
-        The column.
-    after : iterable of tuple
-        What each row waits for.
-    has_units : bool
-        Whether numbers must have a unit.
-    """
+    """Return the column of delays as tuples of picoseconds, one for each message that the row waits for."""
     parse, least, allowed = UNITS["delay_ps"]
     counts = np.fromiter(map(len, after), dtype=np.int64, count=len(column))
     values = column.to_numpy(dtype=object).copy()
@@ -305,29 +209,12 @@ def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: 
 
 
 def no_delays(after: pd.Series[Any]) -> npt.NDArray[np.object_]:
-    """Return a column of delays that are all 0.
-
-    Parameters
-    ----------
-    after : Series
-        The rows that each row waits for, as tuples.
-    """
+    """Return a column of delays that are all 0."""
     return np.fromiter(((0,) * len(rows) for rows in after), dtype=object, count=len(after))
 
 
 def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
-    """Return the queue pair between its hosts that each message names, -1 for none; empty if no message does.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A workload.
-
-    Raises
-    ------
-    ConfigError
-        If a label is not a whole number of at least 0.
-    """
+    """Return the queue pair between its hosts that each message names, -1 for none; empty if no message does."""
     if "queue_pair" not in frame or frame["queue_pair"].isna().all():
         return np.zeros(0, dtype=np.int64)
     values = filled(frame["queue_pair"], -1).to_numpy()
@@ -339,13 +226,7 @@ def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
 
 
 def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
-    """Return the column of `after` as tuples without repeats: `values` itself if it is that already.
-
-    Parameters
-    ----------
-    values : ndarray of object
-        The column.
-    """
+    """Return the column of `after` as tuples without repeats: `values` itself if it is that already."""
     if set(map(type, values)) != {tuple} or max(map(len, values), default=0) > 1:
         return np.fromiter(map(_tuple, values), dtype=object, count=len(values))
     return values

@@ -10,8 +10,6 @@ from rdmacc.workload.checks import positions, split_after, unique_index
 from rdmacc.workload.columns import no_delays
 from rdmacc.workload.frame import messages
 
-__all__ = ["combine", "sequence"]
-
 _MOST_PAIRS = 50_000_000
 
 

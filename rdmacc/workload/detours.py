@@ -10,8 +10,6 @@ from rdmacc.topology.direct import dragonfly_route
 from rdmacc.typed import typed
 from rdmacc.workload.frame import messages, stream
 
-__all__ = ["DETOURS", "dragonfly_paths"]
-
 DETOURS = 150
 """Purpose of the random stream."""
 

@@ -23,8 +23,6 @@ from rdmacc.workload.paths import PATH_COLUMNS, node_names
 
 _NAMES = (*COLUMNS, *COMPUTATION_COLUMNS, "size", "start", "delay", "duration", *PATH_COLUMNS)
 
-__all__ = ["from_csv", "from_parquet", "to_csv", "to_parquet"]
-
 
 def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFrame:
     """Read a workload from a CSV file.

@@ -141,18 +141,7 @@ def _with_columns(rows: pd.DataFrame, names: list[Any], new: Mapping[str, Any]) 
 
 
 def computation(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Tell which rows of a workload are computations, not messages.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        A workload, as :func:`messages` returns it.
-
-    Returns
-    -------
-    ndarray of bool
-        Shape N.
-    """
+    """Tell which rows of a workload are computations, not messages."""
     if "duration_ps" not in rows:
         return np.zeros(len(rows), dtype=np.bool_)
     return rows["duration_ps"].notna().to_numpy(dtype=np.bool_)
@@ -166,26 +155,7 @@ def from_columns(
     groups: Int64s | int | None = None,
     after: Iterable[tuple[int, ...]] | None = None,
 ) -> pd.DataFrame:
-    """Return a workload of messages numbered from 0.
-
-    Parameters
-    ----------
-    src, dst : sequence of host
-        Length M.
-    size : number or str, or ndarray of int64
-        One for all messages, or one for each; shape M.
-    starts : ndarray of int64 or int
-        Picoseconds; shape M, or one for all.
-    groups : ndarray of int64 or int, optional
-        Shape M, or one for all; negative for none.
-    after : iterable of tuple, optional
-        The rows that each message waits for; length M.
-
-    Raises
-    ------
-    ConfigError
-        If the size is below 1 byte.
-    """
+    """Return a workload of messages numbered from 0."""
     count = len(src)
     lengths: Any = size
     if isinstance(size, np.ndarray):
@@ -211,13 +181,7 @@ def from_columns(
 
 
 def as_objects(names: Iterable[Host]) -> Objects:
-    """Return names of any type, including tuples, as an array of objects; shape N.
-
-    Parameters
-    ----------
-    names : iterable of hashable
-        Names of hosts.
-    """
+    """Return names of any type, including tuples, as an array of objects; shape N."""
     values = list(names)
     return np.fromiter(values, dtype=object, count=len(values))
 
@@ -228,22 +192,7 @@ _MOST = {"seed": 2**4096, "group": 2**62}
 
 
 def checked_whole(field: str, value: int, least: int | None = None) -> int:
-    """Return a whole number; raise a ConfigError if it is not whole, or below `least`.
-
-    Parameters
-    ----------
-    field : str
-        Name for the error.
-    value : int
-        The number.
-    least : int, optional
-        Lowest allowed value; any by default.
-
-    Raises
-    ------
-    ConfigError
-        If the number is not whole, or below `least`.
-    """
+    """Return a whole number; raise a ConfigError if it is not whole, or below `least`."""
     allowed = "a whole number" + ("" if least is None else f", at least {least}")
     if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
         raise ConfigError(field, value, allowed)
@@ -254,40 +203,14 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
 
 
 def checked_flag(field: str, value: bool) -> bool:
-    """Return True or False; raise a ConfigError if it is neither.
-
-    Parameters
-    ----------
-    field : str
-        Name for the error.
-    value : bool
-        The flag.
-
-    Raises
-    ------
-    ConfigError
-        For anything but a bool.
-    """
+    """Return True or False; raise a ConfigError if it is neither."""
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(field, value, "True or False")
     return bool(value)
 
 
 def host_names(field: str, names: Iterable[Host]) -> list[Host]:
-    """Return names of hosts as a list; raise a ConfigError if one cannot be a name.
-
-    Parameters
-    ----------
-    field : str
-        Name for the error.
-    names : iterable of hashable
-        The names.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a list, or an element cannot be a name.
-    """
+    """Return names of hosts as a list; raise a ConfigError if one cannot be a name."""
     try:
         listed = None if isinstance(names, str) else list(names)
     except TypeError:
@@ -301,18 +224,7 @@ def host_names(field: str, names: Iterable[Host]) -> list[Host]:
 
 
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
-    """Return hosts as a list; raise a ConfigError unless there are at least two, all different.
-
-    Parameters
-    ----------
-    hosts : sequence of hashable
-        Names of hosts.
-
-    Raises
-    ------
-    ConfigError
-        If there are fewer than two, or a duplicate.
-    """
+    """Return hosts as a list; raise a ConfigError unless there are at least two, all different."""
     names = host_names("hosts", hosts)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ConfigError("hosts", names, "at least two different hosts")

@@ -32,11 +32,6 @@ from rdmacc.workload.frame import Host, checked_whole, computation
 from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
 
-__all__ = [
-    "LOAD_LINKS", "Load", "LoadDefinition", "as_definition", "bytes_per_second", "exact_span_ps", "offered_load",
-    "port_loads",
-]  # fmt: skip
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 LOAD_LINKS = ("host", "receiver", "uplink", "core")
@@ -130,23 +125,7 @@ Load: TypeAlias = str | Sequence[tuple[Any, Any]] | LoadDefinition
 def exact_span_ps(
     load: float, traffic: Traffic, definition: LoadDefinition, src: Int64s, dst: Int64s, size_bytes: Int64s
 ) -> float:
-    """Return the period in ps over which these messages, by node numbers and size, give exactly the load.
-
-    Parameters
-    ----------
-    load : float
-        Fraction of the defining links' rate.
-    traffic : Traffic
-        The pairs of senders and receivers.
-    definition : LoadDefinition
-        Definition of the load.
-    src : ndarray of int
-        Node numbers of the senders; shape M.
-    dst : ndarray of int
-        Node numbers of the receivers; shape M.
-    size_bytes : ndarray of int
-        Payload of each message; shape M.
-    """
+    """Return the period in ps over which these messages, by node numbers and size, give exactly the load."""
     ports, _ = _used(traffic, definition)
     counted = definition.counted_bytes(size_bytes)
     crossing = port_bytes(traffic.fabric, src, dst, counted)[ports].sum()
@@ -154,22 +133,7 @@ def exact_span_ps(
 
 
 def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) -> float:
-    """Return the rate of messages, in bytes as defined, that gives the load.
-
-    Parameters
-    ----------
-    load : float
-        Fraction of the defining links' rate.
-    traffic : Traffic
-        The pairs of senders and receivers.
-    definition : LoadDefinition
-        Definition of the load.
-
-    Raises
-    ------
-    ConfigError
-        If the load is not above 0 and at most 10, or the traffic uses none of the defining links.
-    """
+    """Return the rate of messages, in bytes as defined, that gives the load."""
     if isinstance(load, bool) or not isinstance(load, Real) or not 0 < load <= MOST_LOAD:
         raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {MOST_LOAD}: 0.3 for 30%")
     ports, shares = _used(traffic, definition)
@@ -261,13 +225,7 @@ def port_loads(
 
 
 def as_definition(of: Load) -> LoadDefinition:
-    """Return the definition of load for a name of links, or the definition itself.
-
-    Parameters
-    ----------
-    of : LoadDefinition or str
-        A definition, or the name of its links.
-    """
+    """Return the definition of load for a name of links, or the definition itself."""
     return of if isinstance(of, LoadDefinition) else LoadDefinition(of)
 
 

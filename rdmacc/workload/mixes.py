@@ -19,8 +19,6 @@ from rdmacc.workload.load import MOST_LOAD, Load
 from rdmacc.workload.published import DART_SHORT, Sizes, drawn_from, size_distribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric
 
-__all__ = ["DART_MIXES", "dart_mix"]
-
 DART_LONG, DART_GROUPS = 113, 120
 
 DART_MIXES: Mapping[str, float] = MappingProxyType({"light": 0.1, "typical": 0.4, "heavy": 0.7})

@@ -19,19 +19,6 @@ from rdmacc.workload.schedule import Schedule
 if TYPE_CHECKING:
     from rdmacc.workload.nccl import Nccl, Ready
 
-__all__ = [
-    "chain",
-    "exchange",
-    "hierarchy",
-    "peer_order",
-    "pieces_of",
-    "rings",
-    "transfers",
-    "tree_of_gpus",
-    "tree_parents",
-    "trees",
-]
-
 
 class Transfers(NamedTuple):
     """Transfers between ranks: the rows that complete each, and the delay until the receiver knows."""
@@ -43,29 +30,13 @@ class Transfers(NamedTuple):
 
 
 def shares(total: int, count: int) -> Int64s:
-    """Return `count` sizes that add up to `total` and differ by at most 1 byte, none below 1.
-
-    Parameters
-    ----------
-    total : int
-        Bytes.
-    count : int
-        How many.
-    """
+    """Return `count` sizes that add up to `total` and differ by at most 1 byte, none below 1."""
     low, more = divmod(total, count)
     return np.maximum(low + (np.arange(count) < more), 1)
 
 
 def pieces_of(total: int, nccl: Nccl) -> Int64s:
-    """Return the sizes of the chunks that are sent in sequence, each split into slices.
-
-    Parameters
-    ----------
-    total : int
-        Bytes.
-    nccl : Nccl
-        How.
-    """
+    """Return the sizes of the chunks that are sent in sequence, each split into slices."""
     limit = nccl.chunk_bytes or total
     chunks = shares(total, -(-total // limit))
     return np.concatenate([shares(int(chunk), min(nccl.slices, int(chunk))) for chunk in chunks])
@@ -82,31 +53,7 @@ def transfers(
     nccl: Nccl,
     number: int,
 ) -> Transfers:
-    """Add transfers: messages on a connection's queue pairs or, inside a node, computations.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to extend.
-    names : ndarray
-        The hosts of the ranks.
-    src, dst : ndarray of int
-        Ranks; shape M. Transfers of a GPU inside its node are in sending order.
-    sizes : ndarray of int
-        Bytes; shape M.
-    order : ndarray of int
-        Position among the connection's transfers; shape M.
-    channel : int
-        Number of channels; each has its own connections, and its share of the inner network.
-    nccl : Nccl
-        How.
-    number : int
-        Number of the collective.
-
-    Returns
-    -------
-    Transfers
-    """
+    """Add transfers: messages on a connection's queue pairs or, inside a node, computations."""
     is_inner = src // nccl.node == dst // nccl.node
     width = nccl.queue_pairs if nccl.splits else 1
     rows = np.empty((len(src), width), np.int64)
@@ -130,37 +77,13 @@ def transfers(
 
 
 def after(schedule: Schedule, made: Transfers, waiting: Int64s, wanted: Int64s) -> None:
-    """Make transfers wait for others, given by position.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule that contains them.
-    made : Transfers
-        All transfers.
-    waiting, wanted : ndarray of int
-        Positions: each of `waiting` waits for the corresponding one of `wanted`.
-    """
+    """Make transfers wait for others, given by position."""
     rows, needs = made.rows[waiting], made.rows[wanted]
     schedule.wait(rows[:, :, np.newaxis], needs[:, np.newaxis, :], made.delay_ps[wanted][:, np.newaxis, np.newaxis])
 
 
 def arrivals(schedule: Schedule, host: Host, made: Transfers, places: Int64s, number: int) -> list[int]:
-    """Return the rows that signal the arrival of transfers: their own or, inside a node, one after the inner delay.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule that contains them.
-    host : host
-        The receiving hosts.
-    made : Transfers
-        All transfers.
-    places : ndarray of int
-        Positions of the transfers.
-    number : int
-        Number of the collective.
-    """
+    """Return the rows that signal the arrival of transfers: their own or, inside a node, one after the inner delay."""
     is_inner = made.delay_ps[places] > 0
     rows: list[int] = made.rows[places[~is_inner]].ravel().tolist()
     if is_inner.any():
@@ -171,34 +94,14 @@ def arrivals(schedule: Schedule, host: Host, made: Transfers, places: Int64s, nu
 
 
 def begin(schedule: Schedule, rows: Int64s, ready: Ready, ranks: Sequence[int]) -> None:
-    """Make rows wait until ranks are ready.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule that contains them.
-    rows : ndarray of int
-        The waiting rows.
-    ready : list of list of int
-        The rows that each rank waits for.
-    ranks : sequence of int
-        Both ends of the waiting transfers.
-    """
+    """Make rows wait until ranks are ready."""
     for rank in ranks:
         if ready[rank]:
             schedule.wait(np.ravel(rows)[:, np.newaxis], np.asarray(ready[rank])[np.newaxis, :])
 
 
 def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
-    """Return each channel's ring of ranks: it enters node k at GPU (channel - k) and leaves at the previous GPU.
-
-    Parameters
-    ----------
-    n : int
-        Ranks.
-    nccl : Nccl
-        How.
-    """
+    """Return each channel's ring of ranks: it enters node k at GPU (channel - k) and leaves at the previous GPU."""
     g = nccl.node
     node, local = np.divmod(np.arange(n), g)
     return [node * g + (channel - node + local) % g for channel in range(nccl.channels)]
@@ -207,30 +110,7 @@ def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
 def rings(
     schedule: Schedule, operation: str, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int
 ) -> Ready:
-    """Add an all-reduce, a reduce-scatter or an all-gather on rings.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to extend.
-    operation : str
-        Which.
-    names : ndarray
-        The hosts of the ranks.
-    size : int
-        A rank's larger buffer, in bytes.
-    ready : list of list of int
-        The rows that each rank waits for.
-    nccl : Nccl
-        How.
-    number : int
-        Number of the collective.
-
-    Returns
-    -------
-    list of list of int
-        Rows, for each rank.
-    """
+    """Add an all-reduce, a reduce-scatter or an all-gather on rings."""
     n = len(names)
     steps = (2 if operation == "all-reduce" else 1) * (n - 1)
     back = 0 if operation == "all-gather" else 1
@@ -259,11 +139,6 @@ def rings(
 def tree_parents(n: int) -> tuple[list[int], list[int]]:
     """Return the parents of n ranks in NCCL's two trees; -1 for the roots.
 
-    Parameters
-    ----------
-    n : int
-        Ranks, at least two.
-
     Examples
     --------
     >>> tree_parents(6)
@@ -285,15 +160,6 @@ def tree_of_gpus(n: int, node: int, half: int) -> list[int]:
     Both trees of a channel are over the same GPU of each node, that of the channel's number, counted around; the other
     GPUs of the node follow it in a chain. NCCL: connectTrees in src/graph/connect.cc, as recalled.
 
-    Parameters
-    ----------
-    n : int
-        Ranks.
-    node : int
-        GPUs per node.
-    half : int
-        Number of the tree: two for each channel, of the two shapes in turn.
-
     Examples
     --------
     >>> tree_of_gpus(8, 4, 0), tree_of_gpus(8, 4, 3)
@@ -311,28 +177,7 @@ def tree_of_gpus(n: int, node: int, half: int) -> list[int]:
 
 
 def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
-    """Add an all-reduce by double binary trees, over nodes; the GPUs of a node form a chain that ends in the tree.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to extend.
-    names : ndarray
-        The hosts of the ranks.
-    size : int
-        A rank's larger buffer, in bytes.
-    ready : list of list of int
-        The rows that each rank waits for.
-    nccl : Nccl
-        How.
-    number : int
-        Number of the collective.
-
-    Returns
-    -------
-    list of list of int
-        Rows, for each rank.
-    """
+    """Add an all-reduce by double binary trees, over nodes; the GPUs of a node form a chain that ends in the tree."""
     n = len(names)
     last: Ready = [[] for _ in range(n)]
     shared = replace(nccl, channels=4 * nccl.channels)  # a GPU's inner port serves both trees, up and down
@@ -371,28 +216,7 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
 
 
 def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
-    """Add a broadcast along the ranks.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to extend.
-    names : ndarray
-        The hosts of the ranks.
-    size : int
-        A rank's larger buffer, in bytes.
-    ready : list of list of int
-        The rows that each rank waits for.
-    nccl : Nccl
-        How.
-    number : int
-        Number of the collective.
-
-    Returns
-    -------
-    list of list of int
-        Rows, for each rank.
-    """
+    """Add a broadcast along the ranks."""
     n = len(names)
     last: Ready = [[] for _ in range(n)]
     for channel, total in enumerate(shares(size, nccl.channels)):
@@ -412,13 +236,6 @@ def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
 def peer_order(n: int, node: int = 1) -> list[tuple[int, int]]:
     """Return the order of a rank's peers in an all-to-all: the steps between groups, and those inside a group.
 
-    Parameters
-    ----------
-    n : int
-        Ranks.
-    node : int
-        GPUs per node; a group has up to 8 of them.
-
     Examples
     --------
     >>> [group for group, _ in peer_order(8)]
@@ -436,28 +253,7 @@ def peer_order(n: int, node: int = 1) -> list[tuple[int, int]]:
 
 
 def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
-    """Add an all-to-all.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to extend.
-    names : ndarray
-        The hosts of the ranks.
-    size : int
-        A rank's larger buffer, in bytes.
-    ready : list of list of int
-        The rows that each rank waits for.
-    nccl : Nccl
-        How.
-    number : int
-        Number of the collective.
-
-    Returns
-    -------
-    list of list of int
-        Rows, for each rank.
-    """
+    """Add an all-to-all."""
     n = len(names)
     last: Ready = [[] for _ in range(n)]
     order = peer_order(n, nccl.node)
@@ -489,26 +285,6 @@ def hierarchy(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl:
 
     Inside a node, this is a ring of constant rate: each half takes (g - 1) times the delay plus the time for a g-th of
     the data.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to extend.
-    names : ndarray
-        The hosts of the ranks.
-    size : int
-        A rank's larger buffer, in bytes.
-    ready : list of list of int
-        The rows that each rank waits for.
-    nccl : Nccl
-        How.
-    number : int
-        Number of the collective.
-
-    Returns
-    -------
-    list of list of int
-        Rows, for each rank.
     """
     n, g = len(names), nccl.node
     part = -(-size // g)

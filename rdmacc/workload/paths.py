@@ -16,8 +16,6 @@ from rdmacc.workload.columns import Int64s, is_missing, row_error
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
 
-__all__ = ["PATH_COLUMNS", "Paths", "node_names", "paths_of"]
-
 PATH_COLUMNS = ("path", "ack_path")
 
 
@@ -32,37 +30,12 @@ class Paths(NamedTuple):
 
 
 def node_names(value: Any) -> list[Any]:
-    """Return the names of nodes in a cell of a workload.
-
-    Parameters
-    ----------
-    value : str or iterable
-        A string, which is split at spaces, or the names themselves.
-    """
+    """Return the names of nodes in a cell of a workload."""
     return value.split() if isinstance(value, str) else list(value)
 
 
 def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
-    """Return the paths in the columns `path` (data) and `ack_path` (replies) of a checked workload.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The workload, one row per message.
-    fabric : Fabric
-        The network.
-
-    Returns
-    -------
-    Paths
-        The ports of every path.
-
-    Raises
-    ------
-    ConfigError
-        If one is not a path in the network from the message's source to its destination (for replies: back), visits a
-        node twice, or passes through a host.
-    """
+    """Return the paths in the columns `path` (data) and `ack_path` (replies) of a checked workload."""
     count = len(frame)
     lengths = np.zeros(2 * count, np.int64)
     steps: list[tuple[int, int]] = []

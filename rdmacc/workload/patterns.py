@@ -13,8 +13,6 @@ from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole, from_columns, host_names, stream
 from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 
-__all__ = ["incast", "long_flows", "many_to_many", "permutation"]
-
 INCAST_SENDERS = 101
 INCAST_JITTER = 102
 PERMUTATION = 103

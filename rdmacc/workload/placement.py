@@ -12,8 +12,6 @@ from rdmacc.typed import typed
 from rdmacc.workload.compose import combine
 from rdmacc.workload.frame import Host, checked_whole, host_names, messages, stream
 
-__all__ = ["PLACEMENT", "PLACEMENTS", "job", "jobs"]
-
 PLACEMENTS = ("packed", "random", "round-robin")
 PLACEMENT = 37
 """Purpose of the random stream that places jobs."""
@@ -101,13 +99,7 @@ def jobs(
 
 
 def ranks_of(frame: pd.DataFrame) -> list[Host]:
-    """Return the hosts of a workload: h0, h1, ... by number, others in order of first appearance.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The workload.
-    """
+    """Return the hosts of a workload: h0, h1, ... by number, others in order of first appearance."""
     found = pd.unique(pd.Series(np.stack([frame["src"], frame["dst"]], axis=1).ravel(), dtype=object)).tolist()
     if all(isinstance(host, str) and host[:1] == "h" and host[1:].isdigit() for host in found):
         return sorted(found, key=lambda host: int(host[1:]))

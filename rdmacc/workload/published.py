@@ -21,8 +21,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.sizes import SizeDistribution
 
-__all__ = ["DART_SHORT", "SIZES", "Sizes", "drawn_from", "size_distribution"]
-
 Sizes: TypeAlias = SizeDistribution | Quantity
 """Type of the generators' `size`: a distribution, the name of a published one, or one size for all."""
 
@@ -86,20 +84,7 @@ _CITED = frozenset({*SIZES, DART_SHORT.name})
 
 
 def drawn_from(work: pd.DataFrame, *sizes: Sizes) -> pd.DataFrame:
-    """Record in a workload which distributions its sizes come from, so that a result can cite them.
-
-    Parameters
-    ----------
-    work : DataFrame
-        The workload, changed in place.
-    *sizes : distribution, name of one, or size
-        The generator's argument.
-
-    Returns
-    -------
-    DataFrame
-        The same workload.
-    """
+    """Record in a workload which distributions its sizes come from, so that a result can cite them."""
     known = map(size_distribution, sizes)
     work.attrs["sizes"] = work.attrs.get("sizes", {}) | {one.name: one.source for one in known if one.name in _CITED}
     return work

@@ -17,8 +17,6 @@ from rdmacc.workload.columns import Int64s, is_name
 from rdmacc.workload.frame import Host, Objects, as_objects, checked_whole, from_columns, host_names, stream
 from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 
-__all__ = ["partition_aggregate", "request_response"]
-
 PARTITION_SIZES = 116
 REQUEST_SERVERS = 117
 REQUEST_SIZES = 118

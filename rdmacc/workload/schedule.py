@@ -13,8 +13,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, nothing_after
 
-__all__ = ["COLLECTIVE_COLUMNS", "Rows", "Schedule"]
-
 COLLECTIVE_COLUMNS = ("collective", "operation", "ranks", "buffer_bytes")
 """Columns of rows in a collective: its number, its operation, its number of ranks, and the size S of its buffer."""
 
@@ -44,17 +42,7 @@ class Schedule:
         self.count = 0
 
     def collective(self, operation: str, ranks: int, buffer_bytes: int) -> int:
-        """Return the number of a new collective, for `send` and `compute`.
-
-        Parameters
-        ----------
-        operation : str
-            Operation, such as "all-reduce".
-        ranks : int
-            Number of ranks.
-        buffer_bytes : int
-            The larger buffer of the call in bytes, used to compute busbw.
-        """
+        """Return the number of a new collective, for `send` and `compute`."""
         self._collectives.append((operation, ranks, buffer_bytes))
         return len(self._collectives) - 1
 
@@ -67,51 +55,17 @@ class Schedule:
         collective: int = -1,
         queue_pair: int | Int64s = -1,
     ) -> Rows:
-        """Return the rows of new messages.
-
-        Parameters
-        ----------
-        src, dst : host or ndarray of hosts
-            Shape M, or one for all.
-        size : int or ndarray of int64
-            In bytes.
-        start_ps : int or ndarray of int64
-            Earliest start, in ps.
-        collective : int
-            Number of their collective; -1 for none.
-        queue_pair : int or ndarray of int64
-            Which of the connection's queue pairs carries them; -1 if each has its own.
-        """
+        """Return the rows of new messages."""
         return self._add(src, dst, size, -1, start_ps, collective, queue_pair)
 
     def compute(
         self, host: Host | Sequence[Host], duration_ps: int | Int64s, start_ps: int | Int64s = 0, collective: int = -1
     ) -> Rows:
-        """Return the rows of new computations.
-
-        Parameters
-        ----------
-        host : host or ndarray of hosts
-            Shape M, or one for all.
-        duration_ps : int or ndarray of int64
-            Duration in ps; 0 for a row that only joins its dependencies.
-        start_ps : int or ndarray of int64
-            Earliest start, in ps.
-        collective : int
-            Number of its collective; -1 for none.
-        """
+        """Return the rows of new computations."""
         return self._add(host, host, 0, duration_ps, start_ps, collective, -1)
 
     def wait(self, rows: Any, wanted: Any, delay_ps: int | Int64s = 0) -> None:
-        """Make rows wait for others.
-
-        Parameters
-        ----------
-        rows, wanted : int or ndarray of int
-            The waiting rows and those they wait for; they broadcast against each other.
-        delay_ps : int or ndarray of int64
-            Further delay, in ps.
-        """
+        """Make rows wait for others."""
         parts = [np.asarray(part, np.int64) for part in (rows, wanted, delay_ps)]
         shape = np.broadcast(*parts).shape
         if 0 not in shape:
@@ -126,13 +80,7 @@ class Schedule:
         return waiting, wanted, delay_ps
 
     def frame(self) -> pd.DataFrame:
-        """Return the workload.
-
-        Raises
-        ------
-        ConfigError
-            If it has no rows.
-        """
+        """Return the workload."""
         if not self.count:
             raise ConfigError("schedule", "empty", "at least one row")
         numbers = {name: np.concatenate(parts) for name, parts in self._numbers.items()}

@@ -20,8 +20,6 @@ from rdmacc.units import Quantity, format_size, size_bytes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SizeDistribution"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _TINY = 1e-9

@@ -14,8 +14,6 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, Objects, as_objects, host_names
 
-__all__ = ["Network", "Traffic", "as_fabric", "port_bytes"]
-
 Network: TypeAlias = "Graph | Fabric"
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -70,15 +68,7 @@ class Traffic:
         return _spread(fabric, mass / total, leaving / total, arriving / total)
 
     def pairs(self, rng: np.random.Generator, count: int) -> tuple[Int64s, Int64s]:
-        """Return node numbers of `count` random senders and receivers, uniform over all pairs.
-
-        Parameters
-        ----------
-        rng : Generator
-            Source of randomness.
-        count : int
-            How many pairs.
-        """
+        """Return node numbers of `count` random senders and receivers, uniform over all pairs."""
         src = rng.integers(len(self.senders), size=count)
         dst = rng.integers(len(self.receivers), size=count)
         again = np.flatnonzero(self.senders[src] == self.receivers[dst])
@@ -89,24 +79,12 @@ class Traffic:
         return self.senders[src], self.receivers[dst]
 
     def names(self, nodes: Int64s) -> Objects:
-        """Return the names of nodes.
-
-        Parameters
-        ----------
-        nodes : ndarray of int
-            Numbers of nodes.
-        """
+        """Return the names of nodes."""
         return as_objects(self.fabric.names)[nodes]
 
 
 def as_fabric(network: Network) -> Fabric:
-    """Return the arrays of a network.
-
-    Parameters
-    ----------
-    network : Graph or Fabric
-        A graph, or its arrays.
-    """
+    """Return the arrays of a network."""
     return network if isinstance(network, Fabric) else Fabric.from_graph(network)
 
 
@@ -125,19 +103,7 @@ def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
 
 
 def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Floats:
-    """Return the bytes that cross each port, for messages given by node numbers and bytes; shape P.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network's arrays.
-    src : ndarray of int
-        Node numbers of the senders; shape M.
-    dst : ndarray of int
-        Node numbers of the receivers; shape M.
-    counted : ndarray of int
-        Bytes of each message; shape M.
-    """
+    """Return the bytes that cross each port, for messages given by node numbers and bytes; shape P."""
     shape = (len(fabric.route_count), len(fabric.attachments))
     place = fabric.route_row[src].astype(np.int64) * shape[1] + fabric.attach[dst]
     mass = _sums(place, counted, shape[0] * shape[1]).reshape(shape)
@@ -150,27 +116,7 @@ def _sums(place: Int64s, values: Int64s | Floats, count: int) -> Floats:
 
 
 def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> Floats:
-    """Return the traffic through each port, split equally over the shortest paths.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network.
-    mass : ndarray of float
-        Traffic from the hosts of each row of the routes to each attachment; shape R x A.
-    leaving, arriving : ndarray of float
-        Traffic that each node sends and receives; shape N.
-
-    Returns
-    -------
-    ndarray of float
-        Shape P.
-
-    Raises
-    ------
-    ConfigError
-        If a node has no path for traffic that it must forward.
-    """
+    """Return the traffic through each port, split equally over the shortest paths."""
     columns = mass.shape[1]
     crossing = np.zeros(fabric.n_ports)
     here = mass.copy()

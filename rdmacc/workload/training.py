@@ -28,8 +28,6 @@ from rdmacc.parameters import Parameters, param
 from rdmacc.workload.frame import Host, checked_hosts
 from rdmacc.workload.nccl import Nccl
 
-__all__ = ["LLAMA_7B", "MIXTRAL_8X7B", "TrainingStep", "Transformer"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Parameters):

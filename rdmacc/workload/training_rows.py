@@ -16,19 +16,9 @@ from rdmacc.workload.schedule import Schedule
 if TYPE_CHECKING:
     from rdmacc.workload.training import TrainingStep
 
-__all__ = ["rows_of"]
-
 
 def rows_of(step: TrainingStep, hosts: Sequence[Host]) -> pd.DataFrame:
-    """Return the workload of a step.
-
-    Parameters
-    ----------
-    step : TrainingStep
-        The step.
-    hosts : sequence
-        One for each rank.
-    """
+    """Return the workload of a step."""
     return _Rows(step, hosts).frame()
 
 

@@ -1,9 +1,7 @@
 """Every public object says what it is for, what it takes, what it gives and what it raises.
 
-Public is what a module's ``__all__`` lists, and the public methods of the classes in it, everywhere but inside the
-engines, their rules and what reads handlers (`rdmacc.engine`, `rdmacc.rules`, `rdmacc.handlers`: nobody outside calls
-them), the command line (an option's help is beside the option) and the single figures (`rdmacc.experiments.<paper>`:
-objects of the base class, found by name). The rules:
+Public is what users import: the names of the modules that docs/api.md lists (their ``__all__``, or what they define),
+and the public methods of the classes among them. What only rdmacc itself calls needs a sentence at most. The rules:
 
 - everything has a docstring; a method that overrides a documented one with the same arguments may leave it at that one,
   and a handler (`on_*`) at what `rdmacc.component` says of its hook and of its arguments;
@@ -11,8 +9,7 @@ objects of the base class, found by name). The rules:
   class ("All methods take `ax`, ... They return ...") describes for all of its methods;
 - a dataclass describes each of its fields: in Attributes or Parameters, in a string below
   it, or in the `doc` of `param` and `parameter`;
-- a function that returns something has a Returns or Yields section, or its summary begins with Return, Yield, Say or
-  Tell whether;
+- a function that returns something has a Returns or Yields section, or its summary begins with a verb such as Return;
 - a function whose own body raises one of our errors has a Raises section that names it;
 - a number that is a quantity has its unit in its name, or in its description.
 """
@@ -24,18 +21,20 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import itertools
 import pkgutil
 import re
 import textwrap
 from itertools import pairwise
+from pathlib import Path
 from types import FunctionType
 from typing import Protocol
 
 import rdmacc
-import rdmacc.experiments
-import rdmacc.models
 
-PRIVATE = re.compile(r"rdmacc\.(engine|cli|handlers|rules)(\.|$)|rdmacc\.experiments\.(?!base$)|rdmacc\.__main__")
+FACES = re.findall(
+    r"^   (rdmacc\.(?!experiments)[\w.]+)$", (Path(__file__).parents[2] / "docs" / "api.md").read_text(), re.MULTILINE
+)
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises)\n-+\n", re.MULTILINE)
 HEADING = re.compile(r"^\S.*\n-+$", re.MULTILINE)
 UNITS = re.compile(
@@ -50,11 +49,15 @@ SAYS_UNIT = re.compile(
 )
 
 
-def modules():
-    names = set()
-    for package in (rdmacc, rdmacc.models, rdmacc.experiments):
-        names |= {package.__name__, *(m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + "."))}
-    return [importlib.import_module(name) for name in sorted(names) if not PRIVATE.match(name)]
+def shown(name):
+    """Yield the public objects of a face: of protocols and switches, the components that their modules define."""
+    face = importlib.import_module(name)
+    if hasattr(face, "__all__"):
+        yield from (getattr(face, key) for key in face.__all__)
+        return
+    for info in pkgutil.iter_modules(face.__path__, name + "."):
+        module = importlib.import_module(info.name)
+        yield from (v for v in vars(module).values() if isinstance(v, type) and issubclass(v, rdmacc.Component))
 
 
 def plain(value):
@@ -69,20 +72,18 @@ def plain(value):
 def public():
     """Return functions and classes by their full names, and the class of each method."""
     found = {}
-    for module in modules():
-        for name in getattr(module, "__all__", ()):
-            value = getattr(module, name)
-            home = getattr(value, "__module__", None)
-            if not isinstance(home, str) or not home.startswith("rdmacc") or PRIVATE.match(home):
-                continue
-            if inspect.isclass(value):
-                found[f"{home}.{value.__qualname__}"] = (value, None)
-                for key, member in vars(value).items():
-                    function = plain(member)
-                    if function and not key.startswith("_") and function.__module__ == home:
-                        found[f"{home}.{function.__qualname__}"] = (function, value)
-            elif function := plain(value):
-                found[f"{home}.{function.__qualname__}"] = (function, None)
+    for value in itertools.chain.from_iterable(map(shown, FACES)):
+        home = getattr(value, "__module__", None)
+        if not isinstance(home, str) or not home.startswith("rdmacc"):
+            continue
+        if inspect.isclass(value):
+            found[f"{home}.{value.__qualname__}"] = (value, None)
+            for key, member in vars(value).items():
+                function = plain(member)
+                if function and not key.startswith("_") and function.__module__ == home:
+                    found[f"{home}.{function.__qualname__}"] = (function, value)
+        elif function := plain(value):
+            found[f"{home}.{function.__qualname__}"] = (function, None)
     return found
 
 

@@ -318,9 +318,9 @@ def test_error_shortens_a_long_value():
 
 def test_error_hierarchy():
     assert issubclass(ConfigError, ValueError)
-    for name in errors.__all__:
-        one = getattr(errors, name)
-        assert not isinstance(one, type) or issubclass(one, RdmaccError)
+    kinds = [one for one in vars(errors).values() if isinstance(one, type) and one.__module__ == errors.__name__]
+    assert len(kinds) > 4
+    assert all(issubclass(kind, RdmaccError) for kind in kinds)
     assert issubclass(DeadlockError, SimulationError)
     assert issubclass(StalledError, SimulationError)
 

@@ -18,11 +18,6 @@ from numba.extending import intrinsic, models, register_model
 
 from rdmacc.engine.compiled.machine_code import Part
 
-__all__ = [
-    "Row", "call", "count_up", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "load_shared", "lowest_bit",
-    "prefetch", "record_at", "relax", "store_i4", "store_i8", "store_shared",
-]  # fmt: skip
-
 _I64 = ir.IntType(64)
 
 jit = Part

@@ -11,8 +11,6 @@ from rdmacc.engine.compiled.address import jit, load_i8, lowest_bit, store_i8
 from rdmacc.engine.compiled.rows import load_entry, qp_at
 from rdmacc.state import DATA_CLASS
 
-__all__ = ["enter", "following", "leave", "line_bytes", "line_depth", "qp_in_place"]
-
 
 def line_depth(count: int) -> int:
     """Return the levels of a set of up to `count` places."""

@@ -10,8 +10,6 @@ from rdmacc import bits
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.engine.compiled.machine_code import OVERLOAD
 
-__all__ = ["clear_bit", "has_bit", "set_bit", "words_of"]
-
 
 def words_of(packets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return how many words the sets of messages of so many packets take; one past the last packet has a bit too."""

@@ -14,8 +14,6 @@ from rdmacc.engine.compiled.machine_code import MachineCode, object_code
 from rdmacc.engine.compiled.plain import IN_TIME, PLAIN
 from rdmacc.engine.compiled.window_kernel import run_windows
 
-__all__ = ["Kernel", "compiled_kernel"]
-
 _log = logging.getLogger(__name__)
 
 

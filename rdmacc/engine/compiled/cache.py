@@ -38,8 +38,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.garbage import uncollected
 from rdmacc.sources import source_hashes
 
-__all__ = ["cache_folder", "is_kept", "kept", "kernel_hash"]
-
 _log = logging.getLogger(__name__)
 
 _KEPT = 4
@@ -72,12 +70,6 @@ def cache_folder() -> Path | None:
 
     It lies in ``RDMACC_CACHE_DIR`` if that is set, else in the user's cache folder. None if no folder can be written:
     what is compiled is not kept then.
-
-    Raises
-    ------
-    ConfigError
-        If ``RDMACC_CACHE_DIR`` is no absolute path, if the folder belongs to somebody else or others may write
-        into it, or if anyone may rename one of its parents.
     """
     root = _root()
     folder = root / kernel_hash()
@@ -135,13 +127,7 @@ def is_kept(unit: str) -> bool:
 
 
 def kept(unit: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
-    """Return a unit of code from the cache; compile and keep it if it is not there.
-
-    Returns
-    -------
-    dict
-        An object file for each function, by its name.
-    """
+    """Return a unit of code from the cache; compile and keep it if it is not there."""
     objects = _read(unit)
     if objects is None:
         with uncollected():  # Numba makes many small objects

@@ -18,8 +18,6 @@ from rdmacc.engine.compiled.machine_code import Part
 from rdmacc.handlers import NATIVE, bytecode_of, content_hash, outside
 from rdmacc.parameters import number_of
 
-__all__ = ["names_in", "part_of"]
-
 _KEPT: OrderedDict[Hashable, Part] = OrderedDict()
 """Parts used last, keyed by everything that they are made of."""
 

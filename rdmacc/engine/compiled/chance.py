@@ -9,8 +9,6 @@ from rdmacc import chance
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.machine_code import OVERLOAD
 
-__all__ = ["hash63", "uniform"]
-
 _GOLDEN = np.uint64(chance.GOLDEN)
 _MIX1 = np.uint64(chance.MIX1)
 _MIX2 = np.uint64(chance.MIX2)

@@ -18,25 +18,11 @@ from rdmacc.handlers.hooks import Call
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["compile_error"]
-
 _PLACES = re.compile(r'File "(.+?)", line (\d+)')
 
 
 def compile_error(scheme: Scheme, hook: str, calls: Mapping[str, Call], error: Exception) -> CompileError:
-    """Return the error for what Numba has raised while it compiled a hook.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        The scheme.
-    hook : str
-        Name of the hook, as in the source that was written for it.
-    calls : mapping
-        Its handlers, by the names that they have in that source.
-    error : Exception
-        What was raised. Numba's messages run over a page; the first line of a handler in it is the one to show.
-    """
+    """Return the error for what Numba has raised while it compiled a hook."""
     message = str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     reason = next((line for line in lines if not line.startswith(("Failed", "File", "During", "-"))), repr(error))

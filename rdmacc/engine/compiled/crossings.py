@@ -26,8 +26,6 @@ from rdmacc.engine.compiled.rows import globals_at, packet_at, port_at, rank_in
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import DELIVER
 
-__all__ = ["globals_of", "hand_over", "release_all", "take_in", "wait_for_all"]
-
 _crossing = record_at(CROSSING)
 _CROSSING_BYTES = CROSSING.itemsize
 _LINE = CACHE_LINE

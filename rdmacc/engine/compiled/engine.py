@@ -28,8 +28,6 @@ from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["CompiledEngine"]
-
 _CHUNK = 2_000_000
 """Events between two looks at signals, at most."""
 

@@ -13,8 +13,6 @@ from rdmacc.engine.compiled.memory import zeroed
 from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 
-__all__ = ["EventQueue"]
-
 _EVENTS_A_STEP = 32
 """Of the wheel, if every link were busy: so many packets are sent in a step. Most links are not, most of the time."""
 

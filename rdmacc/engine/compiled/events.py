@@ -47,12 +47,6 @@ from rdmacc.rules.ranks import (
     WAKE,
 )
 
-__all__ = [
-    "FAR_BITS", "GRAIN_BITS", "NODE_BYTES", "go_to", "lay_event", "next_bucket", "node_of", "pop_event", "push_event",
-    "refill", "replace_event",
-    "step_of",
-]  # fmt: skip
-
 GRAIN_BITS = 7
 """Windows begin at multiples of so many ps, as a power of two."""
 

@@ -18,8 +18,6 @@ from rdmacc.engine.compiled.layout import MESSAGE
 from rdmacc.handlers.checked import explain
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
-__all__ = ["Catcher"]
-
 _HALTED = 2**60
 
 
@@ -42,13 +40,7 @@ class Catcher:
             self._engine.globals["unfinished"] += _HALTED
 
     def raise_again(self) -> None:
-        """Raise the first exception that was caught, as an error that names the handler.
-
-        Raises
-        ------
-        HandlerError
-            If a handler has raised an exception, or failed a test.
-        """
+        """Raise the first exception that was caught, as an error that names the handler."""
         if self.raised is None:
             return
         engine, raised = self._engine, self.raised

@@ -12,8 +12,6 @@ from numba.extending import intrinsic
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.records import NEVER
 
-__all__ = ["EVENT_BYTES", "HEAP_PADDING", "near_pop", "near_push", "near_replace"]
-
 EVENT_BYTES = 16
 HEAP_PADDING = 3
 """Events left free before the root, so that children 4i+1 .. 4i+4 start at a multiple of 64 bytes.

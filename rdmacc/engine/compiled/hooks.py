@@ -35,8 +35,6 @@ from rdmacc.records import record_dtype
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["CompiledHooks", "params_dtype"]
-
 TRAIL = record_dtype(Trail)
 
 _ROWS = {"packet": "packet_row", "reply": "reply_row", "notice": "notice_row", "message": "message_row",

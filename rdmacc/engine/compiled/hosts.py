@@ -27,10 +27,6 @@ from rdmacc.records import NEVER
 from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
 
-__all__ = [
-    "announce_group", "expire", "forget_incoming", "host_receive", "on_arrival", "owner_row", "pick_messages", "send",
-]  # fmt: skip
-
 
 @jit
 def host_receive(g, number, node, in_port_number, now):

@@ -59,12 +59,6 @@ from rdmacc.rules.ranks import (
 )
 from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
-__all__ = [
-    "AGAIN", "CALM", "DOWN", "LEFT", "MORE_EVENTS", "MORE_PACKETS", "MORE_QUEUE_PAIRS", "MORE_SAMPLES", "MORE_TRACE",
-    "PAUSED", "STOPPED", "STORM", "UP", "WORK", "call_rows", "deliver", "events_with_room", "find_nodes",
-    "move_packets", "push_events", "run_kernel", "serve", "spare_events", "upset_port", "what_is_short",
-]  # fmt: skip
-
 DOWN, UP, WORK, STORM, CALM = range(5)
 """What `upset_port` does."""
 

@@ -35,13 +35,6 @@ from rdmacc.state import NUM_CLASSES
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = [
-    "BACKLOG", "CACHE_LINE", "COMPUTATION", "CROSSING", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP",
-    "QUEUE", "QUEUES_AT", "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals",
-    "Layout", "packet_with",
-]  # fmt: skip
-
-
 CACHE_LINE = 64
 """Rows of ports are aligned to cache lines, so that an event touches as few as possible, and take an odd number of
 lines: with rows of 512 bytes, the first lines of all ports would compete for an eighth of the cache.

@@ -53,29 +53,7 @@ _CTYPES: dict[Any, Any] = {types.void: None, types.int64: ctypes.c_int64, types.
 def object_code(
     functions: Mapping[str, Callable[..., Any]], signature: str, definitions: str = "", **options: Any
 ) -> bytes:
-    """Compile functions that are called by their addresses.
-
-    Parameters
-    ----------
-    functions : mapping
-        Plain functions by the symbols that they become; the compiled functions that they call are `Part`.
-    signature : str
-        Types of their result and arguments, ``int64(int64, float64)``.
-    definitions : str
-        LLVM's code of global constants, in place of those that the functions come with.
-    **options
-        Numba's, as `CHECKED`.
-
-    Returns
-    -------
-    bytes
-        An object file of this machine, with one symbol for each function.
-
-    Raises
-    ------
-    NotCompiledError
-        If one of them cannot be compiled.
-    """
+    """Compile functions that are called by their addresses."""
     code: bytes = _numba.object_code(functions, signature, definitions, **options)
     return code
 

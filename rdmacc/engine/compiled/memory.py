@@ -14,28 +14,13 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled.layout import CACHE_LINE
 
-__all__ = ["filled", "mapped", "zeroed"]
-
 _LARGE_PAGE_BYTES = 2**21
 _LARGE_BYTES = 2**20
 """Smaller tables share pages that the process already has."""
 
 
 def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
-    """Return a mapping of zeroed memory, and its bytes; what is not written takes no space.
-
-    Parameters
-    ----------
-    count : int
-        Bytes, more than none.
-    advice : str
-        What the system is told about it if it understands that, as ``"MADV_HUGEPAGE"``.
-
-    Raises
-    ------
-    MemoryError
-        If there is not so much.
-    """
+    """Return a mapping of zeroed memory, and its bytes; what is not written takes no space."""
     private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     try:
         memory = mmap.mmap(-1, count, **private)

@@ -32,8 +32,6 @@ from rdmacc.rules.ranks import START
 
 _FAILED = 1 << 40
 
-__all__ = ["after_sender", "count_down", "end_computation", "fail_dependents", "finish", "start"]
-
 
 @rarely
 def start(g, number, now):

@@ -34,10 +34,6 @@ from rdmacc.records import NEVER
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
 
-__all__ = [
-    "join", "join_line", "next_turn", "send_data", "send_next_nic", "send_queued", "sendable_message", "unsent_message",
-]  # fmt: skip
-
 
 @jit
 def sendable_message(g, qp):

@@ -31,8 +31,6 @@ from numba.core.typed_passes import NativeLowering
 
 from rdmacc.engine.compiled.numba_public import NotCompiledError, native, signature_of
 
-__all__ = ["OVERLOAD", "UNIT", "Part", "object_code", "prepare", "rarely"]
-
 
 class _NoEnvironment:
     """Parts are never called from Python, so that nothing looks for the globals of their modules."""

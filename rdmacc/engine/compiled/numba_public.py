@@ -14,8 +14,6 @@ import numba
 from llvmlite import binding
 from numba import types
 
-__all__ = ["OVERLOAD", "UNIT", "NotCompiledError", "Part", "native", "object_code", "prepare", "rarely", "signature_of"]
-
 
 class NotCompiledError(Exception):
     """A function cannot be compiled; `args` are its name and what the compiler raised."""

@@ -22,8 +22,6 @@ from rdmacc.engine.compiled.callees import part_of
 from rdmacc.engine.compiled.machine_code import MachineCode, Part, object_code
 from rdmacc.handlers import content_hash
 
-__all__ = ["call_on_arrays"]
-
 
 def _array_at(kind: Any) -> Part:
     @intrinsic
@@ -48,15 +46,7 @@ _ARGUMENTS: dict[str, Any] = {
 
 
 def call_on_arrays(function: Callable[..., None], *arguments: Any) -> None:
-    """Call a plain function as machine code, compiled when it is first called with these kinds of arguments.
-
-    Parameters
-    ----------
-    function : callable
-        It returns nothing: what it finds, it writes into arrays. What it calls are plain functions too.
-    *arguments
-        Contiguous arrays of one dimension (int64, float64 or bool), integers and floats.
-    """
+    """Call a plain function as machine code, compiled when it is first called with these kinds of arguments."""
     table = np.empty((len(arguments), 2), np.int64)
     for row, argument in zip(table, arguments, strict=True):
         if isinstance(argument, np.ndarray):

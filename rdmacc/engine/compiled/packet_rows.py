@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled.memory import zeroed
 
-__all__ = ["PacketRows"]
-
 _PART = 2**19
 """Rows in a thread's part, at most: those that it does not use take no memory, and to run short stops all threads."""
 

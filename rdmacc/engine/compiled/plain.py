@@ -16,8 +16,6 @@ from numba.extending import lower_getattr_generic, models, register_model
 from rdmacc.engine.compiled.address import Row, record_at
 from rdmacc.engine.compiled.layout import GLOBALS, KernelGlobals
 
-__all__ = ["FEATURES", "IN_TIME", "PLAIN", "globals_at"]
-
 FEATURES = tuple(field.name for field in KernelGlobals.fields if field.is_feature)
 """Fields of the globals that the plain kernel takes for 0."""
 

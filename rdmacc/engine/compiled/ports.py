@@ -32,11 +32,6 @@ from rdmacc.engine.compiled.senders import address_request
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE
 
-__all__ = [
-    "depart", "enqueue", "expire_nic_timer", "fail_port", "forward", "kick", "look", "pause_or_resume", "restore_port",
-    "resume_work", "schedule", "send_next", "send_next_switch", "send_request", "storm",
-]  # fmt: skip
-
 
 @jit
 def enqueue(g, port, number, cls, now):

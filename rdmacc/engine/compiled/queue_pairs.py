@@ -19,8 +19,6 @@ from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE
 
-__all__ = ["BLOCK", "QueuePairs"]
-
 BLOCK = 512
 """Rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages."""
 
@@ -97,13 +95,6 @@ class QueuePairs:
         That is when every queue pair is closed and in no line, no row of a packet names it, and no timer of its
         receiver is pending. A sender's timers are cancelled when it closes; their events, when they come, find another
         time than theirs in the empty row.
-
-        Parameters
-        ----------
-        in_use : array
-            The queue pairs of all rows of packets; -1 where a row is free.
-        receiver_timers : list of int
-            Where in a row the times of a receiver's pending events are.
         """
         if len(self._blocks) <= _SPARE_BLOCKS:
             return

@@ -40,10 +40,6 @@ from rdmacc.engine.trace import SENT
 from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
-__all__ = [
-    "append", "join_queue", "next_class", "release", "run_port_hook", "send_pfc", "take", "transmit", "wake_at_end",
-]  # fmt: skip
-
 
 @jit
 def append(g, port_number, cls, number):

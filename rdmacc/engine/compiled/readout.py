@@ -21,8 +21,6 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
-__all__ = ["outcome_of", "pfc_state_of"]
-
 
 def outcome_of(engine: CompiledEngine) -> RunOutcome:
     """Return the counters so far."""

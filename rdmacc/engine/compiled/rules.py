@@ -10,17 +10,6 @@ from rdmacc.engine.compiled.machine_code import OVERLOAD, rarely
 from rdmacc.rules import addressing, admission, classes, credits, links, pacing, pfc, progress, ranks, routing
 from rdmacc.units import cut_ps
 
-__all__ = [
-    "address_reply", "address_request", "admit_lossless", "admit_lossy", "arm_pace", "choose_class", "close_message",
-    "close_pair", "count_lane", "credit_ready_ps", "cut_payload", "draw_deflection", "end_pause", "expire_pace",
-    "fail_waiting", "first_in_scan", "fits_queue", "flowlet_place", "has_ended", "is_busy",
-    "is_deflection_port", "is_delivered", "is_due", "is_lost", "may_resume", "may_send", "modulo", "must_pause",
-    "next_start_ps", "obey", "open_message", "put_on_link", "queue_limit_bytes", "read_clock",
-    "release_lossless", "release_lossy", "reply_class", "request_class", "route_key", "sends_in_order",
-    "spend_credit", "starts_later", "wait_for_less", "wait_for_turn", "wait_ps", "way_by_distance", "way_by_packet",
-    "way_in_turn", "write_data", "write_frame",
-]  # fmt: skip
-
 
 @overload(classes.first_class, jit_options=OVERLOAD)
 def _first_class(classes):

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled.layout import SAMPLE
 
-__all__ = ["Samples"]
-
 
 class Samples:
     """A table of samples, of which a row of the kernel's globals says where it is and how many it holds.

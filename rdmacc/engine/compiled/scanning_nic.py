@@ -20,8 +20,6 @@ from rdmacc.records import NEVER
 from rdmacc.rules.ranks import ORDER_SHIFT, PACE
 from rdmacc.state import DATA_CLASS, IDLE, READY
 
-__all__ = ["advance", "has_work", "join_scanned_line", "send_next_scanning"]
-
 LINE = DATA_CLASS
 """All queue pairs with packets left are in the line of this class, whatever theirs is."""
 

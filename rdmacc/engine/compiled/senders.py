@@ -18,8 +18,6 @@ from rdmacc.engine.compiled.rules import address_request as write_request
 from rdmacc.engine.compiled.rules import read_clock
 from rdmacc.engine.compiled.timers import arm
 
-__all__ = ["address_request", "call_sender", "new_request"]
-
 
 @jit
 def new_request(g):

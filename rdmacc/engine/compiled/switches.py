@@ -56,11 +56,6 @@ from rdmacc.state import (
     TRIM_TAIL,
 )
 
-__all__ = [
-    "adapt", "admit", "call_route", "choice_of", "first_up", "next_hop", "own_hop", "reroute", "route_entry",
-    "switch_receive", "trim", "trim_tail", "turn_back",
-]  # fmt: skip
-
 
 @jit
 def switch_receive(g, number, node, in_port_number, hop, now):

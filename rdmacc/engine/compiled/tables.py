@@ -47,8 +47,6 @@ from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["Tables", "routes_of"]
-
 _REACH_BYTES = 2**18, 2**20
 """Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
 second-level cache of 1 MiB or half of it, for packets too. Asking for what is there already costs 4 to 15%."""

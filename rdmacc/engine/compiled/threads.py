@@ -32,8 +32,6 @@ from rdmacc.topology.fabric import Fabric
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
-__all__ = ["Team", "racks_of", "threads_of"]
-
 _FIRST_EVENTS = 2**17
 """Rows of events of a thread at the start, at most, and two for each event that is pending."""
 
@@ -51,13 +49,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def racks_of(fabric: Fabric) -> npt.NDArray[np.int32]:
-    """Return the switch that each host is attached to, or that its first link leads to.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network.
-    """
+    """Return the switch that each host is attached to, or that its first link leads to."""
     return fabric.port_peer[fabric.node_first_port[fabric.hosts]]
 
 
@@ -67,15 +59,6 @@ def threads_of(fabric: Fabric, load: npt.NDArray[np.float64], count: int) -> Num
     A rack is not cut: hosts are with the switch that they are attached to. Each thread gets racks of successive numbers
     with as much load as the others'. Other switches, above the racks or at further links of hosts, go where most of
     their links lead, or of these threads to the one with the least load; those without a path to any host to thread 0.
-
-    Parameters
-    ----------
-    fabric : Fabric
-        The network.
-    load : array of float
-        What hosts send and receive; one number for each node.
-    count : int
-        Threads, at most one for each rack.
     """
     switch = racks_of(fabric)
     load = load.astype(float)

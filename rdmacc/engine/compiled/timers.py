@@ -11,8 +11,6 @@ from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.rows import rank_now
 from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 
-__all__ = ["KINDS", "MAX_SLOTS", "arm", "arm_slots", "cancel"]
-
 MAX_SLOTS = 12
 """Deadlines of one record kind in a scheme, at most."""
 

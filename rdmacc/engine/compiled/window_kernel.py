@@ -25,8 +25,6 @@ from rdmacc.engine.compiled.timers import KINDS, slot_offset
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import DELIVER, ENDPOINT_TIMER, RANK_MASK, START, TRANSFER_TIMER, WAKE
 
-__all__ = ["run_windows"]
-
 _OPEN = -1
 _TRANSFER = KINDS.index("Transfer")
 _PATIENCE = 1 << 20

@@ -35,8 +35,6 @@ from rdmacc.rules.ranks import DELIVER, RANK_SHIFT, START
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
-__all__ = ["Windows", "why_by_time", "why_not_better"]
-
 _LEAST_PS = 2**14
 """A shorter window is not worth the change of nodes: 200 bytes at 100 Gb/s."""
 
@@ -52,15 +50,7 @@ _EVENTS, _EVENTS_EACH = 10_000, 4
 
 
 def why_by_time(plan: Plan, has_features: bool) -> str:
-    """Return why a plan is run in the order of time; empty if windows give the same results.
-
-    Parameters
-    ----------
-    plan : Plan
-        What runs.
-    has_features : bool
-        Whether it uses what the plain kernel lacks (`rdmacc.engine.compiled.plain`).
-    """
+    """Return why a plan is run in the order of time; empty if windows give the same results."""
     shared, far = shared_fields(plan.scheme.components), ends_elsewhere(plan)
     far_durations = plan.computation.duration_ps[far[plan.n_messages :]]
     delay_ps = int(plan.fabric.port_delay_ps.min())
@@ -82,13 +72,7 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
 
 
 def why_not_better(engine: CompiledEngine) -> str:
-    """Return why windows are not expected to be faster; empty if they are.
-
-    Parameters
-    ----------
-    engine : CompiledEngine
-        The engine.
-    """
+    """Return why windows are not expected to be faster; empty if they are."""
     fabric = engine.plan.fabric
     if not engine.globals["reach"]:
         return "the network fits into the cache"
@@ -98,13 +82,7 @@ def why_not_better(engine: CompiledEngine) -> str:
 
 
 def nodes_probed(plan: Plan) -> npt.NDArray[np.int64]:
-    """Return for each probe the node at which its field is written; -1 if that is not one node.
-
-    Parameters
-    ----------
-    plan : Plan
-        What runs.
-    """
+    """Return for each probe the node at which its field is written; -1 if that is not one node."""
     writers = writers_of(plan.scheme.components) if plan.watches else {}
     found = []
     for watch in plan.watches:
@@ -124,13 +102,7 @@ def nodes_probed(plan: Plan) -> npt.NDArray[np.int64]:
 
 
 def ends_elsewhere(plan: Plan) -> npt.NDArray[np.bool_]:
-    """Return for what ends, messages and computation, whether something at another host waits for it.
-
-    Parameters
-    ----------
-    plan : Plan
-        What runs.
-    """
+    """Return for what ends, messages and computation, whether something at another host waits for it."""
     found = np.zeros(len(plan.waits_for), np.bool_)
     if plan.dependents is None:
         return found

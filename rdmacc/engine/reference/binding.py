@@ -24,8 +24,6 @@ from rdmacc.handlers.checked import Checks, Trail
 from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
 from rdmacc.schemes import Scheme
 
-__all__ = ["OWNERS", "SIGNATURES", "Binding"]
-
 SIGNATURES = {
     "on_open": ("qp",),
     "on_port": ("port",),

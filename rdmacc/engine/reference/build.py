@@ -18,8 +18,6 @@ from rdmacc.engine.reference.switches import Switch, SwitchPort
 from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
 from rdmacc.handlers.hooks import bits_of
 
-__all__ = ["make_computation", "make_messages", "make_nodes", "make_queue_pairs"]
-
 _Thing = TypeVar("_Thing")
 
 

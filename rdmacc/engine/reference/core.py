@@ -17,8 +17,6 @@ from rdmacc.handlers.hooks import Slot, has_requests
 from rdmacc.rules.admission import queue_limit_bytes
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, KIND_NAMES, NAK, NUM_CLASSES, RETURN
 
-__all__ = ["Core"]
-
 Hook = Callable[..., None] | None
 """The scheme's handlers for an occasion, as one function; None where no component takes part."""
 

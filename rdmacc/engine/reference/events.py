@@ -15,8 +15,6 @@ import simpy
 
 from rdmacc.rules.ranks import LAST_ORDER, ORDER_SHIFT, next_order, rank_in
 
-__all__ = ["Environment"]
-
 _SIMPY_PRIORITY = 1
 """The highest priority of SimPy's own events (`simpy.events.NORMAL`); every rank is above it."""
 

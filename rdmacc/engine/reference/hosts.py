@@ -15,8 +15,6 @@ from rdmacc.rules.links import read_clock
 from rdmacc.rules.progress import is_delivered
 from rdmacc.state import DATA, NONE, PAUSE, REQUEST
 
-__all__ = ["Host"]
-
 
 class Host(state.Host, Clock):
     """A host. The components' records are attributes of it: `endpoint0`, ..."""

@@ -20,8 +20,6 @@ from rdmacc.rules.progress import (
 )
 from rdmacc.rules.ranks import START
 
-__all__ = ["after_sender", "count_down", "schedule_computation", "schedule_start"]
-
 
 def schedule_start(net: Core, message: Message, time_ps: int) -> None:
     """Let a message start at a time."""

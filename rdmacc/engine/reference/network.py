@@ -31,8 +31,6 @@ from rdmacc.rules.ranks import LAST_ORDER, PROBE, rank_in
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["Network"]
-
 _LOOKS = 1 << 14
 """Events between two checks for a livelock."""
 

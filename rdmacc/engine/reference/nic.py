@@ -16,8 +16,6 @@ from rdmacc.rules.progress import sends_in_order
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, NONE, NUM_CLASSES, PACING, READY, REQUEST
 
-__all__ = ["NicPort", "unsent_message"]
-
 
 def unsent_message(qp: QueuePair) -> Message | None:
     """Return the first message of a queue pair with a packet to send."""

@@ -18,8 +18,6 @@ from rdmacc.rules.pfc import obey, write_frame
 from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
 from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
 
-__all__ = ["Port"]
-
 
 class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     """One direction of a link: queues by class, a transmitter, and the packets under way.

@@ -10,8 +10,6 @@ from rdmacc.engine.reference.core import Core
 from rdmacc.engine.watches import Watch
 from rdmacc.rules.ranks import PROBE
 
-__all__ = ["Probes", "Samples"]
-
 Samples = list[tuple[int, float]]
 """Times and values."""
 

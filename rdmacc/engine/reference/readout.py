@@ -25,8 +25,6 @@ from rdmacc.engine.reference.switches import Switch
 from rdmacc.handlers.hooks import transfer_fields
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
 
-__all__ = ["outcome_of", "pfc_state_of"]
-
 
 def outcome_of(
     net: Core, nodes: Sequence[Host | Switch], ports: Sequence[Port], events: int, samples: Sequence[Samples]

@@ -20,8 +20,6 @@ from rdmacc.rules.pacing import may_send, next_start_ps
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, READY
 
-__all__ = ["ScanningNicPort"]
-
 
 class ScanningNicPort(NicPort):
     """A host's port that scans one line of all queue pairs with packets left."""

@@ -49,8 +49,6 @@ from rdmacc.state import (
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 
-__all__ = ["Switch", "SwitchPort"]
-
 
 class SwitchPort(Port):
     """An output of a switch."""

@@ -13,8 +13,6 @@ from rdmacc.handlers.hooks import Slot
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import TIMERS
 
-__all__ = ["arm"]
-
 
 def arm(net: Core, hosts: dict[int, Host], owner: Any, slot: Slot) -> None:
     """Schedule an event for a deadline that has moved before its pending event (with a tick: to any other time)."""

@@ -11,8 +11,6 @@ from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePai
 from rdmacc.handlers.hooks import Components
 from rdmacc.rules.admission import IngressAccount
 
-__all__ = ["Computation", "Ingress", "Message", "Packet", "QueuePair", "packet_class"]
-
 
 class Ingress(IngressAccount):
     """A switch's account of the packets that arrived by a port in a class."""
