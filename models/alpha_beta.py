@@ -114,11 +114,11 @@ class AlphaBeta(Model):
             at_once = (n - 1) * part + a
             return at_once if how.channels >= n - 1 else max(at_once, (n - 1) * (a + back + part) / how.channels - back)
         if self.operation == "broadcast":
-            k = len(pieces_of(size // how.channels, how))
+            k = len(pieces_of(size // how.channels, how, how.step_bytes))
             sigma = size * beta / k
             return (n - 1) * (a + sigma) + (k - 1) * sigma
         if self.operation == "all-reduce" and how.algorithm == "tree":
-            k = len(pieces_of(size // (2 * how.channels), how))
+            k = len(pieces_of(size // (2 * how.channels), how, how.step_bytes))
             chunk = size / (2 * how.channels * k)
             hop_ps = how.inner_delay_ps + 4 * how.channels * chunk * self._inner_beta_ps
             inside = 2 * (how.node - 1) * hop_ps

@@ -1,34 +1,40 @@
-"""Chakra execution traces (ET): one file per rank, the format of ASTRA-sim.
+"""Chakra execution traces (ET): one file per rank, the format of ASTRA-sim and of PyTorch's converted profiles.
 
 =======================  =============================================================================================
-``COMP``, ``MEM_...``    computation on the rank's host, for ``duration_micros``. Those of the accelerator run one at a
-                         time, and so do those of the CPU (``is_cpu_op``): where no dependency orders them, by their ids
-``METADATA``             takes no time
+``COMP``, ``MEM_...``    computation on the rank's host, for ``duration_micros`` or, without one, by ``num_ops`` and
+                         ``tensor_size``. Those of the accelerator run one at a time, and so do those of the CPU
+                         (``is_cpu_op``): where no dependency orders them, by their ids
+``METADATA``             takes no time; may list the ranks of process groups, as PyTorch writes them
 ``COMM_SEND, _RECV``     a message, matched by source, destination and tag
-``COMM_COLL``            a collective among the ranks of ``pg_name``, matched by its order there; ``comm_size`` is the
-                         buffer of a rank, as in ASTRA-sim
+``COMM_COLL``            a collective among the ranks of ``pg_name``, matched by its order there
 =======================  =============================================================================================
 
-A node waits for its control and data dependencies. Recorded start times are not a schedule and are ignored.
+``comm_size`` is what a rank puts in, as in ASTRA-sim and in PyTorch's converter: of an all-gather the rank's own part,
+of the others its whole buffer. A profile has a collective's call on the CPU beside its kernel: if a file has
+communication of the accelerator, that of the CPU is computation.
+
+A node waits for its control and data dependencies; control dependencies on operators that the file lacks, the callers
+in a profile, are ignored. So are recorded start times, which are not a schedule.
 """
 
 from __future__ import annotations
 
-import gzip
+import json
+import math
 import re
-import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.formats.files import File, hosts_of, read_bytes
+from rdmacc.formats.files import File, hosts_of, read_bytes, unzipped
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.formats.protobuf import fields, packed, signed, varint
 from rdmacc.typed import typed
-from rdmacc.units import us
+from rdmacc.units import Quantity, rate_bps, us
 from rdmacc.workload.frame import Host
 from rdmacc.workload.nccl import Nccl, expand
 from rdmacc.workload.schedule import Schedule
@@ -57,6 +63,8 @@ def from_chakra(
     hosts: Sequence[Host] | None = None,
     groups: Mapping[str, Sequence[int]] | None = None,
     nccl: Nccl | None = None,
+    memory_rate: Quantity | None = None,
+    operations_per_second: float | None = None,
 ) -> pd.DataFrame:
     """Return the workload in a set of Chakra traces.
 
@@ -67,9 +75,15 @@ def from_chakra(
     hosts : sequence, optional
         The host of each rank; default: h0, h1, ...
     groups : mapping, optional
-        The ranks of each process group, by ``pg_name``; a collective without a name involves all ranks.
+        The ranks of each process group, by ``pg_name``, unless the files list them; a collective without a name
+        involves all ranks.
     nccl : Nccl, optional
-        How collectives run; default: rings of one channel.
+        How collectives run; default: rings and chains of one channel.
+    memory_rate : number or str, optional
+        Rate of the memory, such as ``"16Tbps"``: what a node without a duration takes for its ``tensor_size``.
+    operations_per_second : float, optional
+        Peak of the accelerator: what a COMP node without a duration takes for its ``num_ops``, or for its
+        ``tensor_size`` if that is longer (the roofline).
 
     Returns
     -------
@@ -79,7 +93,8 @@ def from_chakra(
     Raises
     ------
     ConfigError
-        For files that are missing or damaged, with the file and the node; for collectives that rdmacc lacks.
+        For files that are missing or damaged, with the file and the node; for collectives that rdmacc lacks; for nodes
+        without a duration if the rate that gives them one is missing.
     """
     folder, prefix = Path(path).parent, Path(path).name
     pattern = re.compile(re.escape(prefix) + r"\.(\d+)\.et")
@@ -90,45 +105,118 @@ def from_chakra(
     }
     if sorted(found) != list(range(len(found))) or not found:
         raise ConfigError("file", str(path), f"followed by .0.et, .1.et and so on; found {sorted(found)}")
+    memory_bps = None if memory_rate is None else rate_bps(memory_rate, field="memory_rate")
+    for name, given in (("memory_rate", memory_bps), ("operations_per_second", operations_per_second)):
+        if given is not None and not 0 < given < math.inf:
+            raise ConfigError(name, given, "above 0, and finite")
+    rates = _Rates(memory_bps, operations_per_second)
     operations: list[Operation] = []
     for rank in range(len(found)):
-        _read_rank(found[rank], rank, len(found), groups or {}, operations)
+        _read_rank(found[rank], rank, len(found), groups or {}, rates, operations)
     settings = nccl or Nccl()
 
     def add(schedule: Schedule, one: Operation, names: list[Host], ready: list[list[int]]) -> list[list[int]]:
-        return expand(schedule, COLLECTIVES[one.tag], names, one.amount, ready, settings)
+        parts = len(names) if COLLECTIVES[one.tag] == "all-gather" else 1
+        return expand(schedule, COLLECTIVES[one.tag], names, parts * one.amount, ready, settings)
 
     return schedule_of(operations, hosts_of(path, len(found), hosts), expand=add).frame()
 
 
+@dataclass(frozen=True)
+class _Rates:
+    """What gives a node without a duration one."""
+
+    memory_bps: float | None
+    operations_per_second: float | None
+
+    def picoseconds(self, node: dict[str, Any], kind: str, place: str) -> int:
+        """Return the time that a computation or an access to memory takes."""
+        if node["duration_us"] > 10**12:
+            raise ConfigError("duration_micros", node["duration_us"], "at most 10**12", place)
+        counts = {name: node["attributes"].get(name) or 0 for name in ("num_ops", "tensor_size")}
+        if node["duration_us"] or kind == "METADATA" or not any(counts.values()):
+            return us(node["duration_us"])
+        for name, count in counts.items():
+            if not isinstance(count, int) or not 0 <= count < 2**62:
+                raise ConfigError(name, count, "a whole number from 0 to 2**62", place)
+        is_operation = kind == "COMP" and counts["num_ops"]
+        times = []
+        if is_operation:
+            if self.operations_per_second is None:
+                allowed = "above 0, or pass operations_per_second= for num_ops"
+                raise ConfigError("duration_micros", 0, allowed, place)
+            times.append(counts["num_ops"] * 1e12 / self.operations_per_second)
+        if counts["tensor_size"] and self.memory_bps is not None:
+            times.append(counts["tensor_size"] * 8e12 / self.memory_bps)
+        if not times:
+            if kind == "COMP":
+                return 0
+            raise ConfigError("duration_micros", 0, "above 0, or pass memory_rate= for tensor_size", place)
+        if max(times) > us(10**12):
+            raise ConfigError("num_ops and tensor_size", counts, "few enough for 10**12 us", place)
+        return round(max(times))
+
+
 def _read_rank(
-    path: Path, rank: int, ranks: int, groups: Mapping[str, Sequence[int]], operations: list[Operation]
+    path: Path, rank: int, ranks: int, groups: Mapping[str, Sequence[int]], rates: _Rates, operations: list[Operation]
 ) -> None:
     """Append the operations of a rank."""
-    nodes: dict[int, tuple[Operation, list[int]]] = {}
-    for node in _nodes(path):
+    nodes = _nodes(path)
+    groups = {**_listed_groups(nodes, ranks), **groups}
+    has_kernels = any(_kind(node).startswith("COMM") and not _is_on_cpu(node) for node in nodes)
+    read: dict[int, tuple[Operation, dict[str, Any]]] = {}
+    for node in nodes:
         place = f"{path}, node {node['id']}"
-        if node["id"] in nodes:
+        if node["id"] in read:
             raise ConfigError("id", node["id"], "unique: an earlier node has it", place)
-        nodes[node["id"]] = _operation(node, rank, ranks, groups, place), node["deps"]
-    number_of = {name: number for number, name in enumerate(sorted(nodes), len(operations))}
-    for name in sorted(nodes):
-        operation, wanted = nodes[name]
-        for other in wanted:
+        if _kind(node).startswith("COMM") and has_kernels and _is_on_cpu(node):
+            operation = Operation(
+                "calc", rank, place, rates.picoseconds({**node, "attributes": {}}, "COMP", place), cpu=1
+            )
+        else:
+            operation = _operation(node, rank, ranks, groups, rates, place)
+        read[node["id"]] = operation, node
+    number_of = {name: number for number, name in enumerate(sorted(read), len(operations))}
+    for name in sorted(read):
+        operation, node = read[name]
+        for other in node["data"]:
             if other not in number_of:
                 raise ConfigError("dependency", other, "the id of a node of the same file", operation.place)
+        wanted = [*node["data"], *(other for other in node["control"] if other in number_of)]
         operation.after = [number_of[other] for other in wanted]
         operations.append(operation)
 
 
+def _kind(node: dict[str, Any]) -> str:
+    """Return the name of a node's type."""
+    return _KINDS[node["kind"]] if node["kind"] < len(_KINDS) else "unknown"
+
+
+def _is_on_cpu(node: dict[str, Any]) -> bool:
+    """Tell whether a node is an operator of the CPU, not of the accelerator."""
+    return bool(node["attributes"].get("is_cpu_op"))
+
+
+def _listed_groups(nodes: list[dict[str, Any]], ranks: int) -> dict[str, Sequence[int]]:
+    """Return the process groups that metadata nodes list in PyTorch's form; a group without ranks has all of them."""
+    groups: dict[str, Sequence[int]] = {}
+    for node in nodes:
+        found = re.search(r"\[\{.*\}\]", node["values"], re.DOTALL) if _kind(node) == "METADATA" else None
+        try:
+            listed = json.loads(found[0]) if found else []
+            for one in listed:
+                groups[str(one["pg_name"])] = [int(rank) for rank in one["ranks"]] or range(ranks)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue  # other metadata
+    return groups
+
+
 def _nodes(path: Path) -> list[dict[str, Any]]:
-    """Return the nodes of a file: id, name, kind, deps, duration_us and attributes."""
-    data = read_bytes(path)
+    """Return the nodes of a file: id, kind, dependencies, duration_us, attributes and the values of the inputs."""
+    data = unzipped(path, read_bytes(path))
     nodes: list[dict[str, Any]] = []
     at = 0
     try:
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
         while at < len(data):
             size, begin = varint(data, at)
             at = begin + size
@@ -138,7 +226,7 @@ def _nodes(path: Path) -> list[dict[str, Any]]:
                 nodes.append(_node(data[begin:at]))
             else:
                 nodes.append({})  # the first message is the metadata
-    except (ValueError, OSError, EOFError, zlib.error) as error:
+    except ValueError as error:
         raise ConfigError("file", str(path), f"a Chakra trace ({error}, message {len(nodes)})") from None
     if not nodes:
         raise ConfigError("file", str(path), "a Chakra trace, which begins with its metadata")
@@ -147,10 +235,13 @@ def _nodes(path: Path) -> list[dict[str, Any]]:
 
 def _node(data: bytes) -> dict[str, Any]:
     """Return a node; a missing field has its type's zero value."""
-    node: dict[str, Any] = {"id": 0, "kind": 0, "deps": [], "duration_us": 0, "attributes": {}}
+    node: dict[str, Any] = {"id": 0, "kind": 0, "duration_us": 0, "values": ""}
+    node |= {"control": [], "data": [], "attributes": {}}
     for number, kind, value in fields(data):
         if number in (4, 5):
-            node["deps"] += packed(kind, value)
+            node["control" if number == 4 else "data"] += packed(kind, value)
+        elif number == 8 and isinstance(value, bytes):
+            node["values"] = next((str(signed("string", part)) for name, _, part in fields(value) if name == 1), "")
         elif number == 10 and isinstance(value, bytes):
             name, content = _attribute(value)
             node["attributes"][name] = content
@@ -171,11 +262,10 @@ def _attribute(data: bytes) -> tuple[str, Any]:
 
 
 def _operation(
-    node: dict[str, Any], rank: int, ranks: int, groups: Mapping[str, Sequence[int]], place: str
+    node: dict[str, Any], rank: int, ranks: int, groups: Mapping[str, Sequence[int]], rates: _Rates, place: str
 ) -> Operation:
     """Convert a node to an operation."""
-    kind = _KINDS[node["kind"]] if node["kind"] < len(_KINDS) else "unknown"
-    attributes = node["attributes"]
+    kind, attributes = _kind(node), node["attributes"]
 
     def number(name: str, least: int, most: int) -> int:
         value = attributes.get(name)
@@ -184,12 +274,8 @@ def _operation(
         return value
 
     if kind in ("COMP", "MEM_LOAD", "MEM_STORE", "METADATA"):
-        if node["duration_us"] > 10**12:
-            raise ConfigError("duration_micros", node["duration_us"], "at most 10**12", place)
-        if kind == "COMP" and not node["duration_us"] and attributes.get("num_ops"):
-            raise ConfigError("duration_micros", 0, "above 0: rdmacc does not derive it from num_ops", place)
-        competes = -1 if kind == "METADATA" else int(bool(attributes.get("is_cpu_op")))
-        return Operation("calc", rank, place, us(node["duration_us"]), cpu=competes)
+        competes = -1 if kind == "METADATA" else int(_is_on_cpu(node))
+        return Operation("calc", rank, place, rates.picoseconds(node, kind, place), cpu=competes)
     if kind in ("COMM_SEND", "COMM_RECV"):
         end = "comm_dst" if kind == "COMM_SEND" else "comm_src"
         tag = number("comm_tag", -(2**31), 2**32) if "comm_tag" in attributes else 0
@@ -205,7 +291,7 @@ def _operation(
                 place,
             )
         group = _group(attributes.get("pg_name"), rank, ranks, groups, place)
-        return Operation("collective", rank, place, number("comm_size", 1, 2**62), tag=what, group=group)
+        return Operation("collective", rank, place, number("comm_size", 1, 2**62 // ranks), tag=what, group=group)
     raise ConfigError("type", f"{node['kind']} ({kind})", "METADATA, MEM, COMP or COMM", place)
 
 
@@ -214,7 +300,7 @@ def _group(name: Any, rank: int, ranks: int, groups: Mapping[str, Sequence[int]]
     if name in (None, ""):
         return tuple(range(ranks))
     if name not in groups:
-        raise unknown("pg_name", name, groups, "a name in groups=", where=place)
+        raise unknown("pg_name", name, groups, "a name in groups=, or in the files' metadata", where=place)
     members = tuple(groups[name])
     if rank not in members or len(set(members)) < len(members) or not set(members) <= set(range(ranks)):
         raise ConfigError(f"groups[{name!r}]", members, f"distinct ranks below {ranks}, including rank {rank}", place)

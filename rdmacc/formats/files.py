@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,9 @@ from rdmacc.errors import ConfigError
 from rdmacc.workload.frame import Host, checked_hosts
 
 File: TypeAlias = str | PathLike[str]
+
+_MOST_UNZIPPED, _ANY_UNZIPPED, _MOST_RATIO = 2**31, 2**26, 100
+"""Bounds of what a compressed file may hold: in all, at least, and as a multiple of its size."""
 
 Line: TypeAlias = Callable[[str, object, str], ConfigError]
 """Returns the error for a line from a field, its value and the allowed values."""
@@ -23,6 +27,27 @@ def read_bytes(path: File) -> bytes:
         return Path(path).read_bytes()
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError("file", str(path), f"a file that can be read ({error})") from None
+
+
+def unzipped(path: File, data: bytes) -> bytes:
+    """Return the content of a file that may be compressed with gzip."""
+    if data[:2] != b"\x1f\x8b":
+        return data
+    most = min(_MOST_UNZIPPED, max(_ANY_UNZIPPED, _MOST_RATIO * len(data)))
+    parts: list[bytes] = []
+    left = data
+    try:
+        while left:
+            stream = zlib.decompressobj(wbits=31)
+            parts.append(stream.decompress(left, most + 1 - sum(map(len, parts))))
+            if sum(map(len, parts)) > most:
+                raise ConfigError("file", str(path), f"at most {most} B when uncompressed")
+            if not stream.eof:
+                raise ConfigError("file", str(path), "a whole gzip file: its end is missing")
+            left = stream.unused_data
+    except zlib.error as error:
+        raise ConfigError("file", str(path), f"a gzip file ({error})") from None
+    return b"".join(parts)
 
 
 def read_text(path: File) -> str:

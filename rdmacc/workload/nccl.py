@@ -5,7 +5,7 @@ all-reduce           ring, or a pair of binary trees, each with half of the data
 reduce-scatter,      ring
 all-gather
 all-to-all           pairwise, in NCCL's order of peers
-broadcast            a chain of the ranks
+broadcast            a chain of the ranks, which pass on each chunk as it arrives
 ===================  =============================================================================================
 
 The hosts are the ranks, in order. With `node` > 1, consecutive hosts are the GPUs of a node, each with its own NIC and
@@ -55,6 +55,8 @@ Ready: TypeAlias = list[list[int]]
 
 _LINES = {"Simple": (1, 1), "LL": (4, 8), "LL128": (120, 128)}
 """Bytes of data in a line, and of the line."""
+_STEPS = {"Simple": 524_288, "LL": 32_768, "LL128": 576_000}
+"""Bytes of data in a step, an eighth of the buffer of a connection and channel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +77,9 @@ class Nccl(Parameters):
     )  # fmt: skip
     channels: int = param(1, "number of rings, or of pairs of trees, that share the data", low=1)
     chunk_bytes: OptionalSize = param(
-        None, "most data that a rank sends per step and channel; NCCL's Simple: 2MiB in rings, 512KiB in trees",
-        unit="bytes", low=0, source="NVIDIA/nccl 5067397c, src/device",
+        None, "most data that a rank sends per step and channel; None: all of it in rings and all-to-alls, NCCL's step "
+        "in chains and trees (Simple: 512KiB, LL: 32KiB, LL128: 576kB); NCCL's rings with Simple: 2MiB",
+        unit="bytes", low=0, source="NVIDIA/nccl 5067397c, src/device and calcCollChunking in src/enqueue.cc",
     )  # fmt: skip
     slices: int = param(1, "parts of a chunk, sent in sequence; 2 in NCCL's rings", low=1)
     buffer_steps: int = param(
@@ -111,6 +114,11 @@ class Nccl(Parameters):
         """
         data, line = _LINES[self.protocol]
         return -(-np.asarray(size, np.int64) // data) * line
+
+    @property
+    def step_bytes(self) -> int:
+        """Most data in a chunk of a chain or a tree, where a rank passes on what it receives."""
+        return self.chunk_bytes or _STEPS[self.protocol]
 
     def inner_ps(self, size: Int64s | int) -> Int64s:
         """Return how long data occupy a GPU's port to the inner network.
@@ -221,7 +229,7 @@ def broadcast(hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, s
     size : number or str
         Data of the first host.
     nccl : Nccl, optional
-        Algorithm and its parameters; default: one chain, with the data in one chunk.
+        Algorithm and its parameters; default: one chain, in chunks of 512 KiB.
     start : number or str
         Start of the collective.
     """

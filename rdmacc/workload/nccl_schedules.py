@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rdmacc.errors import ConfigError
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, Objects
+from rdmacc.workload.frame import MOST_OF_ANYTHING, Host, Objects
 from rdmacc.workload.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -35,10 +36,18 @@ def shares(total: int, count: int) -> Int64s:
     return np.maximum(low + (np.arange(count) < more), 1)
 
 
-def pieces_of(total: int, nccl: Nccl) -> Int64s:
+def chunks_of(total: int, limit: int, hops: int = 1) -> int:
+    """Return the number of chunks of at most `limit` bytes; raise a ConfigError for more messages than memory holds."""
+    count = -(-total // limit)
+    if count > 1 and count * hops > MOST_OF_ANYTHING:
+        allowed = f"at least {-(-total * hops // MOST_OF_ANYTHING)} B: {total} B of data take {hops} hops"
+        raise ConfigError("chunk_bytes", limit, allowed)
+    return count
+
+
+def pieces_of(total: int, nccl: Nccl, limit: int = 0, hops: int = 1) -> Int64s:
     """Return the sizes of the chunks that are sent in sequence, each split into slices."""
-    limit = nccl.chunk_bytes or total
-    chunks = shares(total, -(-total // limit))
+    chunks = shares(total, chunks_of(total, limit or nccl.chunk_bytes or total, hops * nccl.slices))
     return np.concatenate([shares(int(chunk), min(nccl.slices, int(chunk))) for chunk in chunks])
 
 
@@ -117,7 +126,7 @@ def rings(
     last: Ready = [[] for _ in range(n)]
     limit = n * nccl.chunk_bytes or size
     for channel, (ring, total) in enumerate(zip(ring_orders(n, nccl), shares(size, nccl.channels), strict=True)):
-        loops = -(-int(total) // limit)
+        loops = chunks_of(int(total), limit, steps * n * nccl.slices)
         chunks = np.stack([shares(int(part), n) for part in shares(int(total), loops)])
         slices = min(nccl.slices, int(chunks.min()))
         parts = np.maximum(-(-(chunks[:, :, np.newaxis] - np.arange(slices)) // slices), 1)
@@ -183,7 +192,7 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
     shared = replace(nccl, channels=4 * nccl.channels)  # a GPU's inner port serves both trees, up and down
     for half, total in enumerate(shares(size, 2 * nccl.channels)):
         parents = np.array(tree_of_gpus(n, nccl.node, half))
-        pieces = pieces_of(int(total), nccl)
+        pieces = pieces_of(int(total), nccl, nccl.step_bytes, 2 * (n - 1))
         k, root = len(pieces), int(np.argmin(parents))
         child = np.flatnonzero(parents >= 0)
         edge = np.full(n, -1)
@@ -220,7 +229,7 @@ def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
     n = len(names)
     last: Ready = [[] for _ in range(n)]
     for channel, total in enumerate(shares(size, nccl.channels)):
-        pieces = pieces_of(int(total), nccl)
+        pieces = pieces_of(int(total), nccl, nccl.step_bytes, n - 1)
         k = len(pieces)
         place, order = np.repeat(np.arange(n - 1), k), np.tile(np.arange(k), n - 1)
         made = transfers(schedule, names, place, place + 1, np.tile(pieces, n - 1), order, channel, nccl, number)
@@ -259,7 +268,7 @@ def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: 
     order = peer_order(n, nccl.node)
     width = n // (len({group for group, _ in order} | {0}))
     rank = np.arange(n)
-    pieces = pieces_of(int(shares(size, n)[0]), nccl)
+    pieces = pieces_of(int(shares(size, n)[0]), nccl, hops=n * (n - 1))
     k, rounds = len(pieces), len(order)
     peers = np.stack(
         [(rank // width + group) % (n // width) * width + (rank % width + local) % width for group, local in order]

@@ -138,6 +138,72 @@ def test_a_collective_s_first_messages_wait_for_both_of_their_ranks(write):
     assert result.flows["size_bytes"].sum() == 2 * 3 * (1 << 20)  # a ring: 2 (n - 1) S / n from each of n
 
 
+WIRE_BYTES = {
+    0: lambda n, s: 2 * (n - 1) * s,  # all-reduce, s: a rank's buffer
+    2: lambda n, s: n * (n - 1) * s,  # all-gather, s: what one rank contributes
+    5: lambda n, s: (n - 1) * s,  # broadcast
+    6: lambda n, s: (n - 1) * s,  # all-to-all, s: what one rank has for all ranks, itself included
+    7: lambda n, s: (n - 1) * s,  # reduce-scatter, s: a rank's input
+    8: lambda n, s: (n - 1) * s,
+}
+"""What crosses the network in all, by comm_type, for n ranks and comm_size s, as in ASTRA-sim's rings."""
+
+
+@pytest.mark.parametrize("members", [(0, 1), (0, 1, 2, 3), (1, 3)])
+@pytest.mark.parametrize("kind", WIRE_BYTES)
+def test_a_collective_puts_on_the_wire_what_comm_size_means(write, kind, members):
+    """Of its group, of which some files tell by metadata, as PyTorch does."""
+    listed = node(9, 1) + run(8, run(1, f'[\'[{{"pg_name": "7", "ranks": {list(members)}}}]\']'.encode()))
+    ranks = [
+        [listed, node(1, COLL, comm_type=kind, comm_size=1 << 20, pg_name="7")] if rank in members else []
+        for rank in range(4)
+    ]
+    work = from_chakra(write(*ranks))
+    assert work["size_bytes"].sum() == WIRE_BYTES[kind](len(members), 1 << 20)
+    assert set(work["src"][work["size_bytes"] > 0]) | set(work["dst"]) == {f"h{rank}" for rank in members}
+
+
+@pytest.mark.parametrize("first", [
+    [node(1, COMP, control=(77,), duration_us=5, is_cpu_op=1)],  # calls that the file lacks
+    [node(1, COLL, duration_us=5, is_cpu_op=1)],  # the CPU's side of the kernel
+    [node(1, COLL, duration_us=5, is_cpu_op=1, comm_type=0, comm_size=1 << 20)],
+])  # fmt: skip
+def test_a_collective_of_a_profile_runs_once_after_its_call(write, first):
+    kernel = node(2, COLL, [1], control=(77,), comm_type=0, comm_size=1 << 20, is_cpu_op=0)
+    result, _ = times(from_chakra(write(*[[*first, kernel]] * 4)), "compiled")
+    assert result.collectives["start_ps"].tolist() == [5 * US]
+
+
+def test_collectives_of_a_cpu_without_kernels_run(write):
+    work = from_chakra(write(*[[node(1, COLL, comm_type=0, comm_size=4096, is_cpu_op=1)]] * 2))
+    assert work["size_bytes"].sum() == 2 * 4096
+
+
+@pytest.mark.parametrize(
+    ("first", "rates", "start_us"),
+    [
+        (node(0, 2, tensor_size=10**6), {"memory_rate": "1Tbps"}, 8),
+        (node(0, 3, tensor_size=10**6, duration_us=3), {"memory_rate": "1Tbps"}, 3),
+        (node(0, 2, tensor_size=10**6), {}, "memory_rate"),
+        (node(0, COMP, num_ops=10**9), {"operations_per_second": 1e14}, 10),
+        (node(0, COMP, num_ops=10**9, tensor_size=10**7), {"operations_per_second": 1e14, "memory_rate": "4Tbps"}, 20),
+        (node(0, COMP, num_ops=10**9), {"memory_rate": "4Tbps"}, "operations_per_second"),
+        (node(0, COMP, tensor_size=10**9), {}, 0),
+        (node(0, 2, tensor_size=2**61), {"memory_rate": "1Mbps"}, "few enough"),
+        (node(0, 2), {"memory_rate": 0}, "memory_rate = 0"),
+    ],
+)
+def test_memory_and_operations_without_a_duration_take_what_their_rates_give(write, first, rates, start_us):
+    """The longer of size over memory_rate and operations over their peak: the roofline."""
+    path = write(*[[first, node(1, COLL, [0], comm_type=0, comm_size=4096)]] * 4)
+    if isinstance(start_us, str):
+        with pytest.raises(ConfigError, match=start_us):
+            from_chakra(path, **rates)
+        return
+    result, _ = times(from_chakra(path, **rates), "compiled")
+    assert result.collectives["start_ps"].tolist() == [start_us * US]
+
+
 @pytest.mark.parametrize(
     ("ranks", "match"),
     [

@@ -146,6 +146,21 @@ def test_a_connection_has_one_path_and_its_messages_come_in_order(engine):
     assert len(result.plan.qp_src) == 2
 
 
+@pytest.mark.parametrize(("protocol", "step"), [("Simple", 524_288), ("LL", 32_768), ("LL128", 576_000)])
+def test_what_is_passed_on_is_passed_on_in_steps_of_the_buffer(protocol, step):
+    """An eighth of the buffer: 4 MiB, 256 KiB of data, 15/16 of 4,915,200 B. Rings send their parts whole."""
+    settings = Nccl(protocol=protocol)
+    for call, change, data in ((nccl.broadcast, {}, 1), (nccl.all_reduce, {"algorithm": "tree"}, 2)):
+        work = call(HOSTS, data * 8 * step, settings.replace(**change))
+        assert set(work["size_bytes"]) == {settings.sent_bytes(step)}
+    assert set(nccl.all_reduce(HOSTS, 64 * step, settings)["size_bytes"]) == {settings.sent_bytes(8 * step)}
+
+
+def test_more_chunks_than_memory_holds_are_an_error():
+    with pytest.raises(ConfigError, match="chunk_bytes = 524288"):
+        nccl.broadcast(HOSTS, 2**62)
+
+
 def test_a_byte_is_the_least():
     assert nccl.send_receive([("h0", "h1")], 1)["size_bytes"].tolist() == [1]
     with pytest.raises(ConfigError, match="at least 1 byte"):
@@ -168,6 +183,7 @@ CASES = {
     "all-to-all, one after the other": {"operation": "all-to-all", "size_bytes": "4MB"},
     "all-to-all at once": {"operation": "all-to-all", "size_bytes": "4MB", "settings": Nccl(channels=7)},
     "broadcast": {"operation": "broadcast", "size_bytes": "4MB", "settings": Nccl(chunk_bytes="256kB")},
+    "broadcast, in NCCL's chunks": {"operation": "broadcast", "size_bytes": "16MB"},
     "hierarchical": {"size_bytes": "8MB", "settings": Nccl(algorithm="hierarchical", node=4)},
     "trees of 2 nodes of 4": {"size_bytes": "4MB", "settings": _TREE.replace(node=4)},
     "trees of 4 nodes of 4": {"ranks": 16, "size_bytes": "4MB", "settings": _TREE.replace(node=4)},
