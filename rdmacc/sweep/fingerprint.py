@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable, Mapping
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +25,16 @@ from rdmacc.schemes import as_scheme
 from rdmacc.sweep.codehash import code_hash, versions
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
+
+
+_LITERAL = (Decimal, Fraction, PurePath, datetime.date, datetime.timedelta, type(pd.NA))
+"""Types whose values are told apart by their text."""
+
+_PLAIN_DATA = "plain data: numbers, strings, lists, mappings, arrays, frames, components"
+
+
+class UncertainError(Exception):
+    """A point depends on something whose content cannot be told: its rows are computed, and not stored."""
 
 
 class PointLike(Protocol):
@@ -57,7 +73,11 @@ class Fingerprints:
 
         Networks and workloads are described by their size and a hash of their content.
         """
-        described = {"point": point.name, "labels": _plain(point.labels, f"labels of {point.name}")}
+        try:
+            labels = _plain(point.labels, f"labels of {point.name}")
+        except UncertainError as error:
+            raise ConfigError(f"labels of {point.name}", dict(point.labels), f"plain data ({error})") from None
+        described = {"point": point.name, "labels": labels}
         one = point.scenario
         if one is None:
             return described
@@ -98,19 +118,26 @@ class Fingerprints:
 
 
 def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict[str, Any]]:
-    """Return the identity of each point for its stored file, by name: names, key, description and code."""
+    """Return the identity of each point for its stored file, by name: names, key, description and code.
+
+    If something that it depends on cannot be told, `uncertain` says what, and its rows must not be stored.
+    """
     prints = Fingerprints()
     name = _owner(experiment).name
     found = {}
     for unique, point in points.items():
-        described, code = prints.describe(point), prints.code(experiment, point)
-        found[unique] = {
+        identity: dict[str, Any] = {
             "experiment": name,
             "point": point.name,
-            "key": key_of(name, described, code),
-            "describes": described,
-            "code": code,
+            "code": {"hash": "", "versions": versions()},
         }
+        try:
+            identity["code"] = prints.code(experiment, point)
+            identity["describes"] = prints.describe(point)
+            identity["key"] = key_of(name, identity["describes"], identity["code"])
+        except UncertainError as error:
+            identity |= {"key": f"unknown, {unique}", "uncertain": str(error)}
+        found[unique] = identity
     return found
 
 
@@ -135,8 +162,15 @@ def key_of(experiment: str, described: Mapping[str, Any], code: Mapping[str, Any
 
 
 def _network(graph: Graph) -> dict[str, Any]:
-    nodes = [[repr(name), _plain(data, "node")] for name, data in graph.nodes(data=True)]
-    edges = [[repr(one), repr(other), _plain(data, "link")] for one, other, data in graph.edges(data=True)]
+    names = {name: json.dumps(_plain(name, "node"), sort_keys=True) for name in graph}
+    if len({*names.values()}) < len(names):
+        twice = next(name for name, count in Counter(names.values()).items() if count > 1)
+        raise UncertainError(f"two nodes of the network are both described as {twice}")
+    numbers = {name: number for number, name in enumerate(names)}
+    nodes = [[names[name], _plain(data, "node")] for name, data in graph.nodes(data=True)]
+    edges = [
+        [numbers[one], numbers[other], _plain(data, "link")] for one, other, data in graph.edges(data=True)
+    ]  # fmt: skip
     digest = hashlib.sha256(json.dumps([nodes, edges], sort_keys=True).encode()).hexdigest()
     name = str(graph.graph.get("name", ""))
     return {"name": name, "nodes": len(nodes), "links": len(edges), "sha256": digest}
@@ -155,10 +189,18 @@ def _frame_digest(frame: pd.DataFrame) -> str:
         values = column.to_numpy()
         if values.dtype.kind in "biuf":
             digest.update(np.ascontiguousarray(values).tobytes())
-        else:
+            continue
+        try:
             codes, distinct = pd.factorize(column)
-            digest.update(codes.astype(np.int64).tobytes() + repr(list(distinct)).encode())
+        except TypeError:  # lists and arrays, such as paths, have no hash
+            codes, distinct = pd.factorize(np.array([_text(value, str(name)) for value in column], object))
+        digest.update(codes.astype(np.int64).tobytes())
+        digest.update("\n".join(_text(value, str(name)) for value in distinct).encode())
     return digest.hexdigest()
+
+
+def _text(value: Any, field: str) -> str:
+    return json.dumps(_plain(value, field), sort_keys=True)
 
 
 def _plain(value: Any, field: str) -> Any:
@@ -167,21 +209,33 @@ def _plain(value: Any, field: str) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, _LITERAL):
+        return {"type": type(value).__name__, "value": str(value)}
+    if isinstance(value, Enum):
+        return {"type": _name_of(type(value)), "member": value.name}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, f"{field}, {key}") for key, item in value.items()}
+        items = {key: _plain(item, f"{field}, {key}") for key, item in value.items()}
+        if all(isinstance(key, str) for key in items):
+            return items
+        return {"items": sorted(([_plain(key, field), item] for key, item in items.items()), key=repr)}
     if isinstance(value, list | tuple):
         return [_plain(item, field) for item in value]
     if isinstance(value, set | frozenset):
         return sorted((_plain(item, field) for item in value), key=repr)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        return _plain(value.tolist(), field)
     if isinstance(value, np.ndarray):
         content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": content}
     if isinstance(value, pd.DataFrame):
         return {"rows": len(value), "sha256": _frame_digest(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        kind = f"{type(value).__module__}.{type(value).__qualname__}"
         fields = {
             one.name: _plain(getattr(value, one.name), f"{field}, {one.name}") for one in dataclasses.fields(value)
         }
-        return {"type": kind, **fields}
-    raise ConfigError(field, value, "plain data: numbers, strings, lists, mappings, arrays, frames, components")
+        return {"type": _name_of(type(value)), **fields}
+    raise UncertainError(str(ConfigError(field, value, _PLAIN_DATA)))
+
+
+def _name_of(kind: type[Any]) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"

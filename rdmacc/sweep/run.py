@@ -15,6 +15,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -339,11 +340,19 @@ def _stored(
     identities = identify(experiment, asked)
     found = Sweep(experiment.name, scale, seed, changes, list(shown.values()), identities, seeds)
     for name in asked:
+        if "uncertain" in identities[name]:
+            _say_once(f"computing and not storing points of {experiment.name}: {identities[name]['uncertain']}")
+            continue
         kept = store.load(identities[name])
         if kept is not None:
             found.tables[name], found.provenance[name] = kept
     found.reused = len(found.tables)
     return found, asked
+
+
+@cache
+def _say_once(what: str) -> None:
+    _log.warning("rdmacc: %s", what)
 
 
 @dataclass
@@ -383,7 +392,8 @@ class _Keeper:
             "simulated_ps": outcome.simulated_ps,
         }
         try:
-            self.store.save(outcome.table, provenance)
+            if "uncertain" not in provenance:
+                self.store.save(outcome.table, provenance)
         except ConfigError as error:
             return Failed(str(error))
         except OSError as error:  # a full disk or a read-only folder: continue with the other points

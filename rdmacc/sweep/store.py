@@ -138,9 +138,9 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise ConfigError("file", path.name, wanted)
         table = arrow.to_pandas()
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
-        if isinstance(error, ConfigError | FileNotFoundError):
-            raise
+    except (ConfigError, FileNotFoundError):
+        raise
+    except Exception as error:  # a damaged file may make a reader raise anything
         raise ConfigError("file", path.name, f"{wanted} ({error})") from None
     if not set(TABLE_COLUMNS) <= set(table.columns):
         raise ConfigError("file", path.name, f"a table with the columns {', '.join(TABLE_COLUMNS)}")

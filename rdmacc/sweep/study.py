@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from rdmacc.engine.select import check_threads
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
-from rdmacc.results.summary import check_window, half_width
+from rdmacc.results.summary import check_window
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.sources import source_file
@@ -38,6 +37,7 @@ from rdmacc.sweep.study_runs import (
     runs_of,
     values_of,
 )
+from rdmacc.sweep.study_tables import SHOWN, StudyComparison, cells_of, compared, intervals
 from rdmacc.sweep.workers import Failed, check_executor, compute_here, default_jobs
 from rdmacc.topology import Graph
 from rdmacc.typed import typed
@@ -50,8 +50,6 @@ __all__ = ["Study", "study"]
 
 _log = logging.getLogger(__name__)
 
-_SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
-_SCALES = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "": (1.0, "")}
 _WORTH_A_POOL = 20e9
 """Bytes of workload, over all runs, above which starting processes pays off: about ten seconds of simulation."""
 
@@ -119,19 +117,37 @@ class Study:
         ConfigError
             If there is no such quantity, or `confidence` is not between 0 and 1.
         """
-        if not 0 < confidence < 1:
-            raise ConfigError("confidence", confidence, "between 0 and 1")
-        for name in quantities:
-            if name not in QUANTITIES:
-                raise unknown("quantity", name, QUANTITIES)
-        grouped = self.runs.groupby(["scheme", *self.parameters], sort=False, dropna=False)
-        count = grouped.size()
-        parts: dict[tuple[str, str], pd.Series[Any]] = {("seeds", ""): count}
-        for name in quantities or QUANTITIES:
-            mean = grouped[name].mean()
-            half = half_width(grouped[name].std(ddof=1), count, confidence)
-            parts |= {(name, "mean"): mean, (name, "low"): mean - half, (name, "high"): mean + half}
-        return pd.DataFrame(parts)
+        return intervals(self.runs, ["scheme", *self.parameters], quantities or tuple(QUANTITIES), confidence)
+
+    @typed
+    def compare(self, baseline: str, *quantities: str, confidence: float = 0.95) -> StudyComparison:
+        """Return how much the other schemes differ from one, seed by seed.
+
+        The runs of one seed have the same messages, so their difference varies less than either run. Intervals of means
+        may overlap although every seed shows the same difference.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of a scheme. The other schemes are compared with its runs at the same parameter values and seed.
+        *quantities : str
+            Columns of `runs`; default: those that the study shows.
+        confidence : float
+            Confidence level of the interval of the mean difference, by Student's t over the seeds. Missing with one
+            seed.
+
+        Returns
+        -------
+        StudyComparison
+            Prints as a table; `frame` has the numbers.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such scheme, quantity or other scheme, if the baseline has several runs that one run could be
+            compared with, or if `confidence` is not between 0 and 1.
+        """
+        return compared(self.runs, self.parameters, baseline, quantities or SHOWN, confidence)
 
     @typed
     def save(self, folder: str | Path, *, replace: bool = False) -> Path:
@@ -178,21 +194,7 @@ class Study:
         return cls(frames["runs"], frames["flows"], tuple(map(str, parameters)), failures, reused)
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        table = self.summary(*_SHOWN)
-        headers = ["scheme", *self.parameters]
-        for name in _SHOWN:
-            words, unit = name.removesuffix(f"_{QUANTITIES[name]}").replace("_", " "), _SCALES[QUANTITIES[name]][1]
-            headers.append(f"{words} ({unit})" if unit else words)
-        cells = []
-        for label, row in table.iterrows():
-            names = [label] if isinstance(label, str) else list(label)  # type: ignore[call-overload]
-            line = [str(names[0]), *("-" if pd.isna(one) else _shown(one) for one in names[1:])]
-            for name in _SHOWN:
-                factor = _SCALES[QUANTITIES[name]][0]
-                mean, half = row[name, "mean"] / factor, (row[name, "high"] - row[name, "mean"]) / factor
-                line.append(_rounded(mean, 4) if np.isnan(half) else f"{_rounded(mean, 4)} ± {_rounded(half, 2)}")
-            cells.append(line)
-        return headers, cells
+        return cells_of(self.summary(*SHOWN), ["scheme", *self.parameters])
 
     @property
     def _title(self) -> str:
@@ -206,16 +208,6 @@ class Study:
 
     def _repr_html_(self) -> str:
         return html_table(*self._cells(), caption=self._title)
-
-
-def _shown(value: Any) -> str:
-    """Return a parameter's value as an int where possible; pandas turns integers into floats beside missing values."""
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
-def _rounded(value: float, digits: int) -> str:
-    """Return a number with the given significant digits, without an exponent."""
-    return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
 def study(

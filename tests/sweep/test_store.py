@@ -7,9 +7,10 @@ import logging
 import os
 import pickle
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
+import networkx
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -234,6 +235,56 @@ def test_a_key_does_not_depend_on_the_order_of_names():
     assert keyed(["a", "b"]) == keyed(["b", "a"]) != keyed(["a", "c"])
 
 
+class Rack:
+    """A node's name; all of them look the same."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __repr__(self):
+        return "rack"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A node's name that is plain data."""
+
+    rack: int
+
+
+def line(nodes, order):
+    """Return a network of two hosts and two switches, with links in an order."""
+    network = networkx.Graph()
+    rdmacc.topology.add_host(network, nodes[0])
+    rdmacc.topology.add_host(network, nodes[1])
+    for node in nodes[2:]:
+        rdmacc.topology.add_switch(network, node, "1MB")
+    for one, other, delay in zip(order, order[1:], ("1us", "1us", "100us"), strict=False):
+        rdmacc.topology.add_link(network, nodes[one], nodes[other], "100Gbps", delay)
+    return network
+
+
+def test_nodes_that_look_alike_are_told_apart_or_nothing_is_stored():
+    """Networks that differ only in which of the nodes a link goes to."""
+    for make in (Slot, str, lambda number: (number, "rack")):
+        nodes = [make(number) for number in range(4)]
+        work = rdmacc.messages([(nodes[0], nodes[1], "4kB")])
+        keys = {
+            identity(point(topology=line(nodes, order), workload=work, probes=[], faults=[]))["key"]
+            for order in ((0, 2, 3, 1), (0, 3, 2, 1), (1, 2, 3, 0))
+        }
+        assert len(keys) == 3
+        back = rdmacc.messages([(nodes[1], nodes[0], "4kB")])
+        assert (
+            identity(point(topology=line(nodes, (0, 2, 3, 1)), workload=back, probes=[], faults=[]))["key"] not in keys
+        )
+    nodes = [Rack(number) for number in range(4)]
+    found = identity(point(topology=line(nodes, (0, 2, 3, 1)), probes=[], faults=[]))
+    assert "node = rack: must be plain data" in found["uncertain"]
+    mixed = [(1,), frozenset([1]), "s2", "s3"]
+    assert "two nodes" in identity(point(topology=line(mixed, (0, 2, 3, 1)), probes=[], faults=[]))["uncertain"]
+
+
 def test_what_is_no_plain_data_is_named():
     with pytest.raises(ConfigError, match="labels of a, k"):
         identity(replace(point(), labels={"k": object()}))
@@ -318,6 +369,22 @@ def test_code_without_a_source_cannot_be_hashed():
     kind = type("Typed", (Tiny,), {"__module__": "typed_in_a_notebook"})
     with pytest.raises(ConfigError, match="a class of a module with a source file"):
         codehash.code_hash(kind, None)
+
+
+def test_no_byte_of_a_file_makes_it_fail(store, kept):
+    """Each bit that flips gives the rows as they were, or an error of ours: never another one."""
+    known, path = kept
+    whole = path.read_bytes()
+    damaged = 0
+    for number in range(0, len(whole), 7):
+        content = bytearray(whole)
+        content[number] ^= 1 << number % 8
+        path.write_bytes(content)
+        found = store.load(known)
+        damaged += found is None
+        if found is not None:
+            pd.testing.assert_frame_equal(found[0], TABLE)
+    assert damaged > len(whole) / 14
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])

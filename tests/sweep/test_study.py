@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,6 +123,81 @@ def test_one_seed_has_no_interval(run):
     row = found.summary("goodput_bps").iloc[0]
     assert np.isnan(row["goodput_bps", "low"])
     assert half_width(pd.Series([np.nan, 1.0]), pd.Series([1, 2]), 0.5).tolist()[1] == pytest.approx(1 / 2**0.5)
+
+
+def test_a_comparison_pairs_the_runs_of_each_seed(run):
+    found = run(["dcqcn", "line-rate"], seeds=4, vary={"degree": [1, 3], "g": [1 / 256]})
+    compared = found.compare("line-rate", "fct_mean_ps")
+    values = found.runs.pivot(index=["degree", "seed"], columns="scheme", values="fct_mean_ps")
+    differs = (values["dcqcn"] - values["line-rate"]).loc[3]
+    row = compared.frame.loc["dcqcn", 3, 1 / 256]
+    assert row["seeds", ""] == 4
+    assert row["fct_mean_ps", "mean"] == pytest.approx(differs.mean())
+    half = 3.182446 * differs.std(ddof=1) / 2
+    assert row["fct_mean_ps", "high"] - row["fct_mean_ps", "mean"] == pytest.approx(half, rel=1e-6)
+    assert len(compared.frame) == 2
+    assert "difference from line-rate, seed by seed" in repr(compared)
+    assert "<table>" in compared._repr_html_()
+    whole = found.compare("dcqcn").frame["fct_mean_ps", "mean"]
+    assert whole.tolist() == pytest.approx((-compared.frame["fct_mean_ps", "mean"]).tolist())
+
+
+def test_a_difference_that_every_seed_shows_is_marked():
+    seeds = np.arange(5)
+    values = {"old": 1e6 * (200 + 40 * seeds), "new": 1e6 * (180 + 40 * seeds + seeds % 2)}
+    rows = [{"scheme": name, "seed": seed, "fct_mean_ps": value} for name, of in values.items()
+            for seed, value in zip(seeds, of, strict=True)]  # fmt: skip
+    frame = pd.DataFrame(rows).assign(**dict.fromkeys(QUANTITIES.keys() - {"fct_mean_ps"}, 1.0))
+    found = Study(frame, pd.DataFrame())
+    means = found.summary("fct_mean_ps")["fct_mean_ps"]
+    assert means.loc["new", "high"] > means.loc["old", "low"]  # they overlap
+    shown = repr(found.compare("old", "fct_mean_ps"))
+    assert "-19.6 ± 0.68*" in shown
+    assert "* where the interval excludes 0" in shown
+
+
+@pytest.mark.parametrize(
+    ("baseline", "given", "words"),
+    [
+        ("dcqn", {}, "baseline = 'dcqn'.*did you mean.*dcqcn"), ("dcqcn", {}, "with one value of g"),
+        ("line-rate", {"confidence": 1.0}, "confidence"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_named(run, baseline, given, words):
+    found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 4]})
+    with pytest.raises(ConfigError, match=words):
+        found.compare(baseline, **given)
+    with pytest.raises(ConfigError, match="no other"):
+        run(["dcqcn"]).compare("dcqcn")
+    with pytest.raises(ConfigError, match="quantity = 'fct'"):
+        found.compare("line-rate", "fct")
+
+
+@pytest.mark.parametrize("kind", [tuple, list, np.array])
+def test_paths_may_be_tuples_lists_or_arrays(run, kind):
+    work = rdmacc.messages([("h1", "h0", "8kB"), ("h2", "h0", "8kB")])
+    work["path"] = [kind(["h1", "s0", "h0"]), kind(["h2", "s0", "h0"])]
+    assert run("line-rate", work=work).reused == 0
+    again = run("line-rate", work=work)
+    assert (again.reused, len(again.flows)) == (1, 2)
+
+
+class Host:
+    """A node's name; all of them look the same."""
+
+    def __repr__(self):
+        return "host"
+
+
+def test_nodes_that_look_alike_are_computed_and_not_stored(run, tmp_path, caplog):
+    nodes = [Host(), Host()]
+    network = rdmacc.star(3)
+    network = nx.relabel_nodes(network, {"h0": nodes[0], "h1": nodes[1]})
+    work = rdmacc.messages([(nodes[0], nodes[1], "8kB")])
+    for _ in range(2):
+        assert run("line-rate", network=network, work=work).reused == 0
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert caplog.text.count("computing and not storing points of study: node = host: must be plain data") == 1
 
 
 def test_the_table_is_tidy(run):

@@ -1,0 +1,131 @@
+"""The numbers of a study as tables: means with confidence intervals, and differences seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.results.summary import half_width
+from rdmacc.show.tables import html_table, text_table
+from rdmacc.sweep.study_runs import QUANTITIES
+
+SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
+_SCALES = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "": (1.0, "")}
+
+
+@dataclass(frozen=True, eq=False)
+class StudyComparison:
+    """How much schemes differ from a baseline, seed by seed. `print` it, or let a notebook display it.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Indexed by `scheme` and the parameters; columns by (quantity, "mean" | "low" | "high"), the scheme's value less
+        the baseline's, and `seeds`, the number of pairs.
+    baseline : str
+        The scheme that the others are compared with.
+    confidence : float
+        Level of the intervals.
+    """
+
+    frame: pd.DataFrame
+    baseline: str
+    confidence: float
+
+    @property
+    def _title(self) -> str:
+        title = f"difference from {self.baseline}, seed by seed"
+        if (self.frame["seeds", ""] > 1).any():
+            title += f": mean ± {100 * self.confidence:g}% confidence; * where the interval excludes 0"
+        return title
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        return cells_of(self.frame, list(self.frame.index.names), is_difference=True)
+
+    def __repr__(self) -> str:
+        headers, cells = self._cells()
+        return f"{self._title}\n{text_table(headers, cells)}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells(), caption=self._title)
+
+
+def intervals(runs: pd.DataFrame, by: Sequence[str], quantities: Sequence[str], confidence: float) -> pd.DataFrame:
+    """Return mean and confidence interval of each group's quantities."""
+    if not 0 < confidence < 1:
+        raise ConfigError("confidence", confidence, "between 0 and 1")
+    for name in quantities:
+        if name not in QUANTITIES:
+            raise unknown("quantity", name, QUANTITIES)
+    grouped = runs.groupby([*by], sort=False, dropna=False)
+    parts: dict[tuple[str, str], pd.Series[Any]] = {("seeds", ""): grouped.size()}
+    for name in quantities:
+        mean, count = grouped[name].mean(), grouped[name].count()
+        half = half_width(grouped[name].std(ddof=1), count, confidence)
+        parts |= {(name, "mean"): mean, (name, "low"): mean - half, (name, "high"): mean + half}
+    return pd.DataFrame(parts)
+
+
+def compared(
+    runs: pd.DataFrame, parameters: Sequence[str], baseline: str, quantities: Sequence[str], confidence: float
+) -> StudyComparison:
+    """Return the differences from a scheme's runs of the same seed and the same values of the parameters of both."""
+    names = list(dict.fromkeys(runs["scheme"]))
+    if baseline not in names:
+        raise unknown("baseline", baseline, names)
+    if len(names) == 1:
+        raise ConfigError("baseline", baseline, "one of several schemes; the study has no other")
+    base, parts = runs[runs["scheme"] == baseline], []
+    for scheme in names:
+        own = runs[runs["scheme"] == scheme]
+        shared = [name for name in parameters if own[name].notna().all() and base[name].notna().all()]
+        if base.duplicated([*shared, "seed"]).any():
+            several = [name for name in parameters if name not in shared and base[name].nunique() > 1]
+            allowed = f"a scheme with one value of {', '.join(several)}, which {scheme} lacks; study it alone"
+            raise ConfigError("baseline", baseline, allowed)
+        if scheme == baseline:
+            continue
+        pairs = own.merge(base, on=[*shared, "seed"], suffixes=("", " of the baseline"))
+        values = {name: pairs[name] - pairs[f"{name} of the baseline"] for name in quantities if name in QUANTITIES}
+        parts.append(pairs[["scheme", *parameters]].assign(**values))
+    found = intervals(pd.concat(parts, ignore_index=True), ["scheme", *parameters], quantities, confidence)
+    return StudyComparison(found, baseline, confidence)
+
+
+def cells_of(
+    table: pd.DataFrame, labels: Sequence[str], is_difference: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Return headers and rows of a table of `intervals`, in readable units."""
+    names = [name for name in dict.fromkeys(table.columns.get_level_values(0)) if name in QUANTITIES]
+    headers = list(labels)
+    for name in names:
+        words, unit = name.removesuffix(f"_{QUANTITIES[name]}").replace("_", " "), _SCALES[QUANTITIES[name]][1]
+        headers.append(f"{words} ({unit})" if unit else words)
+    cells = []
+    for label, row in table.iterrows():
+        values = list(label) if isinstance(label, tuple) else [label]
+        line = [str(values[0]), *("-" if pd.isna(one) else _shown(one) for one in values[1:])]
+        for name in names:
+            factor = _SCALES[QUANTITIES[name]][0]
+            mean, half = row[name, "mean"] / factor, (row[name, "high"] - row[name, "mean"]) / factor
+            shown = f"{_rounded(mean, 4)}" if np.isnan(half) else f"{_rounded(mean, 4)} ± {_rounded(half, 2)}"
+            if is_difference:
+                shown = ("+" if mean > 0 else "") + shown + ("*" if abs(mean) > half else "")
+            line.append(shown)
+        cells.append(line)
+    return headers, cells
+
+
+def _shown(value: Any) -> str:
+    """Return a parameter's value as an int where possible; pandas turns integers into floats beside missing values."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Return a number with the given significant digits, without an exponent."""
+    return f"{float(f'{value:.{digits}g}'):,.12g}"
