@@ -26,7 +26,6 @@ from rdmacc.sweep.codehash import code_hash, versions
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
 
-
 _LITERAL = (Decimal, Fraction, PurePath, datetime.date, datetime.timedelta, type(pd.NA))
 """Types whose values are told apart by their text."""
 
