@@ -20,9 +20,9 @@ from rdmacc import Component, param, topology
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import NEVER, Int, Int32, Record
+from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.scaling import Scaled
 from rdmacc.state import DROP, Message, Packet, QueuePair
-from rdmacc.switch.buffer import headroom_bytes
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import ps
 

@@ -25,9 +25,10 @@ from rdmacc.engine.watches import Watch, watch_of
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, ScriptedLoss
 from rdmacc.probes import Probe
+from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
-from rdmacc.switch.buffer import Pfc, headroom_bytes
+from rdmacc.switch.buffer import Pfc
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined

@@ -134,8 +134,9 @@ def _read_topology(path: File, given: Sequence[Host] | None) -> tuple[Graph, lis
         if chance:
             faults.append(Loss(data=chance, control=chance, links=((ends[0], ends[1]), (ends[1], ends[0]))))
     for chip in chips:
-        fastest = max((link["rate_bps"] for link in graph[names[chip]].values()), default=bps(10**9))
-        graph.nodes[names[chip]]["buffer_bytes"] = default_buffer_bytes(fastest)
+        links = [(link["rate_bps"], link["delay_ps"]) for link in graph[names[chip]].values()]
+        fastest = max((rate for rate, _ in links), default=bps(10**9))
+        graph.nodes[names[chip]]["buffer_bytes"] = default_buffer_bytes(fastest, links)
     graph.graph["name"] = Path(path).stem
     return graph, names, tuple(faults)
 

@@ -7,8 +7,27 @@ simulator (`switch-mmu.cc`: `CheckShouldPause`, `CheckShouldResume`).
 
 from __future__ import annotations
 
+import math
+
 from rdmacc.rules.admission import xoff_bytes
 from rdmacc.state import MAC, PAUSE
+
+PFC_FRAME_BYTES = 64
+"""A PAUSE or RESUME frame on the wire (802.1Qbb)."""
+RESERVE_BYTES = 4096
+"""Guaranteed to each ingress (port, priority), as in the HPCC simulator."""
+
+
+def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:
+    """Return the headroom that a link needs so that a pause loses no packet.
+
+    It covers the packet that crosses the threshold, one round trip of the link, a full packet that blocks the PAUSE
+    frame, the frame itself, and a full packet that the upstream port has already begun (802.1Q annex N without host
+    delays); it is at least the HPCC simulator's three one-way delays.
+    """
+    per_ps = rate_bps / 8e12
+    standard = 2 * delay_ps * per_ps + 3 * packet_bytes + PFC_FRAME_BYTES
+    return math.ceil(max(standard, 3 * delay_ps * per_ps))
 
 
 def must_pause(policy, buffer, account):

@@ -7,13 +7,10 @@ accounting per ingress port and priority of the HPCC simulator.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from rdmacc.parameters import OptionalSize, Parameters, Size, param
-
-PFC_FRAME_BYTES = 64
-"""A PAUSE or RESUME frame on the wire (802.1Qbb)."""
+from rdmacc.rules.pfc import PFC_FRAME_BYTES, RESERVE_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +35,7 @@ class Pfc(Parameters):
         source="15 packets in csg-htsim, main_roce.cpp",
     )
     reserve_bytes: Size = param(
-        "4096B", "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator"
+        RESERVE_BYTES, "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator"
     )
     xon_offset_bytes: Size = param(
         "3072B", "resume when this far below the threshold", unit="bytes", source="HPCC simulator"
@@ -63,15 +60,3 @@ class DropTail(Parameters):
         low=0.0,
     )
     limit_bytes: OptionalSize = param(None, "limit of a port's egress queue; 0: none", unit="bytes")
-
-
-def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:
-    """Return the headroom that a link needs so that a pause loses no packet.
-
-    It covers the packet that crosses the threshold, one round trip of the link, a full packet that blocks the PAUSE
-    frame, the frame itself, and a full packet that the upstream port has already begun (802.1Q annex N without host
-    delays); it is at least the HPCC simulator's three one-way delays.
-    """
-    per_ps = rate_bps / 8e12
-    standard = 2 * delay_ps * per_ps + 3 * packet_bytes + PFC_FRAME_BYTES
-    return math.ceil(max(standard, 3 * delay_ps * per_ps))

@@ -10,7 +10,15 @@ from typing import Any, TypeAlias
 import networkx as nx
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.topology.bounds import SLOWEST_BPS, check_rate, checked_buffer, checked_delay, checked_rate, is_whole
+from rdmacc.topology.bounds import (
+    SLOWEST_BPS,
+    check_rate,
+    checked_buffer,
+    checked_delay,
+    checked_rate,
+    default_buffer_bytes,
+    is_whole,
+)
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes
 
@@ -111,7 +119,7 @@ def completed(graph: Graph) -> Graph:
 
     A link's ``rate`` and ``delay`` with units become `rate_bps` and `delay_ps`. A node without a ``kind`` is a host if
     it has one link, otherwise a switch. A switch's ``buffer`` becomes `buffer_bytes`; the default follows from its
-    fastest port (see :func:`default_buffer_bytes`).
+    links (see :func:`default_buffer_bytes`).
 
     Parameters
     ----------
@@ -156,10 +164,21 @@ def completed(graph: Graph) -> Graph:
         node["kind"] = _kind(network, name, node)
         if "rate" in node:
             node["rate_bps"] = checked_rate("rate", node.pop("rate"))
-        if node["kind"] == "switch" and "buffer_bytes" not in node:
-            fastest = max((link["rate_bps"] for link in network[name].values()), default=SLOWEST_BPS)
-            node["buffer_bytes"] = checked_buffer(node.pop("buffer", None), fastest)
+        buffer = checked_buffer(node.pop("buffer", None)) if node["kind"] == "switch" else None
+        if buffer is not None:
+            node.setdefault("buffer_bytes", buffer)
+    fill_buffers(network)
     return network
+
+
+def fill_buffers(graph: Graph, fastest_bps: float = SLOWEST_BPS) -> None:
+    """Give each switch without a buffer the default of its links."""
+    for name, node in graph.nodes(data=True):
+        if node.get("kind") == "switch" and "buffer_bytes" not in node:
+            for peer, link in graph[name].items():
+                _check_link(name, peer, link)
+            links = [(link["rate_bps"], link["delay_ps"]) for link in graph[name].values()]
+            node["buffer_bytes"] = default_buffer_bytes(max([fastest_bps, *(rate for rate, _ in links)]), links)
 
 
 def _check_attributes(graph: Graph) -> None:
@@ -233,14 +252,17 @@ def validate(graph: Graph) -> None:
     for name, node in graph.nodes(data=True):
         _check_node(graph, name, node)
     for one, other, link in graph.edges(data=True):
-        place = f"edge {one}-{other}"
-        if one == other:
-            raise ConfigError("edge", (one, other), "must join two different nodes", where=place)
-        delay = link.get("delay_ps")
-        check_rate(link.get("rate_bps"), place)
-        if not is_whole(delay) or not 1 <= int(delay or 0) < 2**63:
-            allowed = "a whole number of picoseconds, at least 1"
-            raise ConfigError("delay_ps", delay, allowed, where=place)
+        _check_link(one, other, link)
+
+
+def _check_link(one: Hashable, other: Hashable, link: Mapping[str, Any]) -> None:
+    place = f"edge {one}-{other}"
+    if one == other:
+        raise ConfigError("edge", (one, other), "must join two different nodes", where=place)
+    delay = link.get("delay_ps")
+    check_rate(link.get("rate_bps"), place)
+    if not is_whole(delay) or not 1 <= int(delay or 0) < 2**63:
+        raise ConfigError("delay_ps", delay, "a whole number of picoseconds, at least 1", where=place)
 
 
 def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.rules.pfc import RESERVE_BYTES, headroom_bytes
 from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
 
 SLOWEST_BPS = 1e6
@@ -20,17 +23,34 @@ _TOO_SHORT = "at least 1 ns; write '1us'"
 _TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
 
 
-def default_buffer_bytes(rate: Quantity) -> int:
+def default_buffer_bytes(rate: Quantity, links: Iterable[tuple[float, int]] = ()) -> int:
     """Return the shared buffer of a switch whose fastest port has `rate`: 16 MiB for every 50 Gb/s.
 
-    This is the rule of the simulator published with HPCC (Li et al., SIGCOMM 2019): 32 MiB at 100 Gb/s.
+    This is the rule of the simulator published with HPCC (Li et al., SIGCOMM 2019): 32 MiB at 100 Gb/s. If PFC would
+    set aside more than half of that for one class of packets of RDMA's largest MTU, as with very many ports or long
+    links, the buffer is twice what PFC sets aside. The 12 MB of the switches of DCQCN (Zhu et al., SIGCOMM 2015,
+    section 4) also are about half headroom.
 
     Parameters
     ----------
     rate : number or str
         Rate of the port, such as ``"100Gbps"``; a bare number is bit/s.
+    links : iterable of (float, int)
+        Rate (bit/s) and delay (ps) of each link into the switch.
+
+    Examples
+    --------
+    >>> default_buffer_bytes("100Gbps"), default_buffer_bytes("100Gbps", [(100e9, 1_000_000)] * 1024)
+    (33554432, 85278720)
     """
-    return round(16 * 2**20 * rate_bps(rate) / 50e9)
+    aside = sum(
+        count * (RESERVE_BYTES + headroom_bytes(*link, _LARGEST_BYTES)) for link, count in Counter(links).items()
+    )
+    return max(round(16 * 2**20 * rate_bps(rate) / 50e9), 2 * aside)
+
+
+_LARGEST_BYTES = 4096 + 64
+"""A packet of RDMA's largest MTU, with headers."""
 
 
 _MOST_NODES = 1_000_000
@@ -64,10 +84,10 @@ def checked_delay(value: Quantity) -> int:
     return delay
 
 
-def checked_buffer(value: Quantity | None, rate: float) -> int:
-    """Return a buffer in bytes, or the default for None; raise a ConfigError if it is below 1."""
+def checked_buffer(value: Quantity | None) -> int | None:
+    """Return a buffer in bytes, None for None; raise a ConfigError if it is below 1."""
     if value is None:
-        return default_buffer_bytes(rate)
+        return None
     buffer = size_bytes(value, field="buffer")
     if buffer < 1:
         raise ConfigError("buffer", value, "at least 1 byte")

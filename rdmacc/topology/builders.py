@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph
+from rdmacc.topology.base import Graph, fill_buffers
 from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.units import Quantity
 
@@ -26,13 +26,14 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     rate, delay : number or str
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
-        Shared buffer of the switch; default :func:`default_buffer_bytes` of `rate`.
+        Shared buffer of the switch; default :func:`default_buffer_bytes` of the links.
     """
     count = checked_count("hosts", hosts)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     graph, names = start(f"star({count})", count)
-    add_switches(graph, ["s0"], checked_buffer(buffer, speed))
+    add_switches(graph, ["s0"], checked_buffer(buffer))
     add_links(graph, [(host, "s0") for host in names], speed, lag)
+    fill_buffers(graph, speed)
     return graph
 
 
@@ -63,15 +64,16 @@ def dumbbell(
     delay : number or str
         Propagation delay of every link.
     buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
     """
     lefts, rights = checked_count("left", left), checked_count("right", right)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     middle = speed if bottleneck_rate is None else checked_rate("bottleneck_rate", bottleneck_rate)
     graph, names = start(f"dumbbell({lefts}, {rights})", lefts + rights)
-    add_switches(graph, ["s0", "s1"], checked_buffer(buffer, max(speed, middle)))
+    add_switches(graph, ["s0", "s1"], checked_buffer(buffer))
     add_links(graph, [(host, "s0" if i < lefts else "s1") for i, host in enumerate(names)], speed, lag)
     add_links(graph, [("s0", "s1")], middle, lag)
+    fill_buffers(graph, max(speed, middle))
     graph.graph["sides"] = (names[:lefts], names[lefts:])
     return graph
 
@@ -108,7 +110,7 @@ def leaf_spine(
     delay : number or str
         Propagation delay of every link.
     buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
     """
     low, high = checked_count("leaves", leaves), checked_count("spines", spines)
     per = checked_count("hosts_per_leaf", hosts_per_leaf)
@@ -119,6 +121,7 @@ def leaf_spine(
     spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)
     add_links(graph, [(host, leaf[i // per]) for i, host in enumerate(names)], speed, lag)
     add_links(graph, [(down, up) for down in leaf for up in spine], upper, lag)
+    fill_buffers(graph, max(speed, upper))
     return graph
 
 
@@ -142,7 +145,7 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     rate, delay : number or str
         Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of `rate`.
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Raises
     ------
@@ -199,7 +202,7 @@ def clos(
     delay : number or str
         Propagation delay of every link.
     buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Raises
     ------
@@ -225,6 +228,7 @@ def clos(
         add_links(graph, [(down, up) for down in own_tors for up in own_aggs], upper, lag)
         for a, down in enumerate(own_aggs):
             add_links(graph, [(down, up) for up in core[a * group : (a + 1) * group]], upper, lag)
+    fill_buffers(graph, max(speed, upper))
     return graph
 
 
@@ -234,11 +238,11 @@ def checked_tiers(
     delay: Quantity,
     buffer: Quantity | None,
     name: str = "spine_rate",
-) -> tuple[float, float, int, int]:
-    """Return a multi-tier network's checked rates of hosts' and upper links, bit/s, delay, ps, and buffer, B."""
+) -> tuple[float, float, int, int | None]:
+    """Return a multi-tier network's checked rates (hosts' and upper links, bit/s), delay (ps), and given buffer (B)."""
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     upper = speed if upper_rate is None else checked_rate(name, upper_rate)
-    return speed, upper, lag, checked_buffer(buffer, max(speed, upper))
+    return speed, upper, lag, checked_buffer(buffer)
 
 
 def start(name: str, count: int) -> tuple[Graph, list[str]]:
@@ -251,9 +255,9 @@ def start(name: str, count: int) -> tuple[Graph, list[str]]:
     return graph, names
 
 
-def add_switches(graph: Graph, names: list[str], buffer: int) -> list[str]:
-    """Add switches as the next tier of `graph`; return their names."""
-    graph.add_nodes_from(names, kind="switch", buffer_bytes=buffer)
+def add_switches(graph: Graph, names: list[str], buffer: int | None) -> list[str]:
+    """Add switches as the next tier of `graph`; return their names. Without a buffer, `fill_buffers` sets it later."""
+    graph.add_nodes_from(names, kind="switch", **({} if buffer is None else {"buffer_bytes": buffer}))
     graph.graph["tiers"].append(names)
     return names
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph
+from rdmacc.topology.base import Graph, fill_buffers
 from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.topology.builders import add_links, add_switches, start
 from rdmacc.units import Quantity
@@ -58,7 +58,7 @@ def dragonfly(
     global_delay : number or str, optional
         Propagation delay of the links between groups; default `delay`.
     buffer : number or str, optional
-        Shared buffer of a router; default :func:`default_buffer_bytes` of `rate`.
+        Shared buffer of a router; default :func:`default_buffer_bytes` of the links.
 
     Returns
     -------
@@ -78,13 +78,14 @@ def dragonfly(
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     far = lag if global_delay is None else checked_delay(global_delay)
     graph, names = start(f"dragonfly({a}, {p}, {h})", groups * a * p)
-    nodes = add_switches(graph, [f"g{i}r{j}" for i in range(groups) for j in range(a)], checked_buffer(buffer, speed))
+    nodes = add_switches(graph, [f"g{i}r{j}" for i in range(groups) for j in range(a)], checked_buffer(buffer))
     add_links(graph, [(host, nodes[i // p]) for i, host in enumerate(names)], speed, lag)
     for group in range(groups):
         own = nodes[group * a : (group + 1) * a]
         add_links(graph, [(one, other) for i, one in enumerate(own) for other in own[:i]], speed, lag)
         links = [(_gateway(group, other, a, h), _gateway(other, group, a, h)) for other in range(group)]
         add_links(graph, links, speed, far)
+    fill_buffers(graph, speed)
     graph.graph["dragonfly"] = (a, p, h)
     return graph
 

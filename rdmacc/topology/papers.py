@@ -78,7 +78,7 @@ def dart_testbed(
         Highest sending rate of a host.
     buffer : number or str, optional
         Shared buffer of the switch, not given by the paper; default
-        :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
+        :func:`~rdmacc.topology.default_buffer_bytes` of the links.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def igbn_pair(rate: Quantity = "40Gbps", delay: Quantity = "1us", buffer: Quanti
     rate, delay : number or str
         Rate and delay of both links; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
-        Shared buffer of the switch; default :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
+        Shared buffer of the switch; default :func:`~rdmacc.topology.default_buffer_bytes` of the links.
     """
     graph = star(2, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "igbn_pair"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdmacc.topology.base import Graph
+from rdmacc.topology.base import Graph, fill_buffers
 from rdmacc.topology.bounds import checked_count
 from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start
 from rdmacc.units import Quantity
@@ -43,7 +43,7 @@ def multi_plane(
     delay : number or str
         Propagation delay of every link.
     buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Examples
     --------
@@ -63,6 +63,7 @@ def multi_plane(
         own = leaf[p * low : (p + 1) * low]
         add_links(graph, [(host, own[i // per]) for i, host in enumerate(names)], speed, lag)
         add_links(graph, [(down, up) for down in own for up in spine[p * high : (p + 1) * high]], upper, lag)
+    fill_buffers(graph, max(speed, upper))
     return graph
 
 
@@ -102,7 +103,7 @@ def rail_optimised(
     delay : number or str
         Propagation delay of every link.
     buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Examples
     --------
@@ -121,4 +122,5 @@ def rail_optimised(
     for r in range(width):
         add_links(graph, [(host, rail[i // per * width + r]) for i, host in enumerate(names)], speed, lag)
     add_links(graph, [(down, up) for down in rail for up in spine], upper, lag)
+    fill_buffers(graph, max(speed, upper))
     return graph

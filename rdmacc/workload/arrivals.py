@@ -15,6 +15,7 @@ from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import (
     MOST_OF_ANYTHING,
+    PERIOD,
     Host,
     as_objects,
     checked_flag,
@@ -112,7 +113,7 @@ def poisson(
     rate = bytes_per_second(load, traffic, definition) / definition.mean_bytes(distribution)
     begin = time_ps(start, field="start")
     rng = stream(seed, POISSON_STARTS)
-    number, offsets = _arrivals(rng, rate, count, duration)
+    number, offsets, span_ps = _arrivals(rng, rate, count, duration)
     lengths = distribution.sample(stream(seed, POISSON_SIZES), number)
     src, dst = traffic.pairs(stream(seed, POISSON_PAIRS), number)
     if checked_flag("is_exact", is_exact):
@@ -123,6 +124,7 @@ def poisson(
             raise ConfigError("count", count, "higher: no message crosses the defining links")
         offsets = np.sort(rng.random(number)) * span_ps
     work = from_columns(traffic.names(src), traffic.names(dst), lengths, _starts(begin, offsets))
+    work.attrs[PERIOD] = (begin, begin + round(span_ps))
     return drawn_from(work, sizes)
 
 
@@ -198,14 +200,16 @@ def incasts(
         raise ConfigError("rate", rate, f"a number of incasts per second, above 0 and at most {_MOST_PER_S:g}")
     assert rate is not None
     begin, spread = time_ps(start, field="start"), time_ps(jitter, field="jitter")
-    number, offsets = _arrivals(stream(seed, INCASTS_STARTS), rate, count, duration)
+    number, offsets, span_ps = _arrivals(stream(seed, INCASTS_STARTS), rate, count, duration)
     src, dst = _incast_ends(stream(seed, INCASTS_ENDS), traffic, number, width)
     total = number * width
     lengths = distribution.sample(stream(seed, INCASTS_SIZES), total)
     starts = np.repeat(_starts(begin, offsets), width)
     starts += stream(seed, INCASTS_JITTER).integers(0, spread, size=total, endpoint=True)
     groups = checked_whole("group", group, 0) + np.repeat(np.arange(number), width)
-    return drawn_from(from_columns(traffic.names(src), traffic.names(dst), lengths, starts, groups), size)
+    work = from_columns(traffic.names(src), traffic.names(dst), lengths, starts, groups)
+    work.attrs[PERIOD] = (begin, begin + round(span_ps))
+    return drawn_from(work, size)
 
 
 def random_pairs(
@@ -244,13 +248,16 @@ def random_pairs(
 
 def _arrivals(
     rng: np.random.Generator, rate: float, count: int | None, duration: Quantity | None
-) -> tuple[int, Floats]:
-    """Return the number of events of a Poisson process with `rate` per second, and their times in ps, ascending."""
+) -> tuple[int, Floats, float]:
+    """Return the number of events of a Poisson process with `rate` per second, their times in ps, and its period in ps.
+
+    The times ascend. The period of a given number of events is the expected one.
+    """
     if (count is None) == (duration is None):
         raise ConfigError("count", count, f"given exactly when duration is not; duration = {duration!r}")
     if count is not None:
         number = checked_whole("count", count, 1)
-        return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
+        return number, np.cumsum(rng.exponential(1e12 / rate, size=number)), number * 1e12 / rate
     assert duration is not None
     span_ps = time_ps(duration, field="duration")
     if rate * span_ps / 1e12 > MOST_OF_ANYTHING:
@@ -259,7 +266,7 @@ def _arrivals(
     if not number:
         allowed = f"longer: at {rate:.3g} messages per second, none arrived"
         raise ConfigError("duration", duration, allowed)
-    return number, np.sort(rng.random(number)) * span_ps
+    return number, np.sort(rng.random(number)) * span_ps, span_ps
 
 
 def _starts(begin: int, offsets: Floats) -> Int64s:

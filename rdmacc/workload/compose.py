@@ -8,7 +8,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.workload.checks import positions, split_after, unique_index
 from rdmacc.workload.columns import no_delays
-from rdmacc.workload.frame import messages
+from rdmacc.workload.frame import PERIOD, messages
 
 _MOST_PAIRS = 50_000_000
 
@@ -55,6 +55,10 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
     whole.index = whole.index.rename("message")
     if any(part.attrs.get("sizes") for part in parts):
         whole.attrs["sizes"] = {name: source for part in parts for name, source in part.attrs.get("sizes", {}).items()}
+    whole.attrs.pop(PERIOD, None)
+    if all(PERIOD in part.attrs for part in parts):
+        begins, ends = zip(*(part.attrs[PERIOD] for part in parts), strict=True)
+        whole.attrs[PERIOD] = (min(begins), max(ends))
     return whole
 
 

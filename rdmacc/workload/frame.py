@@ -16,8 +16,8 @@ from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.columns import Int64s, converted, durations, is_name, nothing_after, row_error
 
 __all__ = [
-    "COLUMNS", "COMPUTATION_COLUMNS", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole", "computation",
-    "from_columns", "host_names", "messages", "nothing_after", "stream",
+    "COLUMNS", "COMPUTATION_COLUMNS", "PERIOD", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole",
+    "computation", "from_columns", "host_names", "messages", "nothing_after", "stream",
 ]  # fmt: skip
 
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
@@ -26,6 +26,9 @@ COMPUTATION_COLUMNS = ("delay_ps", "duration_ps")
 
 Host: TypeAlias = Any
 Objects: TypeAlias = npt.NDArray[np.object_]
+
+PERIOD = "period_ps"
+"""Key in a workload's `attrs`: begin and end of the period for which its load was asked."""
 
 _ALIASES = {"size": "size_bytes", "start": "start_ps", "delay": "delay_ps", "duration": "duration_ps"}
 

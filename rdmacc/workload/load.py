@@ -28,7 +28,7 @@ from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, checked_whole, computation
+from rdmacc.workload.frame import PERIOD, Host, checked_whole, computation
 from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
 
@@ -160,7 +160,8 @@ def offered_load(
     of : str, sequence or LoadDefinition
         Definition of the load.
     duration : number or str, optional
-        Period to average over; default: from the first start to the last, which suits Poisson arrivals.
+        Period to average over. Default: that for which the generator was asked (`poisson`, `incasts` and what is
+        combined of them carry it as ``attrs["period_ps"]``), otherwise from the first start to the last.
     senders, receivers : sequence of host, optional
         Possible senders and receivers; a link that their traffic cannot use does not count. Default: all hosts.
 
@@ -172,8 +173,8 @@ def offered_load(
     Raises
     ------
     ConfigError
-        If the workload is not valid, all messages start at once and `duration` is not given, or the traffic
-        uses none of the defining links.
+        If the workload is not valid, all messages start at once and no period is known, or the traffic uses none of
+        the defining links.
     """
     definition = as_definition(of)
     fabric = as_fabric(network)
@@ -212,7 +213,7 @@ def port_loads(
     node_of = pd.Series(fabric.index)
     src, dst = (frame[end].map(node_of).to_numpy(np.int64) for end in ("src", "dst"))
     counted = definition.counted_bytes(frame["size_bytes"].to_numpy(np.int64))
-    offered = port_bytes(fabric, src, dst, counted) * 8e12 / _span_ps(frame["start_ps"], duration)
+    offered = port_bytes(fabric, src, dst, counted) * 8e12 / _span_ps(frame, duration)
     return pd.DataFrame(
         {
             "port": [fabric.port_name(port) for port in range(fabric.n_ports)],
@@ -239,9 +240,10 @@ def _used(traffic: Traffic, definition: LoadDefinition) -> tuple[Int64s, Floats]
     return used, shares[used]
 
 
-def _span_ps(starts: pd.Series[int], duration: Quantity | None) -> int:
+def _span_ps(frame: pd.DataFrame, duration: Quantity | None) -> int:
     if duration is None:
-        span = int(starts.max() - starts.min())
+        begin, end = frame.attrs.get(PERIOD, (frame["start_ps"].min(), frame["start_ps"].max()))
+        span = int(end - begin)
         if span < 1:
             raise ConfigError("duration", None, "given, because all messages start at once")
         return span

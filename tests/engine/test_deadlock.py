@@ -20,8 +20,8 @@ from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.outcome import PfcState
 from rdmacc.engine.plan import make_plan
 from rdmacc.records import Int, Record
+from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.state import DATA_CLASS
-from rdmacc.switch.buffer import headroom_bytes
 from rdmacc.units import ms, ps, us
 from tests.support import WIRE, check_conservation, check_finished, line_rate, spokes
 

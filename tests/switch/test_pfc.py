@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import ConfigError, Pfc, probes
-from rdmacc.switch.buffer import headroom_bytes
+from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.units import ps, us
 from tests.support import (
     PFC_WIRE,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import matplotlib as mpl
 import networkx as nx
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import topology
+from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import port_rate_bps
 from rdmacc.topology.bounds import FASTEST_BPS, SLOWEST_BPS
@@ -56,6 +57,30 @@ def test_defaults_and_units():
     assert topology.default_buffer_bytes(gbps(50)) == MiB(16)
     fast = topology.leaf_spine(2, 2, 1, rate="100Gbps", spine_rate="400Gbps")
     assert fast.nodes["leaf0"]["buffer_bytes"] == MiB(128)
+
+
+RATES, DELAYS = st.floats(1e9, 800e9), st.integers(100_000, 10**9).map(rdmacc.units.ps)
+LOSSLESS = tuple(name for name, make in rdmacc.schemes.SCHEMES.items() if isinstance(make().buffer, rdmacc.Pfc))
+BUILDERS = st.one_of(
+    st.tuples(st.just(topology.star), st.tuples(st.integers(2, 2000))),
+    st.tuples(st.just(topology.dumbbell), st.tuples(st.integers(1, 600), st.integers(1, 600))),
+    st.tuples(st.just(topology.leaf_spine), st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(2, 40))),
+    st.tuples(st.just(topology.fat_tree), st.tuples(st.sampled_from([4, 8, 16]))),
+    st.tuples(st.just(topology.clos), st.tuples(*[st.integers(1, 4)] * 2, st.integers(2, 64), st.just(2), st.just(4))),
+    st.tuples(st.just(topology.dragonfly), st.tuples(*[st.integers(1, 4)] * 3)),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(BUILDERS, RATES, DELAYS, st.sampled_from(LOSSLESS))
+@example((topology.star, (1024,)), 100e9, us(1), "dcqcn")
+@example((topology.star, (2000,)), 1e9, us(1), "dcqcn")
+@example((topology.star, (300,)), 800e9, rdmacc.units.ms(1), "hpcc")
+def test_the_default_buffer_of_every_builder_has_room_for_pfc(built, rate, delay, scheme):
+    build, sizes = built
+    plan = make_plan(build(*sizes, rate=rate, delay=delay), rdmacc.messages([("h0", "h1", 1)]), rdmacc.scheme(scheme))
+    switches = ~plan.fabric.is_host
+    assert (2 * plan.shared_bytes >= plan.fabric.buffer_bytes)[switches].all()
 
 
 def test_a_pair_is_two_hosts_at_a_switch():

@@ -69,16 +69,33 @@ def test_exact_load(links, counting, seed):
         assert (counted == work["size_bytes"] + 60 * np.ceil(work["size_bytes"] / 1460)).all()
     else:
         assert (counted == work["size_bytes"]).all()
-    # Over the time in which the messages arrive, which ends 1/401 of it after the last one on average.
     found = workload.offered_load(work, NETWORK, of=of)
-    assert found == pytest.approx(0.5, rel=0.03)
+    assert found == pytest.approx(0.5, rel=1e-6)
     weights: dict[tuple[int, int], float] = {}
     for src, dst, size in zip(work["src"], work["dst"], counted, strict=True):
         pair = fabric.index[src], fabric.index[dst]
         weights[pair] = weights.get(pair, 0) + size
-    span = work["start_ps"].max() - work["start_ps"].min()
-    bits = 8e12 * by_hand(fabric, weights)[ports].sum() * sum(weights.values()) / span
+    begin, end = work.attrs["period_ps"]
+    assert begin == 0
+    assert work["start_ps"].max() <= end
+    bits = 8e12 * by_hand(fabric, weights)[ports].sum() * sum(weights.values()) / end
     assert found == pytest.approx(bits / fabric.port_rate_bps[ports].sum())
+
+
+@pytest.mark.parametrize("period", [{"duration": "3ms"}, {"count": 6}])
+def test_a_few_incasts_offer_the_load_that_was_asked_for(period):
+    network = topology.leaf_spine(8, 4, 16)
+    work = workload.incasts(network, 60, "500kB", load=0.02, start="1ms", seed=1, **period)
+    begin, end = work.attrs["period_ps"]
+    assert begin == ms(1)
+    assert end - begin == (
+        ms(3) if "duration" in period else pytest.approx(6 * 60 * 524e3 * 8e12 / (0.02 * 128 * 100e9), rel=1e-6)
+    )
+    assert workload.offered_load(work, network) == pytest.approx(0.02, rel=0.1 if "duration" in period else 0.01)
+    both = workload.combine(work, workload.incasts(network, 60, "500kB", load=0.02, duration="2ms", start="6ms"))
+    assert both.attrs["period_ps"] == (begin, ms(8))
+    assert "period_ps" not in workload.combine(both, workload.permutation(["h0", "h1"], 1)).attrs
+    assert workload.offered_load(workload.messages(both), network) == workload.offered_load(both, network)
 
 
 @pytest.mark.slow
