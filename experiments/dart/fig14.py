@@ -43,7 +43,7 @@ from rdmacc.experiments.framework.bands import (
 )  # fmt: skip
 from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, draw_spread, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,8 +79,8 @@ def _draw_variants(rows: pd.DataFrame) -> Figure:
             for place, (scheme, name) in enumerate(list(VARIANTS.items())[1:]):
                 spread = (p99[scheme] / p99["dcqcn"]).groupby("load").agg(["min", "mean", "max"])
                 at = np.arange(len(loads)) + (place - 2) * 0.16
-                error = [spread["mean"] - spread["min"], spread["max"] - spread["mean"]]
-                ax.bar(at, spread["mean"], 0.15, yerr=error, color=palette[place], label=name)
+                ax.bar(at, spread["mean"], 0.15, color=palette[place], label=name)
+                draw_spread(ax, at, spread["mean"], spread["min"], spread["max"], fmt="none", ecolor="black")
                 known = [number for number, load in enumerate(loads) if (scheme, load) in PUBLISHED_RATIOS]
                 ax.plot(
                     at[known], [PUBLISHED_RATIOS[scheme, loads[number]] for number in known], "_", color="black",

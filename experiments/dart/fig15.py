@@ -25,7 +25,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.rows import pivoted
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
 from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, draw_spread, style
 from rdmacc.sweep.tidy import curve, scalar, wide
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ def _draw_expresspass(ax: Axes, table: pd.DataFrame) -> None:
     for place, (weight, rows) in enumerate(taken.groupby("weight")):
         at = np.arange(2) + 0.4 * place
         means, least, most = (rows[[TWO, TEN]].agg(how).to_numpy() for how in ("mean", "min", "max"))
-        ax.bar(at, means, 0.36, yerr=[means - least, most - means], color=COLOURS[("sky", "orange")[place]],
+        ax.bar(at, means, 0.36, color=COLOURS[("sky", "orange")[place]],
                label=f"first weight {str(weight).removeprefix('w ')}")  # fmt: skip
+        draw_spread(ax, at, means, least, most, fmt="none", ecolor="black")
     for place, published in enumerate(EXPRESSPASS_RTTS):
         ax.plot([place - 0.2, place + 0.6], [published] * 2, color=COLOURS["black"], linewidth=2,
                 label=None if place else "published")  # fmt: skip

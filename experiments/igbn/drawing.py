@@ -16,7 +16,7 @@ import pandas as pd
 
 from rdmacc.experiments.igbn.setup import GOODPUT, VARIANTS, mean, runs_of
 from rdmacc.models.go_back_n import GoBackNGoodput
-from rdmacc.show.style import COLOURS
+from rdmacc.show.style import COLOURS, draw_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,11 +47,10 @@ def draw_goodput(
     losses = np.sort(here["loss"].unique())
     runs = [runs_of(table, variant, timeout_ps, loss) for loss in losses]
     means = np.array([mean(some) for some in runs])
-    ends = np.array([interval(some) for some in runs]).T
-    x = 100 * losses
-    ax.errorbar(
-        x * (1 + shift), 100 * means, yerr=100 * np.abs(ends - means), color=colour, marker=marker, linestyle="none",
-        markersize=5, capsize=2, linewidth=1.2,
+    least, most = np.array([interval(some) for some in runs]).T
+    draw_spread(
+        ax, 100 * losses * (1 + shift), 100 * means, 100 * least, 100 * most, color=colour, marker=marker,
+        linestyle="none", markersize=5, capsize=2, linewidth=1.2,
     )  # fmt: skip
     fine = np.geomspace(losses[0], losses[-1], 300)
     low, high = computed_band(variant, timeout_ps, fine, runs[-1]["messages"].mean())

@@ -21,7 +21,7 @@ from rdmacc.experiments.igbn.setup import (
     rate_of_timeouts,
 )
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, draw_spread, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,9 +106,8 @@ class Figure3(LossSweep):
             figure, ax = plt.subplots(figsize=(7.5, 4.2))
             ax.bar(x - 0.2, 100 * theirs, 0.36, color=COLOURS["orange"], label="paper: 56 timeouts of 100 messages")
             ax.bar(x + 0.2, 100 * ours, 0.36, color=COLOURS["blue"], label=f"here: {count} timeouts")
-            ends = 100 * np.clip([ours - low, high - ours], 0, None)
-            ax.errorbar(
-                x + 0.2, 100 * ours, yerr=ends, linestyle="none", color="0.2", capsize=4,
+            draw_spread(
+                ax, x + 0.2, 100 * ours, 100 * low, 100 * high, linestyle="none", color="0.2", capsize=4,
                 label=f"90% of {len(runs)} runs, each of {runs['messages'].iloc[0]:.0f} messages",
             )  # fmt: skip
             for place, values in ((x - 0.2, theirs), (x + 0.2, ours)):

@@ -32,7 +32,7 @@ from rdmacc.experiments.igbn.setup import (
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.presets.irn_2018 import IRN_2018
 from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, draw_spread, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,9 +109,9 @@ class OtherRecoveries(LossSweep):
                 losses = np.sort(table.loc[table["variant"] == variant, "loss"].unique())
                 runs = [runs_of(table, variant, LONG, loss)[GOODPUT] for loss in losses]
                 means = np.array([1.0 / (1.0 / one).mean() for one in runs])
-                ends = np.array([[m - one.min(), one.max() - m] for m, one in zip(means, runs, strict=True)]).T
-                ax.errorbar(
-                    100 * losses, 100 * means, yerr=100 * ends, color=COLOURS[colour], marker=marker, capsize=2,
+                least, most = [100 * one.min() for one in runs], [100 * one.max() for one in runs]
+                draw_spread(
+                    ax, 100 * losses, 100 * means, least, most, color=COLOURS[colour], marker=marker, capsize=2,
                     linewidth=1.2, linestyle="--" if variant == "irn" else "none",
                     label=f"{name} (simulated, all runs)",
                 )  # fmt: skip

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.score import PAPERS, count_outcomes
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
+from rdmacc.sweep.workers import reason_of
 from rdmacc.units import format_time
 
 __all__ = ["Entry", "Report", "read_verdicts"]
@@ -67,7 +68,7 @@ class Entry:
     effort : mapping
         Effort of computing, as `rdmacc.sweep.Sweep.effort` returns it; empty if unknown.
     failure : str
-        Why there are no numbers.
+        Why there are no numbers, no verdicts or no picture.
     """
 
     experiment: Experiment
@@ -130,24 +131,33 @@ class Report:
         return self.folder / "index.html"
 
     def add(self, entry: Entry) -> None:
-        """Add a figure: draw it, write its page and numbers, and bring the front page up to date."""
+        """Add a figure: draw it, write its page and numbers, and bring the front page up to date.
+
+        If it cannot be judged or drawn, its page says so, with the error.
+        """
         one = entry.experiment
         if not self._entries:  # first the file that marks the folder as a report's, in case this is interrupted
             self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
         self._entries[one.name] = entry
         if entry.table is not None:
             table = entry.table
-            self._checks[one.name] = one.check(table, self._scale)
-            self._readings[one.name] = {
-                reading: one.check(table, self._scale, reading) for reading in one.readings_in(table)
-            }
-            self._draw(one, table)
+            for words, make in (("not judged", self._judge), ("not drawn", self._draw)):
+                try:
+                    make(one, table)
+                except Exception as error:
+                    failures = filter(None, [self._entries[one.name].failure, f"{words}: {reason_of(error)}"])
+                    self._entries[one.name] = entry = replace(entry, failure="; ".join(failures))
             data = self.folder / "data"
             write_table(data / f"{one.name}.parquet", table, entry.provenance)
             write_atomically(data / f"{one.name}.csv", lambda draft: table.to_csv(draft, index=False))
-            self._write(f"{one.name}.html", self._figure_page(entry))
+        self._write(f"{one.name}.html", self._figure_page(entry))
         self._write("index.html", self._front_page())
         self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The figures that are not complete, each with the reason."""
+        return {name: entry.failure for name, entry in self._ordered(self._entries) if entry.failure}
 
     def changes(self) -> list[dict[str, str]]:
         """Return the verdicts that differ from those of the other report: `id`, `before`, `now`, `page`."""
@@ -168,9 +178,15 @@ class Report:
     def _ordered(self, known: Mapping[str, Any]) -> list[tuple[str, Any]]:
         return [(one.name, known[one.name]) for one in self._planned if one.name in known]
 
+    def _judge(self, one: Experiment, table: pd.DataFrame) -> None:
+        readings = {reading: one.check(table, self._scale, reading) for reading in one.readings_in(table)}
+        self._checks[one.name], self._readings[one.name] = one.check(table, self._scale), readings
+
     def _draw(self, one: Experiment, table: pd.DataFrame) -> None:
         figures = self.folder / "figures"
         figures.mkdir(parents=True, exist_ok=True)
+        for path in figures.glob(f"{one.name}.*"):
+            path.unlink()  # of another run, in case this one fails
         figure = one.figure(table)
         with style(), mpl.rc_context({"svg.hashsalt": "rdmacc"}):  # the same picture gives the same bytes
             figure.savefig(figures / f"{one.name}.svg", metadata={"Date": None})
@@ -188,14 +204,16 @@ class Report:
         seeding = "" if entry.table is None else self._seeding(one, entry.table)
         names = [each.name for each in self._planned]
         place = names.index(one.name)
-        others = {reading: checks.set_index("id")["verdict"] for reading, checks in self._readings[one.name].items()}
+        others = {
+            reading: checks.set_index("id")["verdict"] for reading, checks in self._readings.get(one.name, {}).items()
+        }
         claims = [
             {
                 **row,
                 "kind": _KINDS[Outcome(row["verdict"])],
                 "readings": [(name, verdicts[row["id"]]) for name, verdicts in others.items()],
             }
-            for row in self._checks[one.name].to_dict("records")
+            for row in (self._checks[one.name].to_dict("records") if one.name in self._checks else ())
         ]
         provenance = [
             (_SHOWN[key], format_time(found) if key == "simulated_ps" else _words(found))
@@ -208,30 +226,35 @@ class Report:
         return self._pages.get_template("figure.html").render(
             title=f"{_heading(one.name)}: {one.title}", heading=_heading(one.name), caption=one.title, name=one.name,
             description=one.description, claims=claims, seeding=seeding, about=_about(one),
-            provenance=provenance,
+            provenance=provenance, failure=entry.failure, is_drawn=self._is_drawn(entry),
+            has_table=entry.table is not None,
             before=names[place - 1] if place else "", after=names[place + 1] if place + 1 < len(names) else "",
         )  # fmt: skip
+
+    def _is_drawn(self, entry: Entry) -> bool:
+        return entry.table is not None and (self.folder / "figures" / f"{entry.experiment.name}.png").exists()
 
     def _front_page(self) -> str:
         done = self._ordered({name: entry for name, entry in self._entries.items() if entry.table is not None})
         seconds = sum(float(entry.effort.get("wall_s", 0.0)) for _, entry in done)
         hops = sum(int(entry.provenance.get("packet_hops", 0)) for _, entry in done)
         groups: dict[str, list[dict[str, Any]]] = {}
-        for name, entry in done:
-            counts = count_outcomes(self._checks[name])
+        for name, entry in self._ordered(self._entries):
+            counts = count_outcomes(self._checks[name]) if name in self._checks else {}
             groups.setdefault(name.partition(".")[0], []).append({
                 "name": name, "heading": _heading(name), "title": entry.experiment.title,
-                "description": entry.experiment.description,
+                "description": entry.experiment.description, "failure": entry.failure,
+                "is_drawn": self._is_drawn(entry),
                 "counts": [(_KINDS[outcome], count) for outcome, count in counts.items() if count],
                 "words": ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items() if count),
             })  # fmt: skip
         return self._pages.get_template("index.html").render(
             title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"), scale=self._scale,
-            seeds=self._seeds_words(), done=len(done), planned=len(self._planned), hops=f"{hops:,}",
+            seeds=self._seeds_words(), done=len(self._entries) - len(self.failures), planned=len(self._planned),
+            hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
             outcomes=[(outcome.value, kind) for outcome, kind in _KINDS.items()], score=self._score(),
-            failures=[{"name": name, "failure": entry.failure} for name, entry in self._ordered(self._entries)
-                      if entry.failure],
+            failures=[{"name": name, "failure": failure} for name, failure in self.failures.items()],
             changes=None if self._before is None else self.changes(), since=self._since,
             groups=[{"name": PAPERS.get(group, group), "entries": entries} for group, entries in groups.items()],
         )  # fmt: skip
@@ -275,7 +298,7 @@ class Report:
                 for _, checks in self._ordered(self._checks)
                 for row in checks.to_dict("records")
             },
-            "failures": {name: entry.failure for name, entry in self._ordered(self._entries) if entry.failure},
+            "failures": self.failures,
         }
 
 

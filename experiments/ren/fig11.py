@@ -14,7 +14,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LOOKS, labelled
-from rdmacc.show.style import style
+from rdmacc.show.style import draw_spread, style
 from rdmacc.sweep.tidy import wide
 
 if TYPE_CHECKING:
@@ -119,10 +119,9 @@ class Figure11(Bursts):
                     line = "--" if name in ("homa", "ren-packet", "traditional") else "-"
                     found = rows[rows["scheme"] == name].groupby("bursts")[quantity]
                     mean, places = found.mean(), found.mean().index + (number - 3) * 0.03
-                    spread = [(mean - found.min()).clip(lower=0), (found.max() - mean).clip(lower=0)]
-                    ax.errorbar(
-                        places, mean, spread, fmt=marker + line, color=colour, capsize=2, linewidth=1.3, markersize=5,
-                        label="Homa, 8 levels" if name == "homa" else label,
+                    draw_spread(
+                        ax, places, mean, found.min(), found.max(), fmt=marker + line, color=colour, capsize=2,
+                        linewidth=1.3, markersize=5, label="Homa, 8 levels" if name == "homa" else label,
                     )  # fmt: skip
                 ax.set(xlabel="bursty flows", xticks=_BURSTS)
             axes[1].plot(

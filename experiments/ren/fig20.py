@@ -33,7 +33,7 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS, ReadingFigure
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, draw_spread, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import MB, ms, us
 
@@ -215,9 +215,10 @@ class Figure20(ReadingFigure):
                     found = rows[rows["scheme"] == name].groupby("share")[quantity]
                     mean, error = found.mean() * factor, found.sem().fillna(0) * factor
                     line = "o--" if name == NOT_KEPT else "o-" if name == KEPT else "s-"
-                    ax.errorbar(
-                        mean.index, mean, error, fmt=line, color=COLOURS[colour], capsize=2, markersize=5, label=name
-                    )
+                    draw_spread(
+                        ax, mean.index, mean, mean - error, mean + error, fmt=line, color=COLOURS[colour], capsize=2,
+                        markersize=5, label=name,
+                    )  # fmt: skip
                 ax.set(xlabel="share of responsive senders", xticks=SHARES)
             grid = np.linspace(min(SHARES), 1, 50)
             for name in _homa(table):

@@ -33,7 +33,7 @@ from rdmacc.experiments.ren.leaf_spine import LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.leaf_spine_readings import in_place_of
 from rdmacc.experiments.ren.loads import ALL_FLOWS, POSITIVE, claim
 from rdmacc.experiments.ren.setup import LOOKS
-from rdmacc.show.style import style
+from rdmacc.show.style import draw_spread, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -239,11 +239,13 @@ class Sensitivity(LeafSpineFigure):
         for step, (other, values) in enumerate(gains(rows, name, quantity).items()):
             _, colour, marker = LOOKS[other]
             mean, height = 100 * values.mean(), place + 0.16 * (step - 1)
-            error = [[mean - 100 * values.min()], [100 * values.max() - mean]]
             if mean < -100:
                 ax.text(-103, height, f"◀ {mean:.0f}%", va="center", fontsize="x-small", color=colour)
             else:
-                ax.errorbar(mean, height, xerr=error, fmt=marker, color=colour, markersize=5, capsize=2)
+                draw_spread(
+                    ax, height, mean, 100 * values.min(), 100 * values.max(), is_upright=False, fmt=marker,
+                    color=colour, markersize=5, capsize=2,
+                )  # fmt: skip
 
 
 @register_experiment

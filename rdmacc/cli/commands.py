@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rdmacc.errors import ConfigError
+from rdmacc.sweep.workers import reason_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -91,6 +92,33 @@ def executor_of(dask: str | None) -> Iterator[Executor | None]:
 
     with dask_executor(dask) as executor:
         yield executor
+
+
+class _Failures:
+    """Failures of some of several experiments: each is told when it happens, and all are named at the end."""
+
+    def __init__(self, chosen: Sequence[Experiment]) -> None:
+        self.names: list[str] = []
+        self._total = len(chosen)
+
+    @contextmanager
+    def caught(self, one: Experiment) -> Iterator[None]:
+        """Go on after a failure of `one`; a wrong input to a single experiment is raised, for its exit code."""
+        try:
+            yield
+        except Exception as error:
+            if self._total == 1 and isinstance(error, ConfigError | OSError):
+                raise
+            self.names.append(one.name)
+            reason = reason_of(error)
+            typer.echo(f"rdmacc: {reason if reason.startswith(one.name) else f'{one.name}: {reason}'}", err=True)
+
+    def tell(self) -> None:
+        """Name the experiments that failed, if any, and exit."""
+        if self.names:
+            if self._total > 1:
+                typer.echo(f"rdmacc: {len(self.names)} of {self._total} failed: {', '.join(self.names)}", err=True)
+            raise typer.Exit(_FAILED)
 
 
 @dataclass(frozen=True)
@@ -170,18 +198,22 @@ def run(
     dask: DaskOption = None,
 ) -> None:
     """Run experiments; print their measurements and which claims hold. Stored points are not rerun."""
+    from rdmacc.experiments import select
+
     request = _Request(scale.value, seed, _changes(changed), store, seeds)
-    contents = []
-    for one, found in _swept(name, request, jobs, engine.value, dask):
-        table = found.table
-        checks = one.check(table, scale.value)
-        saved = _save(one, found, table, checks, out / one.name) if out is not None else []
-        if as_json:
-            contents.append(_content(one, found, table, checks))
-        else:
-            typer.echo(_text(one, found, table, checks, saved))
+    contents, failures = [], _Failures(select(name))
+    for one, found in _swept(name, request, jobs, engine.value, dask, failures):
+        with failures.caught(one):
+            table = found.table
+            checks = one.check(table, scale.value)
+            saved = _save(one, found, table, checks, out / one.name) if out is not None else []
+            if as_json:
+                contents.append(_content(one, found, table, checks))
+            else:
+                typer.echo(_text(one, found, table, checks, saved))
     if as_json:
         typer.echo(json.dumps(contents, indent=2))
+    failures.tell()
 
 
 def verify(
@@ -197,28 +229,31 @@ def verify(
     dask: DaskOption = None,
     reading: _ReadingOption = "default",
 ) -> None:
-    """Check the claims of the papers. The exit code is 0 if all verdicts match the record.
+    """Check the claims of the papers. The exit code is 0 if all could be judged, and all verdicts match the record.
 
     Readings other than the default have no recorded verdicts; the default reading's are shown for comparison.
     """
     import pandas as pd
 
     from rdmacc.cli import report
+    from rdmacc.experiments import select
     from rdmacc.experiments.framework.reading import DEFAULT, check_reading
 
     request = _Request(scale.value, seed, _changes(changed), store, seeds)
-    reading, every = check_reading(name, reading), []
-    for one, found in _swept(name, request, jobs, engine.value, dask):
-        if reading != DEFAULT and reading not in one.readings_in(found.table):
-            continue
-        checks = one.check(found.table, scale.value, reading)
-        if reading != DEFAULT:
-            checks = report.under_reading(checks, one.check(found.table, scale.value))
-        every.append(checks.assign(experiment=one.name))
-        if not as_json and len(checks):
-            parts = (one.description, report.seeding_text(one, found.table, seeds), report.checks_text(checks))
-            typer.echo("\n\n".join(part for part in parts if part) + "\n")
+    reading, every, failures = check_reading(name, reading), [], _Failures(select(name))
+    for one, found in _swept(name, request, jobs, engine.value, dask, failures):
+        with failures.caught(one):
+            if reading != DEFAULT and reading not in one.readings_in(found.table):
+                continue
+            checks = one.check(found.table, scale.value, reading)
+            if reading != DEFAULT:
+                checks = report.under_reading(checks, one.check(found.table, scale.value))
+            every.append(checks.assign(experiment=one.name))
+            if not as_json and len(checks):
+                parts = (one.description, report.seeding_text(one, found.table, seeds), report.checks_text(checks))
+                typer.echo("\n\n".join(part for part in parts if part) + "\n")
     if not every:
+        failures.tell()
         raise ConfigError("--reading", reading, f"a reading that the table of {name} at {scale.value} scale covers")
     checks = pd.concat(every, ignore_index=True)
     good = report.as_expected(checks)
@@ -228,6 +263,7 @@ def verify(
             "seed": seed,
             "seeds": seeds,
             "as_expected": good,
+            "failed": failures.names,
             "checks": report.records(checks),
         }
         typer.echo(json.dumps(content, indent=2))
@@ -235,6 +271,7 @@ def verify(
         typer.echo("all verdicts match the record" if good else "some verdicts DIFFER from the record")
         typer.echo(f"{name}, {scale.value} scale, {report.seeds_text(seed, seeds)}: {report.counts_text(checks)}")
         _say_standing([str(one) for one in checks["experiment"].unique()])
+    failures.tell()
     if not good:
         raise typer.Exit(_FAILED)
 
@@ -256,48 +293,49 @@ def plot(
     from rdmacc.sweep.run import stored
 
     request = _Request(scale.value, seed, _changes(changed), store, seeds)
-    for one in select(name):
-        found = stored(one, **request.common())
-        table = None if found.missing else found.table
-        if table is None and not request.changes and seeds is None:
-            table = load_summary(one.name, scale.value, seed)
-            _say_standing([one.name])
-        if table is None:
-            allowed = f"computed first; run `rdmacc run {one.name} --scale {scale.value}`"
-            raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
-        if reading != DEFAULT:
-            rows = one.under(table, check_reading(one.name, reading))
-            if rows is None:
-                typer.echo(f"{one.name}: its table does not cover the reading {reading!r}", err=True)
-                continue
-            table = rows
-        suffix = "" if reading == DEFAULT else f".{reading.replace(' ', '-').replace(',', '')}"
-        typer.echo(f"Saved {save(one.figure(table), out / f'{one.name}{suffix}.png')}")
+    chosen = select(name)
+    failures = _Failures(chosen)
+    for one in chosen:
+        with failures.caught(one):
+            found = stored(one, **request.common())
+            table = None if found.missing else found.table
+            if table is None and not request.changes and seeds is None:
+                table = load_summary(one.name, scale.value, seed)
+                _say_standing([one.name])
+            if table is None:
+                allowed = f"computed first; run `rdmacc run {one.name} --scale {scale.value}`"
+                raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
+            if reading != DEFAULT:
+                rows = one.under(table, check_reading(one.name, reading))
+                if rows is None:
+                    typer.echo(f"{one.name}: its table does not cover the reading {reading!r}", err=True)
+                    continue
+                table = rows
+            suffix = "" if reading == DEFAULT else f".{reading.replace(' ', '-').replace(',', '')}"
+            typer.echo(f"Saved {save(one.figure(table), out / f'{one.name}{suffix}.png')}")
+    failures.tell()
 
 
 def _swept(
-    name: str, request: _Request, jobs: int | None, engine: str, dask: str | None
+    name: str, request: _Request, jobs: int | None, engine: str, dask: str | None, failures: _Failures
 ) -> Iterable[tuple[Experiment, Sweep]]:
-    """Yield each experiment and its sweep; failures are reported at the end."""
+    """Yield each experiment and its sweep, if that did not fail."""
     from rdmacc.experiments import select
     from rdmacc.sweep.run import SweepError, sweep
 
-    chosen, failed = select(name), []
     with executor_of(dask) as executor:
-        for one in chosen:
+        for one in select(name):
+            found = None
             try:
-                found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **request.common())
+                with failures.caught(one):
+                    found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **request.common())
+                    if found.missing:
+                        raise SweepError(one.name, found.failures, len(found.points))
             except KeyboardInterrupt:
                 typer.echo(INTERRUPTED_TEXT, err=True)
                 raise typer.Exit(INTERRUPTED) from None
-            if found.missing:
-                failed.append(SweepError(one.name, found.failures, len(found.points)))
-            else:
+            if found is not None and not found.missing:
                 yield one, found
-    for error in failed:
-        typer.echo(f"rdmacc: {error}", err=True)
-    if failed:
-        raise typer.Exit(_FAILED)
 
 
 def _say_standing(names: Sequence[str]) -> None:

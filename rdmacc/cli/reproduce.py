@@ -22,11 +22,11 @@ from rdmacc.cli.commands import (
     StoreOption,
     executor_of,
 )
-from rdmacc.errors import ConfigError
+from rdmacc.sweep.workers import reason_of
 
 if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
-    from rdmacc.experiments.ledger.report import Entry
+    from rdmacc.experiments.ledger.report import Entry, Report
 
 _FAILED = 1
 
@@ -55,29 +55,30 @@ def reproduce(
 ) -> None:
     """Reproduce the papers' figures and tables, and write a report as static HTML.
 
-    You can stop it at any time; the same command resumes from the stored points. The exit code is 0 if everything
-    succeeded.
+    You can stop it at any time; the same command resumes from the stored points. A figure that fails costs no other:
+    the report says why in its place. The exit code is 0 if everything succeeded.
     """
     from rdmacc.experiments.ledger.report import Report
 
     planned = _planned(papers)
     report = Report(out, planned, scale.value, seed, since, seeds)
     common: dict[str, Any] = {"scale": scale.value, "seed": seed, "seeds": seeds, "store": store}
-    failed = done = 0
     try:
         with executor_of(dask) as executor:
             how = {"jobs": jobs, "engine": engine.value, "executor": executor}
-            for entry in _computed(planned, common | how) if compute else _known(planned, common):
+            for entry in _computed(planned, common | how, report) if compute else _known(planned, common):
                 report.add(entry)
-                failed += bool(entry.failure)
-                done += not entry.failure
     except KeyboardInterrupt:
         typer.echo(INTERRUPTED_TEXT, err=True)
         raise typer.Exit(INTERRUPTED) from None
-    typer.echo(f"{done} of {len(planned)} figures and tables, {failed} failed. Report: {report.index}")
+    failed = report.failures
+    done = len(planned) - len(failed)
+    typer.echo(f"{done} of {len(planned)} figures and tables, {len(failed)} failed. Report: {report.index}")
     for change in report.changes():
         typer.echo(f"{change['id']}: {change['before']} before, {change['now']} now")
     if failed:
+        for name, reason in failed.items():
+            typer.echo(f"rdmacc: {reason if reason.startswith(name) else f'{name}: {reason}'}", err=True)
         if compute:
             typer.echo("rdmacc: finished points are kept; run the same command to compute the rest", err=True)
         raise typer.Exit(_FAILED)
@@ -92,32 +93,29 @@ def _planned(papers: Sequence[str] | None) -> list[Experiment]:
     return list(chosen.values())
 
 
-def _computed(planned: Sequence[Experiment], how: dict[str, Any]) -> Iterator[Entry]:
+def _computed(planned: Sequence[Experiment], how: dict[str, Any], report: Report) -> Iterator[Entry]:
     """Compute experiments, cheapest first, so that results appear early."""
     from tqdm.auto import tqdm
 
     from rdmacc.experiments.ledger.report import Entry
     from rdmacc.sweep.run import SweepError, sweep
 
-    hops = failed = 0
+    hops = 0
     work = {one.name: _expected_hops(one, how["scale"]) for one in planned}
     with tqdm(total=sum(work.values()), bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]") as bar:
         for number, one in enumerate(sorted(planned, key=lambda each: work[each.name])):
             words = f"{number} of {len(planned)} figures, {hops / 1e9:.2f} G packet-hops"
+            failed = len(report.failures)
             bar.set_description_str(words + (f", {failed} failed" if failed else ""))
             try:
                 found = sweep(one, progress=True, **how)
                 if found.missing:
-                    failed += 1
-                    error = SweepError(one.name, found.failures, len(found.points))
-                    yield Entry(one, failure=str(error))
-                else:
-                    summary = found.summary()
-                    hops += summary["packet_hops"]
-                    yield Entry(one, found.table, summary, found.effort())
-            except ConfigError as error:
-                failed += 1
-                yield Entry(one, failure=str(error))
+                    raise SweepError(one.name, found.failures, len(found.points))
+                entry = Entry(one, found.table, found.summary(), found.effort())
+                hops += entry.provenance["packet_hops"]
+            except Exception as error:
+                entry = Entry(one, failure=reason_of(error))
+            yield entry
             bar.update(work[one.name])
 
 
@@ -128,7 +126,10 @@ def _expected_hops(one: Experiment, scale: str) -> int:
 
     if scale == "paper" and summary_path(one.name).exists():
         return int(read_table(summary_path(one.name))[1].get("packet_hops", 0)) + 1
-    return 1_000_000 * len(one.points(scale))
+    try:
+        return 1_000_000 * len(one.points(scale))
+    except Exception:  # computing it will say why
+        return 1
 
 
 def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[Entry]:
@@ -140,12 +141,16 @@ def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[En
     from rdmacc.sweep.store import read_table
 
     for one in planned:
-        found = stored(one, **common)
-        shipped = load_summary(one.name, common["scale"], common["seed"]) if common["seeds"] is None else None
-        if not found.missing:
-            yield Entry(one, found.table, found.summary(), found.effort())
-        elif shipped is not None:
-            made = read_table(summary_path(one.name))[1]
-            yield Entry(one, shipped, made | {"standing": words_of(one.name)})
-        else:
-            yield Entry(one, failure=f"{len(found.missing)} of {len(found.points)} points are not computed yet")
+        try:
+            found = stored(one, **common)
+            shipped = load_summary(one.name, common["scale"], common["seed"]) if common["seeds"] is None else None
+            if not found.missing:
+                entry = Entry(one, found.table, found.summary(), found.effort())
+            elif shipped is not None:
+                made = read_table(summary_path(one.name))[1]
+                entry = Entry(one, shipped, made | {"standing": words_of(one.name)})
+            else:
+                entry = Entry(one, failure=f"{len(found.missing)} of {len(found.points)} points are not computed yet")
+        except Exception as error:
+            entry = Entry(one, failure=reason_of(error))
+        yield entry

@@ -143,14 +143,42 @@ def draw_fct_cdf(
     ax.legend(loc="lower right")
 
 
+def log_axes(ax: Axes, names: str, **kwargs: Any) -> None:
+    """Make axes logarithmic, after drawing; one without a number above zero stays linear, for it cannot be."""
+    for name, least in zip("xy", ax.dataLim.minpos, strict=True):
+        if name in names and np.isfinite(least):
+            getattr(ax, f"set_{name}scale")("log", **kwargs)
+
+
 def plain_log(ax: Axes) -> None:
     """Make the vertical axis logarithmic, with plain numbers as labels between the powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    ax.set_yscale("log")
+    log_axes(ax, "y")
+    if ax.get_yscale() != "log":
+        return
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def draw_spread(
+    ax: Axes,
+    at: npt.ArrayLike,
+    middle: npt.ArrayLike,
+    least: npt.ArrayLike,
+    most: npt.ArrayLike,
+    *,
+    is_upright: bool = True,
+    **kwargs: Any,
+) -> None:
+    """Draw values with error bars from `least` to `most`; no bar where an end is NaN."""
+    values, low, high = (np.asarray(each, dtype=np.float64) for each in (middle, least, most))
+    lengths = np.clip([values - low, high - values], 0.0, None).reshape(2, -1)
+    if is_upright:
+        ax.errorbar(at, values, yerr=lengths, **kwargs)
+    else:
+        ax.errorbar(values, at, xerr=lengths, **kwargs)
 
 
 def draw_trace(

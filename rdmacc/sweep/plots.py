@@ -10,7 +10,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import half_width, slowdown_by_size
-from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf
+from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread
 from rdmacc.typed import typed
 
 if TYPE_CHECKING:
@@ -153,7 +153,8 @@ class StudyPlots:
                 aside = _ASIDE * (number - middle)
                 x = x * (x.max() / x.min()) ** aside if is_log else x + aside * (x.max() - x.min())
                 marker = _MARKERS[number % len(_MARKERS)]
-                ax.errorbar(x, mean, half, marker=marker, label=label, capsize=3, elinewidth=1, **look)
+                ends = mean - half, mean + half
+                draw_spread(ax, x, mean, *ends, marker=marker, label=label, capsize=3, elinewidth=1, **look)
             if is_log:
                 ax.set_xscale("log")
             if not numeric:

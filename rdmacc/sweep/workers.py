@@ -99,7 +99,7 @@ def compute(task: Task) -> Computed | Failed:
             reason = "the code, its inputs or the versions have changed since the sweep began; run it again"
             return Failed(reason)
     except Exception as error:
-        return Failed(_reason(error), traceback.format_exc())
+        return Failed(reason_of(error), traceback.format_exc())
     return compute_here(experiment, point, engine, threads)
 
 
@@ -108,14 +108,16 @@ def compute_here(experiment: Any, point: Any, engine: str, threads: int = 1) -> 
     try:
         return _compute(experiment, point, engine, threads)
     except Exception as error:
-        return Failed(_reason(error), traceback.format_exc())
+        return Failed(reason_of(error), traceback.format_exc())
 
 
-def _reason(error: Exception) -> str:
-    """Return the error message, with its location unless the message has it."""
+def reason_of(error: Exception) -> str:
+    """Return the error message, with its location unless the message has it: the last line outside libraries."""
     if isinstance(error, RdmaccError):
         return str(error)
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [one for one in frames if "site-packages" not in one.filename or "/rdmacc/" in one.filename]
+    last = (ours or frames)[-1]
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 

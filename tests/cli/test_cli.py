@@ -198,8 +198,37 @@ def test_a_failed_point_is_told_at_the_end_and_the_others_are_reported(tmp_path,
     outcome = runner.invoke(app, arguments)
     assert outcome.exit_code == 1
     assert "Tests: incasts with losses" in outcome.stdout
-    assert outcome.stderr.rstrip().split("rdmacc: ")[-1].startswith("tests.troubled: 1 of 5 points failed")
+    _, troubled, last = outcome.stderr.rstrip().split("rdmacc: ")
+    assert troubled.startswith("tests.troubled: 1 of 5 points failed")
+    assert last == "1 of 2 failed: tests.troubled"
     assert len(list((tmp_path / "tests.troubled").iterdir())) == 4
+
+
+class Undrawable(Tiny):
+    """Its picture cannot be drawn, and its claim cannot be judged."""
+
+    name = "tests.broken"
+    claims = tuple(replace(claim, id="tests-2", measure=lambda table: {}["a measure"]) for claim in Tiny.claims)
+
+    def plot(self, table):
+        raise ValueError("a negative length")
+
+
+@pytest.mark.parametrize("command", ["run", "plot", "verify"])
+def test_one_broken_figure_costs_no_other(tmp_path, tiny, command):
+    """It is told with its place in the code; the others are computed, drawn and judged; it is named at the end."""
+    tiny(Undrawable())
+    tiny(Tiny())
+    store = ["--store", str(tmp_path / "store")]
+    runner.invoke(app, ["run", "tests", "--engine", "simpy", *store])
+    out = [] if command == "verify" else ["--out", str(tmp_path)]
+    outcome = runner.invoke(app, [command, "tests", *store, *out])
+    assert outcome.exit_code == 1
+    told, last = outcome.stderr.rstrip().split("rdmacc: ")[-2:]
+    reason = "ValueError: a negative length" if command == "plot" else "KeyError: 'a measure'"
+    assert told.startswith(f"tests.broken: {reason} (test_cli.py, line ")
+    assert last == "1 of 2 failed: tests.broken"
+    assert {"run": "Saved ", "plot": "tests.tiny.png", "verify": "[holds] tests-1"}[command] in outcome.stdout
 
 
 def test_an_interrupt_is_no_traceback(tmp_path, tiny, monkeypatch):

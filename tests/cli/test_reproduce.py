@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -70,8 +71,59 @@ def test_a_failure_is_named_and_loses_nothing_else(reproduce):
     assert "Failed" in front
     assert "fails" in front
     assert (folder / "tests.tiny.html").exists()
-    assert not (folder / "tests.troubled.html").exists()
+    assert "1 of 5 points failed" in (folder / "tests.troubled.html").read_text()
     assert json.loads((folder / "report.json").read_text())["failures"].keys() == {"tests.troubled"}
+
+
+class Unjudged(Tiny):
+    name = "tests.unjudged"
+    claims = tuple(replace(claim, id="tests-3", measure=lambda table: {}["a measure"]) for claim in Tiny.claims)
+
+
+class Undrawn(Tiny):
+    name = "tests.undrawn"
+    claims = tuple(replace(claim, id="tests-4") for claim in Tiny.claims)
+
+    def plot(self, table):
+        raise ValueError("a <negative> length")
+
+
+class Pointless(Tiny):
+    name = "tests.pointless"
+
+    def points(self, scale="quick", seed=0):
+        raise RuntimeError("no points")
+
+
+@pytest.mark.parametrize("is_computed", [True, False])
+def test_a_figure_that_cannot_be_judged_or_drawn_says_so_in_its_place(reproduce, monkeypatch, is_computed):
+    broken = {"tests.unjudged": "not judged: KeyError", "tests.undrawn": "not drawn: ValueError: a <negative> length",
+              "tests.pointless": "RuntimeError: no points"}  # fmt: skip
+    for one in (Unjudged(), Undrawn(), Pointless()):
+        monkeypatch.setitem(EXPERIMENTS, one.name, one)
+    reproduce("tests.undrawn", "tests.unjudged", code=1)
+    names = ("tests.unjudged", "tests.pointless", "tests.undrawn", "tests.tiny")
+    reproduce("tests.tiny")
+    folder, output = reproduce(*names, *([] if is_computed else ["--no-compute"]), code=1)
+    assert "1 of 4 figures and tables, 3 failed" in output
+    front = (folder / "index.html").read_text()
+    for name, reason in broken.items():
+        assert f"rdmacc: {name}: {reason}" in output
+        assert front.count(reason.replace("<", "&lt;").replace(">", "&gt;")) == 2  # in the list, and on its card
+    assert json.loads((folder / "report.json").read_text())["failures"].keys() == broken.keys()
+    assert read_verdicts(folder) == {"tests-1": "holds", "tests-4": "holds"}
+    drawn = {path.name for path in (folder / "figures").glob("*.svg")}
+    assert drawn == {"tests.unjudged.svg", "tests.tiny.svg"}
+    assert "not drawn: ValueError" in (folder / "tests.undrawn.html").read_text()
+    for page, target in links(folder):
+        assert (folder / target).exists(), (page, target)
+
+
+def test_a_picture_of_another_run_does_not_stand_for_one_that_fails(reproduce, monkeypatch):
+    folder, _ = reproduce("tests.tiny")
+    monkeypatch.setattr(Tiny, "plot", Undrawn.plot)
+    reproduce("tests.tiny", code=1)
+    assert not list((folder / "figures").iterdir())
 
 
 def test_changed_verdicts_are_named(reproduce):
