@@ -28,7 +28,7 @@ from rdmacc.experiments.dart.clos import (
     spreads,
 )
 from rdmacc.experiments.framework.bands import AtLeast, Each
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +63,7 @@ def panels(
     label: str,
     title: str,
     published: Mapping[tuple[str, float], float],
-    yscale: str = "linear",
+    is_log: bool = False,
 ) -> Figure:
     """Draw a quantity over the load: a column for each mix, a row for each reading; bands are the spread over seeds.
 
@@ -92,8 +92,10 @@ def panels(
                     [load * 100 for load in at], levels, "x", color="black", markersize=8, zorder=5,
                     label="Dart, as published from DCQCN's",
                 )  # fmt: skip
-                ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)", yscale=yscale)
-                if yscale == "linear":
+                ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)")
+                if is_log:
+                    log_axes(ax, "y")
+                else:
                     ax.set_ylim(bottom=0)
                 ax.set_xticks([load * 100 for load in LOADS[mix]])
             row[0].set_ylabel(label)

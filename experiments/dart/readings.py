@@ -44,7 +44,7 @@ from rdmacc.experiments.framework.claim import OURS, Measured, NotJudged, Outcom
 from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
 from rdmacc.experiments.framework.registry import experiment, load_summary, register_experiment
 from rdmacc.experiments.framework.rows import by_load
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -332,7 +332,8 @@ def _draw_readings(rows: pd.DataFrame) -> Figure:
                 at, name = spread.index * 100, {**VARIANTS, "timely": "TIMELY"}[scheme]
                 ax.plot(at, spread["mean"], marker="o^vsPD"[place], color=palette[place], label=name)
                 ax.fill_between(at, spread["min"], spread["max"], color=palette[place], alpha=0.2)
-            ax.set(title=reading, xlabel="load (% of ToR uplinks)", yscale="log")
+            log_axes(ax, "y")
+            ax.set(title=reading, xlabel="load (% of ToR uplinks)")
         axes[0][0].set_ylabel("p99 of 8 KB flows (µs)")
         axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
         figure.suptitle("Dart, VI: the tail by what the paper leaves open, typical mix")

@@ -32,7 +32,7 @@ from rdmacc.experiments.framework.bands import All, At, AtLeast, Each, Exactly, 
 from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, draw_spread, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,10 +73,11 @@ def _draw_changes(rows: pd.DataFrame) -> Figure:
     names = [f"{VARIANTS[scheme]}, {change or 'as published'}{groups}" for scheme, change, groups in each.index]
     with style():
         figure, ax = plt.subplots(figsize=(7.2, 0.8 + 0.3 * len(each)))
-        error = [each["mean"] - each["min"], each["max"] - each["mean"]]
         colours = [palette[list(VARIANTS).index(scheme)] for scheme, *_ in each.index]
-        ax.barh(np.arange(len(each)), each["mean"], xerr=error, color=colours)
-        ax.set_yticks(np.arange(len(each)), names)
+        at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
+        ax.barh(at, each["mean"], color=colours)
+        draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
+        ax.set_yticks(at, names)
         ax.invert_yaxis()
         load = rows["load"].max()
         ax.set(title=f"Dart, VI-C: one parameter at a time, typical mix, {load:.0%}", xlabel="p99 of the flows (µs)")

@@ -16,7 +16,7 @@ import pandas as pd
 
 from rdmacc.experiments.igbn.setup import GOODPUT, VARIANTS, mean, runs_of
 from rdmacc.models.go_back_n import GoBackNGoodput
-from rdmacc.show.style import COLOURS, draw_spread
+from rdmacc.show.style import COLOURS, draw_spread, log_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,6 +112,7 @@ def explain(figure: Figure, table: pd.DataFrame, names: Iterable[tuple[str, str,
 
 def label(ax: Axes, title: str) -> None:
     """Set title, scales and axis labels."""
-    ax.set(title=title, xscale="log", ylim=(0, 103), xlabel="loss rate of packets and replies (%)")
+    log_axes(ax, "x")
+    ax.set(title=title, ylim=(0, 103), xlabel="loss rate of packets and replies (%)")
     ax.set_ylabel("relative throughput (%)")
     ax.set_xticks([1e-3, 1e-2, 1e-1, 1.0], ["0.001", "0.01", "0.1", "1"])

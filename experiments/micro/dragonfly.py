@@ -39,7 +39,7 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.switch.buffer import DropTail
 from rdmacc.workload import dragonfly_paths, poisson
@@ -222,7 +222,8 @@ class Dragonfly(Experiment):
                         part["load"], part["latency, mean"] / 1e6, mark + "-", color=COLOURS[colour], label=routing
                     )
                     axis.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
-                axis.set(title=traffic, xlabel="load of the hosts' links; dashed: closed form", yscale="log")
+                log_axes(axis, "y")
+                axis.set(title=traffic, xlabel="load of the hosts' links; dashed: closed form")
             axes[0].set_ylabel("mean latency (µs)")
             axes[0].legend()
             figure.suptitle(self.title)

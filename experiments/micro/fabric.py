@@ -32,7 +32,7 @@ from rdmacc.faults import SlowLink
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, fit_above, log_axes, style
 from rdmacc.sweep.tidy import tidy, wide
 
 if TYPE_CHECKING:
@@ -186,7 +186,8 @@ class Fabric(Experiment):
                     times = [row[f"FCT, p{share}"] / 1e6 for share in SHARES]
                     axis.plot(times, SHARES, color=COLOURS[colour], label=f"{name}: {times[-1]:.0f} µs")
                 links = "one slow link" if slow == 1 else f"{slow} slow links" if slow else "no slow link"
-                axis.set(title=f"{traffic}, {links}", xscale="log", xlabel="completion time (µs)")
+                log_axes(axis, "x")
+                axis.set(title=f"{traffic}, {links}", xlabel="completion time (µs)")
                 axis.set_xticks(ticks[traffic], [str(tick) for tick in ticks[traffic]])
                 axis.set_xticks([], minor=True)
                 axis.legend(title="last completion", loc="lower right", fontsize=8)
@@ -200,7 +201,7 @@ class Fabric(Experiment):
                 axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
             axes[1, 2].set(xlabel="slow links", ylabel="last completion (µs)", title="permutation, last completion")
             axes[1, 2].set_xticks(range(len(counts)), [str(count) for count in counts])
-            axes[1, 2].set_ylim(0, 1.35 * axes[1, 2].dataLim.y1)
+            fit_above(axes[1, 2], 1.35)
             axes[1, 2].legend(loc="upper left")
             figure.suptitle(self.title)
         return figure

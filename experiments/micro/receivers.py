@@ -38,7 +38,7 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, percentiles, plot_by_size
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, fit_above, log_axes, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ps, us
 
@@ -181,9 +181,12 @@ class ReceiverSchemes(Experiment):
                     axis.plot(places, here[quantity] / scale, marks[case], color=COLOURS["blue"], label=label)
                     if quantity == "slowdown, p50":
                         axis.plot(places, here["slowdown, p99"], marks[case], color=COLOURS["vermilion"], label="p99")
-                axis.set(ylabel=title, xticks=range(len(RECEIVERS)), ylim=(0, 1.3 * axis.dataLim.y1))
+                axis.set(ylabel=title, xticks=range(len(RECEIVERS)))
                 if quantity == "queue, peak":
-                    axis.set(yscale="log", ylim=(axis.dataLim.y0 / 2, 5 * axis.dataLim.y1))
+                    log_axes(axis, "y")
+                    fit_above(axis, 5.0, bottom=None)
+                else:
+                    fit_above(axis, 1.3)
                 axis.set_xticklabels(RECEIVERS, rotation=40, ha="right")
                 if axis is not axes[1, 2]:
                     axis.legend(loc="upper right", ncols=3, fontsize=7)

@@ -20,7 +20,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Changes, FatTreeCase, FatTreeFigure, differences
 from rdmacc.experiments.rcc.fct import OTHERS
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, draw_spread, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,8 +115,9 @@ class Baselines(FatTreeFigure):
                 each = pd.DataFrame({
                     name: values.agg(["min", "mean", "max"]) / 1e6 for name, values in _found(rows, quantity).items()
                 }).T  # fmt: skip
-                error = [each["mean"] - each["min"], each["max"] - each["mean"]]
-                ax.barh(np.arange(len(each)), each["mean"], xerr=error, color=colours, height=0.7)
+                at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
+                ax.barh(at, each["mean"], color=colours, height=0.7)
+                draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
                 ax.axvline(each.loc["RCC", "mean"], color="0.4", linestyle=":", linewidth=1.2)
                 ax.set(title=f"{title} flows", xlabel="FCT (µs)")
             axes[0].set_yticks(np.arange(len(_SHOWN)), list(_SHOWN))

@@ -11,7 +11,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import At, Each, MoreThan
 from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, reductions, spreads
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.show.style import COLOURS
+from rdmacc.show.style import COLOURS, fit_above, log_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,10 +43,10 @@ def draw_fct(
         colour = COLOURS[LOOKS[scheme][1]]
         ax.plot(spread.index * 100, spread["mean"], marker=_MARKERS[scheme], color=colour, label=NAMES[scheme])
         ax.fill_between(spread.index * 100, spread["min"], spread["max"], color=colour, alpha=0.2, linewidth=0)
-    top = 1.08 * ax.dataLim.ymax
-    ax.set(
-        xlabel="load (% of the hosts' links)", yscale="log" if is_log else "linear", ylim=(None if is_log else 0, top)
-    )
+    if is_log:
+        log_axes(ax, "y")
+    fit_above(ax, 1.08, bottom=None if is_log else 0.0)
+    ax.set_xlabel("load (% of the hosts' links)")
 
 
 def draw_reductions(

@@ -21,7 +21,7 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import TABLE_COLUMNS, scalar, tidy, typed
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ class Figure4(Experiment):
                     fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
                 )  # fmt: skip
                 share = share_above(surface_of(table, point), ACCEPTABLE)
-                ax.set(xscale="log", yscale="log", xlabel="$K_d$ (1/s)", title=f"{title}: > 30° on {share:.1%}")
+                log_axes(ax, "xy")
+                ax.set(xlabel="$K_d$ (1/s)", title=f"{title}: > 30° on {share:.1%}")
             axes[0].set_ylabel("$K_p$ (1/s)")
             figure.colorbar(filled, ax=axes, label="phase margin (°)")
             title = self.title.replace("K_p", "$K_p$").replace("K_d", "$K_d$")

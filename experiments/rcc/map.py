@@ -26,7 +26,7 @@ from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.units import ms
 
@@ -237,6 +237,7 @@ def _draw(ax: Axes, grid: pd.DataFrame, is_unsteady: pd.DataFrame, delay: float 
         ax.contour(x, y, plain, levels=[0.0], colors="white", linewidths=1.5, linestyles=":")
     rcc = PRESET["rcc"].control[0]
     ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, markeredgecolor="white")
-    ax.set(xscale="log", yscale="log", xlim=_edges(kd)[[0, -1]], ylim=_edges(kp)[[0, -1]])
+    log_axes(ax, "xy")
+    ax.set(xlim=_edges(kd)[[0, -1]], ylim=_edges(kp)[[0, -1]])
     ax.grid(visible=False)
     return mesh

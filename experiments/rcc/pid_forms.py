@@ -21,7 +21,7 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue
 from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
 from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import ms
 
@@ -163,7 +163,8 @@ class PidForms(Experiment):
                     found = _numbers(table, form, period, quantity)
                     ax.plot(found.index, found, look, color=COLOURS[colour], markersize=5,
                             label=f"{FORMS[form]}, {PERIODS[period]}")  # fmt: skip
-                ax.set(xlabel="flows through the link", title=label, xscale="log")
+                log_axes(ax, "x")
+                ax.set(xlabel="flows through the link", title=label)
                 ax.set_xticks(found.index, [str(n) for n in found.index])
                 ax.minorticks_off()
                 ax.set_ylim(bottom=0)

@@ -29,7 +29,7 @@ from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from rdmacc.experiments.ren.setup import BUFFER_BYTES, LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled, stand_ins
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import style
+from rdmacc.show.style import log_axes, style
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import kB, ms
 
@@ -178,8 +178,9 @@ class Figure12(ReadingFigure):
                         places, times[name], width, color=colour, alpha=0.5 if is_beside else 1.0,
                         label=label,
                     )  # fmt: skip
+                log_axes(ax, "y")
                 ax.set(
-                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (µs)", yscale="log",
+                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (µs)",
                     xticks=range(len(times)), xticklabels=[f"{size / 1000:.0f}" for size in times.index],
                 )  # fmt: skip
                 ax.set_ylim(20, 300_000)

@@ -35,7 +35,7 @@ from rdmacc.experiments.ren.setup import (
 )
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ms, ps, us
 
@@ -237,8 +237,10 @@ class Figure22(ReadingFigure):
                         ax.plot(mean.index, mean, "o" + line, color=colour, markersize=4, label=label)
                         ax.fill_between(mean.index, grouped.min() / 1e6, grouped.max() / 1e6, color=colour, alpha=0.2)
                 ax.set(title=f"{title}: AFCT, p99 dashed", xlabel="sampling period (base RTTs)")
-                ax.set(ylabel="FCT of short flows (µs)", xscale="log", yscale="log")
-                ax.set(xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS])
+                log_axes(ax, "xy")
+                ax.set(
+                    ylabel="FCT of short flows (µs)", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS]
+                )
                 ax.set_ylim(10, 1000)
                 ax.minorticks_off()
             for load, line in zip(LOADS, ("-", "--"), strict=True):
@@ -247,7 +249,8 @@ class Figure22(ReadingFigure):
                     axes[2].plot(use.index, use, "o" + line, color=COLOURS[colours[kind]], markersize=4)
                 axes[2].plot([], [], line, color="0.3", label=f"load {load:g}")
             axes[2].set(title="use of the bottleneck", xlabel="sampling period (base RTTs)", ylabel="utilisation (%)")
-            axes[2].set(xscale="log", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(30, 101))
+            log_axes(axes[2], "x")
+            axes[2].set(xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(30, 101))
             axes[2].minorticks_off()
             axes[0].legend(fontsize=7, loc="upper left")
             axes[2].legend(fontsize=7, loc="lower right")

@@ -44,7 +44,7 @@ from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import curve, scalar, tidy, wide
 from rdmacc.units import ps, us
 
@@ -188,7 +188,6 @@ class ExpressPassNs2(Experiment):
         for x, point in enumerate(rows.index):
             dots_of_both(axis, table, "expresspass_ns2", str(point), x)
         labels = [f"{row['case']}, {row['rate']}, {row['weight']}" for _, row in rows.iterrows()]
-        axis.set(
-            title="incasts: each flow (orange: ns2-xpass)", ylabel="FCT (ms)", yscale="log", xticks=range(len(rows))
-        )
+        log_axes(axis, "y")
+        axis.set(title="incasts: each flow (orange: ns2-xpass)", ylabel="FCT (ms)", xticks=range(len(rows)))
         axis.set_xticklabels(labels, rotation=60, ha="right", fontsize=6)

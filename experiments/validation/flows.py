@@ -12,6 +12,7 @@ from rdmacc import workload
 from rdmacc.experiments.framework.claim import Measured
 from rdmacc.experiments.framework.point import Point
 from rdmacc.results.result import Result
+from rdmacc.show.style import log_axes
 from rdmacc.sweep.tidy import tidy, wide
 
 if TYPE_CHECKING:
@@ -114,5 +115,6 @@ def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **li
     for p, style in ((50, "o-"), (99, "^--")):
         values = [row[f"{name} {size}, p{p}"] / scale for size in BINS]
         axis.plot(range(len(BINS)), values, style, markersize=3, label=label if p == 50 else None, **line)
-    axis.set(xticks=range(len(BINS)), yscale="log")
+    log_axes(axis, "y")
+    axis.set_xticks(range(len(BINS)))
     axis.set_xticklabels(BINS, rotation=30, ha="right")

@@ -31,7 +31,7 @@ from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from rdmacc.presets.homa_ns3 import HOMA_NS3
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ns
 
@@ -150,7 +150,8 @@ class HomaNs3(Experiment):
             for axis, rate in zip(axes, DELAYS):
                 for x, case in enumerate(INCASTS):
                     dots_of_both(axis, table, "homa_ns3", f"{case}, {rate}", x)
-                axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)", yscale="log")
+                log_axes(axis, "y")
+                axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)")
                 axis.set(xticks=range(len(INCASTS)), xticklabels=INCASTS)
             for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
                 plot_by_size(axes[2], row, "FCT", 1e9, color=colour, label=row["case"])
@@ -159,6 +160,7 @@ class HomaNs3(Experiment):
                 axes[2].legend()
                 for case, colour in zip(W5, COLOURS.values()):
                     draw_both(axes[3], table, "homa_ns3", case, color=colour)
-                axes[3].set(title="W5", xscale="log", xlabel="FCT (µs)", ylabel="share of messages")
+                log_axes(axes[3], "x")
+                axes[3].set(title="W5", xlabel="FCT (µs)", ylabel="share of messages")
             figure.suptitle(f"{self.title} (orange, dashed)")
         return figure

@@ -54,7 +54,7 @@ from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.units import ms, ns
 
 if TYPE_CHECKING:
@@ -223,12 +223,14 @@ class HpccNs3(Experiment):
                     bottom.plot(x, mean, "o", color=COLOURS["green"], label="mean" if not x else None)
                     bottom.plot(x, high, "^", color=COLOURS["vermilion"], label="p99" if not x else None)
                 top.set(title=case, ylim=(0, None), xticks=[])
-                bottom.set(yscale="log", xticks=range(len(SCHEMES)))
+                log_axes(bottom, "y")
+                bottom.set_xticks(range(len(SCHEMES)))
                 bottom.set_xticklabels(SCHEMES, rotation=30, ha="right")
             for axis, case in zip(axes[:, -1], TRACES):
                 for name, colour in zip(TRACE_SCHEMES, COLOURS.values()):
                     draw_both(axis, table, "hpcc_ns3", f"{name}, {case}", color=colour, label=name)
-                axis.set(title=case, xscale="log", xlabel="completion time (µs)", ylabel="share of flows")
+                log_axes(axis, "x")
+                axis.set(title=case, xlabel="completion time (µs)", ylabel="share of flows")
             axes[0, -1].legend()
             axes[0, 0].set_ylabel("completion time of each flow (ms)")
             axes[1, 0].set_ylabel("queue (kB)")

@@ -38,7 +38,7 @@ from rdmacc.presets.ndp_htsim import NDP_HTSIM
 from rdmacc.presets.roce_htsim import ROCE_HTSIM
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.units import ms, us
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Htsim(Experiment):
                     draw_both(axis, table, "htsim", f"{name}, {network}, {case}", color=colour, label=name)
                 axis.set(title=f"{network}, {case}", xlabel="completion time (µs)", ylim=(0, 1))
                 if case == WEB_SEARCH:
-                    axis.set(xscale="log")
+                    log_axes(axis, "x")
             for row in axes:
                 row[0].set_ylabel("share of flows")
             for axis in axes.flat[len(shown) :]:

@@ -39,7 +39,7 @@ from rdmacc.presets.uet_htsim import MTU_BYTES, UET_HTSIM
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, style
+from rdmacc.show.style import COLOURS, log_axes, style
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import us
 
@@ -394,7 +394,8 @@ class UetHtsim(Experiment):
                 there = [ours.loc[name, "last FCT"] / 1e6 / ratios[name] for name in names]
                 left.plot(there, [ratios[name] for name in names], "o", markersize=4, color=colour, label=control)
             left.axhline(1, color="black", linewidth=0.6)
-            left.set(xscale="log", xlabel="last completion there (µs)", ylabel="ours over theirs", ylim=(0.85, 1.3))
+            log_axes(left, "x")
+            left.set(xlabel="last completion there (µs)", ylabel="ours over theirs", ylim=(0.85, 1.3))
             left.legend()
             for scheme, colour in zip(FLOW_SCHEMES, COLOURS.values(), strict=False):
                 draw_both(

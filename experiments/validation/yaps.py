@@ -28,7 +28,7 @@ from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
 from rdmacc.presets.phost_2015 import PHOST_YAPS
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, ecdf, style
+from rdmacc.show.style import COLOURS, ecdf, log_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,7 +107,8 @@ class Yaps(Experiment):
                     for column, dash, label in (("value", "-", name), ("fct_ps", "--", None)):
                         times = flows[column][places == place] / 1e6
                         axes.step(*ecdf(times), dash, where="post", color=colour, label=label)
-            axes.set(xscale="log", xlabel="completion time (µs)", ylabel="share of flows")
+            log_axes(axes, "x")
+            axes.set(xlabel="completion time (µs)", ylabel="share of flows")
             axes.set_title(f"{self.title} (dashed)")
             figure.legend(title="size", loc="outside right upper")
         return figure

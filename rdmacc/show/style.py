@@ -150,6 +150,12 @@ def log_axes(ax: Axes, names: str, **kwargs: Any) -> None:
             getattr(ax, f"set_{name}scale")("log", **kwargs)
 
 
+def fit_above(ax: Axes, factor: float, bottom: float | None = 0.0) -> None:
+    """End the vertical axis at a multiple of the greatest number drawn, if there is one above zero."""
+    most = ax.dataLim.ymax
+    ax.set_ylim(bottom, factor * most if np.isfinite(most) and most > 0 else None)
+
+
 def plain_log(ax: Axes) -> None:
     """Make the vertical axis logarithmic, with plain numbers as labels between the powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
