@@ -143,11 +143,11 @@ def draw_fct_cdf(
     ax.legend(loc="lower right")
 
 
-def log_axes(ax: Axes, names: str, **kwargs: Any) -> None:
+def log_axes(ax: Axes, names: str) -> None:
     """Make axes logarithmic, after drawing; one without a number above zero stays linear, for it cannot be."""
     for name, least in zip("xy", ax.dataLim.minpos, strict=True):
         if name in names and np.isfinite(least):
-            getattr(ax, f"set_{name}scale")("log", **kwargs)
+            getattr(ax, f"set_{name}scale")("log")
 
 
 def fit_above(ax: Axes, factor: float, bottom: float | None = 0.0) -> None:
