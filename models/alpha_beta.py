@@ -121,10 +121,10 @@ class AlphaBeta(Model):
             k = len(pieces_of(size // (2 * how.channels), how, how.step_bytes))
             chunk = size / (2 * how.channels * k)
             hop_ps = how.inner_delay_ps + 4 * how.channels * chunk * self._inner_beta_ps
-            inside = 2 * (how.node - 1) * hop_ps
+            inside = 2 * (how.hosts_per_node - 1) * hop_ps
             return self._busiest * size * beta + 2 * self.depth * (a + chunk * beta) + inside
         if self.operation == "all-reduce" and how.algorithm == "hierarchical":
-            g, part = how.node, size / how.node
+            g, part = how.hosts_per_node, size / how.hosts_per_node
             inside = 2 * (g - 1) * (how.inner_delay_ps + part * self._inner_beta_ps)
             return inside + self._ring_ps(n // g, part, 2 * (n // g - 1))
         return self._ring_ps(n, size, (2 if self.operation == "all-reduce" else 1) * (n - 1))
@@ -140,7 +140,7 @@ class AlphaBeta(Model):
     @property
     def depth(self) -> int:
         """Links from the root of a tree of nodes to its farthest leaf."""
-        nodes = self.ranks // self.settings.node
+        nodes = self.ranks // self.settings.hosts_per_node
         parents = tree_parents(nodes)[0]
 
         def above(node: int) -> int:
@@ -154,8 +154,8 @@ class AlphaBeta(Model):
         how, halves = self.settings, 2 * self.settings.channels
         sent = np.zeros(self.ranks)
         for half in range(halves):
-            for rank, parent in enumerate(tree_of_gpus(self.ranks, how.node, half)):
-                if parent >= 0 and parent // how.node != rank // how.node:
+            for rank, parent in enumerate(tree_of_gpus(self.ranks, how.hosts_per_node, half)):
+                if parent >= 0 and parent // how.hosts_per_node != rank // how.hosts_per_node:
                     sent[[rank, parent]] += 1 / halves
         return float(sent.max())
 
@@ -173,7 +173,7 @@ class AlphaBeta(Model):
         """Return the equivalent scenario for a simulation."""
         names = [f"h{rank}" for rank in range(self.ranks)]
         work = _CALLS[self.operation](names, self.size_bytes, self.settings)
-        return Scenario(topology=star(self.ranks, self.rate_bps, ps(self.delay_ps)), workload=work, scheme=self.scheme)
+        return Scenario(network=star(self.ranks, self.rate_bps, ps(self.delay_ps)), workload=work, scheme=self.scheme)
 
     def predict(self, result: Result) -> pd.DataFrame:
         """Return time and busbw by the closed form.

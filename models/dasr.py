@@ -245,7 +245,7 @@ class DasrIncast(Model):
         name = "dasr" if self.look_ahead else "dasr-no-look-ahead"
         sample_ps = 4 * (self.step_ps or round(_STEP_BYTES * 8e12 / self.line_bps))
         return Scenario(
-            topology=topology.star(self.senders + 2, rate=self.line_bps, delay=ps(self.delay_ps), buffer="64MB"),
+            network=topology.star(self.senders + 2, rate=self.line_bps, delay=ps(self.delay_ps), buffer="64MB"),
             workload=workload.combine(workload.long_flows([("h1", "h0")], "1GB"), self.incast()),
             scheme=scheme(name, payload_bytes=self.payload_bytes, header_bytes=self.header_bytes),
             until=ps(int(self._run()[0]["time_ps"].iloc[-1])),

@@ -149,7 +149,7 @@ class DcqcnFluid(DcqcnEquations):
             kmax, pmax = round(self.kmin_bytes + (kmax - self.kmin_bytes) / pmax), 1.0
         red = Red(kmin_bytes=self.kmin_bytes, kmax_bytes=kmax, pmax=pmax, at_dequeue=self.at_dequeue)
         return Scenario(
-            topology=topology.star(hosts, rate=self.capacity_bps, delay=delay, buffer="32MB"),
+            network=topology.star(hosts, rate=self.capacity_bps, delay=delay, buffer="32MB"),
             workload=workload.long_flows([(f"h{i}", "h0") for i in range(1, hosts)], size="100GB"),
             scheme=Scheme(
                 name="dcqcn", control=(control,), switch=(red,), header_bytes=_HEADER_BYTES,

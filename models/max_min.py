@@ -86,7 +86,7 @@ class MaxMin(Model):
 
     Attributes
     ----------
-    topology : networkx.Graph
+    network : networkx.Graph
         As `rdmacc.simulate`.
     workload : DataFrame
         As `rdmacc.simulate`, `after` included.
@@ -95,13 +95,13 @@ class MaxMin(Model):
 
     >>> import rdmacc
     >>> work = rdmacc.incast(["h1", "h2"], "h0", "1MB")
-    >>> MaxMin(topology=rdmacc.star(3), workload=work).solve().slowdown.round(2).tolist()
+    >>> MaxMin(network=rdmacc.star(3), workload=work).solve().slowdown.round(2).tolist()
     [1.98, 1.98]
     """
 
     title: ClassVar[str] = "Max-min fair sharing"
 
-    topology: Graph = field(repr=False)
+    network: Graph = field(repr=False)
     workload: pd.DataFrame = field(repr=False)
     scheme: str | Scheme = field(default_factory=lambda: "dcqcn")
     has_acks: bool = param(True, "ACKs take their part of the links on the way back")
@@ -115,7 +115,7 @@ class MaxMin(Model):
         median error on record against packets, for messages of this size at this load.
         """
         scheme = as_scheme(self.scheme)
-        plan = make_plan(self.topology, self.workload, scheme, seed=self.seed)
+        plan = make_plan(self.network, self.workload, scheme, seed=self.seed)
         wire = wire_bytes(plan.size_bytes, scheme.payload_bytes, scheme.header_bytes).astype(np.float64)
         capacity = np.asarray(plan.fabric.port_rate_bps, np.float64) / 8e12  # bytes/ps
         first, links = paths_in_numbers(plan)
@@ -167,7 +167,7 @@ class MaxMin(Model):
 
     def scenario(self) -> Scenario:
         """Return the equivalent scenario."""
-        return Scenario(topology=self.topology, workload=self.workload, scheme=self.scheme, seed=self.seed)
+        return Scenario(network=self.network, workload=self.workload, scheme=self.scheme, seed=self.seed)
 
     def predict(self, result: Result) -> pd.DataFrame:
         """Return FCT and slowdown of the messages that the simulation delivered.

@@ -203,7 +203,7 @@ class RccFluid(RccTarget):
         delay = max(1, round((self.base_rtt_ps - 3 * 8e12 * wire / self.capacity_bps) / 6))
         flows = [(f"h{i}", f"h{self.flows + i}") for i in range(self.flows)]
         return Scenario(
-            topology=topology.dumbbell(self.flows, self.flows, rate=self.capacity_bps, delay=ps(delay), buffer="64MB"),
+            network=topology.dumbbell(self.flows, self.flows, rate=self.capacity_bps, delay=ps(delay), buffer="64MB"),
             workload=workload.long_flows(flows, size="100GB"),
             scheme=scheme,
             until=ps(self.duration_ps),

@@ -143,7 +143,7 @@ class RcpFluid(Model):
         """Return the same as packets, on a star: the flows before start at 0."""
         count = self.flows + self.joining
         return Scenario(
-            topology=topology.star(count + 1, rate=self.capacity_bps, delay=ps(self.link_delay_ps), buffer="32MB"),
+            network=topology.star(count + 1, rate=self.capacity_bps, delay=ps(self.link_delay_ps), buffer="32MB"),
             workload=workload.long_flows(
                 [(f"h{i + 1}", "h0") for i in range(count)], "100GB",
                 start=[0] * self.flows + [ps(self.join_ps)] * self.joining,

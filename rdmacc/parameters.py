@@ -31,13 +31,14 @@ import numpy as np
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.scaling import Scaled
+from rdmacc.typed import unknown_name
 
 if TYPE_CHECKING:
     from rdmacc.units import Quantity
 
 __all__ = [
     "Named", "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "check",
-    "fields_of", "number_of", "param",
+    "check_unit", "fields_of", "number_of", "param",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -94,6 +95,9 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 
 _HIGHEST = {"ps": 10**17, "bps": 1e15, "bytes": 2**50}
 """Upper bounds of all parameters (28 hours, 1 Pb/s, 1 PiB), chosen so that sums and doubled values fit into 63 bits."""
+
+_SLOWEST_BPS = 1e6
+"""A bare number below it is not meant as bit/s."""
 
 _MOST = 2**62
 """The largest number without a unit."""
@@ -186,7 +190,7 @@ class Named:
             names = [field.name for field in dataclasses.fields(cls) if field.init]
             for name in named:
                 if name not in names:
-                    raise unknown(cls.__name__, name, names, "the name of a parameter")
+                    raise unknown_name(cls.__name__, name, names, "the name of a parameter")
             if given:
                 shown = ", ".join(f"{name}=..." for name in names[: len(given)])
                 raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
@@ -349,6 +353,30 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         bounds += [f"at most {high}"] if high is not None else []
         raise ConfigError(name, value, " and ".join(bounds))
     return value
+
+
+def check_unit(name: str, value: Any, unit: str) -> None:
+    """Raise a ConfigError for a bare number that a user gave for a time, or for a rate below 1 Mb/s.
+
+    Parameters
+    ----------
+    name : str
+        Name for the error.
+    value : object
+        What the user gave.
+    unit : str
+        The parameter's unit.
+    """
+    if unit not in ("ps", "bps") or isinstance(value, bool | str | units.Picoseconds | None):
+        return
+    if isinstance(value, list | tuple | np.ndarray):
+        for one in value:
+            check_unit(name, one, unit)
+    elif isinstance(value, int | float | np.number) and value:
+        if unit == "ps":
+            raise ConfigError(name, value, f"must carry its unit, such as '{value:g}us'; ps({value:g}) is picoseconds")
+        if value < _SLOWEST_BPS:
+            raise ConfigError(name, value, f"must carry its unit, such as '{value:g}Gbps'; a bare number is bit/s")
 
 
 def _elements(name: str, value: Any) -> list[Any]:

@@ -47,7 +47,7 @@ class Scenario(Named):
 
     Attributes
     ----------
-    topology : networkx.Graph or callable
+    network : networkx.Graph or callable
         The network, or a callable that builds it, such as ``functools.partial(rdmacc.star, 3)``, which is quick to send
         to another process.
     workload : DataFrame or callable
@@ -56,7 +56,7 @@ class Scenario(Named):
         As in `rdmacc.simulate`.
     """
 
-    topology: Graph | Callable[[], Graph]
+    network: Graph | Callable[[], Graph]
     workload: pd.DataFrame | Callable[[], pd.DataFrame]
     scheme: str | Scheme
     engine: str = "auto"
@@ -67,9 +67,9 @@ class Scenario(Named):
     trace: bool = False
     check: bool | None = None
 
-    def network(self) -> Graph:
-        """Return the network."""
-        return self.topology() if callable(self.topology) else self.topology
+    def make_network(self) -> Graph:
+        """Return the network, built if need be."""
+        return self.network() if callable(self.network) else self.network
 
     def messages(self) -> pd.DataFrame:
         """Return the workload."""
@@ -89,7 +89,7 @@ class Scenario(Named):
             Flows, probes, counters and plots.
         """
         return simulate(
-            self.network(), self.messages(), self.scheme, engine=self.engine, seed=self.seed, until=self.until,
+            self.make_network(), self.messages(), self.scheme, engine=self.engine, seed=self.seed, until=self.until,
             probes=self.probes, faults=self.faults, trace=self.trace, check=self.check, threads=threads,
             progress=False,
         )  # fmt: skip
@@ -114,7 +114,7 @@ class Scenario(Named):
             If the network, the workload or another part is not valid, or a node's name is neither a string nor a whole
             number.
         """
-        network = completed(self.network())
+        network = completed(self.make_network())
         validate(network)
         self._check()
         content = {
@@ -170,7 +170,7 @@ class Scenario(Named):
                 raise ConfigError("file", str(path), f"a scenario in format {_FORMAT}, not {content['format']}")
             until_ps = content.get("until_ps")
             return Scenario(
-                topology=_network_in(content["topology"]), workload=_work_in(content["workload"]),
+                network=_network_in(content["topology"]), workload=_work_in(content["workload"]),
                 scheme=_scheme_in(content["scheme"]), engine=content["engine"], seed=content["seed"],
                 until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"], check=content.get("check"),
                 probes=[Probe(**_fields_in(one)) for one in content["probes"]],
@@ -196,7 +196,7 @@ class Scenario(Named):
         ConfigError
             If the scheme does not have such a parameter, or a value is not allowed.
         """
-        return replace(self, scheme=as_scheme(self.scheme).replace(**changes))
+        return replace(self, scheme=as_scheme(self.scheme).given(changes))
 
 
 def _scheme_out(scheme: Scheme) -> dict[str, Any]:

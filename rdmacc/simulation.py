@@ -24,6 +24,7 @@ from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Simulation", "is_checked", "simulate"]
@@ -58,7 +59,7 @@ class Simulation:
 
     Parameters
     ----------
-    topology : networkx.Graph
+    network : networkx.Graph
         Network, from a builder in `rdmacc.topology` or your own graph (see `rdmacc.topology.validate`).
     workload : pandas.DataFrame
         Messages, one row each (see `rdmacc.workload`).
@@ -94,9 +95,10 @@ class Simulation:
         If any argument is invalid, before anything runs.
     """
 
+    @named
     def __init__(
         self,
-        topology: nx.Graph[Any],
+        network: nx.Graph[Any],
         workload: pd.DataFrame,
         scheme: str | Scheme,
         *,
@@ -120,7 +122,7 @@ class Simulation:
                 if names.count(one) > 1:
                     raise ConfigError("probes", one, "the name of one probe; samples are found by name")
         self.plan = make_plan(
-            topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
+            network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             is_checked=is_checked(chosen, check),
         )  # fmt: skip
         self._upsets = Upsets(self.plan.upsets, self.plan.fabric)
@@ -263,8 +265,9 @@ class Simulation:
         bar.update(max(done - bar.n, 0))
 
 
+@named
 def simulate(
-    topology: nx.Graph[Any],
+    network: nx.Graph[Any],
     workload: pd.DataFrame,
     scheme: str | Scheme,
     *,
@@ -285,7 +288,7 @@ def simulate(
 
     Parameters
     ----------
-    topology : Graph
+    network : Graph
         The network; see `rdmacc.topology`.
     workload : DataFrame
         The messages; see `rdmacc.workload`.
@@ -325,7 +328,7 @@ def simulate(
     [1.71, 1.72]
     """
     simulation = Simulation(
-        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check,
+        network, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check,
         order=order, threads=threads,
     )  # fmt: skip
     return simulation.run(until, progress=progress)

@@ -1,7 +1,7 @@
-"""Type checks of arguments: a public function called with a wrong type raises a ConfigError that names the argument.
+"""Checks of calls: a public function called with a wrong name or type raises a ConfigError that names the argument.
 
-The annotations define what is allowed; `typed` reads them once, at the first call. Functions check ranges and names
-themselves.
+The annotations define what is allowed; `typed` reads them once, at the first call. `named` checks names alone.
+Functions check ranges themselves.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import math
 import sys
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -25,7 +26,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -37,10 +38,24 @@ _LATE = {
     "Graph": "rdmacc.topology:Graph",
     "nx": "networkx:",
     "Recorded": "rdmacc.results.result:Recorded",
+    "Sequence": "collections.abc:Sequence",
     "Result": "rdmacc.results.result:Result",
     "Probe": "rdmacc.probes:Probe",
 }
 """Origin, as "module:name", of names that modules import only for type checking."""
+
+
+_TO_NETWORK = {"topology": "network"}
+_TO_FABRIC_RATE = {"spine_rate": "fabric_rate"}
+_RENAMED: dict[str, dict[str, str]] = {
+    "MaxMin": _TO_NETWORK, "Scenario": _TO_NETWORK, "Simulation": _TO_NETWORK, "simulate": _TO_NETWORK,
+    "study": {"work": "workload"}, "dragonfly_paths": {"work": "workload"},
+    "poisson": {"sizes": "size"}, "random_pairs": {"window": "jitter"},
+    "leaf_spine": _TO_FABRIC_RATE, "multi_plane": _TO_FABRIC_RATE, "rail_optimised": _TO_FABRIC_RATE,
+    "jobs": {"node": "hosts_per_node"}, "Nccl": {"node": "hosts_per_node"},
+    "from_htsim": {"start_unit": "unit"}, "to_htsim": {"start_unit": "unit"},
+}  # fmt: skip
+"""Former names of arguments, by function or class: an error names the new word."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +81,68 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """
 
     @wraps(function)
-    def checked(*given: _P.args, **named: _P.kwargs) -> _R:
-        places, others, by_name = _arguments(function)
+    def checked(*given: _P.args, **by_name: _P.kwargs) -> _R:
+        _check_names(function, given, by_name)
+        places, others, known = _arguments(function)
         for number, value in enumerate(given):
             _check(*(places[number] if number < len(places) else others), value)
-        for name, value in named.items():
-            if name in by_name:
-                _check(name, by_name[name], value)
-        return function(*given, **named)
+        for name, value in by_name.items():
+            if name in known:
+                _check(name, known[name], value)
+        return function(*given, **by_name)
 
     return checked
+
+
+def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Check the names of the arguments of each call, not their types, which the function checks with better words.
+
+    Examples
+    --------
+    >>> @named
+    ... def wait(jitter):
+    ...     return jitter
+    >>> wait(jiter="1us")
+    Traceback (most recent call last):
+    ...
+    rdmacc.errors.ConfigError: wait() = 'jiter': must be the name of an argument; did you mean 'jitter'?
+    """
+
+    @wraps(function)
+    def checked(*given: _P.args, **by_name: _P.kwargs) -> _R:
+        _check_names(function, given, by_name)
+        return function(*given, **by_name)
+
+    return checked
+
+
+def unknown_name(of: str, name: str, known: Sequence[str], noun: str) -> ConfigError:
+    """Return the error for an argument that a function or a class does not have; a renamed one gets its new name."""
+    new = _RENAMED.get(of.removesuffix("()"), {}).get(name)
+    return ConfigError(of, name, f"written {new!r}: the name has changed") if new else unknown(of, name, known, noun)
+
+
+def _check_names(function: Any, given: tuple[Any, ...], by_name: Mapping[str, Any]) -> None:
+    most, names, takes_all = _names(function)
+    shown = f"{function.__qualname__.removesuffix('.__init__').rpartition('.')[2]}()"
+    if len(given) > most:
+        later = ", ".join(f"{name}=..." for name in names[int(most) :])
+        raise ConfigError(shown, given[int(most)], f"given by name: {later}" if later else f"one of {most} values")
+    if not takes_all:
+        for name in by_name:
+            if name not in names:
+                raise unknown_name(shown, name, names, "the name of an argument")
+
+
+@lru_cache(None)
+def _names(function: Any) -> tuple[float, tuple[str, ...], bool]:
+    """Return how many arguments a function takes by position, all their names, and whether it takes any name."""
+    all_of_them = inspect.signature(function).parameters.values()
+    kinds = [one.kind for one in all_of_them]
+    names = tuple(one.name for one in all_of_them if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
+    by_place = kinds.count(inspect.Parameter.POSITIONAL_ONLY) + kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    most = math.inf if inspect.Parameter.VAR_POSITIONAL in kinds else by_place
+    return most, names, inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def check_types(owner: Any) -> None:

@@ -28,7 +28,7 @@ from rdmacc.sweep.tidy import tidy, wide
 def incast(k, seed=0, **changes):
     """Return k messages to one receiver, some of whose packets are lost."""
     settings = {
-        "topology": partial(rdmacc.star, k + 1, rate="100Gbps", delay="1us"),
+        "network": partial(rdmacc.star, k + 1, rate="100Gbps", delay="1us"),
         "workload": partial(rdmacc.incast, [f"h{i}" for i in range(1, k + 1)], "h0", "4kB"),
         "scheme": "line-rate",
         "seed": seed,

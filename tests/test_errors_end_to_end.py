@@ -174,7 +174,7 @@ def test_a_host_forwards_nothing():
 
 @pytest.mark.parametrize("graph", [None, "star", nx.DiGraph(), nx.MultiGraph(), nx.Graph()])
 def test_no_network(graph):
-    refused("graph", ..., "must", graph=graph)
+    refused("network", ..., "must", graph=graph)
 
 
 def test_builders_refuse_too():

@@ -125,7 +125,7 @@ def test_a_file_keeps_the_rule(tmp_path):
     network, work = rdmacc.star(3, rate="100Gbps"), rdmacc.messages([("h1", "h0", 50_000)])
     given = Scaled("46Mbps", rate="25Gbps", least="1Mbps")
     for scheme in (rdmacc.scheme("timely"), rdmacc.scheme("timely", additive_bps=given), rdmacc.scheme("ren")):
-        path = Scenario(topology=network, workload=work, scheme=scheme).to_toml(tmp_path / "one.toml")
+        path = Scenario(network=network, workload=work, scheme=scheme).to_toml(tmp_path / "one.toml")
         again = Scenario.from_toml(path)
         assert again.scheme == scheme
         assert again.run().flows["fct_ps"].tolist() == rdmacc.simulate(network, work, scheme).flows["fct_ps"].tolist()
@@ -141,7 +141,7 @@ def test_the_store_tells_a_rule_from_its_number():
 
         network, work = rdmacc.star(3), rdmacc.messages([("h1", "h0", 1000)])
         scheme = rdmacc.scheme("timely", additive_bps=value)
-        return Fingerprints().describe(Point("p", {}, Scenario(topology=network, workload=work, scheme=scheme)))
+        return Fingerprints().describe(Point("p", {}, Scenario(network=network, workload=work, scheme=scheme)))
 
     rule = Scaled("10Mbps", rate="10Gbps")
     assert described(rule) == described(Scaled("10Mbps", rate="10Gbps"))

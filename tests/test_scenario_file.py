@@ -13,7 +13,7 @@ from rdmacc.schemes import SCHEMES
 
 def scenario(**changes):
     work = rdmacc.combine(rdmacc.incast(["h1", "h2"], "h0", "6kB"), rdmacc.messages([("h1", "h2", "2kB", "3us", 7)]))
-    known = {"topology": rdmacc.star(3), "workload": work, "scheme": "dcqcn", "engine": "simpy", "seed": 3}
+    known = {"network": rdmacc.star(3), "workload": work, "scheme": "dcqcn", "engine": "simpy", "seed": 3}
     return Scenario(**(known | changes))
 
 
@@ -46,7 +46,7 @@ def test_paths_and_numbers_as_names_come_back(tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": 1, "h2": 2})
     work = rdmacc.messages([(1, 0, "1kB"), (2, 0, "1kB")])
     work["path"] = [(1, "s0", 0), None]
-    one = scenario(topology=graph, workload=work)
+    one = scenario(network=graph, workload=work)
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.messages()["path"].tolist()[0] == (1, "s0", 0)
     assert back.run().flows.equals(one.run().flows)
@@ -55,14 +55,14 @@ def test_paths_and_numbers_as_names_come_back(tmp_path):
 @pytest.mark.parametrize("network", [5, nx.Graph(), nx.path_graph(3)])
 def test_what_is_no_network_is_refused(tmp_path, network):
     with pytest.raises(ConfigError):
-        scenario(topology=network).to_toml(tmp_path / "run.toml")
+        scenario(network=network).to_toml(tmp_path / "run.toml")
     assert not list(tmp_path.iterdir())
 
 
 def test_names_that_toml_does_not_have_are_refused(tmp_path):
     graph = nx.relabel_nodes(rdmacc.star(3), {"h0": ("rack", 0)})
     with pytest.raises(ConfigError, match="node = .*: must be a string or a whole number"):
-        scenario(topology=graph).to_toml(tmp_path / "run.toml")
+        scenario(network=graph).to_toml(tmp_path / "run.toml")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,6 @@ def test_a_scheme_shows_what_it_is_made_of():
 
 
 def test_a_host_that_is_slower_than_its_link_comes_back(tmp_path):
-    one = scenario(topology=rdmacc.topology.dart_testbed(), workload=rdmacc.messages([("h1", "h0", "64kB")]))
+    one = scenario(network=rdmacc.topology.dart_testbed(), workload=rdmacc.messages([("h1", "h0", "64kB")]))
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.run().flows.equals(one.run().flows)

@@ -145,7 +145,7 @@ class ClosCase:
         connection = "pair" if TRAFFIC[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
         scenario = Scenario(
-            topology=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
+            network=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
             scheme=metered(self.scheme, connection=connection, **dict(self.changes)),
         )  # fmt: skip
         labels = self.identity | {

@@ -48,7 +48,7 @@ def points_for(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
     found = []
     for name in names:
         scenario = Scenario(
-            topology=partial(topology.star, 3, rate=RATE, delay=DELAY, buffer=3 * BUFFER_PER_PORT),
+            network=partial(topology.star, 3, rate=RATE, delay=DELAY, buffer=3 * BUFFER_PER_PORT),
             workload=workload.long_flows([("h1", RECEIVER), ("h2", RECEIVER)], start=[0, _JOIN_PS]),
             scheme=PRESET[name],
             until=_JOIN_PS + lasting_rtts * RTT_PS,

@@ -96,7 +96,7 @@ class Figure2(Experiment):
         senders = [far[0], far[-1]]  # in different pods
         towards = ports_towards(graph, RECEIVER)
         scenario = Scenario(
-            topology=network,
+            network=network,
             workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, ps(self.start_ps)]),
             scheme=PRESET["dasr"],
             until=ps(self.until_ps),

@@ -129,7 +129,7 @@ class Figure3(Experiment):
             )
             lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
             scenario = Scenario(
-                topology=network,
+                network=network,
                 workload=work,
                 scheme=PRESET[scheme],
                 until=ps(self.start_ps + round(1.5 * lasts_ps)) + us(300),

@@ -147,7 +147,7 @@ class Figure4(Experiment):
         )
         points = [Point(name="handlers")]
         for name, work in (("overlap", overlap), ("silent", silent)):
-            scenario = Scenario(topology=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)
+            scenario = Scenario(network=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)
             points.append(Point(name=name, scenario=scenario))
         return points
 

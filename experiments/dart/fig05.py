@@ -184,7 +184,7 @@ class Figure5(Experiment):
                 probes.Probe(name="marked", place="host", at=receiver, field="Dasr.marked_ps"),
             )
             scenario = Scenario(
-                topology=network,
+                network=network,
                 workload=workload.long_flows(pairs),
                 scheme=PRESET["dasr"],
                 until=ps(self.until_ps),

@@ -147,7 +147,7 @@ class Figure6(Experiment):
         points = []
         for packets, (name, changes) in product(bursts, _SCHEMES.items()):
             scenario = Scenario(
-                topology=detour,
+                network=detour,
                 workload=_rounds(packets, rounds),
                 scheme=PRESET["dart"].replace(**changes),
                 seed=seed,

@@ -163,13 +163,13 @@ class Figure7(Experiment):
         points = [Point(name="handlers")]
         for number in range(runs):
             scenario = Scenario(
-                topology=fat_tree(tree), workload=partial(_random_messages, tree**3 // 4, count, seed + number),
+                network=fat_tree(tree), workload=partial(_random_messages, tree**3 // 4, count, seed + number),
                 scheme=_UP_TO_100_KB, seed=seed + number, trace=True,
             )  # fmt: skip
             points.append(Point(name=f"order {number}", scenario=scenario))
         for load in self.loads:
             scenario = Scenario(
-                topology=clos,
+                network=clos,
                 workload=partial(_typical_mix, clos, load, duration, long, seed),
                 scheme=PRESET["dart"],
                 seed=seed,

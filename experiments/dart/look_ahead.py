@@ -132,7 +132,7 @@ class LookAhead(Experiment):
         for (name, (scheme, is_private)), attack in product(_ARRANGEMENTS.items(), ("no attack", "attack")):
             work = victim if attack == "no attack" else workload.combine(victim, _attack(is_private, until_ps))
             scenario = Scenario(
-                topology=partial(shared_machine, is_private), workload=work, scheme=PRESET[scheme],
+                network=partial(shared_machine, is_private), workload=work, scheme=PRESET[scheme],
                 until=until_ps, seed=seed,
                 probes=(probes.field("flow", 0, "received_packets", every=_BIN_PS), probes.rate(0)),
             )  # fmt: skip
@@ -141,7 +141,7 @@ class LookAhead(Experiment):
         for scheme in ("dasr", "dasr-no-look-ahead"):
             senders = [f"h{number}" for number in range(1, INCAST + 1)]
             scenario = Scenario(
-                topology=partial(topology.star, INCAST + 1, rate=RATE, delay=DELAY, buffer=INCAST * BUFFER_PER_PORT),
+                network=partial(topology.star, INCAST + 1, rate=RATE, delay=DELAY, buffer=INCAST * BUFFER_PER_PORT),
                 workload=workload.incast(senders, RECEIVER, PAYLOAD), scheme=PRESET[scheme], seed=seed,
             )  # fmt: skip
             points.append(Point(name=f"incast, {scheme}", scenario=scenario))

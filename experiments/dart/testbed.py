@@ -86,7 +86,7 @@ def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
 def testbed_scenario(work: Callable[[], pd.DataFrame], seed: int, **more: object) -> Scenario:
     """Return three hosts of the testbed under DASR without look-ahead (V)."""
     dasr = PRESET["dasr-no-look-ahead"].replace(payload_bytes=TESTBED_PAYLOAD_BYTES)
-    return Scenario(topology=partial(topology.dart_testbed, 3), workload=work, scheme=dasr, seed=seed, **more)  # type: ignore[arg-type]
+    return Scenario(network=partial(topology.dart_testbed, 3), workload=work, scheme=dasr, seed=seed, **more)  # type: ignore[arg-type]
 
 
 def epoch_point(name: str, count: int, pauses: bool, seed: int) -> Point:

@@ -58,7 +58,7 @@ class Ladders(Experiment):
             Point(
                 name=name,
                 scenario=Scenario(
-                    topology=topology.igbn_pair,
+                    network=topology.igbn_pair,
                     workload=partial(chain_of_messages, 1, PACKETS * 1024),
                     scheme=IGBN_2019[variant],
                     seed=seed,

@@ -26,7 +26,7 @@ class LoneMessage(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         check_scale(scale)  # the same at both
         scenario = Scenario(
-            topology=topology.igbn_pair,
+            network=topology.igbn_pair,
             workload=partial(chain_of_messages, 1),
             scheme=IGBN_2019["go-back-n"],
             seed=seed,

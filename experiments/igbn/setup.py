@@ -160,7 +160,7 @@ class LossSweep(Experiment):
             runs = self.runs(setting, scale)
             messages = self.messages["paper" if setting in _QUICK_RUNS else scale]
             scenario = Scenario(
-                topology=topology.igbn_pair,
+                network=topology.igbn_pair,
                 workload=partial(chain_of_messages, messages),
                 scheme=self.scheme(setting),
                 seed=1000 * seed,

@@ -44,7 +44,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "all-gather": {"operation": "all-gather"},
     "all-to-all, one after the other": {"operation": "all-to-all"},
     "broadcast": {"operation": "broadcast", "settings": Nccl(chunk_bytes="256kB")},
-    "hierarchical": {"settings": Nccl(algorithm="hierarchical", node=4)},
+    "hierarchical": {"settings": Nccl(algorithm="hierarchical", hosts_per_node=4)},
     "double tree": {"settings": Nccl(algorithm="tree", chunk_bytes="32kB")},
 }
 """Arguments of `AlphaBeta`, by collective."""
@@ -68,10 +68,10 @@ class Printed:
     @property
     def limit_gbytes(self) -> float:
         """NICs of a node together."""
-        return self.settings.node * float(self.rate.removesuffix("Gbps")) / 8
+        return self.settings.hosts_per_node * float(self.rate.removesuffix("Gbps")) / 8
 
 
-_RINGS = Nccl(node=8, channels=8, chunk_bytes="2MiB", slices=2)
+_RINGS = Nccl(hosts_per_node=8, channels=8, chunk_bytes="2MiB", slices=2)
 _TREES = Nccl(algorithm="tree", chunk_bytes="512KiB")
 PRINTED = (
     Printed("2 x 8 H100, 400G", 16, "400Gbps", "all-reduce", "1GiB", _RINGS, 216.5, "NVIDIA/nccl#2409"),
@@ -135,7 +135,7 @@ class Collectives(Experiment):
             call = nccl.all_reduce if one.operation == "all-reduce" else nccl.all_to_all
             names = [f"h{rank}" for rank in range(one.hosts)]
             scenario = Scenario(
-                topology=partial(topology.star, one.hosts, rate=one.rate, delay="500ns"),
+                network=partial(topology.star, one.hosts, rate=one.rate, delay="500ns"),
                 workload=partial(call, names, one.size, one.settings),
                 scheme=scheme("nscc", payload_bytes=4096),
             )  # fmt: skip

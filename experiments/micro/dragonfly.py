@@ -183,7 +183,7 @@ class Dragonfly(Experiment):
                 how = _LINE_RATE.replace(routing="adaptive") if is_adaptive else _LINE_RATE
                 for share in SHARES[scale]:
                     scenario = Scenario(
-                        topology=_network, workload=partial(_work, traffic, routing, share * most, packets, seed),
+                        network=_network, workload=partial(_work, traffic, routing, share * most, packets, seed),
                         scheme=how, seed=seed,
                     )  # fmt: skip
                     labels = {"traffic": traffic, "routing": routing, "share": share, "load": share * most}

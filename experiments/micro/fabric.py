@@ -145,7 +145,7 @@ class Fabric(Experiment):
             Point(
                 name=f"{_case(traffic, slow)}, {name}",
                 scenario=Scenario(
-                    topology=partial(_network, scale), workload=partial(_work, traffic, scale, seed), scheme=how,
+                    network=partial(_network, scale), workload=partial(_work, traffic, scale, seed), scheme=how,
                     seed=seed, faults=_slow(slow, scale),
                 ),
                 labels={"case": _case(traffic, slow), "traffic": traffic, "slow": slow, "scheme": name},

@@ -40,7 +40,7 @@ def errors(scheme: str, load: float | None, count: int = _COUNT) -> pd.DataFrame
     """Return the rows of the record for a scheme and a load."""
     network = _network()
     work = _chains(network) if load is None else workload.poisson(network, "web_search", load, count=count)
-    found = compare(MaxMin(topology=network, workload=work, scheme=scheme))
+    found = compare(MaxMin(network=network, workload=work, scheme=scheme))
     rows = found.frame[found.frame["quantity"] == "FCT"]
     classes = size_classes(found.result.flows["size_bytes"].to_numpy()[: len(rows)])
     parts = []

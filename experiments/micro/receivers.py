@@ -56,7 +56,7 @@ _TOO_FEW = "30 messages do not load 16 hosts, and an incast of 8 ends in 41 us, 
 def _network(scale: str) -> nx.Graph[Any]:
     leaves, spines, each, uplink = (4, 2, 4, "200Gbps") if scale == "quick" else (9, 4, 16, "400Gbps")
     return topology.leaf_spine(
-        leaves, spines, each, rate="100Gbps", spine_rate=uplink, delay="200ns", buffer=leaves * each * 2_000_000
+        leaves, spines, each, rate="100Gbps", fabric_rate=uplink, delay="200ns", buffer=leaves * each * 2_000_000
     )
 
 
@@ -125,7 +125,7 @@ class ReceiverSchemes(Experiment):
                     probes.field("flow", flow, "received_packets", every=ps(_SAMPLE_PS)) for flow in range(messages)
                 ]  # fmt: skip
                 scenario = Scenario(
-                    topology=partial(_network, scale), workload=work, scheme=name, seed=seed, probes=watch,
+                    network=partial(_network, scale), workload=work, scheme=name, seed=seed, probes=watch,
                 )  # fmt: skip
                 labels = {"scheme": name, "case": case, "senders": senders}
                 cost = 1.0 if case == INCAST else 20.0

@@ -143,7 +143,7 @@ class SenderSchemes(Experiment):
             name: str, kind: str, flows: int, network: Callable[[], nx.Graph[Any]], work: Callable[[], pd.DataFrame],
             until: int | None, watch: list[Probe],
         ) -> None:  # fmt: skip
-            scenario = Scenario(topology=network, workload=work, scheme=name, seed=seed, until=until, probes=watch)
+            scenario = Scenario(network=network, workload=work, scheme=name, seed=seed, until=until, probes=watch)
             labels = {"scheme": name, "kind": kind, "flows": flows, "phase_ps": phase}
             cost = flows if until is None else 100.0 * until / phase
             points.append(Point(name=f"{name}, {kind} of {flows}", scenario=scenario, labels=labels, cost=cost))

@@ -59,12 +59,12 @@ def work(change: str, scale: str) -> pd.DataFrame:
     """Return the step, placed as a change has it, and the second job if there is one."""
     model = LLAMA_7B.replace(hidden=1024, layers=2, mlp=2752, vocabulary=512) if scale == "quick" else LLAMA_7B
     hosts = topology.hosts(network())
-    step = TrainingStep(model=model, data=8, tensor=8, nccl=Nccl(node=8)).workload(hosts)
+    step = TrainingStep(model=model, data=8, tensor=8, nccl=Nccl(hosts_per_node=8)).workload(hosts)
     if change == "a second job":
-        return jobs(hosts, {"7B": step, "other": step}, "round-robin", node=8)
+        return jobs(hosts, {"7B": step, "other": step}, "round-robin", hosts_per_node=8)
     if change == "random placement":
-        return jobs(hosts, {"7B": step}, "random", seed=1, node=8)
-    return jobs(hosts, {"7B": step}, node=8)
+        return jobs(hosts, {"7B": step}, "random", seed=1, hosts_per_node=8)
+    return jobs(hosts, {"7B": step}, hosts_per_node=8)
 
 
 def _sprayed(table: pd.DataFrame) -> pd.Series[float]:
@@ -123,7 +123,7 @@ class StepTimes(Experiment):
             Point(
                 name=f"{name}, {change}",
                 scenario=Scenario(
-                    topology=partial(network, change != "without the link"),
+                    network=partial(network, change != "without the link"),
                     workload=partial(work, change, scale),
                     scheme=SCHEMES[name],
                     seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
@@ -152,7 +152,10 @@ class StepTimes(Experiment):
         assert scenario is not None
         if point.labels["scheme"] == "DCQCN" and not scenario.faults:
             model = MaxMin(
-                topology=scenario.network(), workload=scenario.messages(), scheme=scenario.scheme, seed=scenario.seed
+                network=scenario.make_network(),
+                workload=scenario.messages(),
+                scheme=scenario.scheme,
+                seed=scenario.seed,
             )
             rows = model.solve()
             numbers["step by max-min"] = (float((rows["start_ps"] + rows["fct_ps"]).max()), "ps")

@@ -31,7 +31,7 @@ from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MACHINES = {"flat": Nccl(), "8 x 8": Nccl(node=8, algorithm="hierarchical")}
+MACHINES = {"flat": Nccl(), "8 x 8": Nccl(hosts_per_node=8, algorithm="hierarchical")}
 _GPUS = 64
 
 
@@ -71,7 +71,7 @@ class TrainingSteps(Experiment):
             Point(
                 name=machine,
                 scenario=Scenario(
-                    topology=_network, workload=partial(_work, machine, scale),
+                    network=_network, workload=partial(_work, machine, scale),
                     scheme=scheme("dcqcn", payload_bytes=4096), seed=seed,
                 ),
                 labels={"machine": machine},
@@ -84,7 +84,7 @@ class TrainingSteps(Experiment):
         assert point.scenario is not None
         how = point.scenario
         computing = result.computation[result.computation["collective"].isna()]
-        model = MaxMin(topology=how.network(), workload=how.messages(), scheme=how.scheme, seed=how.seed).solve()
+        model = MaxMin(network=how.make_network(), workload=how.messages(), scheme=how.scheme, seed=how.seed).solve()
         by_model, step = float((model["start_ps"] + model["fct_ps"]).max()), float(result.now_ps)
         numbers = {
             "step": (step, "ps"),

@@ -179,7 +179,7 @@ class FatTreeCase:
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         scenario = Scenario(
-            topology=self.tree(scale), workload=partial(traffic, self.workload, scale, self.load, seed),
+            network=self.tree(scale), workload=partial(traffic, self.workload, scale, self.load, seed),
             scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes),
             seed=seed, until=UNTIL_PS,
         )  # fmt: skip

@@ -181,7 +181,7 @@ class Figure5(Experiment):
         points = []
         for name in SCHEMES:
             scenario = Scenario(
-                topology=topology.rcc_dumbbell,
+                network=topology.rcc_dumbbell,
                 workload=partial(four_flows, factor),
                 scheme=PRESET[name],
                 seed=seed,

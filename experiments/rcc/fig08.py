@@ -107,7 +107,7 @@ class Figure8(Experiment):
         for setting, flows in SETTINGS.items():
             for start in (_TOGETHER, _LATER):
                 scenario = Scenario(
-                    topology=topology.rcc_testbed,
+                    network=topology.rcc_testbed,
                     workload=workload.long_flows(flows, start=[0, lasts_ps // 4 if start == _LATER else 0]),
                     scheme=PRESET.at("25Gbps")["rcc"],
                     until=ps(lasts_ps),

@@ -149,7 +149,7 @@ class IncastFigure(Experiment):
             sent_ps = senders * size_bytes(case.size) * 8e12 / GOODPUT_BPS
             for run in range(seed, seed + SEEDS[scale]):
                 scenario = Scenario(
-                    topology=partial(incast_star, senders),
+                    network=partial(incast_star, senders),
                     workload=partial(_messages, senders, case.size, run),
                     scheme=PRESET[case.scheme].replace(**case.changes()),
                     until=ps(round(BEGIN_PS + 1.25 * sent_ps)),

@@ -41,7 +41,7 @@ def loop_scenario(
     """Return flows under RCC-PID with parameters changed; `starts` in ps, if they do not start together."""
     pairs = [(f"h{i}", f"h{flows + i}") for i in range(flows)]
     return Scenario(
-        topology=partial(topology.dumbbell, flows, flows, rate=RATE, delay=ps(base_rtt_ps // 6), buffer=BUFFER),
+        network=partial(topology.dumbbell, flows, flows, rate=RATE, delay=ps(base_rtt_ps // 6), buffer=BUFFER),
         workload=workload.long_flows(pairs, size="100GB", start=list(starts) or "0us"),
         scheme=PRESET["rcc-pid"].replace(**changes),
         until=ps(lasts_ps),

@@ -142,7 +142,7 @@ class Verdicts(Experiment):
         results = {}
         for scheme in ("rcc", "rcc-ewa"):
             scenario = Scenario(
-                topology=one_switch,
+                network=one_switch,
                 workload=partial(traffic, labels["scale"], labels["load"], labels["seed"]),
                 scheme=preset("rcc-2021")[scheme].replace(**READINGS[labels["reading"]]),
                 seed=labels["seed"],

@@ -72,7 +72,7 @@ def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | Non
     if buffer:
         scheme = scheme.replace(**{"DropTail.limit_bytes": buffer})
     scenario = Scenario(
-        topology=partial(topology.ren_testbed, senders=bursts + 1, buffer=LARGE_BUFFER),
+        network=partial(topology.ren_testbed, senders=bursts + 1, buffer=LARGE_BUFFER),
         workload=partial(_flows, bursts, on, seed),
         scheme=scheme,
         until=end,

@@ -77,9 +77,7 @@ class Length:
         traffic = partial(messages, network, self.workload, scale, self.load, "core", seed, self.parts)
         return Point(
             name=f"{self.scheme}, {self.workload} {self.load:.0%}, {PARTS[self.parts]}, seed {seed}",
-            scenario=Scenario(
-                topology=network, workload=traffic, scheme=scheme_of(self.scheme), seed=seed, until=UNTIL
-            ),
+            scenario=Scenario(network=network, workload=traffic, scheme=scheme_of(self.scheme), seed=seed, until=UNTIL),
             labels=self.identity | {"seed": seed},
             cost=self.parts * sizes_of(self.workload, scale).mean,
         )
@@ -203,7 +201,7 @@ class Carried(CaseFigure):
         assert scenario is not None
         parts = next(parts for parts, words in PARTS.items() if words == point.labels["changes"])
         every_ps = int(scenario.messages()["start_ps"].max()) // parts
-        links = [sorted(link) for link in scenario.network().edges]
+        links = [sorted(link) for link in scenario.make_network().edges]
         watched = [
             probes.utilisation(leaf, spine, every=f"{every_ps}ps")
             for leaf, spine in links

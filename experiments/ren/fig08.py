@@ -115,7 +115,7 @@ class Figure8(Experiment):
         for name in _SCHEMES:
             for packets in _STARTS:
                 scenario = Scenario(
-                    topology=topology.ren_testbed,
+                    network=topology.ren_testbed,
                     workload=_flow,
                     scheme=TESTBED[name].replace(unscheduled_packets=packets),
                     probes=[rdmacc.probes.throughput("s0", "s1", every=_ROUND_PS)],

@@ -87,7 +87,7 @@ def _queue_trial(strength: float, protocol: str, seed: int) -> tuple[Scenario | 
         **{"DropTail.limit_bytes": "100MB", "GrantClock.least_timeout_ps": "10ms", "unscheduled_packets": round(bdp)}
     )
     scenario = Scenario(
-        topology=partial(_network, flows), workload=work, scheme=scheme, seed=seed, faults=downs,
+        network=partial(_network, flows), workload=work, scheme=scheme, seed=seed, faults=downs,
         until=ps(ROUNDS * SIMULATED_RTT_PS + 1), probes=[rdmacc.probes.queue("s0", "s1", every=ps(SIMULATED_RTT_PS))],
     )  # fmt: skip
     return scenario, model
@@ -116,7 +116,7 @@ def _use_trial(count: int, strength: float, protocol: str, seed: int) -> tuple[S
         }
     )  # fmt: skip
     scenario = Scenario(
-        topology=partial(_network, count), workload=work, scheme=scheme, seed=seed, faults=downs,
+        network=partial(_network, count), workload=work, scheme=scheme, seed=seed, faults=downs,
         until=ps((ROUNDS + _WARM_UP) * SIMULATED_RTT_PS + 1),
         probes=[rdmacc.probes.throughput("s0", "s1", every=ps(SIMULATED_RTT_PS))],
     )  # fmt: skip

@@ -113,7 +113,7 @@ class Figure10(Experiment):
         queue = steps["change"].cumsum()
         behind = queue[steps["what"] == "dropped"]
         assert point.scenario is not None
-        graph = point.scenario.network()
+        graph = point.scenario.make_network()
         path = nx.shortest_path(graph, result.flows["src"].iloc[0], result.flows["dst"].iloc[0])
         delays = [graph.edges[link]["delay_ps"] for link in pairwise(path)]
         numbers = {

@@ -127,7 +127,7 @@ class Figure12(ReadingFigure):
             buffer = BUFFER_BYTES if reading else LARGE_BUFFER
             for size in sizes:
                 scenario = Scenario(
-                    topology=partial(topology.ren_testbed, senders=_SENDERS + 2, receivers=3, buffer=buffer),
+                    network=partial(topology.ren_testbed, senders=_SENDERS + 2, receivers=3, buffer=buffer),
                     workload=partial(_flows, kB(size), 1000 * seed),
                     scheme=TESTBED[own],
                     until=_END,

@@ -176,7 +176,7 @@ class Figure20(ReadingFigure):
         else:
             scheme = SIMULATED["ren"].replace(keeps_one=name == KEPT)
         scenario = Scenario(
-            topology=partial(topology.ren_leaf_spine, hosts_per_leaf=_SENDERS + 1, leaves=2),
+            network=partial(topology.ren_leaf_spine, hosts_per_leaf=_SENDERS + 1, leaves=2),
             workload=partial(_flows, share, degree > 0, seed),
             scheme=scheme,
             until=_UNTIL,

@@ -154,7 +154,7 @@ class Figure21(ReadingFigure):
             for count in servers:
                 for one in range(seed, seed + SEEDS[scale]):
                     scenario = Scenario(
-                        topology=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
+                        network=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
                         workload=partial(_rounds, count, total, rounds),
                         scheme=scheme,
                         until=ms(200 * rounds),

@@ -185,7 +185,7 @@ class Figure22(ReadingFigure):
         if name == SLOW_TIMER:
             changes["GrantClock.least_timeout_ps"] = int(us(100))
         scenario = Scenario(
-            topology=partial(
+            network=partial(
                 topology.ren_testbed, senders=hosts, receivers=hosts, rate=SIMULATED_LINE_BPS,
                 delay=ps(SIMULATED_RTT_PS // 6), buffer=_BUFFER,
             ),

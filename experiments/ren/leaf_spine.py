@@ -105,7 +105,7 @@ class LeafSpineCase:
         network = network_of(scale, self.hosts_per_leaf, self.is_shared)
         traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed)
         scenario = Scenario(
-            topology=network, workload=traffic, scheme=scheme_of(self.scheme, self.changes),
+            network=network, workload=traffic, scheme=scheme_of(self.scheme, self.changes),
             seed=seed, until=UNTIL,
         )  # fmt: skip
         return Point(

@@ -101,7 +101,7 @@ class WorkedExample(ReadingFigure):
             if name != "traditional":
                 changes["RenMarker.base_rtt_ps"] = example.round_ps - example.early_ps
             scenario = Scenario(
-                topology=partial(network, example.slots),
+                network=partial(network, example.slots),
                 workload=partial(_flows, example.packets),
                 scheme=TESTBED[name].replace(**changes, **{"DropTail.limit_bytes": "10MB"}),
                 until=ps(round(ROUNDS * example.round_ps * 1.2)),

@@ -115,7 +115,7 @@ class ExpressPassNs2(Experiment):
 
         def add(case: str, rate: str, weight: str, topology: Any, work: Any, cost: float, **more: Any) -> None:
             scheme = EXPRESSPASS_2017.at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
-            scenario = Scenario(topology=topology, workload=work, scheme=scheme, seed=seed, **more)
+            scenario = Scenario(network=topology, workload=work, scheme=scheme, seed=seed, **more)
             labels = {"case": case, "rate": rate, "weight": weight}
             points.append(Point(name=f"{case}, {rate}, {weight}", scenario=scenario, labels=labels, cost=cost))
 

@@ -51,7 +51,7 @@ _BUFFER = "1GB"
 _MANY_BYTES = 4000 * 1502
 
 _fabric = partial(
-    topology.leaf_spine, 9, 4, 16, rate="10Gbps", spine_rate="40Gbps", delay="250ns", buffer=_BUFFER,
+    topology.leaf_spine, 9, 4, 16, rate="10Gbps", fabric_rate="40Gbps", delay="250ns", buffer=_BUFFER,
 )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ class HomaNs3(Experiment):
 
         def add(name: str, case: str, rate: str, topology: Any, work: Any, cost: float, **changes: Any) -> None:
             scheme = HOMA_NS3.at(f"{rate}bps")["homa"].replace(**changes)
-            scenario = Scenario(topology=topology, workload=work, scheme=scheme, seed=seed)
+            scenario = Scenario(network=topology, workload=work, scheme=scheme, seed=seed)
             points.append(Point(name=name, scenario=scenario, labels={"case": case, "rate": rate}, cost=cost))
 
         for rate in DELAYS:

@@ -174,7 +174,7 @@ class HpccNs3(Experiment):
     @staticmethod
     def _star(name: str, case: str, seed: int, number: int) -> Point:
         scenario = Scenario(
-            topology=partial(_network, _senders(case)), workload=_workload(case), scheme=HPCC_NS3[name],
+            network=partial(_network, _senders(case)), workload=_workload(case), scheme=HPCC_NS3[name],
             seed=seed + number, probes=[probes.queue("s0", f"h{_senders(case)}", "100ns")],
         )  # fmt: skip
         cost = 10.0 if "10 MB" in case else 4.0 if case in (TWO, "32 x 1 MB") else 1.0
@@ -183,7 +183,7 @@ class HpccNs3(Experiment):
     @staticmethod
     def _fat_tree(name: str, case: str, seed: int, number: int) -> Point:
         flows = partial(_trace, TRACES[case])
-        scenario = Scenario(topology=_fabric, workload=flows, scheme=HPCC_NS3[name], seed=seed + number)
+        scenario = Scenario(network=_fabric, workload=flows, scheme=HPCC_NS3[name], seed=seed + number)
         return _point(name, case, scenario, number, cost=8.0 if case == PERMUTATION else 100.0)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

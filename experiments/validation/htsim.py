@@ -177,7 +177,7 @@ class Htsim(Experiment):
     @staticmethod
     def _point(name: str, network: str, case: str, seed: int) -> Point:
         scenario = Scenario(
-            topology=NETWORKS[network], workload=partial(_flows, case), scheme=SCHEMES[name], seed=seed
+            network=NETWORKS[network], workload=partial(_flows, case), scheme=SCHEMES[name], seed=seed
         )  # fmt: skip
         labels = {"scheme": name, "network": network, "case": case}
         cost = LINKS[network] * (40.0 if case == WEB_SEARCH else 10.0 if "10 MB" in case else 1.0)

@@ -73,7 +73,7 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
         network, join_ps, until_ps = fat_tree, ms(5), ms(20)
         pairs = [(sender, "h0") for sender in _SENDERS]
     scenario = Scenario(
-        topology=network, workload=partial(_joining, pairs, join_ps), seed=seed, until=until_ps,
+        network=network, workload=partial(_joining, pairs, join_ps), seed=seed, until=until_ps,
         scheme=EXPRESSPASS_2017.at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight]),
         probes=[probes.field("flow", flow, "received_packets") for flow in range(len(pairs))],
     )  # fmt: skip

@@ -357,7 +357,7 @@ class UetHtsim(Experiment):
     @staticmethod
     def _point(name: str, case: str, control: str, seed: int) -> Point:
         scenario = Scenario(
-            topology=NETWORKS[_network(case)], workload=partial(_flows, case), scheme=_scheme(case, control), seed=seed,
+            network=NETWORKS[_network(case)], workload=partial(_flows, case), scheme=_scheme(case, control), seed=seed,
             faults=_slow(case),
         )  # fmt: skip
         labels = {"scheme": control, "network": _network(case), "case": case}
@@ -367,7 +367,7 @@ class UetHtsim(Experiment):
     @staticmethod
     def _flow_point(scheme: str, network: str, case: str, seed: int) -> Point:
         scenario = Scenario(
-            topology=NETWORKS[network], workload=partial(_flows_of_128, case), scheme=FLOW_SCHEMES[scheme], seed=seed
+            network=NETWORKS[network], workload=partial(_flows_of_128, case), scheme=FLOW_SCHEMES[scheme], seed=seed
         )
         labels = {"scheme": scheme, "network": network, "case": case}
         return Point(name=f"{scheme}, {network}, {case}", scenario=scenario, labels=labels, cost=2.0)

@@ -39,7 +39,7 @@ QUICK_FLOWS = 300
 
 _PAYLOAD = 1460
 
-_fabric = partial(topology.leaf_spine, 9, 4, 16, rate="100Gbps", spine_rate="400Gbps", delay="200ns")
+_fabric = partial(topology.leaf_spine, 9, 4, 16, rate="100Gbps", fabric_rate="400Gbps", delay="200ns")
 
 
 def _flows(count: int) -> pd.DataFrame:
@@ -89,7 +89,7 @@ class Yaps(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         flows = partial(_flows, QUICK_FLOWS if check_scale(scale) == "quick" else 2_000)
-        scenario = Scenario(topology=_fabric, workload=flows, scheme=PHOST_YAPS["phost"], seed=seed)
+        scenario = Scenario(network=_fabric, workload=flows, scheme=PHOST_YAPS["phost"], seed=seed)
         return [Point(name=WEB_SEARCH, scenario=scenario, labels={"scheme": "phost", "case": "web search, 50%"})]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

@@ -39,7 +39,7 @@ def draw(setup: Setup, results: Mapping[str, Result]) -> Any:
             fct, fraction = ecdf(result.flows["fct_us"].dropna().to_numpy())
             axes["fct"].plot(fct, fraction, drawstyle="steps-post", color=colour, label=name)
         first = next(iter(results))
-        fair = MaxMin(topology=network, workload=setup.messages(network), scheme=setup.scheme(first), seed=setup.seed)
+        fair = MaxMin(network=network, workload=setup.messages(network), scheme=setup.scheme(first), seed=setup.seed)
         fct, fraction = ecdf(fair.solve()["fct_ps"].to_numpy() / 1e6)
         axes["fct"].plot(fct, fraction, drawstyle="steps-post", label="max-min fair shares", **_LOOK)
         if setup.work != "web search":

@@ -127,7 +127,7 @@ class Setup(Named):
 
     def scheme(self, name: str) -> Scheme:
         """Return one of the schemes, with its changed parameters."""
-        return scheme(name, **self.changes.get(name, {}))
+        return scheme(name).replace(**self.changes.get(name, {}))  # sliders move in base units
 
     def idle(self) -> frozenset[str]:
         """Return the fields that have no effect on this scenario."""

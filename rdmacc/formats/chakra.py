@@ -35,6 +35,7 @@ from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.formats.protobuf import fields, packed, signed, varint
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, rate_bps, us
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import Host
 from rdmacc.workload.nccl import Nccl, expand
 from rdmacc.workload.schedule import Schedule
@@ -60,7 +61,7 @@ _TYPES = {
 @typed
 def from_chakra(
     path: File,
-    hosts: Sequence[Host] | None = None,
+    hosts: Hosts | None = None,
     groups: Mapping[str, Sequence[int]] | None = None,
     nccl: Nccl | None = None,
     memory_rate: Quantity | None = None,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
 from rdmacc.errors import ConfigError
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import Host, checked_hosts
 
 File: TypeAlias = str | PathLike[str]
@@ -70,7 +71,7 @@ def whole(error: Line, field: str, text: str, least: int, most: int) -> int:
     return int(text)
 
 
-def hosts_of(path: File, ranks: int, hosts: Sequence[Host] | None) -> list[Host]:
+def hosts_of(path: File, ranks: int, hosts: Hosts | None) -> list[Host]:
     """Return the host of each rank."""
     if hosts is None:
         return [f"h{rank}" for rank in range(ranks)]

@@ -15,7 +15,7 @@ operations, the simulator would decide by time, so they are an error, as are wil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -24,7 +24,7 @@ from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
-from rdmacc.workload.frame import Host
+from rdmacc.workload.choice import Hosts
 
 _LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*:\s*(.*)")
 _REQUIRES = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s+(i?requires)\s+([A-Za-z][A-Za-z0-9_]*)")
@@ -50,7 +50,7 @@ _KEYWORDS = {
 
 @typed
 def from_goal(
-    path: File, hosts: Sequence[Host] | None = None, unit: str = "ns", send_done: str = "acknowledged"
+    path: File, hosts: Hosts | None = None, unit: str = "ns", send_done: str = "acknowledged"
 ) -> pd.DataFrame:
     r"""Return the workload in a GOAL file.
 

@@ -7,7 +7,7 @@ if flows use several; ports are ignored. A link's ``error`` becomes a `rdmacc.Lo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from rdmacc.topology import Graph, default_buffer_bytes
 from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import Host, computation, from_columns, host_names, messages
 
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -58,7 +59,7 @@ class _Tokens:
 
 
 @typed
-def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Sequence[Host] | None = None) -> Imported:
+def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Hosts | None = None) -> Imported:
     """Read network and workload from the HPCC simulator's files.
 
     Parameters
@@ -85,7 +86,7 @@ def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Seque
     return Imported(network, _read_flows(flows, names, network, time_ps(origin, field="origin")), faults)
 
 
-def _read_topology(path: File, given: Sequence[Host] | None) -> tuple[Graph, list[Host], tuple[Fault, ...]]:
+def _read_topology(path: File, given: Hosts | None) -> tuple[Graph, list[Host], tuple[Fault, ...]]:
     """Return the network, the names of its nodes by number, and the losses on its links."""
     tokens = _Tokens(path)
     n_nodes, n_switches, n_links = (tokens.whole(name) for name in ("nodes", "switches", "links"))

@@ -29,6 +29,7 @@ from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import Host, computation, messages
 from rdmacc.workload.schedule import Schedule
 
@@ -65,9 +66,7 @@ class _Trigger:
 
 
 @typed
-def from_htsim(
-    matrix: File, topology: File | Graph, start_unit: str = "us", hosts: Sequence[Host] | None = None
-) -> Imported:
+def from_htsim(matrix: File, topology: File | Graph, unit: str = "us", hosts: Hosts | None = None) -> Imported:
     """Read network and workload from htsim's files.
 
     Parameters
@@ -76,7 +75,7 @@ def from_htsim(
         The connection matrix.
     topology : path or Graph
         htsim's topology file, or your own network.
-    start_unit : str
+    unit : str
         Unit of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
     hosts : sequence, optional
         The host of each node of the matrix; default: the network's hosts, in order.
@@ -92,8 +91,8 @@ def from_htsim(
         For anything that htsim would not read or would leave unsent, and for features that rdmacc lacks, with file and
         line: triggers whose flows depend on which activator is first, and reused connections.
     """
-    if start_unit not in _UNITS_PS:
-        raise ConfigError("start_unit", start_unit, '"us" or "ps"')
+    if unit not in _UNITS_PS:
+        raise ConfigError("unit", unit, '"us" or "ps"')
     shape = None
     if isinstance(topology, str | Path):
         network, shape = read_topology(topology)
@@ -102,7 +101,7 @@ def from_htsim(
     nodes, flows, triggers, failures = _read(matrix)
     names = hosts_of(matrix, nodes, hosts if hosts is not None else hosts_in(network))
     faults = tuple(fat_tree_links(shape, *failure) for failure in failures)
-    return Imported(network, _schedule(flows, triggers, names, _UNITS_PS[start_unit]), faults)
+    return Imported(network, _schedule(flows, triggers, names, _UNITS_PS[unit]), faults)
 
 
 def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple[int, int, Line]]]:
@@ -286,7 +285,7 @@ def to_htsim(
     network: Graph,
     matrix: File,
     topology: File | None = None,
-    start_unit: str = "us",
+    unit: str = "us",
 ) -> None:
     """Write a workload as htsim's connection matrix, and the network as its topology.
 
@@ -300,7 +299,7 @@ def to_htsim(
         The matrix to write.
     topology : path, optional
         The topology to write: leaves and spines, fully connected, with equal links in each tier.
-    start_unit : str
+    unit : str
         Unit of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
 
     Raises
@@ -310,11 +309,11 @@ def to_htsim(
         32-bit float, a start of a message that waits, a message that more than one set of others waits for, another
         network.
     """
-    if start_unit not in _UNITS_PS:
-        raise ConfigError("start_unit", start_unit, '"us" or "ps"')
+    if unit not in _UNITS_PS:
+        raise ConfigError("unit", unit, '"us" or "ps"')
     frame = messages(workload)
     numbers = {host: number for number, host in enumerate(hosts_in(network))}
-    _check_writable(frame, numbers, _UNITS_PS[start_unit])
+    _check_writable(frame, numbers, _UNITS_PS[unit])
     after = frame["after"].to_list()
     place = {label: row for row, label in enumerate(frame.index)}
     src, dst = (frame[end].map(numbers).to_list() for end in ("src", "dst"))
@@ -333,7 +332,7 @@ def to_htsim(
     lines = [f"Nodes {len(numbers)}", f"Connections {len(frame)}", *([f"Triggers {len(keys)}"] if keys else [])]
     for row, (size, start_ps) in enumerate(zip(frame["size_bytes"], frame["start_ps"], strict=True)):
         wanted = frozenset((place[one], "send" if src[place[one]] == src[row] else "recv") for one in after[row])
-        begin = f"trigger {keys[wanted]}" if wanted else f"start {start_ps // _UNITS_PS[start_unit]}"
+        begin = f"trigger {keys[wanted]}" if wanted else f"start {start_ps // _UNITS_PS[unit]}"
         done = "".join(f" {end}_done_trigger {fires[row, end]}" for end in ("send", "recv") if (row, end) in fires)
         lines.append(f"{src[row]}->{dst[row]} id {row + 1} {begin} size {size}{done}")
     for wanted, key in keys.items():

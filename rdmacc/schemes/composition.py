@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers import check_handlers
-from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, fields_of, param
+from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, check_unit, fields_of, param
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.scaling import Links, Scaled
@@ -211,8 +211,8 @@ class Scheme(Parameters):
         Parameters
         ----------
         **changes
-            New values by parameter; quantities may have units. Pass names with a dot as
-            ``replace(**{"Pfc.alpha": 0.5})``.
+            New values by parameter; quantities may have units, and bare numbers are in base units, as the scheme reads
+            them. Pass names with a dot as ``replace(**{"Pfc.alpha": 0.5})``.
 
         Returns
         -------
@@ -236,6 +236,25 @@ class Scheme(Parameters):
                 parts.setdefault(id(owner), (owner, {}))[1][own_name] = value
         # All changes to a component together: K_min and K_max are validated together.
         return result._swapped({id_: dataclasses.replace(owner, **values) for id_, (owner, values) in parts.items()})
+
+    def given(self, changes: Mapping[str, Any]) -> Scheme:
+        """Return a copy with the values that a user gave by name, in which times carry their unit.
+
+        Parameters
+        ----------
+        changes : mapping
+            New values by parameter, as in `replace`.
+
+        Raises
+        ------
+        ConfigError
+            As in `replace`, or for a time that is a bare number, or a rate that is one below 1 Mb/s.
+        """
+        for name, value in changes.items():
+            owner, own_name = self.owner(name)
+            unit = next(one.metadata.get("unit", "") for one in fields_of(owner) if one.name == own_name)
+            check_unit(f"{type(owner).__name__}.{own_name}", value, unit)
+        return self.replace(**changes)
 
     def at(self, network: Any) -> Scheme:
         """Return the scheme for a network, with every `Scaled` parameter replaced by a number.

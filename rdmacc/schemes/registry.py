@@ -80,7 +80,7 @@ def scheme(name: str, /, **changes: Any) -> Scheme:
     name : str
         One of `SCHEMES`.
     **changes
-        Values by parameter, as in `Scheme.replace`.
+        Values by parameter, as in `Scheme.replace`; a time carries its unit, as in ``"4us"`` or ``us(4)``.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def scheme(name: str, /, **changes: Any) -> Scheme:
     made = SCHEMES[name]()
     if not isinstance(made, Scheme):
         raise ConfigError(f"scheme {name!r}", made, "a Scheme, which the registered function must return")
-    return made.replace(**changes)
+    return made.given(changes)
 
 
 def as_scheme(value: str | Scheme) -> Scheme:

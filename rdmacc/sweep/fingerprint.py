@@ -81,7 +81,7 @@ class Fingerprints:
         if one is None:
             return described
         scenario = {
-            "topology": self._built(one.topology, _network),
+            "network": self._built(one.network, _network),
             "workload": self._built(one.workload, _messages),
             "scheme": _plain(as_scheme(one.scheme), "scheme"),
             "seed": one.seed,

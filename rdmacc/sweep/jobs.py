@@ -108,15 +108,15 @@ def compare_jobs(scenario: Scenario) -> JobComparison:
     >>> from rdmacc.workload import jobs, nccl
     >>> network = rdmacc.leaf_spine(2, 1, 4)
     >>> ring = nccl.all_reduce(["h0", "h1", "h2", "h3"], "100kB")
-    >>> work = jobs(rdmacc.topology.hosts(network), {"a": ring, "b": ring}, "round-robin")
-    >>> found = compare_jobs(rdmacc.Scenario(topology=network, workload=work, scheme="line-rate"))
+    >>> work = jobs(network, {"a": ring, "b": ring}, "round-robin")
+    >>> found = compare_jobs(rdmacc.Scenario(network=network, workload=work, scheme="line-rate"))
     >>> bool((found.frame["slowdown"] > 1.1).all())
     True
     """
     work = scenario.messages()
     if "job" not in work or work["job"].isna().all():
         raise ConfigError("workload", "without jobs", "made by rdmacc.workload.jobs or job, which name them")
-    scenario = replace(scenario, topology=scenario.network(), workload=work)
+    scenario = replace(scenario, network=scenario.make_network(), workload=work)
     together = scenario.run()
     until_ps = _LONGEST * max(together.now_ps, 1)
     alone_ps = []

@@ -40,7 +40,7 @@ from rdmacc.sweep.study_runs import (
 from rdmacc.sweep.study_tables import SHOWN, StudyComparison, cells_of, compared, intervals
 from rdmacc.sweep.workers import Failed, check_executor, compute_here, default_jobs
 from rdmacc.topology import Graph
-from rdmacc.typed import typed
+from rdmacc.typed import named, typed
 from rdmacc.units import Quantity
 
 if TYPE_CHECKING:
@@ -210,9 +210,10 @@ class Study:
         return html_table(*self._cells(), caption=self._title)
 
 
+@named
 def study(
     network: Graph | Callable[..., Graph],
-    work: pd.DataFrame | Callable[..., pd.DataFrame],
+    workload: pd.DataFrame | Callable[..., pd.DataFrame],
     schemes: str | Scheme | Iterable[str | Scheme] | Mapping[str, str | Scheme],
     *,
     vary: Mapping[str, Iterable[Any]] | None = None,
@@ -235,14 +236,14 @@ def study(
     ----------
     network : networkx.Graph or callable
         The network, or a function that returns it and takes any of the parameters in `vary`, and `seed`, by name.
-    work : DataFrame or callable
+    workload : DataFrame or callable
         The workload, or a function like that.
     schemes : str, Scheme, iterable or mapping
         Schemes to compare; a mapping sets their names in tables and plots. Schemes of the same name are distinguished
         by the parameters in which they differ.
     vary : mapping, optional
-        Values by parameter: an argument of `network` or `work`, otherwise a parameter of the schemes that have it, such
-        as ``{"load": [0.3, 0.6], "g": [1 / 256, 1 / 16]}``.
+        Values by parameter: an argument of `network` or `workload`, otherwise a parameter of the schemes that have it,
+        such as ``{"load": [0.3, 0.6], "g": [1 / 256, 1 / 16]}``.
     seeds : int or iterable of int
         Number of independent runs of each combination, or a list of seeds.
     until, probes, faults, check, engine
@@ -289,7 +290,7 @@ def study(
     if window is not None:
         check_window(window)
     named = named_schemes(schemes)
-    values = values_of(vary, network, work, named)
+    values = values_of(vary, network, workload, named)
     for name, given in (("probes", probes), ("faults", faults)):
         if not isinstance(given, list | tuple):
             raise ConfigError(name, given, "a list")
@@ -300,7 +301,7 @@ def study(
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
-    runs = runs_of(network, work, named, values, chosen, until, probes, faults, check)
+    runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
     parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
     if all(source_file(type(part).__module__) for part in parts):
         jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs

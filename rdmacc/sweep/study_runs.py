@@ -161,7 +161,7 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
         if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
             known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
             known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
-            raise unknown("vary", name, sorted(known), "an argument of network or work, or a scheme's parameter")
+            raise unknown("vary", name, sorted(known), "an argument of network or workload, or a scheme's parameter")
     return values
 
 
@@ -177,7 +177,7 @@ def _takes(made: Any, name: str) -> bool:
     try:
         parameters = inspect.signature(made).parameters
     except ValueError:
-        raise ConfigError("network or work", made, "a function written in Python, with arguments by name") from None
+        raise ConfigError("network or workload", made, "a function written in Python, with arguments by name") from None
     found = parameters.get(name)
     return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
         found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
@@ -228,22 +228,22 @@ def runs_of(
                 for name, value in given.items()
                 if not (_takes(network, name) or _takes(work, name)) and _has(scheme, name)
             }
-            changed = scheme.replace(**own) if own else scheme
+            changed = scheme.given(own) if own else scheme
             shown = {
                 name: value if name in own or _takes(network, name) or _takes(work, name) else None
                 for name, value in given.items()
             }
             for seed in seeds:
                 graph = build("network", network, {**given, "seed": seed})
-                frame = build("work", work, {**given, "seed": seed})
+                frame = build("workload", work, {**given, "seed": seed})
                 if not isinstance(graph, nx.Graph):
                     raise ConfigError("network", graph, "a networkx.Graph, or a function that returns one")
                 if not isinstance(frame, pd.DataFrame):
-                    raise ConfigError("work", frame, "a workload (DataFrame), or a function that returns one")
+                    raise ConfigError("workload", frame, "a workload (DataFrame), or a function that returns one")
                 words = [label, *(f"{name}={value}" for name, value in shown.items() if value is not None)]
                 name = ", ".join([*words, f"seed {seed}"])
                 scenario = Scenario(
-                    topology=graph, workload=frame, scheme=changed, seed=seed, until=until, probes=probes,
+                    network=graph, workload=frame, scheme=changed, seed=seed, until=until, probes=probes,
                     faults=faults, check=check,
                 )  # fmt: skip
                 labels = {"scheme": label, **shown, "seed": seed}

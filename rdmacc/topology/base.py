@@ -26,12 +26,12 @@ Graph: TypeAlias = "nx.Graph[Any]"
 
 
 @typed
-def add_host(graph: Graph, name: Hashable, rate: Quantity | None = None) -> None:
-    """Add a host to `graph`.
+def add_host(network: Graph, name: Hashable, rate: Quantity | None = None) -> None:
+    """Add a host to `network`.
 
     Parameters
     ----------
-    graph : Graph
+    network : Graph
         The network, changed in place.
     name : hashable
         Name of the host.
@@ -43,34 +43,34 @@ def add_host(graph: Graph, name: Hashable, rate: Quantity | None = None) -> None
     ConfigError
         If the rate is not positive, or above 8 Tb/s.
     """
-    graph.add_node(name, kind="host")
+    network.add_node(name, kind="host")
     if rate is not None:
-        graph.nodes[name]["rate_bps"] = checked_rate("rate", rate)
+        network.nodes[name]["rate_bps"] = checked_rate("rate", rate)
 
 
 @typed
-def add_switch(graph: Graph, name: Hashable, buffer: Quantity) -> None:
-    """Add a switch with a shared buffer of `buffer` bytes to `graph`.
+def add_switch(network: Graph, name: Hashable, buffer: Quantity) -> None:
+    """Add a switch with a shared buffer of `buffer` bytes to `network`.
 
     Parameters
     ----------
-    graph : Graph
+    network : Graph
         The network, changed in place.
     name : hashable
         Name of the switch.
     buffer : number or str
         Shared buffer, such as ``"32MiB"``; a bare number is bytes.
     """
-    graph.add_node(name, kind="switch", buffer_bytes=size_bytes(buffer, field="buffer"))
+    network.add_node(name, kind="switch", buffer_bytes=size_bytes(buffer, field="buffer"))
 
 
 @typed
-def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay: Quantity) -> None:
-    """Join two nodes of `graph` by a full-duplex link.
+def add_link(network: Graph, one: Hashable, other: Hashable, rate: Quantity, delay: Quantity) -> None:
+    """Join two nodes of `network` by a full-duplex link.
 
     Parameters
     ----------
-    graph : networkx.Graph
+    network : networkx.Graph
         The network.
     one, other : hashable
         Existing nodes.
@@ -85,37 +85,37 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
         If a node is unknown, the rate is not from 1 Mb/s to 8 Tb/s, or the delay is below 1 ns.
     """
     for node in (one, other):
-        if node not in graph:
-            raise unknown("node", node, graph, "a node of the graph")
-    graph.add_edge(one, other, rate_bps=checked_rate("rate", rate), delay_ps=checked_delay(delay))
+        if node not in network:
+            raise unknown("node", node, network, "a node of the network")
+    network.add_edge(one, other, rate_bps=checked_rate("rate", rate), delay_ps=checked_delay(delay))
 
 
 @typed
-def hosts(graph: Graph) -> list[Any]:
-    """Return the names of the hosts, in the order of ``graph.nodes``.
+def hosts(network: Graph) -> list[Any]:
+    """Return the names of the hosts, in the order of ``network.nodes``.
 
     Parameters
     ----------
-    graph : Graph
+    network : Graph
         The network.
     """
-    return [name for name, node in graph.nodes(data=True) if _kind(graph, name, node) == "host"]
+    return [name for name, node in network.nodes(data=True) if _kind(network, name, node) == "host"]
 
 
 @typed
-def switches(graph: Graph) -> list[Any]:
-    """Return the names of the switches, in the order of ``graph.nodes``.
+def switches(network: Graph) -> list[Any]:
+    """Return the names of the switches, in the order of ``network.nodes``.
 
     Parameters
     ----------
-    graph : Graph
+    network : Graph
         The network.
     """
-    return [name for name, node in graph.nodes(data=True) if _kind(graph, name, node) == "switch"]
+    return [name for name, node in network.nodes(data=True) if _kind(network, name, node) == "switch"]
 
 
-def completed(graph: Graph) -> Graph:
-    """Return a network from any networkx graph: `graph` itself if it is complete, otherwise a completed copy.
+def completed(network: Graph) -> Graph:
+    """Return a network from any networkx graph: `network` itself if it is complete, otherwise a completed copy.
 
     A link's ``rate`` and ``delay`` with units become `rate_bps` and `delay_ps`. A node without a ``kind`` is a host if
     it has one link, otherwise a switch. A switch's ``buffer`` becomes `buffer_bytes`; the default follows from its
@@ -123,7 +123,7 @@ def completed(graph: Graph) -> Graph:
 
     Parameters
     ----------
-    graph : Graph
+    network : Graph
         The network.
 
     Raises
@@ -141,17 +141,17 @@ def completed(graph: Graph) -> Graph:
     >>> network.nodes["a"], network.nodes["s"]
     ({'kind': 'host'}, {'kind': 'switch', 'buffer_bytes': 33554432})
     """
-    if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
-        return graph  # `validate` reports the error
-    _check_attributes(graph)
-    nodes, edges = graph.nodes(data=True), graph.edges(data=True)
+    if not isinstance(network, nx.Graph) or network.is_directed() or network.is_multigraph():
+        return network  # `validate` reports the error
+    _check_attributes(network)
+    nodes, edges = network.nodes(data=True), network.edges(data=True)
     if all(
-        "kind" in node and ("buffer_bytes" in node or _kind(graph, name, node) != "switch") and "rate" not in node
+        "kind" in node and ("buffer_bytes" in node or _kind(network, name, node) != "switch") and "rate" not in node
         for name, node in nodes
     ) and all("rate_bps" in link and "delay_ps" in link for *_, link in edges):
-        return graph
-    network = graph.copy()
-    for one, other, link in network.edges(data=True):
+        return network
+    whole = network.copy()
+    for one, other, link in whole.edges(data=True):
         place = f"edge {one}-{other}"
         written = dict(link)
         if "rate_bps" not in link:
@@ -160,33 +160,33 @@ def completed(graph: Graph) -> Graph:
         if "delay_ps" not in link:
             link["delay_ps"] = checked_delay(_given(written, "delay", "1us", place))
             del link["delay"]
-    for name, node in network.nodes(data=True):
-        node["kind"] = _kind(network, name, node)
+    for name, node in whole.nodes(data=True):
+        node["kind"] = _kind(whole, name, node)
         if "rate" in node:
             node["rate_bps"] = checked_rate("rate", node.pop("rate"))
         buffer = checked_buffer(node.pop("buffer", None)) if node["kind"] == "switch" else None
         if buffer is not None:
             node.setdefault("buffer_bytes", buffer)
-    fill_buffers(network)
-    return network
+    fill_buffers(whole)
+    return whole
 
 
-def fill_buffers(graph: Graph, fastest_bps: float = SLOWEST_BPS) -> None:
+def fill_buffers(network: Graph, fastest_bps: float = SLOWEST_BPS) -> None:
     """Give each switch without a buffer the default of its links."""
-    for name, node in graph.nodes(data=True):
+    for name, node in network.nodes(data=True):
         if node.get("kind") == "switch" and "buffer_bytes" not in node:
-            for peer, link in graph[name].items():
+            for peer, link in network[name].items():
                 _check_link(name, peer, link)
-            links = [(link["rate_bps"], link["delay_ps"]) for link in graph[name].values()]
+            links = [(link["rate_bps"], link["delay_ps"]) for link in network[name].values()]
             node["buffer_bytes"] = default_buffer_bytes(max([fastest_bps, *(rate for rate, _ in links)]), links)
 
 
-def _check_attributes(graph: Graph) -> None:
+def _check_attributes(network: Graph) -> None:
     """Raise a ConfigError for attributes that would be ignored: misspelt ones, and pairs that contradict each other."""
-    for one, other, link in graph.edges(data=True):
+    for one, other, link in network.edges(data=True):
         if link.keys() != _BASE_UNITS:  # the common case, kept fast: a large network has many links
             _check_written(f"edge {one}-{other}", link, _LINK_ATTRIBUTES)
-    for name, node in graph.nodes(data=True):
+    for name, node in network.nodes(data=True):
         if node.keys() - _NODE_BASE_UNITS:
             _check_written(f"node {name}", node, _NODE_ATTRIBUTES)
 
@@ -212,8 +212,8 @@ _WRITTEN: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
 """Attributes that users write with a unit, by their counterpart in base units."""
 
 
-def _kind(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:
-    kind = node.get("kind", "host" if graph.degree[name] == 1 else "switch")
+def _kind(network: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:
+    kind = node.get("kind", "host" if network.degree[name] == 1 else "switch")
     if not isinstance(kind, str):
         raise ConfigError("kind", kind, "'host' or 'switch'", where=f"node {name}")
     return kind
@@ -226,12 +226,12 @@ def _given(link: Mapping[str, Any], name: str, example: str, place: str) -> Any:
     return link[name]
 
 
-def validate(graph: Graph) -> None:
-    """Check that `graph` is a network that rdmacc can simulate.
+def validate(network: Graph) -> None:
+    """Check that `network` is a network that rdmacc can simulate.
 
     Parameters
     ----------
-    graph : Graph
+    network : Graph
         The network, as :func:`completed` returns it.
 
     Raises
@@ -242,16 +242,16 @@ def validate(graph: Graph) -> None:
         or below 1 ps; a switch without a positive integer ``buffer_bytes``; a host without a link; a link
         to itself.
     """
-    if not isinstance(graph, nx.Graph):
-        raise ConfigError("graph", type(graph).__name__, "a networkx.Graph")
-    if graph.is_directed() or graph.is_multigraph():
+    if not isinstance(network, nx.Graph):
+        raise ConfigError("network", type(network).__name__, "a networkx.Graph")
+    if network.is_directed() or network.is_multigraph():
         allowed = "an undirected networkx.Graph with one link per pair of nodes"
-        raise ConfigError("graph", type(graph).__name__, allowed)
-    if not len(graph):
-        raise ConfigError("graph", str(graph), "must have at least one node")
-    for name, node in graph.nodes(data=True):
-        _check_node(graph, name, node)
-    for one, other, link in graph.edges(data=True):
+        raise ConfigError("network", type(network).__name__, allowed)
+    if not len(network):
+        raise ConfigError("network", str(network), "must have at least one node")
+    for name, node in network.nodes(data=True):
+        _check_node(network, name, node)
+    for one, other, link in network.edges(data=True):
         _check_link(one, other, link)
 
 
@@ -265,34 +265,34 @@ def _check_link(one: Hashable, other: Hashable, link: Mapping[str, Any]) -> None
         raise ConfigError("delay_ps", delay, "a whole number of picoseconds, at least 1", where=place)
 
 
-def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
+def port_rate_bps(network: Graph, node: Hashable, peer: Hashable) -> float:
     """Return the rate at which a node sends to a neighbour: the lower of the link's rate and the host's own."""
-    rate = float(graph.edges[node, peer]["rate_bps"])
-    return min(rate, float(graph.nodes[node].get("rate_bps", rate)))
+    rate = float(network.edges[node, peer]["rate_bps"])
+    return min(rate, float(network.nodes[node].get("rate_bps", rate)))
 
 
-def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
+def hops_to(network: Graph, sources: list[Any]) -> dict[Any, int]:
     """Return the number of hops from each node to the nearest of `sources`; hosts do not forward."""
     hops = dict.fromkeys(sources, 0)
     queue = deque(sources)
     while queue:
         node = queue.popleft()
-        if hops[node] and graph.nodes[node]["kind"] == "host":
+        if hops[node] and network.nodes[node]["kind"] == "host":
             continue
-        for peer in graph[node]:
+        for peer in network[node]:
             if peer not in hops:
                 hops[peer] = hops[node] + 1
                 queue.append(peer)
     return hops
 
 
-def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
+def _check_node(network: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
     place = f"node {name}"
     kind = node.get("kind")
     if not isinstance(kind, str) or kind not in ("host", "switch"):
         raise ConfigError("kind", kind, "'host' or 'switch'", where=place)
     if kind == "host":
-        if not graph.degree[name]:
+        if not network.degree[name]:
             raise ConfigError("host", name, "must have at least one link")
         if "rate_bps" in node:
             check_rate(node["rate_bps"], place)
@@ -305,10 +305,10 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
         raise ConfigError("buffer_bytes", buffer, "a whole number of bytes, at least 1", where=place)
 
 
-def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:
-    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports."""
+def per_port_buffers(network: Graph, buffer_per_port: Quantity) -> None:
+    """Give every switch of `network` a shared buffer of `buffer_per_port` bytes for each of its ports."""
     per_port = size_bytes(buffer_per_port, field="buffer_per_port")
     if per_port < 1:
         raise ConfigError("buffer_per_port", buffer_per_port, "at least 1 byte")
-    for name in switches(graph):
-        graph.nodes[name]["buffer_bytes"] = per_port * graph.degree[name]
+    for name in switches(network):
+        network.nodes[name]["buffer_bytes"] = per_port * network.degree[name]

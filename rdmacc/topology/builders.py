@@ -7,9 +7,11 @@ import networkx as nx
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, fill_buffers
 from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate
+from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 
+@named
 def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return `hosts` hosts around one switch.
 
@@ -37,6 +39,7 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     return graph
 
 
+@named
 def dumbbell(
     left: int,
     right: int,
@@ -78,12 +81,13 @@ def dumbbell(
     return graph
 
 
+@named
 def leaf_spine(
     leaves: int,
     spines: int,
     hosts_per_leaf: int,
     rate: Quantity = "100Gbps",
-    spine_rate: Quantity | None = None,
+    fabric_rate: Quantity | None = None,
     delay: Quantity = "1us",
     buffer: Quantity | None = None,
 ) -> Graph:
@@ -93,7 +97,7 @@ def leaf_spine(
 
             spine0       spine1
               |    \   /   |
-              |     \ /    |        spine_rate
+              |     \ /    |        fabric_rate
               |     / \    |
             leaf0        leaf1
             /   \        /   \      rate
@@ -105,7 +109,7 @@ def leaf_spine(
         At least 1 each. Host ``h{i}`` is on leaf ``i // hosts_per_leaf``.
     rate : number or str
         Rate of the hosts' links.
-    spine_rate : number or str, optional
+    fabric_rate : number or str, optional
         Rate of the links between leaves and spines; default `rate`.
     delay : number or str
         Propagation delay of every link.
@@ -115,7 +119,7 @@ def leaf_spine(
     low, high = checked_count("leaves", leaves), checked_count("spines", spines)
     per = checked_count("hosts_per_leaf", hosts_per_leaf)
     checked_count("links between switches", low * high)
-    speed, upper, lag, memory = checked_tiers(rate, spine_rate, delay, buffer)
+    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
     graph, names = start(f"leaf_spine({low}, {high}, {per})", low * per)
     leaf = add_switches(graph, [f"leaf{i}" for i in range(low)], memory)
     spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)
@@ -125,6 +129,7 @@ def leaf_spine(
     return graph
 
 
+@named
 def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return the k-ary fat tree (Al-Fares et al., SIGCOMM 2008): k pods, k^3/4 hosts, full bisection.
 
@@ -160,6 +165,7 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     return graph
 
 
+@named
 def clos(
     pods: int,
     tors_per_pod: int,
@@ -216,7 +222,7 @@ def clos(
         raise ConfigError("cores", cores, f"a multiple of aggs_per_pod = {n_aggs}")
     group = n_cores // n_aggs
     checked_count("links between switches", n_pods * n_aggs * (n_tors + group))
-    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer, "fabric_rate")
+    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
     shape = f"clos({n_pods}, {n_tors}, {n_hosts}, {n_aggs}, {n_cores})"
     graph, names = start(shape, n_pods * n_tors * n_hosts)
     tor = add_switches(graph, [f"tor{i}" for i in range(n_pods * n_tors)], memory)
@@ -234,14 +240,13 @@ def clos(
 
 def checked_tiers(
     rate: Quantity,
-    upper_rate: Quantity | None,
+    fabric_rate: Quantity | None,
     delay: Quantity,
     buffer: Quantity | None,
-    name: str = "spine_rate",
 ) -> tuple[float, float, int, int | None]:
     """Return a multi-tier network's checked rates (hosts' and upper links, bit/s), delay (ps), and given buffer (B)."""
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
-    upper = speed if upper_rate is None else checked_rate(name, upper_rate)
+    upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)
     return speed, upper, lag, checked_buffer(buffer)
 
 

@@ -24,8 +24,8 @@ _THICKEST = 3.0
 
 
 @typed
-def draw(graph: Graph, ax: Axes | None = None) -> Axes:
-    """Draw `graph` tier by tier, the hosts at the bottom.
+def draw(network: Graph, ax: Axes | None = None) -> Axes:
+    """Draw `network` tier by tier, the hosts at the bottom.
 
     The left margin describes each tier; the right margin shows the rate and delay of the links between two tiers, if
     all are alike. A thicker line is a faster link. A tier of at most 24 nodes shows their names; the hosts of a larger
@@ -33,7 +33,7 @@ def draw(graph: Graph, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    graph : networkx.Graph
+    network : networkx.Graph
         A valid network, from a builder or not.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; default: a new figure.
@@ -42,21 +42,21 @@ def draw(graph: Graph, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
-    graph = completed(graph)
-    validate(graph)
-    tiers = _tiers(graph)
-    place = _places(graph, tiers)
-    fans = _fans(graph, tiers, place)
+    network = completed(network)
+    validate(network)
+    tiers = _tiers(network)
+    place = _places(network, tiers)
+    fans = _fans(network, tiers, place)
     with style():
         ax = new_axes(ax, figsize=(9, 1.35 * len(tiers) + 0.9))
-        _draw_links(ax, graph, place, fans)
+        _draw_links(ax, network, place, fans)
         _draw_fans(ax, fans)
         for level, tier in enumerate(tiers):
-            _draw_nodes(ax, graph, tier, place, is_fan=level == 0 and bool(fans))
-            text = _tier_text(graph, tier)
+            _draw_nodes(ax, network, tier, place, is_fan=level == 0 and bool(fans))
+            text = _tier_text(network, tier)
             ax.text(-0.02, level, text, ha="right", va="center", fontsize=8, color="0.35")
         ax.set(xlim=(0, 1), ylim=(-0.6, len(tiers) - 0.45))
-        ax.set_title(_title(graph), fontsize=10)
+        ax.set_title(_title(network), fontsize=10)
         ax.set_axis_off()
     return ax
 

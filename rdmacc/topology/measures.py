@@ -83,12 +83,12 @@ class TopologyInfo:
 
 
 @typed
-def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> TopologyInfo:
+def describe(network: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> TopologyInfo:
     """Return the measures of a network.
 
     Parameters
     ----------
-    graph : networkx.Graph
+    network : networkx.Graph
         A valid network with at least two connected hosts.
     data_bytes, ack_bytes : int
         Wire sizes of the packet and the ACK in the base RTT. With 0 and 0 it is propagation only, which papers usually
@@ -97,7 +97,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     Raises
     ------
     ConfigError
-        If the graph is not valid, a size is negative, or no two hosts are connected.
+        If the network is not valid, a size is negative, or no two hosts are connected.
 
     Examples
     --------
@@ -111,21 +111,21 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < _MOST_BYTES:
             raise ConfigError(field, value, f"a whole number of bytes, at least 0 and below {_MOST_BYTES}")
-    graph = completed(graph)
-    fabric = Fabric.from_graph(graph)
+    network = completed(network)
+    fabric = Fabric.from_graph(network)
     src, dst, weight = _host_pairs(fabric)
     if not len(src):
-        raise ConfigError("graph", str(graph.graph.get("name", "")), "must have two hosts that a path joins")
+        raise ConfigError("network", str(network.graph.get("name", "")), "must have two hosts that a path joins")
     hops, propagation, rtt, slowest = _walk(fabric, src, dst, data_bytes, ack_bytes)
     far = int(np.argmax(rtt))
-    bisection = bisection_bps(graph)
-    first, second = _halves(graph)
-    half = min(_uplinks_bps(graph, first), _uplinks_bps(graph, second))
+    bisection = bisection_bps(network)
+    first, second = _halves(network)
+    half = min(_uplinks_bps(network, first), _uplinks_bps(network, second))
     return TopologyInfo(
         name=fabric.name,
         hosts=len(fabric.hosts),
         switches=fabric.n_nodes - len(fabric.hosts),
-        links=graph.number_of_edges(),
+        links=network.number_of_edges(),
         farthest=(fabric.names[src[far]], fabric.names[dst[far]]),
         hops=int(hops[far]),
         mean_hops=float(np.average(hops, weights=weight)),
@@ -138,14 +138,14 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
 
 
 @typed
-def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
+def base_rtt_ps(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
     """Return the round-trip time of one packet and its ACK alone in the network.
 
     Store-and-forward: the packet takes the first shortest path, and the ACK returns along the same links.
 
     Parameters
     ----------
-    graph : networkx.Graph
+    network : networkx.Graph
         A valid network.
     src, dst : hashable
         Two hosts.
@@ -162,21 +162,21 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     ConfigError
         If `src` or `dst` is not a host, or there is no path between them.
     """
-    graph, total = completed(graph), 0
-    for one, other in pairwise(_first_path(graph, src, dst)):
-        total += transmission_ps(data_bytes, port_rate_bps(graph, one, other))
-        total += transmission_ps(ack_bytes, port_rate_bps(graph, other, one))
-        total += 2 * int(graph.edges[one, other]["delay_ps"])
+    network, total = completed(network), 0
+    for one, other in pairwise(_first_path(network, src, dst)):
+        total += transmission_ps(data_bytes, port_rate_bps(network, one, other))
+        total += transmission_ps(ack_bytes, port_rate_bps(network, other, one))
+        total += 2 * int(network.edges[one, other]["delay_ps"])
     return total
 
 
 @typed
-def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
+def bdp_bytes(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
     """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`.
 
     Parameters
     ----------
-    graph : Graph
+    network : Graph
         The network.
     src : hashable
         Name of a host.
@@ -187,26 +187,26 @@ def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048
     ack_bytes : int
         ACK on the wire.
     """
-    graph = completed(graph)
-    path = _first_path(graph, src, dst)
-    slowest = min(port_rate_bps(graph, one, other) for one, other in pairwise(path))
-    return round(slowest * base_rtt_ps(graph, src, dst, data_bytes, ack_bytes) / 8e12)
+    network = completed(network)
+    path = _first_path(network, src, dst)
+    slowest = min(port_rate_bps(network, one, other) for one, other in pairwise(path))
+    return round(slowest * base_rtt_ps(network, src, dst, data_bytes, ack_bytes) / 8e12)
 
 
 @typed
 def bisection_bps(
-    graph: Graph, one: Sequence[Hashable] | None = None, other: Sequence[Hashable] | None = None
+    network: Graph, one: Sequence[Hashable] | None = None, other: Sequence[Hashable] | None = None
 ) -> float:
     """Return the highest rate at which one half of the hosts can send to the other half: a maximum flow.
 
     Parameters
     ----------
-    graph : networkx.Graph
+    network : networkx.Graph
         A valid network. Hosts do not forward; all paths count, not only the shortest.
     one, other : sequence of hosts, optional
         The halves. Default: the sides of a :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half
-        of the hosts in the order of ``graph.nodes``. For networks from the builders this split minimises the flow; for
-        other graphs it may not.
+        of the hosts in the order of ``network.nodes``. For networks from the builders this split minimises the flow;
+        for other graphs it may not.
 
     Returns
     -------
@@ -218,9 +218,9 @@ def bisection_bps(
     ConfigError
         If a half is empty, names a node that is not a host, or shares a host with the other half.
     """
-    graph = completed(graph)
-    known = hosts(graph)
-    first, second = _halves(graph)
+    network = completed(network)
+    known = hosts(network)
+    first, second = _halves(network)
     left, right = (first if one is None else list(one)), (second if other is None else list(other))
     among = set(known)
     for field, names in (("one", left), ("other", right)):
@@ -232,18 +232,18 @@ def bisection_bps(
     side = dict.fromkeys(left, 0) | dict.fromkeys(right, 1)
     source, sink = object(), object()
     flow: nx.DiGraph[Any] = nx.DiGraph()
-    flow.add_nodes_from([source, sink, *switches(graph)])
+    flow.add_nodes_from([source, sink, *switches(network)])
 
     def add(tail: Any, head: Any, rate: float) -> None:
         before = flow.edges[tail, head]["capacity"] if flow.has_edge(tail, head) else 0.0
         flow.add_edge(tail, head, capacity=before + rate)
 
-    for a, b in graph.edges:
+    for a, b in network.edges:
         for tail, head in ((a, b), (b, a)):
             tail_is_host, head_is_host = tail in among, head in among
             if (tail_is_host and side.get(tail) != 0) or (head_is_host and side.get(head) != 1):
                 continue
-            add(source if tail_is_host else tail, sink if head_is_host else head, port_rate_bps(graph, tail, head))
+            add(source if tail_is_host else tail, sink if head_is_host else head, port_rate_bps(network, tail, head))
     return float(nx.maximum_flow_value(flow, source, sink))
 
 

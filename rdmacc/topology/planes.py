@@ -5,16 +5,18 @@ from __future__ import annotations
 from rdmacc.topology.base import Graph, fill_buffers
 from rdmacc.topology.bounds import checked_count
 from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start
+from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 
+@named
 def multi_plane(
     planes: int,
     leaves: int,
     spines: int,
     hosts_per_leaf: int,
     rate: Quantity = "100Gbps",
-    spine_rate: Quantity | None = None,
+    fabric_rate: Quantity | None = None,
     delay: Quantity = "1us",
     buffer: Quantity | None = None,
 ) -> Graph:
@@ -26,7 +28,7 @@ def multi_plane(
     ::
 
           p0spine0   p0spine1   |   p1spine0   p1spine1
-              |   \ /   |       |       |   \ /   |         spine_rate
+              |   \ /   |       |       |   \ /   |         fabric_rate
           p0leaf0    p0leaf1    |   p1leaf0    p1leaf1
              \_____    \________|____/__    ____/
                    \  __________|___/   \  /                rate
@@ -38,7 +40,7 @@ def multi_plane(
         At least 1 each; leaves and spines of a plane. Host ``h{i}`` is on leaf ``i // hosts_per_leaf`` of each.
     rate : number or str
         Rate of each link of a host.
-    spine_rate : number or str, optional
+    fabric_rate : number or str, optional
         Rate of the links between leaves and spines; default `rate`.
     delay : number or str
         Propagation delay of every link.
@@ -55,7 +57,7 @@ def multi_plane(
     sides, low = checked_count("planes", planes), checked_count("leaves", leaves)
     high, per = checked_count("spines", spines), checked_count("hosts_per_leaf", hosts_per_leaf)
     checked_count("links", sides * low * (high + per))
-    speed, upper, lag, memory = checked_tiers(rate, spine_rate, delay, buffer)
+    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
     graph, names = start(f"multi_plane({sides}, {low}, {high}, {per})", low * per)
     leaf = add_switches(graph, [f"p{p}leaf{i}" for p in range(sides) for i in range(low)], memory)
     spine = add_switches(graph, [f"p{p}spine{i}" for p in range(sides) for i in range(high)], memory)
@@ -67,13 +69,14 @@ def multi_plane(
     return graph
 
 
+@named
 def rail_optimised(
     rails: int,
     groups: int,
     spines: int,
     hosts_per_group: int,
     rate: Quantity = "100Gbps",
-    spine_rate: Quantity | None = None,
+    fabric_rate: Quantity | None = None,
     delay: Quantity = "1us",
     buffer: Quantity | None = None,
 ) -> Graph:
@@ -87,7 +90,7 @@ def rail_optimised(
 
               spine0          spine1
              /   |  \____    /  |   \
-            /    |   ____\__/   |    \        spine_rate
+            /    |   ____\__/   |    \        fabric_rate
         g0rail0  g0rail1   g1rail0  g1rail1
             \      /           \      /       rate
             h0, h1, ...       h2, h3, ...
@@ -98,7 +101,7 @@ def rail_optimised(
         At least 1 each. Host ``h{i}`` is in group ``i // hosts_per_group``.
     rate : number or str
         Rate of each link of a host.
-    spine_rate : number or str, optional
+    fabric_rate : number or str, optional
         Rate of the links between leaves and spines; default `rate`.
     delay : number or str
         Propagation delay of every link.
@@ -115,7 +118,7 @@ def rail_optimised(
     width, count = checked_count("rails", rails), checked_count("groups", groups)
     high, per = checked_count("spines", spines), checked_count("hosts_per_group", hosts_per_group)
     checked_count("links", width * count * (high + per))
-    speed, upper, lag, memory = checked_tiers(rate, spine_rate, delay, buffer)
+    speed, upper, lag, memory = checked_tiers(rate, fabric_rate, delay, buffer)
     graph, names = start(f"rail_optimised({width}, {count}, {high}, {per})", count * per)
     rail = add_switches(graph, [f"g{g}rail{r}" for g in range(count) for r in range(width)], memory)
     spine = add_switches(graph, [f"spine{i}" for i in range(high)], memory)

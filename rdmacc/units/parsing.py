@@ -80,7 +80,9 @@ def _parse(quantity: object, units: Mapping[str, int], field: str, allowed: str)
         if unit is None and value == 0:
             return value
         if unit not in units:
-            trouble = "the unit is missing" if unit is None else f"{unit!r} is not a known unit"
+            trouble = (
+                "the unit is missing" if unit is None else f"{unit!r} is not a known unit{_meant(digits, unit, units)}"
+            )
             raise ConfigError(field, quantity, f"{allowed}; {trouble}")
         value = EXACT.multiply(value, Decimal(units[unit]))
     except DecimalException:
@@ -88,6 +90,13 @@ def _parse(quantity: object, units: Mapping[str, int], field: str, allowed: str)
     if value < 0:
         raise ConfigError(field, quantity, f"{allowed}; and at least 0")
     return value
+
+
+def _meant(digits: str, unit: str, units: Mapping[str, int]) -> str:
+    """Return a suggestion for a unit that was cut short, as in "100G"; a capital B never stands for a bit."""
+    longer = [known for known in units if known.lower().startswith(unit.lower()) and ("B" in known) >= ("B" in unit)]
+    meant = max(longer, key=lambda known: known.startswith(unit), default=None)
+    return f"; did you mean '{digits}{meant}'?" if meant else ""
 
 
 def nearest_int64(value: Decimal, quantity: object, field: str, allowed: str) -> int:

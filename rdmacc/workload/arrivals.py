@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import TypeAlias
 
@@ -11,12 +10,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import (
     MOST_OF_ANYTHING,
     PERIOD,
-    Host,
     as_objects,
     checked_flag,
     checked_hosts,
@@ -44,16 +44,17 @@ _MOST_PER_S = 1e15
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
+@named
 def poisson(
     network: Network,
-    sizes: Sizes,
+    size: Sizes,
     load: float,
     *,
     of: Load = "host",
     count: int | None = None,
     duration: Quantity | None = None,
-    senders: Sequence[Host] | None = None,
-    receivers: Sequence[Host] | None = None,
+    senders: Hosts | None = None,
+    receivers: Hosts | None = None,
     is_exact: bool = False,
     start: Quantity = "0us",
     seed: int = 0,
@@ -70,8 +71,8 @@ def poisson(
     ----------
     network : networkx.Graph or Fabric
         The network.
-    sizes : SizeDistribution, str or number
-        Sizes of the messages: a distribution, the name of a published one ("web_search"), or one size.
+    size : SizeDistribution, str or number
+        Size of the messages: a distribution, the name of a published one ("web_search"), or one size.
     load : float
         Above 0; 1 is the full capacity of the defining links.
     of : str, sequence of (from, to), or LoadDefinition
@@ -79,7 +80,7 @@ def poisson(
         to count payload only or to use other packet sizes.
     count, duration : int; number or str
         Number of messages, or the period in which they arrive; give one of the two.
-    senders, receivers : sequence of host, optional
+    senders, receivers : network or sequence of host, optional
         Possible senders and receivers; default: all hosts. Every pair of different hosts is equally likely.
     is_exact : bool
         Choose the period in which `count` messages arrive so that the actual sizes and pairs, not their expected
@@ -108,7 +109,7 @@ def poisson(
     >>> round(offered_load(work, network, of="core"), 2)
     0.5
     """
-    definition, distribution = as_definition(of), size_distribution(sizes)
+    definition, distribution = as_definition(of), size_distribution(size)
     traffic = Traffic(network, senders, receivers)
     rate = bytes_per_second(load, traffic, definition) / definition.mean_bytes(distribution)
     begin = time_ps(start, field="start")
@@ -125,9 +126,10 @@ def poisson(
         offsets = np.sort(rng.random(number)) * span_ps
     work = from_columns(traffic.names(src), traffic.names(dst), lengths, _starts(begin, offsets))
     work.attrs[PERIOD] = (begin, begin + round(span_ps))
-    return drawn_from(work, sizes)
+    return drawn_from(work, size)
 
 
+@named
 def incasts(
     network: Network,
     degree: int,
@@ -138,8 +140,8 @@ def incasts(
     of: Load = "host",
     count: int | None = None,
     duration: Quantity | None = None,
-    senders: Sequence[Host] | None = None,
-    receivers: Sequence[Host] | None = None,
+    senders: Hosts | None = None,
+    receivers: Hosts | None = None,
     jitter: Quantity = "0us",
     start: Quantity = "0us",
     group: int = 0,
@@ -163,7 +165,7 @@ def incasts(
         What `load` is a fraction of.
     count, duration : int; number or str
         Number of incasts, or the period in which they arrive; give one of the two.
-    senders, receivers : sequence of host, optional
+    senders, receivers : network or sequence of host, optional
         Possible senders and receivers; default: all hosts. The receiver is drawn first.
     jitter : number or str
         Each message starts with a uniform random delay, up to this, after its incast.
@@ -212,34 +214,36 @@ def incasts(
     return drawn_from(work, size)
 
 
+@named
 def random_pairs(
-    hosts: Sequence[Host],
+    hosts: Hosts,
     count: int,
     size: Quantity,
-    seed: int = 0,
+    *,
     start: Quantity = "0us",
-    window: Quantity = "0us",
+    jitter: Quantity = "0us",
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Return messages between random pairs of different hosts, sorted by start time.
 
     Parameters
     ----------
-    hosts : sequence
-        At least two different hosts.
+    hosts : network or sequence
+        At least two different hosts, or the network whose hosts they are.
     count : int
         Number of messages, at least 1.
     size : number or str
         Size of each.
+    start, jitter : number or str
+        The starts are uniform from `start` to ``start + jitter``.
     seed : int
         Seed of pairs and starts.
-    start, window : number or str
-        The starts are uniform from `start` to ``start + window``.
     """
     names, number = checked_hosts(hosts), checked_whole("count", count, 1)
     rng = stream(seed, PAIRS)
     src = rng.integers(len(names), size=number)
     dst = (src + rng.integers(1, len(names), size=number)) % len(names)
-    spread = time_ps(window, field="window")
+    spread = time_ps(jitter, field="jitter")
     offsets = stream(seed, PAIR_STARTS).integers(0, spread, size=number, endpoint=True)
     starts = time_ps(start, field="start") + np.sort(offsets)
     known = as_objects(names)

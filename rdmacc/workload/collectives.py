@@ -6,19 +6,22 @@ to run several collectives one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import named
 from rdmacc.units import Quantity, size_bytes, time_ps
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_hosts, checked_whole, from_columns
+from rdmacc.workload.frame import as_objects, checked_flag, checked_hosts, checked_whole, from_columns
 from rdmacc.workload.patterns import many_to_many
 
 
-def ring_all_reduce(hosts: Sequence[Host], size: Quantity, start: Quantity = "0us", group: int = 0) -> pd.DataFrame:
+@named
+def ring_all_reduce(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", group: int = 0) -> pd.DataFrame:
     """Return a ring all-reduce: every host ends with the sum of all hosts' `size` bytes.
 
     ::
@@ -32,8 +35,8 @@ def ring_all_reduce(hosts: Sequence[Host], size: Quantity, start: Quantity = "0u
 
     Parameters
     ----------
-    hosts : sequence
-        The ring: n different hosts, at least two.
+    hosts : network or sequence
+        The ring: n different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Data per host, at least n bytes.
     start : number or str
@@ -67,9 +70,11 @@ def ring_all_reduce(hosts: Sequence[Host], size: Quantity, start: Quantity = "0u
     return from_columns(names[host], names[(host + 1) % n], chunks[(host - step) % n], begin, groups, after)
 
 
+@named
 def tree_all_reduce(
-    hosts: Sequence[Host],
+    hosts: Hosts,
     size: Quantity,
+    *,
     chunks: int = 1,
     fan_out: int = 2,
     start: Quantity = "0us",
@@ -90,8 +95,8 @@ def tree_all_reduce(
 
     Parameters
     ----------
-    hosts : sequence
-        n different hosts, at least two; the first is the root.
+    hosts : network or sequence
+        n different hosts, at least two, or the network whose hosts they are; the first is the root.
     size : number or str
         Data per host, at least `chunks` bytes.
     chunks : int
@@ -135,9 +140,11 @@ def tree_all_reduce(
     return from_columns(np.tile(names[src], count), np.tile(names[dst], count), lengths, begin, groups, after)
 
 
+@named
 def all_to_all(
-    hosts: Sequence[Host],
+    hosts: Hosts,
     size: Quantity,
+    *,
     is_shifted: bool = False,
     start: Quantity = "0us",
     group: int = 0,
@@ -146,8 +153,8 @@ def all_to_all(
 
     Parameters
     ----------
-    hosts : sequence
-        n different hosts, at least two.
+    hosts : network or sequence
+        n different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Of each message.
     is_shifted : bool
@@ -170,7 +177,7 @@ def all_to_all(
     """
     listed = checked_hosts(hosts)
     if not checked_flag("is_shifted", is_shifted):
-        return many_to_many(listed, listed, size, start, group=group)
+        return many_to_many(listed, listed, size, start=start, group=group)
     names, n = as_objects(listed), len(listed)
     step, host = np.repeat(np.arange(n - 1), n), np.tile(np.arange(n), n - 1)
     to = (host + step + 1) % n

@@ -15,7 +15,7 @@ DETOURS = 150
 
 
 @typed
-def dragonfly_paths(work: pd.DataFrame, network: Graph, routing: str = "minimal", seed: int = 0) -> pd.DataFrame:
+def dragonfly_paths(workload: pd.DataFrame, network: Graph, routing: str = "minimal", seed: int = 0) -> pd.DataFrame:
     """Return a workload with a path over a dragonfly for each message; its replies take the path in reverse.
 
     Source: Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4. "minimal" takes
@@ -26,7 +26,7 @@ def dragonfly_paths(work: pd.DataFrame, network: Graph, routing: str = "minimal"
 
     Parameters
     ----------
-    work : DataFrame
+    workload : DataFrame
         As :func:`messages` returns it.
     network : networkx.Graph
         A :func:`rdmacc.topology.dragonfly`.
@@ -50,7 +50,7 @@ def dragonfly_paths(work: pd.DataFrame, network: Graph, routing: str = "minimal"
     """
     if routing not in ("minimal", "valiant"):
         raise ConfigError("routing", routing, "minimal or valiant")
-    found = messages(work)
+    found = messages(workload)
     draws = stream(seed, DETOURS).random(len(found))
     paths = []
     for src, dst, draw in zip(found["src"], found["dst"], draws, strict=True):

@@ -7,17 +7,20 @@ from itertools import chain
 from numbers import Integral
 from typing import Any, TypeAlias
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.topology.base import hosts
+from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.columns import Int64s, converted, durations, is_name, nothing_after, row_error
 
 __all__ = [
     "COLUMNS", "COMPUTATION_COLUMNS", "PERIOD", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole",
-    "computation", "from_columns", "host_names", "messages", "nothing_after", "stream",
+    "computation", "from_columns", "host_names", "hosts_in", "messages", "nothing_after", "stream",
 ]  # fmt: skip
 
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
@@ -212,21 +215,31 @@ def checked_flag(field: str, value: bool) -> bool:
     return bool(value)
 
 
+def hosts_in(network: Any) -> list[Host] | None:
+    """Return the hosts of a network in its order; None for anything else."""
+    if isinstance(network, Fabric):
+        return [network.names[node] for node in network.hosts]
+    return hosts(network) if isinstance(network, nx.Graph) else None
+
+
 def host_names(field: str, names: Iterable[Host]) -> list[Host]:
     """Return names of hosts as a list; raise a ConfigError if one cannot be a name."""
+    everyone = hosts_in(names)
+    if everyone is not None:
+        return everyone
     try:
         listed = None if isinstance(names, str) else list(names)
     except TypeError:
         listed = None
     if listed is None:
-        raise ConfigError(field, names, "a list of hosts")
+        raise ConfigError(field, names, "a list of hosts, or a network")
     for name in listed:
         if not is_name(name):
             raise ConfigError(field, name, "names of hosts")
     return listed
 
 
-def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
+def checked_hosts(hosts: Iterable[Host]) -> list[Host]:
     """Return hosts as a list; raise a ConfigError unless there are at least two, all different."""
     names = host_names("hosts", hosts)
     if len(names) < 2 or len(set(names)) < len(names):

@@ -27,8 +27,9 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import PERIOD, Host, checked_whole, computation
+from rdmacc.workload.frame import PERIOD, checked_whole, computation
 from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
 
@@ -146,8 +147,8 @@ def offered_load(
     network: Network,
     of: Load = "host",
     duration: Quantity | None = None,
-    senders: Sequence[Host] | None = None,
-    receivers: Sequence[Host] | None = None,
+    senders: Hosts | None = None,
+    receivers: Hosts | None = None,
 ) -> float:
     """Return the load that a workload offers, however it was generated.
 
@@ -162,7 +163,7 @@ def offered_load(
     duration : number or str, optional
         Period to average over. Default: that for which the generator was asked (`poisson`, `incasts` and what is
         combined of them carry it as ``attrs["period_ps"]``), otherwise from the first start to the last.
-    senders, receivers : sequence of host, optional
+    senders, receivers : network or sequence of host, optional
         Possible senders and receivers; a link that their traffic cannot use does not count. Default: all hosts.
 
     Returns

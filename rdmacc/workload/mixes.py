@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.arrivals import incasts, poisson
 from rdmacc.workload.compose import combine
@@ -26,6 +27,7 @@ DART_MIXES: Mapping[str, float] = MappingProxyType({"light": 0.1, "typical": 0.4
 IOFD's increase in load is the share of short flows times their path dilation."""
 
 
+@named
 def dart_mix(
     network: Network,
     load: float,

@@ -29,6 +29,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.parameters import OptionalSize, Parameters, Rate, Time, param
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes, time_ps
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, as_objects, checked_hosts
 from rdmacc.workload.nccl_schedules import chain, exchange, hierarchy, pieces_of, rings, transfers, trees
@@ -92,7 +93,7 @@ class Nccl(Parameters):
     splits: bool = param(
         False, "split each message over all of them, instead of taking turns", source="NCCL_IB_SPLIT_DATA_ON_QPS"
     )
-    node: int = param(1, "GPUs per node, which are consecutive hosts", low=1)
+    hosts_per_node: int = param(1, "GPUs per node, which are consecutive hosts", low=1)
     inner_rate_bps: Rate = param(
         "3200Gbps", "rate of a GPU's port to the inner network", unit="bps", low=1.0,
         source="astra-sim 518bd51, its validated file of an HGX-H100: 400 GB/s",
@@ -132,15 +133,13 @@ class Nccl(Parameters):
 
 
 @typed
-def all_reduce(
-    hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
-) -> pd.DataFrame:
+def all_reduce(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-reduce: every host ends with the sum of all hosts' `size` bytes.
 
     Parameters
     ----------
-    hosts : sequence
-        The ranks: different hosts, at least two.
+    hosts : network or sequence
+        The ranks: different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Data of each host.
     nccl : Nccl, optional
@@ -158,15 +157,13 @@ def all_reduce(
 
 
 @typed
-def reduce_scatter(
-    hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
-) -> pd.DataFrame:
+def reduce_scatter(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return a reduce-scatter: every host ends with the sum of one n-th of all n hosts' `size` bytes.
 
     Parameters
     ----------
-    hosts : sequence
-        The ranks: different hosts, at least two.
+    hosts : network or sequence
+        The ranks: different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Data of each host before.
     nccl : Nccl, optional
@@ -178,15 +175,13 @@ def reduce_scatter(
 
 
 @typed
-def all_gather(
-    hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
-) -> pd.DataFrame:
+def all_gather(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-gather: every host starts with one n-th of `size` bytes and ends with all of them.
 
     Parameters
     ----------
-    hosts : sequence
-        The ranks: different hosts, at least two.
+    hosts : network or sequence
+        The ranks: different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Data of each host afterwards.
     nccl : Nccl, optional
@@ -198,15 +193,13 @@ def all_gather(
 
 
 @typed
-def all_to_all(
-    hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
-) -> pd.DataFrame:
+def all_to_all(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-to-all: every host sends a different n-th of its `size` bytes to each host and keeps its own part.
 
     Parameters
     ----------
-    hosts : sequence
-        The ranks: different hosts, at least two.
+    hosts : network or sequence
+        The ranks: different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Data of each host.
     nccl : Nccl, optional
@@ -219,13 +212,13 @@ def all_to_all(
 
 
 @typed
-def broadcast(hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
+def broadcast(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return a broadcast: the first host's `size` bytes travel along the chain of the others, chunk by chunk.
 
     Parameters
     ----------
-    hosts : sequence
-        The ranks: different hosts, at least two.
+    hosts : network or sequence
+        The ranks: different hosts, at least two, or the network whose hosts they are.
     size : number or str
         Data of the first host.
     nccl : Nccl, optional
@@ -270,7 +263,7 @@ def send_receive(
     return _started(schedule, start)
 
 
-def _alone(operation: str, hosts: Sequence[Host], size: Quantity, nccl: Nccl | None, start: Quantity) -> pd.DataFrame:
+def _alone(operation: str, hosts: Hosts, size: Quantity, nccl: Nccl | None, start: Quantity) -> pd.DataFrame:
     names = checked_hosts(hosts)
     schedule = Schedule()
     expand(schedule, operation, names, _checked_size(size), [[] for _ in names], nccl or Nccl(), joins=False)
@@ -333,8 +326,8 @@ def expand(
     n = len(hosts)
     if n < 2:
         return ready
-    if n % nccl.node:
-        raise ConfigError("node", nccl.node, f"a divisor of the {n} ranks")
+    if n % nccl.hosts_per_node:
+        raise ConfigError("hosts_per_node", nccl.hosts_per_node, f"a divisor of the {n} ranks")
     names, number = as_objects(hosts), schedule.collective(operation, n, size)
     if operation == "all-reduce" and nccl.algorithm == "tree":
         last = trees(schedule, names, size, ready, nccl, number)

@@ -63,7 +63,7 @@ def transfers(
     number: int,
 ) -> Transfers:
     """Add transfers: messages on a connection's queue pairs or, inside a node, computations."""
-    is_inner = src // nccl.node == dst // nccl.node
+    is_inner = src // nccl.hosts_per_node == dst // nccl.hosts_per_node
     width = nccl.queue_pairs if nccl.splits else 1
     rows = np.empty((len(src), width), np.int64)
     sizes = nccl.sent_bytes(sizes)
@@ -111,7 +111,7 @@ def begin(schedule: Schedule, rows: Int64s, ready: Ready, ranks: Sequence[int]) 
 
 def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
     """Return each channel's ring of ranks: it enters node k at GPU (channel - k) and leaves at the previous GPU."""
-    g = nccl.node
+    g = nccl.hosts_per_node
     node, local = np.divmod(np.arange(n), g)
     return [node * g + (channel - node + local) % g for channel in range(nccl.channels)]
 
@@ -191,7 +191,7 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
     last: Ready = [[] for _ in range(n)]
     shared = replace(nccl, channels=4 * nccl.channels)  # a GPU's inner port serves both trees, up and down
     for half, total in enumerate(shares(size, 2 * nccl.channels)):
-        parents = np.array(tree_of_gpus(n, nccl.node, half))
+        parents = np.array(tree_of_gpus(n, nccl.hosts_per_node, half))
         pieces = pieces_of(int(total), nccl, nccl.step_bytes, 2 * (n - 1))
         k, root = len(pieces), int(np.argmin(parents))
         child = np.flatnonzero(parents >= 0)
@@ -265,7 +265,7 @@ def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: 
     """Add an all-to-all."""
     n = len(names)
     last: Ready = [[] for _ in range(n)]
-    order = peer_order(n, nccl.node)
+    order = peer_order(n, nccl.hosts_per_node)
     width = n // (len({group for group, _ in order} | {0}))
     rank = np.arange(n)
     pieces = pieces_of(int(shares(size, n)[0]), nccl, hops=n * (n - 1))
@@ -295,7 +295,7 @@ def hierarchy(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl:
     Inside a node, this is a ring of constant rate: each half takes (g - 1) times the delay plus the time for a g-th of
     the data.
     """
-    n, g = len(names), nccl.node
+    n, g = len(names), nccl.hosts_per_node
     part = -(-size // g)
     half_ps = (g - 1) * (nccl.inner_delay_ps + int(nccl.inner_ps(nccl.sent_bytes(part))))
 
@@ -307,7 +307,7 @@ def hierarchy(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl:
         return [[row] for row in rows.tolist()]
 
     middle = inside(ready) if g > 1 else ready
-    outer = replace(nccl, node=1)
+    outer = replace(nccl, hosts_per_node=1)
     if n > g:
         for local in range(g):
             ranks = list(range(local, n, g))

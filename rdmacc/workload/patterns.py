@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.choice import Hosts, SomeHosts, chosen
 from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole, from_columns, host_names, stream
 from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 
@@ -18,26 +21,31 @@ INCAST_JITTER = 102
 PERMUTATION = 103
 MANY_SIZES = 114
 MANY_JITTER = 115
+MANY_SENDERS = 121
+MANY_RECEIVERS = 122
 
 
+@named
 def incast(
-    senders: int | Sequence[Host],
+    senders: SomeHosts,
     receiver: Host,
     size: Quantity,
+    *,
     start: Quantity = "0us",
     jitter: Quantity = "0us",
     rounds: int = 1,
     period: Quantity | None = None,
-    seed: int = 0,
+    hosts: Hosts | None = None,
     group: int = 0,
-    hosts: Sequence[Host] | None = None,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Return many-to-one traffic: every sender sends one message to the receiver in each round.
 
     Parameters
     ----------
-    senders : int or sequence
-        Hosts, or how many of `hosts` to draw at random (excluding the receiver; the same in every round).
+    senders : network, sequence or int
+        Hosts; a network, for all its hosts but the receiver; or how many of `hosts` to draw at random, likewise. They
+        are the same in every round.
     receiver : host
         The receiving host.
     size : number or str
@@ -51,27 +59,28 @@ def incast(
     period : number or str, optional
         Time from the start of a round to that of the next. Without it, a round starts when the previous one is complete
         (by `after`), and jitter is not allowed.
-    seed : int
-        Seed of the drawn senders and the jitter.
+    hosts : network or sequence, optional
+        Where to draw senders from.
     group : int
         Group of the first round.
-    hosts : sequence, optional
-        Where to draw senders from.
+    seed : int
+        Seed of the drawn senders and the jitter.
 
     Raises
     ------
     ConfigError
         For an invalid number of senders or rounds, a duplicate sender or one that is the receiver, or jitter over
         several rounds without a period.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> len(incast(8, "h0", "64kB", hosts=rdmacc.star(100)))
+    8
     """
-    if isinstance(senders, str):
-        raise ConfigError("senders", senders, "a list of hosts, or how many to draw from hosts=")
     host_names("receiver", [receiver])
-    if isinstance(senders, (int, np.integer)):
-        names = _drawn(int(senders), receiver, hosts, seed)
-    else:
-        names = host_names("senders", senders)
-    if not names or receiver in names or len(set(names)) < len(names):
+    names = chosen("senders", senders, hosts, [receiver], seed, INCAST_SENDERS)
+    if receiver in names:
         raise ConfigError("senders", names, f"different hosts, at least one, without {receiver!r}")
     turns, spread = checked_whole("rounds", rounds, 1), time_ps(jitter, field="jitter")
     if period is None and turns > 1 and spread:
@@ -89,9 +98,11 @@ def incast(
     return from_columns(names * turns, [receiver] * len(turn), size, starts, groups, after)
 
 
+@named
 def long_flows(
     pairs: Iterable[tuple[Host, Host]],
     size: Quantity = "1GB",
+    *,
     start: Quantity | Sequence[Quantity] = "0us",
 ) -> pd.DataFrame:
     """Return one message for each (src, dst) in `pairs`, all of one size.
@@ -123,13 +134,14 @@ def long_flows(
     return from_columns([src for src, _ in ends], [dst for _, dst in ends], size, starts)
 
 
-def permutation(hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Quantity = "0us") -> pd.DataFrame:
+@named
+def permutation(hosts: Hosts, size: Quantity, *, start: Quantity = "0us", seed: int = 0) -> pd.DataFrame:
     """Return a random permutation: every host sends one message and receives one, never its own.
 
     Parameters
     ----------
-    hosts : sequence
-        At least two different hosts.
+    hosts : network or sequence
+        At least two different hosts, or the network whose hosts they are.
     size, start : number or str
         Of each message.
     seed : int
@@ -145,29 +157,35 @@ def permutation(hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Qua
     return from_columns(names, [names[i] for i in target], size, starts)
 
 
+@named
 def many_to_many(
-    senders: Sequence[Host],
-    receivers: Sequence[Host],
+    senders: SomeHosts,
+    receivers: SomeHosts,
     size: Sizes,
+    *,
     start: Quantity = "0us",
     jitter: Quantity = "0us",
-    seed: int = 0,
+    hosts: Hosts | None = None,
     group: int = 0,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Return one message from every sender to every receiver, except to itself.
 
     Parameters
     ----------
-    senders, receivers : sequence
-        Different hosts within each list; a host may be in both.
+    senders, receivers : network, sequence or int
+        Different hosts within each list; a host may be in both. Or a network, for all its hosts, or how many of `hosts`
+        to draw at random: receivers other than the senders.
     size : SizeDistribution, str or number
         Of each message.
     start, jitter : number or str
         The starts are uniform from `start` to ``start + jitter``.
-    seed : int
-        Seed of sizes and starts.
+    hosts : network or sequence, optional
+        Where to draw from.
     group : int
         Group of all the messages.
+    seed : int
+        Seed of drawn hosts, sizes and starts.
 
     Returns
     -------
@@ -179,33 +197,16 @@ def many_to_many(
     ConfigError
         If there is a duplicate among the senders or the receivers, or no message is left.
     """
-    ends = []
-    for field, names in (
-        ("senders", host_names("senders", senders)),
-        ("receivers", host_names("receivers", receivers)),
-    ):
-        if not names or len(set(names)) < len(names):
-            raise ConfigError(field, names, "different hosts, at least one")
-        ends.append(as_objects(names))
-    src, dst = np.repeat(ends[0], len(ends[1])), np.tile(ends[1], len(ends[0]))
+    first = chosen("senders", senders, hosts, (), seed, MANY_SENDERS)
+    without = first if isinstance(receivers, Integral) else ()
+    second = chosen("receivers", receivers, hosts, without, seed, MANY_RECEIVERS)
+    src, dst = np.repeat(as_objects(first), len(second)), np.tile(as_objects(second), len(first))
     other = src != dst
     src, dst = src[other], dst[other]
     if not len(src):
-        raise ConfigError("receivers", list(receivers), "must include a host other than the only sender")
+        raise ConfigError("receivers", second, "must include a host other than the only sender")
     lengths = size_distribution(size).sample(stream(seed, MANY_SIZES), len(src))
     spread = time_ps(jitter, field="jitter")
     offsets = stream(seed, MANY_JITTER).integers(0, spread, size=len(src), endpoint=True)
     starts = time_ps(start, field="start") + offsets
     return drawn_from(from_columns(src, dst, lengths, starts, checked_whole("group", group, 0)), size)
-
-
-def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) -> list[Host]:
-    """Return `count` random hosts, in the order of `hosts`."""
-    if hosts is None:
-        raise ConfigError("senders", count, "a list of hosts; to draw this many at random, also pass hosts=")
-    pool = [host for host in hosts if host != receiver]
-    degree = checked_whole("senders", count, 1)
-    if degree > len(pool):
-        raise ConfigError("senders", count, f"at most {len(pool)}, the number of other hosts in hosts=")
-    drawn = stream(seed, INCAST_SENDERS).choice(len(pool), size=degree, replace=False)
-    return [pool[i] for i in np.sort(drawn)]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.typed import typed
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.compose import combine
 from rdmacc.workload.frame import Host, checked_whole, host_names, messages, stream
 
@@ -49,7 +50,12 @@ def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None =
 
 @typed
 def jobs(
-    hosts: Sequence[Host], parts: Mapping[str, pd.DataFrame], placement: str = "packed", seed: int = 0, node: int = 1
+    hosts: Hosts,
+    parts: Mapping[str, pd.DataFrame],
+    placement: str = "packed",
+    *,
+    hosts_per_node: int = 1,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Return several jobs on one network, each on its own hosts.
 
@@ -61,16 +67,16 @@ def jobs(
 
     Parameters
     ----------
-    hosts : sequence
-        Hosts of the network, such as ``topology.hosts(network)``.
+    hosts : network or sequence
+        The network, or some of its hosts.
     parts : mapping
         The workloads, by the names of the jobs.
     placement : str
         "packed", "random" or "round-robin".
+    hosts_per_node : int
+        Number of consecutive hosts that stay together: the GPUs of a node.
     seed : int
         Seed of the shuffle.
-    node : int
-        Number of consecutive hosts that stay together: the GPUs of a node.
 
     Raises
     ------
@@ -81,7 +87,7 @@ def jobs(
         raise ConfigError("placement", placement, f"one of {', '.join(PLACEMENTS)}; job() takes a list of hosts")
     if not parts:
         raise ConfigError("parts", parts, "at least one job")
-    listed, size = host_names("hosts", hosts), checked_whole("node", node, 1)
+    listed, size = host_names("hosts", hosts), checked_whole("hosts_per_node", hosts_per_node, 1)
     nodes = [listed[first : first + size] for first in range(0, len(listed) - size + 1, size)]
     frames = {name: messages(part) for name, part in parts.items()}
     needs = {name: -(-len(ranks_of(frame)) // size) for name, frame in frames.items()}

@@ -90,12 +90,12 @@ def drawn_from(work: pd.DataFrame, *sizes: Sizes) -> pd.DataFrame:
     return work
 
 
-def size_distribution(sizes: Sizes) -> SizeDistribution:
+def size_distribution(size: Sizes) -> SizeDistribution:
     """Return a distribution of sizes.
 
     Parameters
     ----------
-    sizes : SizeDistribution, str or number
+    size : SizeDistribution, str or number
         A distribution; the name of a published one, as in ``SIZES``; or one size for all, such as "64kB".
 
     Raises
@@ -108,15 +108,15 @@ def size_distribution(sizes: Sizes) -> SizeDistribution:
     >>> round(size_distribution("web_search").mean, 3), size_distribution("64kB").mean
     (1710004.445, 64000.0)
     """
-    if isinstance(sizes, SizeDistribution):
-        return sizes
-    if isinstance(sizes, str) and sizes in SIZES:
-        return SIZES[sizes]
+    if isinstance(size, SizeDistribution):
+        return size
+    if isinstance(size, str) and size in SIZES:
+        return SIZES[size]
     try:
-        length = size_bytes(sizes, field="sizes")
+        length = size_bytes(size, field="size")
     except ConfigError as error:
         allowed = f"{error.allowed}; or a SizeDistribution, or one of {', '.join(SIZES)}"
-        raise ConfigError("sizes", sizes, allowed) from None
+        raise ConfigError("size", size, allowed) from None
     if length < 1:
-        raise ConfigError("sizes", sizes, "at least 1 byte")
+        raise ConfigError("size", size, "at least 1 byte")
     return SizeDistribution.choice([length])

@@ -5,33 +5,41 @@ A waiting message starts as soon as the last message it waits for is complete: t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain, repeat
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.choice import Hosts, SomeHosts, chosen
 from rdmacc.workload.columns import Int64s, is_name
-from rdmacc.workload.frame import Host, Objects, as_objects, checked_whole, from_columns, host_names, stream
+from rdmacc.workload.frame import Host, Objects, as_objects, checked_whole, from_columns, stream
 from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 
 PARTITION_SIZES = 116
 REQUEST_SERVERS = 117
 REQUEST_SIZES = 118
 REQUEST_JITTER = 119
+PARTITION_WORKERS = 123
+REQUEST_CLIENTS = 124
+REQUEST_POOL = 125
 
 
+@named
 def partition_aggregate(
     aggregator: Host,
-    workers: Sequence[Host],
+    workers: SomeHosts,
     request: Sizes,
     response: Sizes,
-    rounds: int = 1,
+    *,
     start: Quantity = "0us",
-    seed: int = 0,
+    rounds: int = 1,
+    hosts: Hosts | None = None,
     group: int = 0,
+    seed: int = 0,
 ) -> pd.DataFrame:
     r"""Return rounds in which an aggregator queries all workers and they respond: an incast of responses.
 
@@ -48,18 +56,20 @@ def partition_aggregate(
     ----------
     aggregator : host
         The querying host.
-    workers : sequence
-        Different hosts, excluding the aggregator.
+    workers : network, sequence or int
+        Different hosts, excluding the aggregator; a network, for all its other hosts; or how many of `hosts` to draw.
     request, response : SizeDistribution, str or number
         Sizes of the messages.
-    rounds : int
-        Number of rounds.
     start : number or str
         Start of the first round.
-    seed : int
-        Of the sizes.
+    rounds : int
+        Number of rounds.
+    hosts : network or sequence, optional
+        Where to draw workers from.
     group : int
         Group of the first round's responses; those of round r are group ``group + r``. Requests have no group.
+    seed : int
+        Seed of drawn workers and sizes.
 
     Returns
     -------
@@ -72,10 +82,11 @@ def partition_aggregate(
     ConfigError
         For duplicate workers, a worker that is the aggregator, or an invalid number of rounds.
     """
-    names, turns = host_names("workers", workers), checked_whole("rounds", rounds, 1)
     if not is_name(aggregator):
         raise ConfigError("aggregator", aggregator, "the name of a host")
-    if not names or aggregator in set(names) or len(set(names)) < len(names):
+    turns = checked_whole("rounds", rounds, 1)
+    names = chosen("workers", workers, hosts, [aggregator], seed, PARTITION_WORKERS)
+    if aggregator in set(names):
         allowed = f"different hosts, at least one, without {aggregator!r}"
         raise ConfigError("workers", names, allowed)
     n = len(names)
@@ -95,32 +106,36 @@ def partition_aggregate(
     return drawn_from(work, request, response)
 
 
+@named
 def request_response(
-    clients: Sequence[Host],
-    servers: Sequence[Host],
+    clients: SomeHosts,
+    servers: SomeHosts,
     request: Sizes,
     response: Sizes,
-    rounds: int = 1,
+    *,
     start: Quantity = "0us",
     jitter: Quantity = "0us",
+    rounds: int = 1,
+    hosts: Hosts | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return closed loops: each client queries a random server, and the next one after its response has arrived.
 
     Parameters
     ----------
-    clients : sequence
-        Different hosts.
-    servers : sequence
-        Different hosts; each request goes to a random one. A client may be a server for others.
+    clients, servers : network, sequence or int
+        Different hosts within each list; each request goes to a random server. A client may be a server for others. Or
+        a network, for all its hosts, or how many of `hosts` to draw at random: servers other than the clients.
     request, response : SizeDistribution, str or number
         Sizes of the messages.
-    rounds : int
-        Requests of each client.
     start, jitter : number or str
         The clients' first requests start uniformly from `start` to ``start + jitter``.
+    rounds : int
+        Requests of each client.
+    hosts : network or sequence, optional
+        Where to draw from.
     seed : int
-        Seed of servers, sizes and starts.
+        Seed of drawn hosts, servers, sizes and starts.
 
     Returns
     -------
@@ -133,13 +148,12 @@ def request_response(
         For a duplicate host, a client without a server, or an invalid number of rounds.
     """
     turns = checked_whole("rounds", rounds, 1)
-    clients, servers = host_names("clients", clients), host_names("servers", servers)
-    for field, names in (("clients", clients), ("servers", servers)):
-        if not names or len(set(names)) < len(names):
-            raise ConfigError(field, names, "different hosts, at least one")
-    asking, asked = as_objects(clients), as_objects(servers)
-    if len(asked) == 1 and asked[0] in set(clients):
-        raise ConfigError("servers", servers, "must include a host other than the client")
+    first = chosen("clients", clients, hosts, (), seed, REQUEST_CLIENTS)
+    without = first if isinstance(servers, Integral) else ()
+    second = chosen("servers", servers, hosts, without, seed, REQUEST_POOL)
+    asking, asked = as_objects(first), as_objects(second)
+    if len(asked) == 1 and asked[0] in set(first):
+        raise ConfigError("servers", second, "must include a host other than the client")
     client = np.repeat(asking, turns)
     server = asked[_other(stream(seed, REQUEST_SERVERS), client, asked)]
     count = len(client)

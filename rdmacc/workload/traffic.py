@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
+from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, Objects, as_objects, host_names
+from rdmacc.workload.frame import Objects, as_objects, host_names
 
 Network: TypeAlias = "Graph | Fabric"
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -25,7 +25,7 @@ class Traffic:
     ----------
     network : Graph or Fabric
         The network.
-    senders, receivers : sequence of host, optional
+    senders, receivers : network or sequence of host, optional
         Default: all hosts. A host never sends to itself.
     is_incast : bool
         False: uniform over all pairs. True: uniform over the receivers, then over the other senders.
@@ -34,8 +34,8 @@ class Traffic:
     def __init__(
         self,
         network: Network,
-        senders: Sequence[Host] | None = None,
-        receivers: Sequence[Host] | None = None,
+        senders: Hosts | None = None,
+        receivers: Hosts | None = None,
         is_incast: bool = False,
     ) -> None:
         self.fabric = as_fabric(network)
@@ -88,7 +88,7 @@ def as_fabric(network: Network) -> Fabric:
     return network if isinstance(network, Fabric) else Fabric.from_graph(network)
 
 
-def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
+def _nodes(fabric: Fabric, field: str, names: Hosts | None) -> Int64s:
     """Return the node numbers of different hosts; all hosts for None."""
     if names is None:
         return fabric.hosts.astype(np.int64)

@@ -17,7 +17,6 @@ forward pass. Facts: Megatron-LM's rules for buckets and parallel groups; 2 FLOP
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -25,7 +24,8 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Parameters, param
-from rdmacc.workload.frame import Host, checked_hosts
+from rdmacc.workload.choice import Hosts
+from rdmacc.workload.frame import checked_hosts
 from rdmacc.workload.nccl import Nccl
 
 
@@ -135,8 +135,9 @@ class TrainingStep(Parameters):
             raise ConfigError("experts", self.experts, allowed)
         if self.optimizer == "fsdp" and (self.pipeline > 1 or self.model.experts > 1 or self.micro_batches > 1):
             raise ConfigError("optimizer", "fsdp", "used without pipeline stages, experts or several micro-batches")
-        if self.nccl.node % self.tensor and self.tensor % self.nccl.node:
-            raise ConfigError("tensor", self.tensor, f"a divisor or a multiple of the {self.nccl.node} GPUs of a node")
+        gpus = self.nccl.hosts_per_node
+        if gpus % self.tensor and self.tensor % gpus:
+            raise ConfigError("tensor", self.tensor, f"a divisor or a multiple of the {gpus} GPUs of a node")
 
     @property
     def ranks(self) -> int:
@@ -232,13 +233,13 @@ class TrainingStep(Parameters):
         frame = pd.DataFrame(rows, columns=["what", "calls", "buffer_bytes", "sent_bytes"])
         return frame.astype({"sent_bytes": "int64", "buffer_bytes": "int64"})
 
-    def workload(self, hosts: Sequence[Host]) -> pd.DataFrame:
+    def workload(self, hosts: Hosts) -> pd.DataFrame:
         """Return the step's messages and computations.
 
         Parameters
         ----------
-        hosts : sequence
-            One for each rank.
+        hosts : network or sequence
+            One for each rank; a network stands for its hosts in their order.
 
         Raises
         ------

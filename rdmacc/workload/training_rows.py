@@ -153,7 +153,7 @@ class _Rows:
         return self.step.experts > 1 or (self.step.tensor > 1 and not self._tensor_is_inner())
 
     def _tensor_is_inner(self) -> bool:
-        return self.step.nccl.node % self.step.tensor == 0
+        return self.step.nccl.hosts_per_node % self.step.tensor == 0
 
     def _layer(self, stage: int, duration_ps: float, needs: Int64s | None) -> None:
         """Add a layer in one direction: two halves of computation, each with its ranks' exchange."""
@@ -216,8 +216,8 @@ class _Rows:
         """Add one collective among ranks of a stage."""
         step, first = self.step, stage * self.width
         stride = int(group[1] - group[0]) if len(group) > 1 else 1
-        node = max(step.nccl.node // stride, 1)
-        settings = step.nccl.replace(node=node if len(group) % node == 0 else 1)
+        node = max(step.nccl.hosts_per_node // stride, 1)
+        settings = step.nccl.replace(hosts_per_node=node if len(group) % node == 0 else 1)
         names = self.names[first + group]
         done = expand(self.schedule, operation, names.tolist(), self._scaled(size), ready, settings)
         return [

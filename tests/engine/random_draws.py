@@ -117,7 +117,7 @@ def draw_pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
         lambda: rdmacc.all_to_all(some, size, is_shifted=bool(seed % 2)),
         lambda: rdmacc.partition_aggregate(hosts[0], hosts[1:], 500, size, rounds=2, seed=seed),
         lambda: rdmacc.request_response(some, hosts, 500, size, rounds=3, jitter="1us", seed=seed),
-        lambda: rdmacc.permutation(hosts, size, seed),
+        lambda: rdmacc.permutation(hosts, size, seed=seed),
         lambda: rdmacc.incast(hosts[1:], hosts[0], size, rounds=2, period="5us", jitter="1us", seed=seed),
     ]
     return patterns[int(rng.integers(len(patterns)))]()

@@ -48,7 +48,7 @@ class Scenario:
 
     def arguments(self) -> dict[str, object]:
         return {
-            "topology": self.topology, "workload": self.workload, "scheme": self.scheme, "seed": self.seed,
+            "network": self.topology, "workload": self.workload, "scheme": self.scheme, "seed": self.seed,
             "probes": self.probes, "faults": self.faults, "trace": self.has_trace,
         }  # fmt: skip
 

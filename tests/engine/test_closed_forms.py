@@ -214,7 +214,7 @@ def test_a_ping_pong_takes_the_sum(engine):
 TOPOLOGIES = {
     "star": topology.star(4),
     "dumbbell": topology.dumbbell(2, 2, rate="25Gbps", bottleneck_rate="10Gbps"),
-    "leaf-spine": topology.leaf_spine(3, 2, 2, rate="25Gbps", spine_rate="100Gbps", delay="700ns"),
+    "leaf-spine": topology.leaf_spine(3, 2, 2, rate="25Gbps", fabric_rate="100Gbps", delay="700ns"),
     "fat-tree": topology.fat_tree(4),
     "clos": topology.clos(2, 2, 2, 2, 2, rate="10Gbps", fabric_rate="40Gbps"),
 }

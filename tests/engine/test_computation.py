@@ -192,7 +192,7 @@ def test_max_min_has_the_same_schedule():
         {"src": "h1", "duration": "7us", "after": 1},
         {"src": "h1", "dst": "h0", "size": 1_000, "after": (2, 1), "delay": ("1us", "0us")},
     ]
-    table = MaxMin(topology=NET, workload=rdmacc.messages(rows), scheme="line-rate", has_acks=False).solve()
+    table = MaxMin(network=NET, workload=rdmacc.messages(rows), scheme="line-rate", has_acks=False).solve()
     flows = run(rows, "compiled").flows
     assert table["start_ps"].to_numpy() == pytest.approx(flows["start_ps"].to_numpy(), abs=2)
 

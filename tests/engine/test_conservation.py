@@ -236,7 +236,7 @@ def test_same_seed_same_result_in_other_processes(engine):
 @pytest.mark.parametrize("name", NAMES)
 def test_same_seed_same_result_in_one_process(engine, name):
     graph = rdmacc.leaf_spine(2, 2, 4)
-    work = rdmacc.random_pairs(rdmacc.topology.hosts(graph), 20, "15kB", window="10us")
+    work = rdmacc.random_pairs(rdmacc.topology.hosts(graph), 20, "15kB", jitter="10us")
     options = {"engine": engine, "seed": 3, "faults": [Loss(data=0.01, control=0.01)]}
     one, two = (rdmacc.simulate(graph, work, name, **options) for _ in range(2))
     assert one.flows.equals(two.flows)

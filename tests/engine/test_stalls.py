@@ -37,10 +37,10 @@ ENDLESS = {"expresspass", "expresspass-aeolus", "phost"}
 """Schemes whose receivers go on asking when all data is lost."""
 
 
-def ending(engine: str, scheme: Any, *faults: Any, topology: Any = _STAR, work: Any = _INCAST) -> tuple[str, Any]:
+def ending(engine: str, scheme: Any, *faults: Any, network: Any = _STAR, work: Any = _INCAST) -> tuple[str, Any]:
     """Return how a run ends, and its result."""
     try:
-        return "", rdmacc.simulate(topology, work, scheme, engine=engine, faults=faults, progress=False)
+        return "", rdmacc.simulate(network, work, scheme, engine=engine, faults=faults, progress=False)
     except SimulationError as error:
         return str(error), error.result
 
@@ -52,7 +52,7 @@ def test_every_scheme_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(progress, "_LEAST_RETRIES", 10)
     monkeypatch.setattr(progress, "_STILL_PS", ms(200))
     for case, (fault, reason) in FAILURES.items():
-        (one, first), (other, second) = (ending(engine, name, fault, topology=_SLOW_STAR) for engine in ENGINES)
+        (one, first), (other, second) = (ending(engine, name, fault, network=_SLOW_STAR) for engine in ENGINES)
         assert one == other
         assert first.flows["status"].tolist() == second.flows["status"].tolist()
         if one:
@@ -113,7 +113,7 @@ def test_a_long_link_is_no_stall(engine: str) -> None:
     """Two hundred timeouts before the first ACK."""
     scheme = rdmacc.scheme("go-back-n").replace(timeout_ps="5ms", retry_limit=1000, buffer=DropTail())
     work = rdmacc.messages([("h1", "h0", "1kB")])
-    said, result = ending(engine, scheme, topology=rdmacc.star(2, delay="300ms"), work=work)
+    said, result = ending(engine, scheme, network=rdmacc.star(2, delay="300ms"), work=work)
     assert said == ""
     assert result.flows["timeouts"][0] > 200
 
@@ -140,8 +140,8 @@ def test_it_waits_for_links_that_are_still_to_fail(engine: str) -> None:
     work = rdmacc.messages([("h0", "h1", "3kB")])
     lost = Loss(data=1.0, links=(("leaf0", "spine0"),))
     down = LinkDown(link=("leaf0", "spine0"), at_ps=_LATER_PS)
-    said, result = ending(engine, "expresspass", lost, down, topology=net, work=work)
-    stuck, _ = ending(engine, "expresspass", lost, topology=net, work=work)
+    said, result = ending(engine, "expresspass", lost, down, network=net, work=work)
+    stuck, _ = ending(engine, "expresspass", lost, network=net, work=work)
     assert said == ""
     assert result.flows["fct_ps"][0] > _LATER_PS
     assert "message 0 from h0 to h1: data is lost on some ways to h1 (leaf0->spine0); 0 of 3 packets" in stuck
@@ -150,7 +150,7 @@ def test_it_waits_for_links_that_are_still_to_fail(engine: str) -> None:
 def test_a_message_behind_losses_by_chance_gets_through(engine: str) -> None:
     """One packet in 1,600 crosses both links."""
     said, result = ending(
-        engine, "phost", Loss(data=0.975), topology=rdmacc.star(2), work=rdmacc.messages([("h1", "h0", "1kB")])
+        engine, "phost", Loss(data=0.975), network=rdmacc.star(2), work=rdmacc.messages([("h1", "h0", "1kB")])
     )
     assert (said, result.flows["status"].tolist()) == ("", ["finished"])
 

@@ -13,8 +13,8 @@ from rdmacc.results.hops import find_hops
 ENGINES = ["simpy", "compiled"]
 
 
-def run(engine, topology=None, work=None, scheme="line-rate", **options):
-    network = rdmacc.topology.igbn_pair() if topology is None else topology
+def run(engine, network=None, work=None, scheme="line-rate", **options):
+    network = rdmacc.topology.igbn_pair() if network is None else network
     messages = rdmacc.messages([("h0", "h1", "12kB")]) if work is None else work
     return rdmacc.simulate(network, messages, scheme, engine=engine, trace=True, progress=False, **options)
 
@@ -33,7 +33,7 @@ def dropping_tail():
 
 
 LEAF_SPINE = {
-    "topology": rdmacc.leaf_spine(2, 2, 2, rate="100Gbps"),
+    "network": rdmacc.leaf_spine(2, 2, 2, rate="100Gbps"),
     "work": rdmacc.messages([("h0", "h2", "30kB"), ("h1", "h2", "30kB"), ("h3", "h0", "9kB")]),
 }
 
@@ -41,7 +41,7 @@ LEAF_SPINE = {
 def test_engines_make_the_same_trace_when_a_port_fails_for_which_others_are_paused():
     """It frees buffer as it drops its packets: RESUME frames go out between them."""
     both(
-        topology=rdmacc.star(5, buffer="800kB"),
+        network=rdmacc.star(5, buffer="800kB"),
         work=rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "200kB"),
         scheme=rdmacc.scheme("line-rate").replace(buffer=rdmacc.Pfc(alpha=0.01)),
         faults=[LinkDown(link=("h0", "s0"), at_ps="20us")],
@@ -54,7 +54,7 @@ def test_engines_make_the_same_trace_when_a_port_fails_for_which_others_are_paus
     [
         {},
         {"faults": [Loss(data=0.05, control=0.05)], "until": "500us"},
-        {"topology": rdmacc.star(4), "work": rdmacc.incast(["h1", "h2", "h3"], "h0", "60kB"), "scheme": "dcqcn"},
+        {"network": rdmacc.star(4), "work": rdmacc.incast(["h1", "h2", "h3"], "h0", "60kB"), "scheme": "dcqcn"},
         {**LEAF_SPINE, "scheme": dropping_tail(), "until": "1ms"},
         {**LEAF_SPINE, "faults": [LinkDown(link=("leaf0", "spine0"), at_ps="2us")], "until": "300us"},
     ],
@@ -173,7 +173,7 @@ def test_link_down_loses_what_is_on_the_link_and_nothing_passes_it_any_more():
     results = {}
     for name in ("spine0", "spine1"):
         result = both(
-            topology=LEAF_SPINE["topology"],
+            network=LEAF_SPINE["network"],
             work=work,
             scheme=scheme,
             faults=[LinkDown(link=("leaf0", name), at_ps=at_ps)],

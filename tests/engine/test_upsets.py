@@ -178,7 +178,7 @@ def test_faults_survive_a_file(tmp_path):
         PauseStorm(host="h0", at_ps="1us"),
     ]
     network = rdmacc.star(2)
-    one = Scenario(topology=network, workload=rdmacc.messages([("h0", "h1", 1)]), scheme="dcqcn", faults=faults)
+    one = Scenario(network=network, workload=rdmacc.messages([("h0", "h1", 1)]), scheme="dcqcn", faults=faults)
     assert list(Scenario.from_toml(one.to_toml(tmp_path / "one.toml")).faults) == faults
     assert topology.hosts(network) == ["h0", "h1"]
 

@@ -157,7 +157,7 @@ def check(number: int, count: int, *, odd: bool = False) -> CompiledEngine:
     if count == 1:
         return compare(scenario_of(number).arguments(), stops)
     arguments = scenario_of(number).arguments()
-    n_nodes = len(arguments["topology"])
+    n_nodes = len(arguments["network"])
     shares = rng.integers(count, size=2 * n_nodes + 2 * count)  # hosts with several links have a node more
     with (
         mock.patch.object(packet_rows, "_PART", 8),
@@ -195,7 +195,7 @@ def test_both_orders_agree_on_many_random_scenarios(number: int, odd: bool, coun
 
 def tree(**options: Any) -> dict[str, Any]:
     """Return a permutation of 16 hosts on a fat tree."""
-    return {"topology": rdmacc.fat_tree(4), "workload": WORK, "scheme": "dcqcn"} | options
+    return {"network": rdmacc.fat_tree(4), "workload": WORK, "scheme": "dcqcn"} | options
 
 
 def test_the_result_says_that_windows_ran():
@@ -211,11 +211,11 @@ def test_the_result_says_that_windows_ran():
 def test_a_training_step_runs_in_windows(count: int):
     """Messages wait for computation at both ends; where one ends for the other host, order of time comes between."""
     model = rdmacc.workload.LLAMA_7B.replace(hidden=256, layers=2, mlp=512, vocabulary=256)
-    step = rdmacc.workload.TrainingStep(model=model, data=8, tensor=8, nccl=rdmacc.workload.Nccl(node=8))
+    step = rdmacc.workload.TrainingStep(model=model, data=8, tensor=8, nccl=rdmacc.workload.Nccl(hosts_per_node=8))
     network = rdmacc.leaf_spine(leaves=8, spines=4, hosts_per_leaf=8, rate="400Gbps", delay="500ns")
     work = step.workload(rdmacc.topology.hosts(network))
     scheme = rdmacc.scheme("dcqcn", payload_bytes=4096)
-    arguments = {"topology": network, "workload": work, "scheme": scheme}
+    arguments = {"network": network, "workload": work, "scheme": scheme}
     with mock.patch.object(windows.Windows, "pause", autospec=True, side_effect=windows.Windows.pause) as pause:
         engine = compare(arguments, [], count)
     assert windows.ends_elsewhere(engine.plan).any()
@@ -236,7 +236,7 @@ def test_small_work_stays_in_the_order_of_time():
         ("two ends", {"probes": (rdmacc.probes.field("port", ("tor0", "h0"), "lost_packets", every="1us"),)}),
         ("two other hosts", {"workload": WORK.assign(after=[()] + [(0,)] * (len(WORK) - 1))}),
         ("plain kernel", {}),
-        ("almost no delay", {"topology": rdmacc.fat_tree(4, delay="1ns")}),
+        ("almost no delay", {"network": rdmacc.fat_tree(4, delay="1ns")}),
         ("message.failed", {"scheme": "homa"}),
         ("GoBackN.gap_psn", {"faults": (Loss(data=0.01),)}),
     ],
@@ -274,7 +274,7 @@ def test_a_run_that_ends_in_a_window_begins_again():
     scheme = rdmacc.scheme("irn").replace(retry_limit=0)
     down = tuple(LinkDown(link=(f"h{n}", "s0"), at_ps="2us") for n in range(3))
     work = rdmacc.incast(["h1", "h2"], "h0", "1MB")
-    arguments = {"topology": rdmacc.star(3), "workload": work, "scheme": scheme, "faults": down}
+    arguments = {"network": rdmacc.star(3), "workload": work, "scheme": scheme, "faults": down}
     with mock.patch.object(
         CompiledEngine, "_begin_again", autospec=True, side_effect=CompiledEngine._begin_again
     ) as again:
@@ -304,7 +304,7 @@ def test_what_waits_for_a_message_that_fails_fails_at_once(count: int):
     ids=["small", "large", "slow"],
 )
 def test_large_networks_with_fast_links_run_in_windows(topology: Any, why: str):
-    engine = rdmacc.Simulation(**tree(topology=topology, workload=WORK.iloc[:1]), engine="compiled").engine
+    engine = rdmacc.Simulation(**tree(network=topology, workload=WORK.iloc[:1]), engine="compiled").engine
     assert isinstance(engine, CompiledEngine)
     assert engine.order == why
 
@@ -396,7 +396,7 @@ def test_a_busy_rack_is_a_thread_of_its_own():
     ids=["two", "star", "racks"],
 )
 def test_the_result_says_how_many_threads_ran(topology: Any, asked: int, account: str):
-    engine = compare(tree(topology=topology), [], asked)
+    engine = compare(tree(network=topology), [], asked)
     assert engine.outcome().threads == account
     assert 0.5 < engine.outcome().balance <= 1.0
 

@@ -56,7 +56,7 @@ class Incasts(Experiment):
         points = [Point(name="model", labels={"k": 2})]
         for k in (2, 3):
             scenario = Scenario(
-                topology=partial(rdmacc.star, k + 1),
+                network=partial(rdmacc.star, k + 1),
                 workload=partial(rdmacc.incast, [f"h{i}" for i in range(1, k + 1)], "h0", "4kB"),
                 scheme="line-rate",
                 seed=seed,
@@ -259,7 +259,7 @@ class Figure99(Experiment):
     def points(self, scale="quick", seed=0):
         work = partial(rdmacc.incast, ["h1"], "h0", "4kB")
         star = partial(rdmacc.star, 2)
-        return [Point(name="one", scenario=Scenario(topology=star, workload=work, scheme="line-rate"))]
+        return [Point(name="one", scenario=Scenario(network=star, workload=work, scheme="line-rate"))]
 
     def measure(self, point, result):
         return tidy(point.name, {"n": (len(result.flows), "")})

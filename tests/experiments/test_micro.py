@@ -24,7 +24,7 @@ def run(name, engine, points):
 
     def simulated(s):
         return simulate(
-            s.network(),
+            s.make_network(),
             s.messages(),
             s.scheme,
             engine=engine,

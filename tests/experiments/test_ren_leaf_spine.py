@@ -53,7 +53,7 @@ def test_figures_share_their_points():
 @pytest.mark.parametrize("hosts_per_leaf", [48, 8])
 def test_the_network_and_the_traffic_are_the_papers(workload, hosts_per_leaf):
     scenario = LeafSpineCase("ren", workload, 0.7, hosts_per_leaf).point("paper", 0).scenario
-    network, messages = scenario.network(), scenario.messages()
+    network, messages = scenario.make_network(), scenario.messages()
     hosts = [node for node, kind in network.nodes(data="kind") if kind == "host"] or [
         node for node in network if str(node).startswith("h")
     ]
@@ -66,7 +66,8 @@ def test_the_network_and_the_traffic_are_the_papers(workload, hosts_per_leaf):
 
 def test_a_switch_may_have_the_whole_buffer():
     each, whole = (
-        LeafSpineCase("ren", "hadoop", 0.7, is_shared=one).point("paper", 0).scenario.network() for one in (False, True)
+        LeafSpineCase("ren", "hadoop", 0.7, is_shared=one).point("paper", 0).scenario.make_network()
+        for one in (False, True)
     )
     assert each.nodes["leaf0"]["buffer_bytes"] == 56 * 128_000
     assert {whole.nodes[f"{kind}{k}"]["buffer_bytes"] for kind in ("leaf", "spine") for k in range(8)} == {128_000}

@@ -139,7 +139,7 @@ def test_a_matrix_gives_the_times_of_rows_typed_by_hand(write, engine):
 def test_starts_are_those_of_a_32_bit_float(write, text, start_ps):
     path = write("a.cm", f"Nodes 2\nConnections 1\n0->1 start {text} size 5\n")
     assert from_htsim(path, rdmacc.star(2)).workload["start_ps"].tolist() == [start_ps]
-    assert from_htsim(path, rdmacc.star(2), start_unit="ps").workload["start_ps"].tolist() == [start_ps // US]
+    assert from_htsim(path, rdmacc.star(2), unit="ps").workload["start_ps"].tolist() == [start_ps // US]
 
 
 def test_a_fat_tree_is_wired_as_htsim_wires_it(write):
@@ -234,8 +234,8 @@ def test_the_header_must_count_right(write):
         from_htsim(write("a.cm", MATRIX.replace("Connections 5", "Connections 6")), rdmacc.star(4))
     with pytest.raises(ConfigError, match="Connections = None .*must be in the header"):
         from_htsim(write("a.cm", MATRIX.replace("Connections 5\n", "")), rdmacc.star(4))
-    with pytest.raises(ConfigError, match="start_unit = 'ms'"):
-        from_htsim(write("a.cm", MATRIX), rdmacc.star(4), start_unit="ms")
+    with pytest.raises(ConfigError, match="unit = 'ms'"):
+        from_htsim(write("a.cm", MATRIX), rdmacc.star(4), unit="ms")
 
 
 @pytest.mark.parametrize(

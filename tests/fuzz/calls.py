@@ -33,7 +33,7 @@ _ROW = {"src": "h1", "dst": "h0", "size_bytes": 1000, "start_ps": 0, "group": 1,
 
 def simulate(**changes: Any) -> Any:
     """Simulate something small."""
-    given: dict[str, Any] = {"topology": _NET, "workload": _WORK, "scheme": "dcqcn", "engine": "simpy",
+    given: dict[str, Any] = {"network": _NET, "workload": _WORK, "scheme": "dcqcn", "engine": "simpy",
                              "until": "20us", "progress": False} | changes  # fmt: skip
     return rdmacc.simulate(**given)
 
@@ -53,7 +53,7 @@ def node(**changes: Any) -> Any:
         graph.add_edge(name, "s0", rate_bps=1e10, delay_ps=1_000_000)
     graph.nodes["h0"].update(changes.pop("host", {}))
     graph.edges["h0", "s0"].update(changes)
-    return simulate(topology=graph)
+    return simulate(network=graph)
 
 
 def csv(**cells: Any) -> Any:
@@ -68,7 +68,7 @@ def csv_text(text: Any) -> Any:
 
 def toml(**changes: Any) -> Any:
     """Write a scenario to TOML, and read it back."""
-    given: dict[str, Any] = {"topology": _NET, "workload": _WORK, "scheme": "dcqcn"}
+    given: dict[str, Any] = {"network": _NET, "workload": _WORK, "scheme": "dcqcn"}
     given |= {name: value for name, value in changes.items() if not callable(value)}  # a call may raise its own errors
     with tempfile.TemporaryDirectory() as folder:
         return rdmacc.Scenario.from_toml(rdmacc.Scenario(**given).to_toml(f"{folder}/x.toml"))
@@ -77,7 +77,7 @@ def toml(**changes: Any) -> Any:
 def toml_text(**changes: Any) -> Any:
     """Read a scenario with such values from TOML, as a person may have changed them."""
     with tempfile.TemporaryDirectory() as folder:
-        path = rdmacc.Scenario(topology=_NET, workload=_WORK, scheme="dcqcn").to_toml(f"{folder}/x.toml")
+        path = rdmacc.Scenario(network=_NET, workload=_WORK, scheme="dcqcn").to_toml(f"{folder}/x.toml")
         content = tomllib.loads(path.read_text())
         for name, value in changes.items():
             text = f"x = {value}"
@@ -138,6 +138,8 @@ def replaced(**changes: Any) -> Any:
     return simulate(scheme=rdmacc.scheme("dcqcn").replace(**changes))
 
 
+_PAIR = {"network": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}
+
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "star": (rdmacc.star, {"hosts": 3, "rate": "10Gbps", "delay": "1us", "buffer": "1MB"}),
     "dumbbell": (
@@ -169,7 +171,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "simulate": (
         simulate,
         {
-            "topology": _NET,
+            "network": _NET,
             "workload": _WORK,
             "scheme": "dcqcn",
             "seed": 0,
@@ -269,7 +271,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         rdmacc.ren_leaf_spine,
         {"hosts_per_leaf": 2, "leaves": 2, "spines": 1, "rate": "10Gbps", "delay": "1us", "buffer_per_port": "1MB"},
     ),
-    "describe": (rdmacc.describe, {"graph": _NET, "data_bytes": 1048, "ack_bytes": 64}),
+    "describe": (rdmacc.describe, {"network": _NET, "data_bytes": 1048, "ack_bytes": 64}),
     "poisson": (
         rdmacc.poisson,
         {
@@ -322,7 +324,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "toml": (
         toml,
         {
-            "topology": _NET,
+            "network": _NET,
             "workload": _WORK,
             "scheme": "dcqcn",
             "seed": 0,
@@ -344,7 +346,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "scheme": None,
             "probes": None,
             "faults": None,
-            "topology": None,
+            "network": None,
             "workload": None,
         },
     ),
@@ -396,7 +398,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         drawn(lambda **values: _study().plot.versus(**values)),
         {"parameter": "g", "quantity": "drops", "ax": None, "confidence": 0.9},
     ),
-    "draw": (drawn(rdmacc.draw), {"graph": _NET, "ax": None}),
+    "draw": (drawn(rdmacc.draw), {"network": _NET, "ax": None}),
     "sizes.plot": (drawn(_SIZES.plot), {"ax": None}),
     "sizes.cdf": (_SIZES.cdf, {"size": 1000.0}),
     "sizes.quantile": (_SIZES.quantile, {"probability": 0.5}),
@@ -405,10 +407,13 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "sizes.mean_wire_bytes": (_SIZES.mean_wire_bytes, {"payload_bytes": 1000, "header_bytes": 48}),
     "sizes.from_cdf": (rdmacc.SizeDistribution.from_cdf, {"knots": [(1, 0.5), (2, 1.0)], "name": "x", "source": "y"}),
     "sizes.uniform": (rdmacc.SizeDistribution.uniform, {"low": "1kB", "high": "2kB", "name": "x"}),
-    "hosts": (topology.hosts, {"graph": _NET}),
-    "switches": (topology.switches, {"graph": _NET}),
-    "base_rtt_ps": (topology.base_rtt_ps, {"graph": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}),
-    "bdp_bytes": (topology.bdp_bytes, {"graph": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}),
+    "hosts": (topology.hosts, {"network": _NET}),
+    "switches": (topology.switches, {"network": _NET}),
+    "base_rtt_ps": (
+        topology.base_rtt_ps,
+        {"network": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64},
+    ),
+    "bdp_bytes": (topology.bdp_bytes, {"network": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}),
     "format_time": (units.format_time, {"time": 1, "digits": 4}),
     "format_rate": (units.format_rate, {"rate": 1e9, "digits": 4}),
     "format_size": (units.format_size, {"size": 1000, "digits": 4}),
@@ -428,10 +433,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "changes": {"dcqcn": {"g": 0.5}},
         },
     ),
-    "compare": (rdmacc.compare, {"model": MaxMin(topology=_NET, workload=_WORK), "scenario": None}),
+    "compare": (rdmacc.compare, {"model": MaxMin(network=_NET, workload=_WORK), "scenario": None}),
     "compare_jobs": (
         rdmacc.compare_jobs,
-        {"scenario": rdmacc.Scenario(topology=_NET, workload=_WORK.assign(job="a"), scheme="dcqcn", engine="simpy")},
+        {"scenario": rdmacc.Scenario(network=_NET, workload=_WORK.assign(job="a"), scheme="dcqcn", engine="simpy")},
     ),
     "to_csv": (workload.to_csv, {"workload": _WORK, "path": "x.csv"}),
     "to_parquet": (workload.to_parquet, {"workload": _WORK, "path": "x.parquet"}),
@@ -449,7 +454,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "window": (lambda **values: simulate(scheme="hpcc", probes=[probes.window(**values)]), {"flow": 0, "every": "1us"}),
     "compiled": (
         lambda **values: simulate(engine="compiled", **values),
-        {"topology": _NET, "workload": _WORK, "seed": 0, "until": "20us", "probes": [], "faults": [], "trace": False},
+        {"network": _NET, "workload": _WORK, "seed": 0, "until": "20us", "probes": [], "faults": [], "trace": False},
     ),
     "compiled row": (
         lambda **values: simulate(

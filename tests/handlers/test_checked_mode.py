@@ -264,7 +264,7 @@ def test_a_scenario_and_a_study_say_whether_handlers_are_checked(
 
     monkeypatch.setattr(scenario, "simulate", simulated)
     with pytest.raises(ConfigError):
-        rdmacc.Scenario(topology=_NET, workload=_WORK, scheme="dcqcn", check=check).run()
+        rdmacc.Scenario(network=_NET, workload=_WORK, scheme="dcqcn", check=check).run()
     with pytest.raises(SweepError):
         rdmacc.study(_NET, _WORK, Scheme(control=Fine()), check=check, progress=False)
     assert seen == [check, check]

@@ -26,8 +26,8 @@ def run(network=NET, work=WORK, scheme="dcqcn", **options):
     return rdmacc.simulate(network, work, scheme, **options)
 
 
-def study(network=NET, work=WORK, schemes="dcqcn", **options):
-    return rdmacc.study(network, work, schemes, **options)
+def study(network=NET, workload=WORK, schemes="dcqcn", **options):
+    return rdmacc.study(network, workload, schemes, **options)
 
 
 def csv(text, name="mine.csv"):
@@ -75,12 +75,13 @@ MISTAKES = [
     ("bytes for bits", lambda: rdmacc.star(4, rate="100GBps"), "rate = '100GBps'", "'100Gbps'", "'GBps' is not a"),
     ("a rate in Gb/s without a unit", lambda: rdmacc.star(4, rate=100), "rate = 100", "write '100Gbps'"),
     ("Gbs for Gbps", lambda: rdmacc.star(4, rate="100 Gbs"), "rate = '100 Gbs'", "'Gbs' is not a known unit"),
+    ("100G for 100Gbps", lambda: rdmacc.star(4, rate="100G"), "rate = '100G'", "did you mean '100Gbps'?"),
     ("a word for a rate", lambda: rdmacc.star(4, rate="fast"), "rate = 'fast'", "such as '100Gbps'"),
     ("a delay without a unit", lambda: rdmacc.star(4, delay=1), "delay = 1", "must carry a unit, such as '5us'"),
     ("usec for us", lambda: rdmacc.star(4, delay="1usec"), "delay = '1usec'", "ps, ns, us, ms or s"),
     ("a rate for a delay", lambda: rdmacc.star(4, delay="1Gbps"), "delay = '1Gbps'", "a time, such as '5us'"),
     ("a buffer below zero", lambda: rdmacc.star(4, buffer="-1MB"), "buffer = '-1MB'", "at least 0"),
-    ("64k for 64kB", lambda: rdmacc.incast(["h1"], "h0", "64k"), "size = '64k'", "such as '64kB'"),
+    ("64k for 64kB", lambda: rdmacc.incast(["h1"], "h0", "64k"), "size = '64k'", "did you mean '64kB'?"),
     ("a start without a unit", lambda: rdmacc.incast(["h1"], "h0", "64kB", start=5), "start = 5", "such as '5us'"),
     ("until without a unit", lambda: run(until=5), "until = 5", "such as '5us'"),
     ("until in words", lambda: run(until="soon"), "until = 'soon'", "a time"),
@@ -94,10 +95,10 @@ MISTAKES = [
     ("a misspelt delay", lambda: on_graph(rate="1Gbps", dealy="1us"), "'dealy' (edge", "did you mean 'delay'"),
     ("a graph's rate without a unit", lambda: on_graph(rate=10, delay="1us"), "rate = 10", "write '100Gbps'"),
     ("a graph's delay without a unit", lambda: on_graph(rate="1Gbps", delay=1), "delay = 1", "such as '5us'"),
-    ("a directed graph", lambda: run(nx.DiGraph(graph(rate="1Gbps", delay="1us"))), "graph = 'DiGraph'", "undirected"),
-    ("network and workload swapped", lambda: run(WORK, NET), "graph = 'DataFrame'", "a networkx.Graph"),
-    ("a drawing of messages", lambda: rdmacc.draw(WORK), "graph = 'DataFrame'", "a networkx.Graph"),
-    ("a network's name", lambda: rdmacc.describe("star"), "graph = 'star'", "a networkx.Graph"),
+    ("a directed graph", lambda: run(nx.DiGraph(graph(rate="1Gbps", delay="1us"))), "= 'DiGraph'", "undirected"),
+    ("network and workload swapped", lambda: run(WORK, NET), "network = 'DataFrame'", "a networkx.Graph"),
+    ("a drawing of messages", lambda: rdmacc.draw(WORK), "network = 'DataFrame'", "a networkx.Graph"),
+    ("a network's name", lambda: rdmacc.describe("star"), "network = 'star'", "a networkx.Graph"),
     # Messages
     ("one sender as a text", lambda: rdmacc.incast("h1", "h0", "64kB"), "senders = 'h1'", "a list of hosts"),
     ("a number of senders", lambda: rdmacc.incast(8, "h0", "64kB"), "senders = 8", "also pass hosts="),
@@ -114,6 +115,17 @@ MISTAKES = [
     ("a misspelt distribution", lambda: rdmacc.poisson(NET, "websearch", 0.3, count=9), "'websearch'", "web_search"),
     ("neither count nor duration", lambda: rdmacc.poisson(NET, "hadoop", 0.3), "count = None", "duration"),
     ("a permutation of one", lambda: rdmacc.permutation(["h0"], "8kB"), "hosts = ['h0']", "at least two"),
+    ("one host's name for hosts", lambda: rdmacc.permutation("h0", "8kB"), "hosts = 'h0'", "or a network"),
+    ("options by position", lambda: rdmacc.permutation(NET, "8kB", 1), "permutation() = 1", "name: start=..., seed="),
+    ("a misspelt argument", lambda: rdmacc.star(4, dealy="1us"), "star() = 'dealy'", "did you mean 'delay'"),
+    # Former names
+    ("a scenario's topology", lambda: Scenario(topology=NET), "Scenario = 'topology'", "must be written 'network'"),
+    ("a simulation's topology", lambda: rdmacc.simulate(topology=NET), "simulate() = 'topology'", "'network'"),
+    ("a study's work", lambda: rdmacc.study(NET, work=WORK), "study() = 'work'", "must be written 'workload'"),
+    ("sizes of one size", lambda: rdmacc.poisson(NET, sizes=1), "poisson() = 'sizes'", "must be written 'size'"),
+    ("a window of starts", lambda: rdmacc.random_pairs(NET, 2, 1, window=1), "= 'window'", "must be written 'jitter'"),
+    ("the rate of spines", lambda: rdmacc.leaf_spine(2, 2, 2, spine_rate=1), "= 'spine_rate'", "'fabric_rate'"),
+    ("GPUs as a node", lambda: rdmacc.workload.Nccl(node=8), "Nccl = 'node'", "must be written 'hosts_per_node'"),
     # Files
     ("a unit in a column's name", lambda: read("src,dst,size,start_us\n1,2,8kB,5\n"), "'start_us'", "start"),
     ("a misspelt column", lambda: read("source,dst,size\n1,2,8kB\n"), "'source'", "did you mean 'src'"),
@@ -137,6 +149,10 @@ MISTAKES = [
     ("a size for a time", lambda: rdmacc.scheme("dcqcn", alpha_period_ps="55kB"), "'55kB'", "'kB' is not a known unit"),
     ("a gain above 1", lambda: rdmacc.scheme("dcqcn", g=2.0), "Dcqcn.g = 2.0", "at most 1"),
     ("a word for a number", lambda: rdmacc.scheme("dcqcn", g="a lot"), "Dcqcn.g = 'a lot'", "a finite number"),
+    ("a time without a unit", lambda: rdmacc.scheme("dcqcn", cnp_interval_ps=50), "Dcqcn.cnp_interval_ps = 50",
+     "such as '50us'; ps(50) is picoseconds"),
+    ("a rate without a unit", lambda: rdmacc.scheme("dcqcn", **{"Dcqcn.additive_bps": 40}), "= 40", "such as '40Gbps'"),
+    ("a varied time without a unit", lambda: study(vary={"cnp_interval_ps": [4, 50]}), "cnp_interval_ps = 4", "'4us'"),
     ("K_min above K_max", lambda: rdmacc.scheme("dcqcn", kmin_bytes="500kB", kmax_bytes="100kB"), "kmin_bytes = 500000",
      "at most kmax_bytes = 100000"),
     ("a way of routing", lambda: rdmacc.scheme("dcqcn", routing="spray"), "routing = 'spray'", "spray-random"),
@@ -162,7 +178,7 @@ MISTAKES = [
     ("a loss on no link", lambda: Loss(links=[]), "Loss.links = ()", "None for every link"),
     ("a parameter without its unit", lambda: rdmacc.scheme("dcqcn", kmin=5), "'kmin'", "did you mean 'kmin_bytes'"),
     ("a component's values without names", lambda: Dcqcn(0.5), "Dcqcn = 0.5", "given by name, as in Dcqcn("),
-    ("a model's values without names", lambda: MaxMin(NET, WORK), "MaxMin = ", "MaxMin(topology=..., workload=...)"),
+    ("a model's values without names", lambda: MaxMin(NET, WORK), "MaxMin = ", "MaxMin(network=..., workload=...)"),
     ("a misspelt attribute of a switch", lambda: on_graph(rate="1Gbps", delay="1us", dely_ps=3), "'dely_ps'",
      "did you mean 'delay_ps'"),
     ("two rates of a link", lambda: on_graph(rate="1Gbps", rate_bps=2e9, delay="1us"), "rate_bps = 2000000000.0",
@@ -184,7 +200,7 @@ MISTAKES = [
     ("a column's name that varies", lambda: study(vary={"drops": [1]}), "vary = 'drops'", "another name"),
     ("no seeds", lambda: study(seeds=0), "seeds = 0", "from 1 to"),
     ("a scheme twice", lambda: study(schemes=["hpcc", "hpcc"]), "schemes = 'hpcc'", "without repeats"),
-    ("a function without return", lambda: study(work=lambda seed: None), "work = None", "DataFrame"),
+    ("a function without return", lambda: study(workload=lambda seed: None), "workload = None", "DataFrame"),
     ("a network's without return", lambda: study(network=lambda seed: None), "network = None", "networkx.Graph"),
     ("a figure that is not there", lambda: experiment("dart.fig99"), "'dart.fig99'", "did you mean 'dart.fig9'"),
     ("a misspelt paper", lambda: select("drat"), "experiment = 'drat'", "did you mean 'dart'"),

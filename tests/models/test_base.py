@@ -39,7 +39,7 @@ MODELS = [
     HpccSteady(rounds=50), ProcessorSharing(), RccFluid(duration_ps="200us"), RccLoop(), RccLoop(feedback_rtts=0.5),
     RccMarginSurface(points=21), RcpFluid(duration_ps="2ms"), RenQueue(trials=20), RenRate(), RenUtilisation(trials=20),
     TimelyFluid(duration_ps="2ms"), PatchedTimelyFluid(duration_ps="2ms"),
-    MaxMin(topology=rdmacc.star(3), workload=rdmacc.incast(["h1", "h2"], "h0", "8kB")),
+    MaxMin(network=rdmacc.star(3), workload=rdmacc.incast(["h1", "h2"], "h0", "8kB")),
 ]  # fmt: skip
 
 
@@ -161,7 +161,7 @@ class Line(Model):
         self.x = np.asarray(x, np.float64)
 
     def scenario(self):
-        return Scenario(topology=rdmacc.star(3), workload=rdmacc.incast(["h1", "h2"], "h0", "8kB"), scheme="line-rate")
+        return Scenario(network=rdmacc.star(3), workload=rdmacc.incast(["h1", "h2"], "h0", "8kB"), scheme="line-rate")
 
     def predict(self, result):
         return pd.DataFrame({"quantity": "level", "unit": "bytes", "x": self.x, "value": self.x})
@@ -185,7 +185,7 @@ def test_compare_interpolates_and_gives_one_frame():
 def test_compare_takes_scenarios_simulations_and_results():
     model = Line([0.0, 10.0])
     scenario = model.scenario()
-    simulation = rdmacc.Simulation(scenario.topology, scenario.workload, scenario.scheme)
+    simulation = rdmacc.Simulation(scenario.network, scenario.workload, scenario.scheme)
     for given in (None, scenario, simulation, scenario.run()):
         assert len(compare(model, given).frame) == 2
     with pytest.raises(ConfigError, match="scenario"):

@@ -101,14 +101,14 @@ def test_wrong_inputs_are_errors():
 def test_a_message_alone_takes_its_ideal_time():
     net = rdmacc.leaf_spine(2, 2, 2)
     work = rdmacc.messages([("h0", "h3", size, f"{i}ms") for i, size in enumerate((1, 999, 100_001, 5_000_000))])
-    table = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    table = MaxMin(network=net, workload=work, has_acks=False).solve()
     assert table["slowdown"].to_numpy() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_every_byte_is_sent_at_some_rate():
     net = rdmacc.star(5)
     work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "1MB")
-    table = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    table = MaxMin(network=net, workload=work, has_acks=False).solve()
     wire = 4 * 1000 * 1048
     latency = table["ideal_fct_ps"] - 1_048_000 * 80
     assert (table["fct_ps"] - latency).to_numpy() == pytest.approx(wire * 80)
@@ -119,7 +119,7 @@ def test_messages_wait_for_others():
     work = rdmacc.messages(
         pd.DataFrame({"src": ["h1", "h2"], "dst": ["h0", "h0"], "size": "1MB", "start": "0us", "after": [(), (0,)]})
     )
-    table = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    table = MaxMin(network=net, workload=work, has_acks=False).solve()
     assert table["slowdown"].to_numpy() == pytest.approx(1.0)
     assert table.loc[1, "start_ps"] == pytest.approx(table.loc[0, "fct_ps"])
 
@@ -131,7 +131,7 @@ def test_messages_wait_for_computations():
         {"src": "h0", "duration": "3us", "after": 1},
         {"src": "h0", "dst": "h2", "size": "1MB", "after": 2},
     ]
-    table = MaxMin(topology=rdmacc.star(3), workload=rdmacc.messages(steps), has_acks=False).solve()
+    table = MaxMin(network=rdmacc.star(3), workload=rdmacc.messages(steps), has_acks=False).solve()
     ends = table["start_ps"] + table["fct_ps"]
     assert table["start_ps"].tolist() == pytest.approx([4e6, ends.iloc[0] + 3e6])
     assert table["slowdown"].to_numpy() == pytest.approx(1.0)
@@ -141,7 +141,7 @@ def test_messages_of_a_queue_pair_go_one_after_the_other():
     """As packets do; on queue pairs of their own, both would end last."""
     net, size = rdmacc.star(2), 1_000_000
     work = rdmacc.messages([("h0", "h1", size)] * 3).assign(queue_pair=[7, 7, 7])
-    table = MaxMin(topology=net, workload=work, scheme="line-rate", has_acks=False).solve()
+    table = MaxMin(network=net, workload=work, scheme="line-rate", has_acks=False).solve()
     wire_ps = 1000 * 1048 * 80
     assert np.diff(table["fct_ps"]).tolist() == pytest.approx([wire_ps, wire_ps])
     packets = rdmacc.simulate(net, work, "line-rate", progress=False).flows["fct_ps"]
@@ -173,7 +173,7 @@ def test_one_link_under_poisson_arrivals_is_processor_sharing():
         topology.add_host(net, f"h{i}")
         topology.add_link(net, f"h{i}", "s0", "8Tbps", "1us")
     net.nodes["s0"]["buffer_bytes"] = 10**11
-    got = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    got = MaxMin(network=net, workload=work, has_acks=False).solve()
     latency = int(got["ideal_fct_ps"].iloc[0] - 52_400 * 80)
     expected = ProcessorSharing(load=load, latency_ps=latency).evaluate([size])
     assert got["fct_ps"].mean() == pytest.approx(expected["fct_ps"].iloc[0], rel=0.05)
@@ -184,15 +184,15 @@ def test_error_against_packets(load, median, mean):
     """Max-min is near DASR at low load and drifts off as load grows: the cost of a scheme."""
     net = rdmacc.leaf_spine(4, 8, 8)
     window = 600 * 1.048e6 * 8 / (load * 32 * 100e9)
-    work = rdmacc.random_pairs(topology.hosts(net), 600, "1MB", seed=3, window=f"{window * 1e6:.3f}us")
-    row = compare(MaxMin(topology=net, workload=work, scheme="dasr")).summary(1.0).loc["slowdown"]
+    work = rdmacc.random_pairs(topology.hosts(net), 600, "1MB", seed=3, jitter=f"{window * 1e6:.3f}us")
+    row = compare(MaxMin(network=net, workload=work, scheme="dasr")).summary(1.0).loc["slowdown"]
     assert row["median_error"] < median
     assert abs(row["relative"]) < mean
 
 
 def test_an_incast_is_near_the_packets():
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "500kB")
-    found = compare(MaxMin(topology=rdmacc.star(9), workload=work, scheme="line-rate"))
+    found = compare(MaxMin(network=rdmacc.star(9), workload=work, scheme="line-rate"))
     assert found.frame.loc[found.frame["quantity"] == "FCT", "relative"].abs().max() < 0.01
 
 
@@ -204,10 +204,10 @@ def test_a_result_shows_the_error_on_record():
     assert error_on_record("dcqcn", 5.0, sizes[:1]).tolist() == [record["dcqcn", "0.8", 0]]
     assert error_on_record("rocev9", 0.2, sizes[:1]).tolist() == [record.xs(("0.2", 0), level=(1, 2)).max()]
     net = rdmacc.star(3)
-    alone = MaxMin(topology=net, workload=rdmacc.incast(["h1", "h2"], "h0", "5kB")).solve()
+    alone = MaxMin(network=net, workload=rdmacc.incast(["h1", "h2"], "h0", "5kB")).solve()
     assert alone["error"].tolist() == [record["dcqcn", "0.8", 0]] * 2, "all at once is the highest load"
     chain = rdmacc.messages([("h1", "h0", "5kB"), {"src": "h0", "dst": "h2", "size": "2MB", "after": 0}])
-    errors = MaxMin(topology=net, workload=chain).solve()["error"]
+    errors = MaxMin(network=net, workload=chain).solve()["error"]
     assert errors.tolist() == error_on_record("dcqcn", None, np.array([5_000, 2_000_000])).tolist()
 
 

@@ -270,7 +270,7 @@ def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
 
 def test_a_transfer_inside_a_node_is_sent_not_computed():
     ranks = [f"h{rank}" for rank in range(4)]
-    work = nccl.all_reduce(ranks, "1MB", Nccl(algorithm="hierarchical", node=2))
+    work = nccl.all_reduce(ranks, "1MB", Nccl(algorithm="hierarchical", hosts_per_node=2))
     axes = rdmacc.simulate(rdmacc.star(4), work, "line-rate", progress=False).plot.step()
     colours = {matplotlib.colors.to_hex(bars.get_facecolor()[0]) for bars in axes.collections}
     assert colours == {plotting.COLOURS["orange"].lower()}

@@ -58,7 +58,7 @@ def test_rows_come_back_as_they_were(store, kept):
     table, provenance = store.load(kept[0])
     pd.testing.assert_frame_equal(table, TABLE)
     assert provenance["wall_s"] == 1.5
-    assert provenance["describes"]["scenario"]["topology"]["name"] == "star(3)"
+    assert provenance["describes"]["scenario"]["network"]["name"] == "star(3)"
     assert list(store.folder.rglob("*")) == [kept[1].parent, kept[1]]
 
 
@@ -183,10 +183,10 @@ def test_a_number_is_found_by_its_point_and_its_name():
 
 
 CHANGES = {
-    "network": {"topology": partial(rdmacc.star, 4, rate="100Gbps", delay="1us")},
-    "rate": {"topology": partial(rdmacc.star, 3, rate="40Gbps", delay="1us")},
-    "delay": {"topology": partial(rdmacc.star, 3, rate="100Gbps", delay="2us")},
-    "buffer": {"topology": partial(rdmacc.star, 3, rate="100Gbps", delay="1us", buffer="5MB")},
+    "network": {"network": partial(rdmacc.star, 4, rate="100Gbps", delay="1us")},
+    "rate": {"network": partial(rdmacc.star, 3, rate="40Gbps", delay="1us")},
+    "delay": {"network": partial(rdmacc.star, 3, rate="100Gbps", delay="2us")},
+    "buffer": {"network": partial(rdmacc.star, 3, rate="100Gbps", delay="1us", buffer="5MB")},
     "size": {"workload": partial(rdmacc.incast, ["h1", "h2"], "h0", "8kB")},
     "sender": {"workload": partial(rdmacc.incast, ["h2", "h1"], "h0", "4kB")},
     "start": {"workload": partial(rdmacc.incast, ["h1", "h2"], "h0", "4kB", start="1us")},
@@ -217,7 +217,7 @@ def test_a_key_changes_with_every_part_of_a_scenario():
 
 def test_a_key_is_the_same_for_the_same_scenario_however_it_is_written():
     known = identity(point())["key"]
-    assert identity(point(topology=rdmacc.star(3, rate="100Gbps", delay="1us")))["key"] == known
+    assert identity(point(network=rdmacc.star(3, rate="100Gbps", delay="1us")))["key"] == known
     assert identity(point(workload=rdmacc.incast(["h1", "h2"], "h0", 4000)))["key"] == known
     assert identity(point(scheme=rdmacc.scheme("line-rate")))["key"] == known
     assert identity(point(engine="simpy"))["key"] == known
@@ -230,7 +230,7 @@ def test_a_key_does_not_depend_on_the_order_of_names():
         network = rdmacc.star(3)
         network.nodes["s0"].update(dict.fromkeys(names, 1))
         labels = dict.fromkeys(names, 2)
-        return identity(replace(point(topology=network), labels=labels))["key"]
+        return identity(replace(point(network=network), labels=labels))["key"]
 
     assert keyed(["a", "b"]) == keyed(["b", "a"]) != keyed(["a", "c"])
 
@@ -289,7 +289,7 @@ def test_what_is_no_plain_data_is_named():
     with pytest.raises(ConfigError, match="labels of a, k"):
         identity(replace(point(), labels={"k": object()}))
     with pytest.raises(ConfigError, match="must be picklable"):
-        identity(point(topology=lambda: rdmacc.star(3)))
+        identity(point(network=lambda: rdmacc.star(3)))
     with pytest.raises(ConfigError, match="workload"):
         identity(point(workload=[1]))
 

@@ -86,7 +86,7 @@ def test_fat_tree_has_full_bisection(k):
 
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 5), st.sampled_from([40e9, 100e9]))
 def test_leaf_spine_bisection(leaves, spines, per_leaf, upper):
-    graph = topology.leaf_spine(2 * leaves, spines, per_leaf, spine_rate=upper)
+    graph = topology.leaf_spine(2 * leaves, spines, per_leaf, fabric_rate=upper)
     expected = leaves * min(per_leaf * 100e9, spines * upper)
     assert topology.bisection_bps(graph) == expected
 
@@ -140,7 +140,7 @@ def test_describe_shows_itself():
     [
         (
             lambda: topology.describe(topology.star(1)),
-            "graph = 'star(1)': must have two hosts that a path joins",
+            "network = 'star(1)': must have two hosts that a path joins",
         ),
         (lambda: topology.describe(topology.star(2), -1), "data_bytes = -1: must be a whole number of bytes"),
         (

@@ -22,7 +22,7 @@ mpl.use("Agg")
 BUILT = {
     "star": lambda: topology.star(5),
     "dumbbell": lambda: topology.dumbbell(2, 3, bottleneck_rate="40Gbps"),
-    "leaf_spine": lambda: topology.leaf_spine(3, 2, 4, spine_rate="400Gbps"),
+    "leaf_spine": lambda: topology.leaf_spine(3, 2, 4, fabric_rate="400Gbps"),
     "fat_tree": lambda: topology.fat_tree(4),
     "clos": lambda: topology.clos(2, 3, 4, 2, 6),
     "dart_clos": topology.dart_clos,
@@ -55,7 +55,7 @@ def test_defaults_and_units():
     assert topology.star(2, buffer=1).nodes["s0"]["buffer_bytes"] == 1
     assert topology.default_buffer_bytes("100Gbps") == MiB(32)
     assert topology.default_buffer_bytes(gbps(50)) == MiB(16)
-    fast = topology.leaf_spine(2, 2, 1, rate="100Gbps", spine_rate="400Gbps")
+    fast = topology.leaf_spine(2, 2, 1, rate="100Gbps", fabric_rate="400Gbps")
     assert fast.nodes["leaf0"]["buffer_bytes"] == MiB(128)
 
 
@@ -142,15 +142,15 @@ def test_dart_clos():
         (lambda: topology.star(2, delay="0us"), "delay = '0us': must be at least 1 ns"),
         (lambda: topology.star(2, buffer=0), "buffer = 0: must be at least 1 byte"),
         (lambda: topology.dumbbell(1, 1, bottleneck_rate=0), "bottleneck_rate = 0: must be at least 1 Mb/s"),
-        (lambda: topology.leaf_spine(1, 1, 1, spine_rate=0), "spine_rate = 0: must be at least 1 Mb/s"),
+        (lambda: topology.leaf_spine(1, 1, 1, fabric_rate=0), "fabric_rate = 0: must be at least 1 Mb/s"),
         (lambda: topology.fat_tree(3), "k = 3: must be even, at least 2"),
         (lambda: topology.clos(2, 2, 2, 2, 3), "cores = 3: must be a multiple of aggs_per_pod = 2"),
         (lambda: topology.clos(2, 2, 2, 2, 4, fabric_rate=0), "fabric_rate = 0: must be at least 1 Mb/s"),
         (lambda: topology.dart_clos(buffer_per_port=0), "buffer_per_port = 0: must be at least 1 byte"),
         (lambda: topology.star(2, rate="8.1Tbps"), "rate = '8.1Tbps': must be at most 8 Tb/s: a byte takes"),
         (
-            lambda: topology.leaf_spine(1, 1, 1, spine_rate=9e12),
-            "spine_rate = 9000000000000.0: must be at most",
+            lambda: topology.leaf_spine(1, 1, 1, fabric_rate=9e12),
+            "fabric_rate = 9000000000000.0: must be at most",
         ),
         (lambda: topology.dart_testbed(37), "hosts = 37: must be at most 36, the switch's ports"),
     ],
@@ -294,10 +294,10 @@ def test_validate_refuses(change, text):
 @pytest.mark.parametrize(
     ("graph", "text"),
     [
-        (nx.Graph(), "graph = 'Graph with 0 nodes and 0 edges': must have at least one node"),
-        (nx.DiGraph([(0, 1)]), "graph = 'DiGraph': must be an undirected networkx.Graph"),
-        (nx.MultiGraph([(0, 1)]), "graph = 'MultiGraph': must be an undirected networkx.Graph"),
-        ({"a": 1}, "graph = 'dict': must be a networkx.Graph"),
+        (nx.Graph(), "network = 'Graph with 0 nodes and 0 edges': must have at least one node"),
+        (nx.DiGraph([(0, 1)]), "network = 'DiGraph': must be an undirected networkx.Graph"),
+        (nx.MultiGraph([(0, 1)]), "network = 'MultiGraph': must be an undirected networkx.Graph"),
+        ({"a": 1}, "network = 'dict': must be a networkx.Graph"),
     ],
 )
 def test_validate_refuses_other_graphs(graph, text):

@@ -84,7 +84,7 @@ def test_gpus_of_a_node_are_a_chain_whose_head_is_in_the_tree_of_nodes(half):
 
 
 def test_only_heads_of_a_tree_send_over_the_network():
-    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", node=4, chunk_bytes="100kB"))
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", hosts_per_node=4, chunk_bytes="100kB"))
     messages = work[work["duration_ps"].isna()]
     assert messages.groupby(["src", "dst"])["size_bytes"].sum().to_dict() == {
         ("h0", "h4"): 8_000_000, ("h4", "h0"): 8_000_000,
@@ -106,7 +106,7 @@ def test_every_pair_exchanges_once():
 
 
 def test_rings_leave_a_node_by_all_its_nics():
-    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(node=4, channels=4))
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(hosts_per_node=4, channels=4))
     messages = work[work["duration_ps"].isna()]
     assert set(messages["src"]) == set(HOSTS)
     ends = messages["src"].str[1:].astype(int), messages["dst"].str[1:].astype(int)
@@ -115,7 +115,7 @@ def test_rings_leave_a_node_by_all_its_nics():
 
 
 def test_a_hierarchy_sends_its_part_over_each_nic():
-    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="hierarchical", node=4))
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="hierarchical", hosts_per_node=4))
     sent = work[work["duration_ps"].isna()].groupby("src")["size_bytes"].sum()
     assert set(sent) == {2_000_000}
     computing = work["duration_ps"].dropna().unique().tolist()
@@ -184,12 +184,12 @@ CASES = {
     "all-to-all at once": {"operation": "all-to-all", "size_bytes": "4MB", "settings": Nccl(channels=7)},
     "broadcast": {"operation": "broadcast", "size_bytes": "4MB", "settings": Nccl(chunk_bytes="256kB")},
     "broadcast, in NCCL's chunks": {"operation": "broadcast", "size_bytes": "16MB"},
-    "hierarchical": {"size_bytes": "8MB", "settings": Nccl(algorithm="hierarchical", node=4)},
-    "trees of 2 nodes of 4": {"size_bytes": "4MB", "settings": _TREE.replace(node=4)},
-    "trees of 4 nodes of 4": {"ranks": 16, "size_bytes": "4MB", "settings": _TREE.replace(node=4)},
-    "trees, a channel for each NIC": {"size_bytes": "8MB", "settings": _TREE.replace(node=2, channels=2)},
+    "hierarchical": {"size_bytes": "8MB", "settings": Nccl(algorithm="hierarchical", hosts_per_node=4)},
+    "trees of 2 nodes of 4": {"size_bytes": "4MB", "settings": _TREE.replace(hosts_per_node=4)},
+    "trees of 4 nodes of 4": {"ranks": 16, "size_bytes": "4MB", "settings": _TREE.replace(hosts_per_node=4)},
+    "trees, a channel for each NIC": {"size_bytes": "8MB", "settings": _TREE.replace(hosts_per_node=2, channels=2)},
     "ring, LL": {"size_bytes": "4MB", "settings": Nccl(protocol="LL")},
-    "trees of nodes, LL128": {"size_bytes": "4MB", "settings": _TREE.replace(node=2, protocol="LL128")},
+    "trees of nodes, LL128": {"size_bytes": "4MB", "settings": _TREE.replace(hosts_per_node=2, protocol="LL128")},
 }
 
 
@@ -259,4 +259,4 @@ def test_wrong_settings_are_errors(change, match):
 
 def test_nodes_must_be_whole():
     with pytest.raises(ConfigError, match="a divisor of the 8 ranks"):
-        nccl.all_reduce(HOSTS, "1MB", Nccl(node=3))
+        nccl.all_reduce(HOSTS, "1MB", Nccl(hosts_per_node=3))

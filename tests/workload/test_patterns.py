@@ -130,7 +130,7 @@ def test_ring_all_reduce_reduces(n, size):
 
 @given(counts, st.integers(1, 4), st.integers(1, 3), st.integers(4, 10**5))
 def test_tree_all_reduce(n, chunks, fan_out, size):
-    frame = workload.tree_all_reduce(HOSTS[:n], size, chunks, fan_out)
+    frame = workload.tree_all_reduce(HOSTS[:n], size, chunks=chunks, fan_out=fan_out)
     assert len(frame) == 2 * (n - 1) * chunks
     assert frame["size_bytes"].sum() == 2 * (n - 1) * size
     check(frame)
@@ -166,7 +166,7 @@ def test_tree_all_reduce_by_hand():
 
 @given(st.integers(1, 6), st.integers(1, 4))
 def test_partition_aggregate(workers, rounds):
-    frame = workload.partition_aggregate("h0", HOSTS[1 : 1 + workers], "1kB", "20kB", rounds, group=2)
+    frame = workload.partition_aggregate("h0", HOSTS[1 : 1 + workers], "1kB", "20kB", rounds=rounds, group=2)
     n = workers
     assert len(frame) == 2 * n * rounds
     requests, responses = frame[frame["src"] == "h0"], frame[frame["dst"] == "h0"]
@@ -191,7 +191,7 @@ def test_request_response(clients, servers, rounds, seed):
             workload.request_response(HOSTS[:clients], pool, 1, 2)
         return
     frame = workload.request_response(
-        HOSTS[:clients], pool, "1kB", "web_search", rounds, start="1us", jitter="5us", seed=seed
+        HOSTS[:clients], pool, "1kB", "web_search", rounds=rounds, start="1us", jitter="5us", seed=seed
     )
     assert len(frame) == 2 * clients * rounds
     requests, responses = frame.iloc[::2], frame.iloc[1::2]
@@ -295,3 +295,45 @@ def test_patterns_refuse(make, text):
     with pytest.raises(ConfigError) as caught:
         make()
     assert str(caught.value).startswith(text)
+
+
+NET = rdmacc.leaf_spine(2, 1, 3)
+OF_HOSTS = {
+    "all_to_all": lambda hosts: workload.all_to_all(hosts, 10),
+    "many_to_many": lambda hosts: workload.many_to_many(hosts, hosts, 10),
+    "nccl": lambda hosts: workload.nccl.all_gather(hosts, "1MB"),
+    "permutation": lambda hosts: workload.permutation(hosts, 10, seed=1),
+    "poisson": lambda hosts: workload.poisson(NET, 10, 0.5, count=9, senders=hosts, receivers=hosts),
+    "random_pairs": lambda hosts: workload.random_pairs(hosts, 5, 10),
+    "ring_all_reduce": lambda hosts: workload.ring_all_reduce(hosts, 100),
+    "tree_all_reduce": lambda hosts: workload.tree_all_reduce(hosts, 100),
+    "jobs": lambda hosts: workload.jobs(hosts, {"a": workload.permutation(["h0", "h1"], 10)}),
+    "request_response": lambda hosts: workload.request_response(hosts, hosts, 10, 10),
+    "a drawn incast": lambda hosts: workload.incast(3, "h1", 10, hosts=hosts, seed=4),
+    "drawn pairs": lambda hosts: workload.many_to_many(2, 3, 10, hosts=hosts, seed=4),
+    "drawn workers": lambda hosts: workload.partition_aggregate("h1", 3, 10, 10, hosts=hosts, seed=4),
+    "drawn clients": lambda hosts: workload.request_response(2, 2, 10, 10, hosts=hosts, seed=4),
+    "a step": workload.TrainingStep(
+        model=workload.Transformer(hidden=64, layers=1, mlp=64, vocabulary=64), data=6, sequence=64
+    ).workload,
+}
+
+
+@pytest.mark.parametrize("name", OF_HOSTS)
+def test_a_network_stands_for_its_hosts(name):
+    for network in (NET, topology.fabric.Fabric.from_graph(NET)):
+        pd.testing.assert_frame_equal(OF_HOSTS[name](network), OF_HOSTS[name](topology.hosts(NET)))
+
+
+def test_a_network_leaves_out_the_receiver_and_drawn_hosts_differ():
+    others = [host for host in topology.hosts(NET) if host != "h1"]
+    pd.testing.assert_frame_equal(workload.incast(NET, "h1", 10), workload.incast(others, "h1", 10))
+    pd.testing.assert_frame_equal(
+        workload.partition_aggregate("h1", NET, 10, 10), workload.partition_aggregate("h1", others, 10, 10)
+    )
+    drawn = workload.many_to_many(3, 3, 10, hosts=NET, seed=2)
+    assert set(drawn["src"]) | set(drawn["dst"]) == set(topology.hosts(NET))
+    with pytest.raises(ConfigError, match="receivers = 4: must be at most 3"):
+        workload.many_to_many(3, 4, 10, hosts=NET)
+    with pytest.raises(ConfigError, match="workers = 2: must be a list of hosts; to draw this many"):
+        workload.partition_aggregate("h1", 2, 10, 10)

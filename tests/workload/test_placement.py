@@ -42,14 +42,14 @@ def test_a_job_that_has_enough_drops_out():
 
 def test_a_random_placement_is_the_same_for_a_seed():
     hosts = [f"h{number}" for number in range(64)]
-    one, same, other = (places(jobs(hosts, {"a": RING, "b": RING}, "random", seed)) for seed in (1, 1, 2))
+    one, same, other = (places(jobs(hosts, {"a": RING, "b": RING}, "random", seed=seed)) for seed in (1, 1, 2))
     assert one == same != other
     assert len({*one["a"], *one["b"]}) == 8
 
 
 def test_gpus_of_a_node_stay_together():
     hosts = [f"h{number}" for number in range(16)]
-    work = jobs(hosts, {"a": RING, "b": RING}, "round-robin", node=2)
+    work = jobs(hosts, {"a": RING, "b": RING}, "round-robin", hosts_per_node=2)
     assert places(work) == {"a": ["h0", "h1", "h4", "h5"], "b": ["h2", "h3", "h6", "h7"]}
 
 
@@ -71,7 +71,7 @@ def test_jobs_are_compared_with_being_alone(engine):
     for placement in ("packed", "round-robin"):
         work = jobs(rdmacc.topology.hosts(net), {"a": RING, "b": RING}, placement)
         found[placement] = rdmacc.compare_jobs(
-            rdmacc.Scenario(topology=net, workload=work, scheme="line-rate", engine=engine)
+            rdmacc.Scenario(network=net, workload=work, scheme="line-rate", engine=engine)
         )
     assert found["packed"].frame["slowdown"].tolist() == [1.0, 1.0]
     table = found["round-robin"].frame
@@ -81,7 +81,7 @@ def test_jobs_are_compared_with_being_alone(engine):
     heights = [bar.get_height() for bar in found["round-robin"].plot().patches]
     assert heights == pytest.approx([*table["alone_ps"] / 1e6, *table["step_ps"] / 1e6])
     with pytest.raises(ConfigError, match="without jobs"):
-        rdmacc.compare_jobs(rdmacc.Scenario(topology=net, workload=RING, scheme="line-rate"))
+        rdmacc.compare_jobs(rdmacc.Scenario(network=net, workload=RING, scheme="line-rate"))
 
 
 def test_each_job_has_its_step_time(engine, tmp_path):
@@ -107,7 +107,7 @@ def test_each_job_has_its_step_time(engine, tmp_path):
     assert table["packed"]["messages"].tolist() == [24, 24]
     result = rdmacc.simulate(net, job(compute, name="c"), "line-rate", engine=engine, progress=False)
     assert result.jobs["computing_ps"].tolist() == [3_000_000], "6 us on one of two hosts; what overlaps counts once"
-    inner = job(nccl.all_reduce(hosts[:4], "1MB", Nccl(algorithm="hierarchical", node=2)), name="d")
+    inner = job(nccl.all_reduce(hosts[:4], "1MB", Nccl(algorithm="hierarchical", hosts_per_node=2)), name="d")
     result = rdmacc.simulate(net, inner, "line-rate", engine=engine, progress=False)
     assert result.computation["collective"].notna().any()
     assert result.jobs["computing_ps"].tolist() == [0.0], "transfers inside a node are not computation"

@@ -184,8 +184,8 @@ def test_size_distribution_of_anything():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: size_distribution("web search"), "sizes = 'web search': must be a size"),
-        (lambda: size_distribution(0), "sizes = 0: must be at least 1 byte"),
+        (lambda: size_distribution("web search"), "size = 'web search': must be a size"),
+        (lambda: size_distribution(0), "size = 0: must be at least 1 byte"),
         (lambda: SizeDistribution.from_cdf([]), "knots = [] (custom): must be (size, probability) pairs"),
         (lambda: SizeDistribution.from_cdf([(1, 2, 3)]), "knots = [(1, 2, 3)] (custom): must be (size, prob"),
         (

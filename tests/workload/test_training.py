@@ -35,7 +35,7 @@ def test_the_worked_example_has_its_bytes():
         "parameters, all-gather": (106, 13_476_831_232, 13_266_255_744),
     }
     assert {size * 4 for size in sharded.bucket_sizes(0)[:-1]} == {256_000_000}
-    node = Nccl(node=8)
+    node = Nccl(hosts_per_node=8)
     tensor = volume(TrainingStep(data=8, tensor=8, nccl=node))
     assert tensor["tensor parallel, all-reduce"][:2] == (128, 128 * 33_554_432)
     assert tensor["gradients, all-reduce"][1:] == (1_684_603_904, 2_948_056_832)
@@ -118,7 +118,7 @@ def test_a_layer_stops_where_a_bucket_inside_it_is_full():
 
 def test_exchange_between_gpus_of_a_node_takes_its_closed_form():
     """Twice a layer and direction, 2 (t - 1) steps of the latency and a share of the activations."""
-    nccl = Nccl(node=4)
+    nccl = Nccl(hosts_per_node=4)
     alone, shared = (
         TrainingStep(model=SMALL, sequence=256, tensor=tensor, nccl=nccl, flops=1e12 / tensor) for tensor in (1, 4)
     )
@@ -145,7 +145,7 @@ def test_a_straggler_holds_everyone_up(engine):
         ({"data": 6, "experts": 4, "model": MIXTRAL_8X7B}, "a divisor of 6 replicas"),
         ({"data": 6, "experts": 3, "model": MIXTRAL_8X7B}, "the model's 8 experts"),
         ({"optimizer": "fsdp", "pipeline": 2}, "without pipeline"),
-        ({"tensor": 3, "nccl": Nccl(node=8)}, "the 8 GPUs of a node"),
+        ({"tensor": 3, "nccl": Nccl(hosts_per_node=8)}, "the 8 GPUs of a node"),
         ({"scale": 0.5}, "scale"),
     ],
 )

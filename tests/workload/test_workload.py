@@ -44,7 +44,7 @@ def test_each_purpose_has_a_stream_of_its_own():
     used = {}
     for path in Path(workload.__file__).parent.glob("*.py"):
         module = importlib.import_module(f"rdmacc.workload.{path.stem}")
-        names = re.findall(r"\bstream\(seed, (\w+)\)", path.read_text())
+        names = re.findall(r"\bseed, ([A-Z_]+)\)", path.read_text())
         used |= {f"{path.stem}.{name}": getattr(module, name) for name in names if name != "PURPOSE"}
     assert len(used) > 15
     assert len(set(used.values())) == len(used)
@@ -145,27 +145,27 @@ def test_long_flows():
 @given(st.integers(2, 40), st.integers(0, 1000))
 def test_permutation_is_a_derangement(count, seed):
     names = [f"h{i}" for i in range(count)]
-    frame = workload.permutation(names, "1MB", seed)
+    frame = workload.permutation(names, "1MB", seed=seed)
     assert frame["src"].tolist() == names
     assert sorted(frame["dst"]) == sorted(names)
     assert (frame["src"] != frame["dst"]).all()
 
 
 def test_permutation_is_uniform():
-    seen = pd.Series([tuple(workload.permutation(HOSTS[:3], 1, seed)["dst"]) for seed in range(200)])
+    seen = pd.Series([tuple(workload.permutation(HOSTS[:3], 1, seed=seed)["dst"]) for seed in range(200)])
     assert seen.value_counts().to_dict().keys() == {("h1", "h2", "h0"), ("h2", "h0", "h1")}
     assert seen.value_counts().min() > 70
 
 
 @given(st.integers(1, 200), st.integers(0, 1000))
 def test_random_pairs(count, seed):
-    frame = workload.random_pairs(HOSTS, count, "64kB", seed, start="1us", window="10us")
+    frame = workload.random_pairs(HOSTS, count, "64kB", seed=seed, start="1us", jitter="10us")
     assert len(frame) == count
     assert (frame["src"] != frame["dst"]).all()
     assert set(frame["src"]) | set(frame["dst"]) <= set(HOSTS)
     assert frame["start_ps"].is_monotonic_increasing
     assert frame["start_ps"].between(us(1), us(11)).all()
-    same(frame, workload.random_pairs(HOSTS, count, "64kB", seed, start="1us", window="10us"))
+    same(frame, workload.random_pairs(HOSTS, count, "64kB", seed=seed, start="1us", jitter="10us"))
 
 
 def test_streams_differ_by_purpose_and_seed():
@@ -189,7 +189,7 @@ def test_combine_renumbers():
 def test_csv_round_trip(tmp_path, fabric):
     frame = workload.combine(
         workload.incast(["h1", "h2"], "h0", "64kB", rounds=2),
-        workload.random_pairs(HOSTS, 5, "1MB", window="3us"),
+        workload.random_pairs(HOSTS, 5, "1MB", jitter="3us"),
     )
     frame["weight"] = np.arange(1, 10) / 7
     workload.to_csv(frame, tmp_path / "w.csv")
@@ -425,7 +425,7 @@ def test_work_grows_with_the_rows():
     fabric = Fabric.from_graph(graph)
     calls = []
     for count in (2_000, 8_000):
-        frame = workload.random_pairs(topology.hosts(graph), count, "64kB", window="1ms")
+        frame = workload.random_pairs(topology.hosts(graph), count, "64kB", jitter="1ms")
         plain = frame.copy()
         frame["after"] = np.fromiter([(), *((i,) for i in range(count - 1))], dtype=object, count=count)
         checked = workload.validate(frame, fabric)

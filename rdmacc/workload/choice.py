@@ -1,0 +1,39 @@
+"""Hosts as users give them: a network, a list of names, or how many to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from numbers import Integral
+from typing import Any, TypeAlias
+
+from rdmacc.errors import ConfigError
+from rdmacc.topology.base import Graph
+from rdmacc.topology.fabric import Fabric
+from rdmacc.workload.frame import Host, checked_whole, host_names, hosts_in, stream
+
+Hosts: TypeAlias = "Graph | Fabric | Sequence[Any]"
+"""A network, which stands for all its hosts in their order, or a list of hosts."""
+SomeHosts: TypeAlias = "int | Graph | Fabric | Sequence[Any]"
+"""Like `Hosts`, or how many hosts to draw from ``hosts=``."""
+
+
+def chosen(
+    field: str, given: SomeHosts, hosts: Hosts | None, without: Collection[Host], seed: int, purpose: int
+) -> list[Host]:
+    """Return different hosts, at least one: those given, or so many drawn from `hosts`, in the order of `hosts`."""
+    if isinstance(given, str):
+        raise ConfigError(field, given, "a list of hosts, a network, or how many to draw from hosts=")
+    if not isinstance(given, Integral) or isinstance(given, bool):
+        everyone = hosts_in(given)
+        names = host_names(field, given) if everyone is None else [name for name in everyone if name not in without]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(field, names, "different hosts, at least one")
+        return names
+    if hosts is None:
+        raise ConfigError(field, given, "a list of hosts; to draw this many at random, also pass hosts=")
+    pool = [host for host in host_names("hosts", hosts) if host not in without]
+    count = checked_whole(field, int(given), 1)
+    if count > len(pool):
+        raise ConfigError(field, given, f"at most {len(pool)}, the number of other hosts in hosts=")
+    drawn = stream(seed, purpose).choice(len(pool), size=count, replace=False)
+    return [pool[i] for i in sorted(drawn.tolist())]
