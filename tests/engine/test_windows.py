@@ -351,7 +351,7 @@ RAILS = rdmacc.topology.rail_optimised(3, groups=4, spines=2, hosts_per_group=4)
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("topology", [PLANES, RAILS], ids=["planes", "rails"])
 def test_threads_agree_on_planes_and_rails(topology: Any, count: int):
-    engine = compare(tree(topology=topology), [], count)
+    engine = compare(tree(network=topology), [], count)
     assert engine.team.account == str(count)
 
 
@@ -369,7 +369,7 @@ def test_every_node_has_a_thread(count: int):
 def test_a_node_without_a_thread_is_refused():
     """Before anything runs: it would write into another thread's memory."""
     with mock.patch.object(threads, "threads_of", lambda fabric, *_: np.arange(fabric.n_nodes) % 3 - 1):
-        arguments = tree(topology=PLANES) | {"engine": "compiled", "order": "windows", "threads": 2}
+        arguments = tree(network=PLANES) | {"engine": "compiled", "order": "windows", "threads": 2}
         with (
             mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0),
             pytest.raises(SimulationError, match=r"12 of 34 nodes have no thread \(h0, .*; use threads=1"),
