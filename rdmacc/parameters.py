@@ -120,6 +120,7 @@ def param(
     is_log: bool = False,
     choices: tuple[str, ...] = (),
     is_optional: bool = False,
+    rtts: float = 0.0,
 ) -> Any:
     """Declare a parameter.
 
@@ -147,6 +148,8 @@ def param(
         Allowed values of a string. Handlers compare it: ``params.law == "pid"``.
     is_optional : bool
         None is allowed and means off; it reads as 0.
+    rtts : float
+        For a time: a simulation warns if it is shorter than this many base RTTs of some queue pair.
 
     Returns
     -------
@@ -170,7 +173,7 @@ def param(
     metadata = {
         "doc": doc, "unit": unit, "symbol": symbol, "equation": equation, "source": source, "low": low,
         "high": high, "slider": slider, "is_log": is_log, "choices": choices,
-        "is_optional": is_optional, "is_vector": is_vector,
+        "is_optional": is_optional, "is_vector": is_vector, "rtts": rtts,
     }  # fmt: skip
     return dataclasses.field(default=default, metadata=metadata)
 

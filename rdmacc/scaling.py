@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, format_rate, format_size, format_time, rate_bps, size_bytes, time_ps
 
 __all__ = ["Links", "Scaled"]
+
+_ROUNDING = 1e-6
 
 
 class Links:
@@ -135,7 +138,7 @@ class Scaled:
         return Scaled(**{**self.to_dict(), "value": value, "least": least})
 
     def on(self, links: Links, payload_bytes: int) -> int | float:
-        """Return the value for a network, as a whole number if `value` is one.
+        """Return the value for a network, as a whole number if `value` is one; numbers of packets are rounded up.
 
         Parameters
         ----------
@@ -155,7 +158,9 @@ class Scaled:
         if self.oversubscription:
             found *= links.oversubscription / self.oversubscription
         found = max(found, self.least)
-        return round(found) if isinstance(self.value, int) else found
+        if isinstance(self.value, int):
+            return ceil(found - _ROUNDING) if self.payload_bytes else round(found)  # packets: a window holds the BDP
+        return found
 
     def where(self) -> str:
         """Return the network that the value belongs to, as a string."""
@@ -188,7 +193,14 @@ class Scaled:
         unit : str
             Base unit of the value.
         """
-        return f"{quantity_text(self.value, unit)} at {self.where()}"
+        least = f", at least {quantity_text(self.least, unit)}" if self.least else ""
+        return f"{quantity_text(self.value, unit)} at {self.where()}{least}"
+
+
+def answer_timer(value: Quantity, rtts: int = 3) -> Scaled:
+    """Return a timer that waits for an answer: its source's value, or base RTTs where that is longer."""
+    time = time_ps(value, field="timer")
+    return Scaled(time, rtt=time // rtts, least=time)
 
 
 def quantity_text(value: int | float, unit: str) -> str:

@@ -16,6 +16,7 @@ from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.progress import Progress
 from rdmacc.engine.select import make_engine
+from rdmacc.engine.short_times import warn_of_short_times
 from rdmacc.engine.upsets import Upsets
 from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
@@ -126,6 +127,7 @@ class Simulation:
             is_checked=is_checked(chosen, check),
         )  # fmt: skip
         self._upsets = Upsets(self.plan.upsets, self.plan.fabric)
+        warn_of_short_times(self.plan)
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Component, param, topology
+from rdmacc.bits import make_bits
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import NEVER, Int, Int32, Record
@@ -169,6 +170,15 @@ def make_message(packets=10, last=1000):
     return message
 
 
+def make_transfer(recovery, packets):
+    """Return the record of a message, with room in its sets for that many packets."""
+    transfer = recovery.Transfer()
+    for field in recovery.Transfer.fields:
+        if field.is_bits:
+            setattr(transfer, field.name, make_bits(packets))
+    return transfer
+
+
 def call(function, **records):
     """Call a handler with the records that it asks for, as an engine does."""
     function(**{name: records[name] for name in inspect.signature(function).parameters})
@@ -187,7 +197,7 @@ class Receiver:
         self.params, self.message, self.transfer = (
             plain(recovery(**changes)),
             make_message(packets),
-            recovery.Transfer(),
+            make_transfer(recovery, packets),
         )
 
     def _reply(self):
@@ -219,7 +229,7 @@ class Sender:
 
     def __init__(self, packets=10, last=1000, recovery=GoBackN, **changes):
         self.params, self.message = plain(recovery(**changes)), make_message(packets, last)
-        self.transfer = recovery.Transfer()
+        self.transfer = make_transfer(recovery, packets)
         self.qp = QueuePair()
         if hasattr(recovery, "on_start"):
             self._call("on_start")

@@ -217,7 +217,7 @@ OTHERS = {
     },
     "high": {
         "Homa.levels": 8, "HomaAeolus.levels": 8, "Homa.overcommit": 16, "HomaAeolus.overcommit": 16,
-        "PHost.expiry_packets": 1e6, "PHost.window_timeout_packets": 1e6, "Irn.bdp_cap_packets": 1024,
+        "PHost.expiry_packets": 1e6, "PHost.window_timeout_packets": 1e6,
         "PathChoice.values": 256, "Retirement.values": 256, "Nscc.header_bytes": 64, "Queueing.lanes": 8,
         **dict.fromkeys(("Queueing.wrr_first", "Queueing.wrr_second", "Queueing.trimmed_priority"), 10),
     } | {name: 2**bits - 1 for name, bits in OF_FORMATS.items()},

@@ -43,7 +43,7 @@ from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.theta_powertcp import ThetaPowerTcp
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
-from rdmacc.scaling import Scaled
+from rdmacc.scaling import Scaled, answer_timer
 from rdmacc.schemes import Scheme, register_scheme, scheme
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.anti_ecn import AntiEcn
@@ -187,6 +187,8 @@ register_scheme(
 # Dart
 
 DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)
+DART_DEFLECTION = FlowDeflection(threshold_bytes=Scaled("15kB", rate="10Gbps"))
+"""VI-A, at 10 Gb/s: two thirds of the marking threshold, which follows the rate."""
 
 register_scheme(
     "dasr",
@@ -204,12 +206,12 @@ LANES = Queueing(lanes=5)
 
 register_scheme(
     "iofd",
-    lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
+    lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, DART_DEFLECTION), queueing=LANES),
     about="DCQCN, with in-order deflection of flows around congestion",
 )
 register_scheme(
     "dart",
-    lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
+    lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, DART_DEFLECTION), queueing=LANES),
     about="DASR at the receiver, deflection around congestion inside the network",
 )
 
@@ -237,8 +239,9 @@ register_scheme(
     about="the receiver grants packets, and more if links report room",
 )
 
-POLO_STEP = EcnStep(kmin_bytes="6kB")
-"""Polo's threshold is "small"; assumed: 4 packets."""
+POLO_STEP = EcnStep(kmin_bytes=Scaled("6kB", rate="40Gbps", rtt="8.4us", least="6kB"))
+"""Polo's threshold is "small"; assumed: a seventh of a BDP, the least that keeps a link full (DCTCP, section 3.4), and
+at least 4 packets."""
 
 register_scheme(
     "polo",
@@ -323,7 +326,9 @@ NDP_WINDOW = Scaled(150, rate="100Gbps", rtt="12us", payload="1000B", least=30)
 
 register_scheme(
     "ndp",
-    lambda: NDP_2017["ndp"].replace(initial_window=NDP_WINDOW),
+    lambda: NDP_2017["ndp"].replace(
+        initial_window=NDP_WINDOW, timeout_ps=answer_timer("1ms"), pull_timeout_ps=answer_timer("10ms")
+    ),
     about="switches trim packets to headers, and the receiver pulls the missing ones",
 )
 
@@ -350,12 +355,14 @@ register_scheme(
     about="NSCC over many planes: retires a path on which a packet is lost, and probes it (inferred)",
 )
 
-EQDS_CREDIT = Scaled("207.5kB", rate="100Gbps", least="207.5kB")
-"""50 packets at 100 Gb/s, as in csg-htsim; on faster links that is less than a BDP."""
+EQDS_CREDIT = Scaled("207.5kB", rate="100Gbps", rtt="14us", least="207.5kB")
+"""50 packets at 100 Gb/s and 14 us, as in csg-htsim; on faster or longer links that is less than a BDP."""
+EQDS_TIMEOUT = answer_timer("219.72us")
+"""150 us and six queues of 35 packets, as in csg-htsim."""
 
 register_scheme(
     "eqds",
-    lambda: EQDS_HTSIM["eqds"].replace(**{"ReceiverCredit.largest_bytes": EQDS_CREDIT}),
+    lambda: EQDS_HTSIM["eqds"].replace(**{"ReceiverCredit.largest_bytes": EQDS_CREDIT, "Uet.timeout_ps": EQDS_TIMEOUT}),
     about="credit paced by the receiver, trimmed packets first",
 )
 

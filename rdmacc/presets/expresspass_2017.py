@@ -28,6 +28,8 @@ EXPRESSPASS_2017 = define(
             "DropTail.alpha": (1000.0, "the limit of a port alone bounds its queue"),
             "DropTail.limit_bytes": ("384.5kB", f"{_SCRIPT}: 250 full packets"),
             "jitter": (0.1, "ns-default.tcl: -0.1 to 0.1"),
+            "retransmit_timeout_ps": ("100us", f"{_SCRIPT}: retransmit_timeout_"),
+            "idle_timeout_ps": ("2ms", f"{_SCRIPT}: default_credit_stop_timeout_"),
         },
     )
 )
@@ -42,7 +44,6 @@ EXPRESSPASS_2017.add(
         "target_loss": (0.125, "ns-default.tcl: target_loss_scaling_"),
         "least_credit_bytes": ("76B", f"{_SCRIPT}: min_credit_size_"),
         "most_credit_bytes": ("92B", f"{_SCRIPT}: max_credit_size_"),
-        "retransmit_timeout_ps": ("100us", f"{_SCRIPT}: retransmit_timeout_"),
     },
 )
 EXPRESSPASS_2017.add(

@@ -26,6 +26,8 @@ HOMA_2018.add(
         "least_wire_bytes": ("84B", "least Ethernet frame with preamble and gap"),
         "rtt_bytes": (_rtt_bytes, "section 5.2: 9.7 kB, an RTT of 7.8 us at 10 Gb/s"),
         "levels": (8, "section 5.2"),
+        "resend_interval_ps": ("5ms", "section 3.7: a few ms; HomaSimulation has none"),
+        "ping_interval_ps": ("5ms", "as RESEND"),
         "cutoffs": ((), "section 3.4: web search has 0.6% unscheduled bytes, so one level"),
         "overcommit": (7, "HomaSimulation: the scheduled levels of W4 and W5"),
         "routing": ("spray-random", "section 2.2: per-packet spraying"),

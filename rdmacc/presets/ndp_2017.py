@@ -42,6 +42,7 @@ NDP_2017 = define(
             "limit_packets": (8, "evaluation: 8 packets"),
             "initial_window": (30, "evaluation: 30 packets in a FatTree"),
             "timeout_ps": ("1ms", "section 3"),
+            "pull_timeout_ps": ("10ms", "assumed"),
         },
     )
 )

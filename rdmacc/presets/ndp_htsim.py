@@ -33,6 +33,7 @@ NDP_HTSIM = define(
             "Queueing.returns_headers": (False, "main_ndp.cpp: no reverse routes"),
             "pull_rate": (0.99, "main_ndp.cpp: pull_rate_modifier"),
             "timeout_ps": ("0s", "ndp.cpp: RESEND_ON_TIMEOUT is not defined"),
+            "pull_timeout_ps": ("10ms", "it has none: late enough to do nothing"),
             "counts_sending": (True, "compositequeue.cpp: a packet leaves its queue when it has been sent"),
         },
     )

@@ -42,6 +42,7 @@ PHOST_2015.add(
     {
         "free_rule": ("paper", "section 3: each message has free tokens"),
         "downgrade_rtts": (3.0, "section 3"),
+        "ask_timeout_ps": ("1ms", "assumed"),
     },
 )
 

@@ -41,12 +41,17 @@ RCC_2021.add(
         "min_rate_bps": (1000 * 8 / 12e-6, "assumed: a window of one packet, which gives the queue of figure 7"),
     },
 )
+_TIMELY = {
+    "t_low_ps": ("50us", "V-A: as in the paper"),
+    "t_high_ps": ("500us", "V-A: as in the paper"),
+    "min_rtt_ps": ("20us", "V-A: as in the paper"),
+}
 RCC_2021.add(
     "timely",
     "timely",
-    {"additive_bps": ("10Mbps", "V-A: as in the paper"), "beta": (0.8, "V-A: as in the paper")},
+    _TIMELY | {"additive_bps": ("10Mbps", "V-A: as in the paper"), "beta": (0.8, "V-A: as in the paper")},
 )
-RCC_2021.add("timely-hpcc", "timely-hpcc", {})  # V-A: another reading of its parameters, scaled to the link
+RCC_2021.add("timely-hpcc", "timely-hpcc", _TIMELY)  # V-A: another reading of its parameters, scaled to the link
 
 RCC_2021.add(
     "homa",
@@ -54,6 +59,8 @@ RCC_2021.add(
     {
         "rtt_bytes": ("150kB", "V-A: 12 us at 100 Gb/s; Homa, section 3.2: a BDP"),
         "levels": (8, "V-A: as in the paper"),
+        "resend_interval_ps": ("5ms", "Homa, section 3.7: a few ms"),
+        "ping_interval_ps": ("5ms", "assumed: as RESEND"),
         "routing": ("spray-random", "V-D-2: it sprays packets over the core"),
     },
 )
@@ -69,6 +76,8 @@ RCC_2021.add(
         "scaled_packets": (0, "its paper's first rate is the same for all sizes"),
         "early_stop": (False, "its paper, section 3.1: the stop follows the last packet"),
         "most_credit_bytes": ("92B", "its paper, section 3.3: sizes vary by 8 B"),
+        "retransmit_timeout_ps": ("100us", "ns2-xpass, fat-tree script"),
+        "idle_timeout_ps": ("2ms", "ns2-xpass: stop timeout"),
         "DropTail.limit_bytes": (0, "V-A: a switch's 32 MB are shared"),
     },
 )

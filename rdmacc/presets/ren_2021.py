@@ -107,6 +107,7 @@ def _preset(
             "pull_bytes": ("1500B", "6: packets of 1.5 KB"),
             "Queueing.control_limit_bytes": ("12kB", "NDP, 3.1: as many bytes as the data queue"),
             "timeout_ps": ("1ms", "NDP, 3"),
+            "pull_timeout_ps": ("10ms", "assumed"),
         },
     )
     one.add(
@@ -119,6 +120,8 @@ def _preset(
             "target_loss": (0.125, "ns2-xpass, ns-default.tcl: target_loss_scaling_"),
             "Queueing.credit_fraction": (CREDIT_SHARE, "ExpressPass, 3.1: 84 / (84 + 1538)"),
             "Queueing.credit_limit_bytes": ("672B", "ExpressPass, 3.1: 8 credits"),
+            "retransmit_timeout_ps": ("100us", "ns2-xpass, fat-tree script"),
+            "idle_timeout_ps": ("2ms", "ns2-xpass: stop timeout"),
             "routing": ("symmetric", "6.1: per-flow ECMP; credits and data on the same path"),
         },
     )

@@ -15,6 +15,9 @@ from rdmacc.parameters import OptionalRate, Rate, Size, Time
 from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
 from rdmacc.state import CNP
 
+_LEAST_RTTS = 0.5
+"""Its fluid models were examined up to feedback delays of 100 us, twice its periods (Zhu et al., CoNEXT 2016)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dcqcn(Component):
@@ -24,8 +27,9 @@ class Dcqcn(Component):
 
     g: float = param(1 / 256, "weight of a new sample in alpha", symbol="g", source="section 5", low=0.0, high=1.0)
     cnp_interval_ps: Time = param(
-        "50us", "least time between CNPs of a queue pair", unit="ps", symbol="N", source="section 3.1"
-    )
+        "50us", "least time between CNPs of a queue pair", unit="ps", symbol="N", source="section 3.1",
+        rtts=_LEAST_RTTS,
+    )  # fmt: skip
     alpha_period_ps: Time = param(
         "55us",
         "alpha decays after each period of this length without a CNP",
@@ -33,9 +37,10 @@ class Dcqcn(Component):
         symbol="K",
         source="section 3.1",
         low=1,
+        rtts=_LEAST_RTTS,
     )
     increase_period_ps: Time = param(
-        "55us", "period of the rate-increase timer", unit="ps", symbol="T", source="section 5", low=1
+        "55us", "period of the rate-increase timer", unit="ps", symbol="T", source="section 5", low=1, rtts=_LEAST_RTTS
     )
     byte_counter_bytes: Size = param(
         "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", source="section 5", low=1

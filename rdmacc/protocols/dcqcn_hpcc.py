@@ -33,8 +33,9 @@ class DcqcnHpcc(Component):
         "4us", "period of the decrease check (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
     )
     increase_period_ps: Time = param(
-        "300us", "period of the increase timer (55 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
-    )
+        "300us", "period of the increase timer (55 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1,
+        rtts=0.5,
+    )  # fmt: skip
     fast_recovery_steps: int = param(1, "increase events of fast recovery", symbol="F", source="run.py", low=0)
     additive_bps: Rate = param("5Mbps", "additive increase at 25 Gb/s", unit="bps", symbol="R_AI", source="run.py")
     hyper_bps: Rate = param("50Mbps", "hyper increase at 25 Gb/s", unit="bps", symbol="R_HAI", source="run.py")

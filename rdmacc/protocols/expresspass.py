@@ -29,6 +29,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.parameters import Size, Time
 from rdmacc.protocols.go_back_n import acknowledge, rewind
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
+from rdmacc.scaling import answer_timer
 from rdmacc.state import ACK, CREDIT, CREDITS, NAK, REQUEST
 
 CREDIT_SHARE = 84 / (84 + 1538)
@@ -91,18 +92,20 @@ class ExpressPass(Component):
         True, "stop once a round trip has brought as many credits as there are packets left", source="ns2-xpass"
     )
     retransmit_timeout_ps: Time = param(
-        "100us",
+        answer_timer("100us"),
         "a request or NAK without effect is repeated after this",
         unit="ps",
         source="ns2-xpass, fat-tree script; 100 ms in ns-default.tcl",
         low=1,
+        rtts=1.0,
     )
     idle_timeout_ps: Time = param(
-        "2ms",
+        answer_timer("2ms"),
         "a sender without credits repeats its request after this",
         unit="ps",
         source="assumed: ns2-xpass's stop timeout",
         low=1,
+        rtts=1.0,
     )
     retry_limit: int = param(100, "timeouts in a row after which the message fails", source="assumed", low=0)
 

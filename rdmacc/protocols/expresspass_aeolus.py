@@ -8,7 +8,9 @@ lost one, a new one, or an unscheduled one whose fate is unknown. The receiver k
 and credits share one path (`routing`), so an ACK reveals earlier losses.
 
 Assumptions: the receiver stops its credits once it has the whole message, and signals that with an ACK. A sender that
-hears nothing repeats its request with the number of packets sent, and the receiver names the first missing packets.
+hears nothing repeats its request with the number of packets sent, and the receiver names the first missing packets. An
+unscheduled packet of unknown fate is sent again only once its ACK could have come, a base RTT after the burst; with the
+first credit, every message of one packet would be sent twice.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from rdmacc.parameters import OptionalSize, Size
 from rdmacc.protocols.aeolus import Burst, choose_scheduled, learn
 from rdmacc.protocols.expresspass import ExpressPass, begin_credits, count_credits
 from rdmacc.protocols.homa import close_message, note_sent, rtt_packets, take
-from rdmacc.records import NEVER, Bits, Int32, Record
+from rdmacc.records import NEVER, Bits, Int, Int32, Record
 from rdmacc.state import ACK, NAK, REQUEST
 
 _PENDING = 32
@@ -30,6 +32,7 @@ _PENDING = 32
 class Recovery(Record):
     """Out-of-order state, on both sides."""
 
+    burst_ps = Int(doc="sender: when the last unscheduled packet left")
     new_psn = Int32(doc="sender: next packet to send for the first time")
     unscheduled_psn = Int32(doc="sender: packets below this are unscheduled")
     lost = Bits("sender: packets to resend")
@@ -70,11 +73,12 @@ class ExpressPassAeolus(ExpressPass):
         request.sent_psn = 0
 
     @staticmethod
-    def on_send(params, message, transfer, packet, request):
+    def on_send(params, message, transfer, packet, request, now):
         psn = packet.psn
         if psn == transfer.new_psn and psn < transfer.unscheduled_psn:
             packet.unscheduled = 1
             set_bit(transfer.unknown, psn)
+            transfer.burst_ps = now
             if psn == transfer.unscheduled_psn - 1:
                 request.kind = REQUEST
                 request.wire_bytes = params.probe_bytes
@@ -95,8 +99,8 @@ class ExpressPassAeolus(ExpressPass):
         burst = max(0, transfer.unscheduled_psn - transfer.new_psn)
         pending = qp.credits - burst
         left = message.packets - transfer.new_psn - burst + transfer.lost_packets
-        if left == 0 and find_set(transfer.unknown, 0, transfer.unscheduled_psn) < transfer.unscheduled_psn:
-            left = 1
+        if left == 0 and now >= transfer.burst_ps + qp.base_rtt_ps:
+            left = int(find_set(transfer.unknown, 0, transfer.unscheduled_psn) < transfer.unscheduled_psn)
         if pending < min(left, _PENDING):
             place = (transfer.first_pending + pending) % _PENDING
             transfer.pending_numbers[place] = packet.credit_number

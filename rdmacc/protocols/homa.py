@@ -31,6 +31,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.parameters import OptionalSize, Sizes, Time
 from rdmacc.protocols.homa_cutoffs import unscheduled_cutoffs, unscheduled_levels
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
+from rdmacc.scaling import answer_timer
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
 from rdmacc.units import Quantity, size_bytes
 
@@ -85,18 +86,20 @@ class Homa(Component):
         source="homa-l4-protocol.cc of the ns-3 port",
     )
     resend_interval_ps: Time = param(
-        "5ms",
+        answer_timer("5ms"),
         "receiver: time without an expected packet before a RESEND",
         unit="ps",
         source="section 3.7: a few ms; HomaModule: 5 ticks of 1 ms",
         low=1,
+        rtts=1.0,
     )
     ping_interval_ps: Time = param(
-        "5ms",
+        answer_timer("5ms"),
         "sender: time of silence before it queries a message",
         unit="ps",
         source="assumed: as RESEND, which a client sends for a response",
         low=1,
+        rtts=1.0,
     )
     retry_limit: int = param(
         20, "unanswered RESENDs, or queries, in a row before the message fails",

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rdmacc.bits import find_clear, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.parameters import Time
-from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
 from rdmacc.protocols.go_back_n import bytes_before
-from rdmacc.records import NEVER, Byte, Deadline, Int32, Ints, Record
+from rdmacc.records import NEVER, Bits, Byte, Deadline, Int32, Record
 from rdmacc.scaling import Scaled
 from rdmacc.state import ACK, NAK
 
@@ -33,12 +33,15 @@ class Irn(Component):
         symbol="BDP cap",
         source="SIGCOMM 2018: the network's BDP, 120 KB at 40 Gb/s and 24 us",
         low=1,
-        high=BITS,
     )
-    rto_low_ps: Time = param("100us", "timeout with at most N packets in flight", unit="ps", symbol="RTO_low", low=1)
+    rto_low_ps: Time = param(
+        Scaled("100us", rtt="24us", least="100us"), "timeout with at most N packets in flight", unit="ps",
+        symbol="RTO_low", source="SIGCOMM 2018, at an RTT of 24 us", low=1, rtts=1.0,
+    )  # fmt: skip
     rto_high_ps: Time = param(
-        "320us", "timeout with more than N packets in flight", unit="ps", symbol="RTO_high", low=1
-    )
+        Scaled("320us", rtt="24us", least="320us"), "timeout with more than N packets in flight", unit="ps",
+        symbol="RTO_high", source="SIGCOMM 2018: an RTT of 24 us, and six full buffers of two BDPs", low=1, rtts=1.0,
+    )  # fmt: skip
     few_packets: int = param(
         3, "N, most packets in flight for the short timeout", symbol="N", source="SIGCOMM 2018", low=0
     )
@@ -57,9 +60,9 @@ class Irn(Component):
         recover_psn = Int32(doc="sender: recovery ends when the packets below this are acknowledged")
         resend_psn = Int32(doc="sender: the packets below this have been resent in this recovery")
         lost_below_psn = Int32(doc="sender: unacknowledged packets below this are lost")
-        sacked = Ints(WORDS, doc="sender: packets that have arrived out of order")
+        sacked = Bits("sender: packets that have arrived out of order")
         expected_psn = Int32(doc="receiver: oldest missing packet")
-        held = Ints(WORDS, doc="receiver: packets that have arrived out of order")
+        held = Bits("receiver: packets that have arrived")
 
     class Header(Record):
         """In NAKs."""
@@ -85,8 +88,6 @@ class Irn(Component):
     def on_ack(params, qp, message, transfer, packet, now):
         withdraw_choice(qp, message, transfer)
         if message.una_psn < packet.psn <= transfer.new_psn:
-            for psn in range(message.una_psn, packet.psn):
-                clear_bit(transfer.sacked, psn)
             qp.inflight_bytes -= bytes_before(message, packet.psn) - bytes_before(message, message.una_psn)
             message.una_psn = packet.psn
             message.granted_psn = min(message.packets, packet.psn + params.bdp_cap_packets)
@@ -127,13 +128,10 @@ class Irn(Component):
         if psn >= transfer.expected_psn and not has_bit(transfer.held, psn):
             packet.accepted = 1
             message.received_packets += 1
+            set_bit(transfer.held, psn)
             if psn == transfer.expected_psn:
-                transfer.expected_psn += 1
-                while has_bit(transfer.held, transfer.expected_psn):
-                    clear_bit(transfer.held, transfer.expected_psn)
-                    transfer.expected_psn += 1
+                transfer.expected_psn = find_clear(transfer.held, psn, message.packets)
             else:
-                set_bit(transfer.held, psn)
                 reply.kind = NAK
                 reply.sack_psn = psn
         reply.psn = transfer.expected_psn
@@ -158,8 +156,8 @@ def choose_next(qp, message, transfer):
     """In recovery, make the first lost packet that was not yet resent the next one to send."""
     if transfer.in_recovery:
         psn = max(transfer.resend_psn, message.una_psn)
-        while psn < transfer.lost_below_psn and has_bit(transfer.sacked, psn):
-            psn += 1
+        if psn < transfer.lost_below_psn:
+            psn = find_clear(transfer.sacked, psn, transfer.lost_below_psn)
         transfer.resend_psn = psn
         if psn < transfer.lost_below_psn:
             qp.inflight_bytes -= packet_bytes(message, psn)

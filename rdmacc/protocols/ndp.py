@@ -25,6 +25,7 @@ from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Deadline, Int, Int32, Record
+from rdmacc.scaling import answer_timer
 from rdmacc.state import ACK, CREDIT, NAK
 
 _HISTORY = 12
@@ -44,20 +45,22 @@ class Ndp(Component):
     )
     pull_rate: float = param(1.0, "share of the receiver's link to fill with pulls", low=0.01, high=1.0)
     timeout_ps: OptionalTime = param(
-        "1ms",
+        answer_timer("1ms"),
         "time after which an unanswered packet is resent; 0: never",
         unit="ps",
         is_optional=True,
         symbol="RTO",
         source="NDP",
         low=0,
+        rtts=1.0,
     )
     pull_timeout_ps: Time = param(
-        "10ms",
+        answer_timer("10ms"),
         "time without a pull, with everything answered, after which a packet is sent",
         unit="ps",
         source="assumed",
         low=1,
+        rtts=1.0,
     )
     retry_limit: int = param(
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0

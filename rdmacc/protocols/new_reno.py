@@ -7,20 +7,23 @@ control component that follows: it sees the third duplicate ACK as a NAK, and a 
 Each packet is acknowledged at once. Where TCP inflates the window, this reduces `qp.inflight_bytes` instead, by one
 packet per duplicate ACK. A single retransmitted packet does not wait for the window.
 
-Assumptions: the receiver's buffer holds `BITS` packets, which is the window that it advertises; after a timeout
-everything unacknowledged is resent unless an ACK arrives first.
+Assumptions: the receiver's buffer has room for the message; after a timeout everything unacknowledged is resent unless
+an ACK arrives first; until the first sample the timeout is at least the one that a sample of the base RTT would give.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rdmacc.bits import find_clear, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.parameters import Time
-from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
 from rdmacc.protocols.go_back_n import bytes_before
-from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
+from rdmacc.records import NEVER, Bits, Byte, Deadline, Float, Int, Int32, Record
 from rdmacc.state import ACK, NAK
+
+_FIRST_RTTS = 3
+"""RTO after the first sample, in units of it: RTT and four times its half (RFC 6298, 2.2)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,7 @@ class NewReno(Component):
         left_bytes = Int(doc="sender: bytes that have left the network according to duplicate ACKs")
         counted_bytes = Int(doc="sender: this message's part of qp.inflight_bytes")
         expected_psn = Int32(doc="receiver: first missing packet")
-        held = Ints(WORDS, doc="receiver: bitmap of the packets held beyond it")
+        held = Bits("receiver: packets that have arrived")
 
     class Header(Record):
         """TCP's timestamps."""
@@ -58,9 +61,8 @@ class NewReno(Component):
         stamp_ps = Int(doc="when the packet left, returned in its ACK")
 
     @staticmethod
-    def on_start(params, message, transfer):
-        transfer.timeout_ps = params.min_timeout_ps
-        message.granted_psn = min(message.packets, BITS)
+    def on_start(params, qp, transfer):
+        transfer.timeout_ps = max(params.min_timeout_ps, _FIRST_RTTS * qp.base_rtt_ps)
 
     @staticmethod
     def on_send(qp, message, transfer, packet, now):
@@ -97,14 +99,11 @@ class NewReno(Component):
 
     @staticmethod
     def on_data(message, transfer, packet, reply):
-        ahead = packet.psn - transfer.expected_psn
-        if 0 <= ahead < BITS and not packet.is_trimmed and not has_bit(transfer.held, packet.psn):
+        if not packet.is_trimmed and not has_bit(transfer.held, packet.psn):
             packet.accepted = 1
             message.received_packets += 1
             set_bit(transfer.held, packet.psn)
-            while has_bit(transfer.held, transfer.expected_psn):
-                clear_bit(transfer.held, transfer.expected_psn)
-                transfer.expected_psn += 1
+            transfer.expected_psn = find_clear(transfer.held, transfer.expected_psn, message.packets)
         reply.kind = ACK
         reply.psn = transfer.expected_psn
         reply.stamp_ps = packet.stamp_ps
@@ -115,7 +114,6 @@ def advance(params, message, transfer, packet, now):
     acked = bytes_before(message, packet.psn) - bytes_before(message, message.una_psn)
     message.una_psn = packet.psn
     message.next_psn = max(message.next_psn, packet.psn)
-    message.granted_psn = min(message.packets, packet.psn + BITS)
     sample_rtt(params, transfer, now - packet.stamp_ps)
     transfer.retries = transfer.duplicates = 0
     restarts_timer = True

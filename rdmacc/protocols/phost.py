@@ -31,6 +31,7 @@ from rdmacc.bits import find_clear, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
+from rdmacc.scaling import answer_timer
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST
 
 FreeRule = Literal["paper", "simulator"]
@@ -90,8 +91,9 @@ class PHost(Component):
         low=0,
     )
     ask_timeout_ps: Time = param(
-        "1ms", "time of silence after which a sender announces again", unit="ps", source="assumed", low=1
-    )
+        answer_timer("1ms"), "time of silence after which a sender announces again", unit="ps", source="assumed", low=1,
+        rtts=1.0,
+    )  # fmt: skip
     retry_limit: int = param(100, "announcements in a row before the message fails", source="assumed", low=0)
 
     class Transfer(Record):

@@ -24,6 +24,7 @@ from rdmacc.parameters import Time
 from rdmacc.protocols.path_choice import draw
 from rdmacc.protocols.uet import KEPT
 from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Ints, Record
+from rdmacc.scaling import answer_timer
 from rdmacc.state import ACK, DATA, LAST_HOP, NAK, NONE, REQUEST
 
 _MOST = 256
@@ -42,8 +43,12 @@ class Retirement(Component):
     )
     ecn_penalty: int = param(1, "turns that a value misses after a mark", source="assumed", low=0, high=_WORST)
     trim_penalty: int = param(4, "after a trim, unless at the last hop", source="assumed", low=0, high=_WORST)
-    probe_ps: Time = param("100us", "from probe to probe of a value", unit="ps", source="assumed", low=1)
-    longest_probe_ps: Time = param("10ms", "the longest that this becomes", unit="ps", source="assumed", low=1)
+    probe_ps: Time = param(
+        answer_timer("100us", 1), "from probe to probe of a value", unit="ps", source="assumed", low=1, rtts=1.0
+    )
+    longest_probe_ps: Time = param(
+        answer_timer("10ms"), "the longest that this becomes", unit="ps", source="assumed", low=1, rtts=1.0
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

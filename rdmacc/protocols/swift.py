@@ -2,7 +2,8 @@
 
 Source: Kumar et al., "Swift: Delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020,
 algorithm 1 and section 3. The production constants are not published; the defaults are those of the public htsim
-implementation, for links up to 100 Gb/s.
+implementation, whose default network has links of 100 Gb/s and an RTT of 14 us (six links of 1 us, packets of 4 kB).
+Where round trips are longer, the targets grow in proportion: a target below the base RTT would be missed for ever.
 
 With a window below one packet, the sender paces: one packet per RTT / window. Losses appear as NAKs and timeouts.
 
@@ -34,11 +35,18 @@ class Swift(Component):
     max_cut: float = param(
         0.5, "largest cut in one RTT", symbol="max_mdf", source="section 3.1; htsim", low=0.0, high=1.0
     )
-    base_target_ps: Time = param("20us", "target delay without hops", unit="ps", symbol="base_target", source="htsim")
-    hop_target_ps: Time = param("3.05us", "target delay for each hop", unit="ps", symbol="h", source="htsim")
+    base_target_ps: Time = param(
+        Scaled("20us", rtt="14us", least="20us"), "target delay without hops", unit="ps", symbol="base_target",
+        source="htsim, for its RTT of 14 us", rtts=1.0,
+    )  # fmt: skip
+    hop_target_ps: Time = param(
+        Scaled("3.05us", rtt="14us", least="3.05us"), "target delay for each hop", unit="ps", symbol="h",
+        source="htsim: base / 6.55",
+    )  # fmt: skip
     range_ps: Time = param(
-        "100us", "largest target delay added by flow scaling", unit="ps", symbol="fs_range", source="htsim: 5 base"
-    )
+        Scaled("100us", rtt="14us", least="100us"), "largest target delay added by flow scaling", unit="ps",
+        symbol="fs_range", source="htsim: 5 base",
+    )  # fmt: skip
     range_from: float = param(
         0.1,
         "window up to which flow scaling adds its maximum, packets",
@@ -59,8 +67,9 @@ class Swift(Component):
     )  # fmt: skip
     min_window: float = param(0.001, "least window, packets", source="algorithm 1", low=1e-6)
     max_window: float = param(
-        Scaled(1000.0, payload="4000B"), "largest window, packets", source="htsim, packets of 4 kB", low=0.001
-    )
+        Scaled(1000.0, rate="100Gbps", rtt="14us", payload="4000B", least=1000.0), "largest window, packets",
+        source="htsim, packets of 4 kB", low=0.001,
+    )  # fmt: skip
     reset_after: int = param(
         5, "timeouts in a row that reset the window", symbol="RETX_RESET_THRESHOLD", source="htsim", low=1
     )

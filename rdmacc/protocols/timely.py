@@ -27,13 +27,17 @@ from rdmacc.state import UNLIMITED
 class Timely(Component):
     """Rate from the RTT and its gradient, updated once per segment."""
 
-    t_low_ps: Time = param("50us", "below this the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
+    t_low_ps: Time = param(
+        Scaled("50us", rtt="20us", least="50us"), "below this the rate rises", unit="ps", symbol="T_low",
+        source="section 4.4, for a minRTT of 20 us", low=1,
+    )  # fmt: skip
     t_high_ps: Time = param(
-        "500us", "above this the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1
-    )
+        Scaled("500us", rtt="20us", least="500us"), "above this the rate falls", unit="ps", symbol="T_high",
+        source="section 4.4, for a minRTT of 20 us", low=1, rtts=1.0,
+    )  # fmt: skip
     min_rtt_ps: OptionalTime = param(
-        "20us", "unit of the gradient; 0: the queue pair's base RTT", unit="ps", is_optional=True, symbol="minRTT",
-        source="section 4.3", low=0,
+        Scaled("20us", rtt="20us", least="20us"), "unit of the gradient; 0: the queue pair's base RTT", unit="ps",
+        is_optional=True, symbol="minRTT", source="section 4.3", low=0,
     )  # fmt: skip
     ewma: float = param(
         0.875,

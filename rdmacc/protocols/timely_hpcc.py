@@ -15,6 +15,7 @@ from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Float, Int, Int32, Record
+from rdmacc.scaling import Scaled
 
 _HYPER_STAGE = 5
 """Increases in a row before hyper increase (rdma-hw.cc)."""
@@ -26,11 +27,18 @@ class TimelyHpcc(Component):
 
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
-    t_low_ps: Time = param("50us", "below this the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
+    t_low_ps: Time = param(
+        Scaled("50us", rtt="20us", least="50us"), "below this the rate rises", unit="ps", symbol="T_low",
+        source="rdma-hw.cc, for a minRTT of 20 us", low=1,
+    )  # fmt: skip
     t_high_ps: Time = param(
-        "500us", "above this the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1
-    )
-    min_rtt_ps: Time = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="rdma-hw.cc", low=1)
+        Scaled("500us", rtt="20us", least="500us"), "above this the rate falls", unit="ps", symbol="T_high",
+        source="rdma-hw.cc, for a minRTT of 20 us", low=1, rtts=1.0,
+    )  # fmt: skip
+    min_rtt_ps: Time = param(
+        Scaled("20us", rtt="20us", least="20us"), "unit of the gradient", unit="ps", symbol="minRTT",
+        source="rdma-hw.cc", low=1,
+    )  # fmt: skip
     ewma: float = param(0.875, "weight of a new RTT difference", symbol="alpha", source="rdma-hw.cc", low=0.0, high=1.0)
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="rdma-hw.cc", low=0.0, high=1.0)
     additive_bps: Rate = param("10Mbps", "additive increase at 10 Gb/s", unit="bps", symbol="delta", source="run.py")

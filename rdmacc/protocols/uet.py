@@ -43,7 +43,7 @@ class Uet(Component):
         "16384B", "wire bytes per ACK", unit="bytes", source="uet-htsim: sack_threshold", low=1
     )
     timeout_ps: OptionalTime = param(
-        None, "resend timeout; 0: 15 us plus the time of six full queues", unit="ps", symbol="RTO", low=0
+        None, "resend timeout; 0: 15 us plus the time of six full queues", unit="ps", symbol="RTO", low=0, rtts=1.0
     )
     mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
     header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim")

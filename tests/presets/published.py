@@ -75,17 +75,20 @@ DART = {
 # Zhang et al., ICNP 2021: V-A; the readings of V-E.
 
 _RCC = {"late_samples": 3, "delta": 0.2, "eta": 0.95, "kp": 1e4, "kd": 1e5}
+_TIMES = {"t_low_ps": us(50), "t_high_ps": us(500), "min_rtt_ps": us(20)}
 _RCC_ECN = of("Red", kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2)
 RCC = {
     "dcqcn": _RCC_ECN,
     "dcqcn-cnp": _RCC_ECN | of("Red", reference_bps=25e9) | of("Dcqcn", clamp_target=True),
     "hpcc": of("Hpcc", eta=0.95, max_stage=5, base_rtt_ps=us(12), min_rate_bps=8000 / 12e-6),
-    "timely": of("Timely", additive_bps=10e6, beta=0.8),
-    "timely-hpcc": {},
-    "homa": of("Homa", rtt_bytes=150_000, levels=8) | of("Scheme", routing="spray-random"),
+    "timely": of("Timely", additive_bps=10e6, beta=0.8, **_TIMES),
+    "timely-hpcc": of("TimelyHpcc", **_TIMES),
+    "homa": of("Homa", rtt_bytes=150_000, levels=8, resend_interval_ps=ms(5), ping_interval_ps=ms(5))
+    | of("Scheme", routing="spray-random"),
     "expresspass": of(
         "ExpressPass", feedback="paper", initial_fraction=1 / 16, initial_weight=1 / 16, least_weight=0.01,
         target_loss=0.1, scaled_packets=0, early_stop=False, most_credit_bytes=92,
+        retransmit_timeout_ps=us(100), idle_timeout_ps=ms(2),
     ) | of("DropTail", limit_bytes=0),
     **dict.fromkeys(("rcc", "rcc-pid", "rcc-ewa"), of("Rcc", **_RCC)),
     "rcc-sender": of("RccSender", **_RCC),
@@ -115,9 +118,10 @@ def _ren(buffer: int, rtt: int, window: int, timeout: int, min_timeout: int, kmi
         "homa-2-levels": shared | of("Homa", **homa | {"levels": 2}),
         "aeolus": shared | of("HomaAeolus", **homa) | of("SelectiveDrop", threshold_bytes=6_000),
         "ndp": shared | of("PayloadTrimming", limit_packets=8) | of("Queueing", control_limit_bytes=12_000)
-        | of("Ndp", initial_window=window, pull_bytes=1_500, timeout_ps=ms(1)),
+        | of("Ndp", initial_window=window, pull_bytes=1_500, timeout_ps=ms(1), pull_timeout_ps=ms(10)),
         "expresspass": shared | of("Scheme", routing="symmetric") | of(
             "ExpressPass", initial_fraction=1 / 16, initial_weight=1 / 16, least_weight=0.01, target_loss=0.125,
+            retransmit_timeout_ps=us(100), idle_timeout_ps=ms(2),
         ) | of("Queueing", credit_fraction=84 / 1622, credit_limit_bytes=8 * 84),
     }  # fmt: skip
 
@@ -164,7 +168,7 @@ HPCC = {
 # Montazeri et al., SIGCOMM 2018, with PlatformLab/HomaSimulation; serhatarslan-hub/HomaL4Protocol-ns-3.
 
 HOMA = _packets(1472, 66, 84, least_wire_bytes=84, routing="spray-random") | of("DropTail", alpha=1000.0) | of(
-    "Homa", rtt_bytes=9_750, levels=8, cutoffs=(), overcommit=7
+    "Homa", rtt_bytes=9_750, levels=8, cutoffs=(), overcommit=7, resend_interval_ps=ms(5), ping_interval_ps=ms(5)
 )  # fmt: skip
 HOMA_NS3 = (
     _packets(1460, 42, 42, tick_ps=ns(1), ack_priority=DATA_CLASS, routing="spray-random")
@@ -183,7 +187,7 @@ def _ndp(mtu: int) -> Values:
     return _packets(mtu - 64, 64, 64) | {
         "Queueing.trimmed_bytes": 64, "Queueing.wrr_ratio": 10, "Queueing.returns_headers": True,
         "PayloadTrimming.limit_packets": 8, "Ndp.initial_window": 30, "Ndp.timeout_ps": ms(1), "Ndp.pull_bytes": mtu,
-        "Queueing.control_limit_bytes": 8 * mtu,
+        "Ndp.pull_timeout_ps": ms(10), "Queueing.control_limit_bytes": 8 * mtu,
     }  # fmt: skip
 
 
@@ -192,7 +196,7 @@ def _ndp_htsim(mtu: int, window: int) -> Values:
         "Queueing.trimmed_bytes": 64, "Queueing.wrr_ratio": 100_000, "Queueing.returns_headers": False,
         "Ndp.pull_rate": 0.99, "Ndp.timeout_ps": 0, "Ndp.initial_window": window, "Ndp.pull_bytes": mtu + 64,
         "PayloadTrimming.counts_sending": True, "PayloadTrimming.limit_bytes": 8 * mtu,
-        "Queueing.control_limit_bytes": 16 * mtu,
+        "Ndp.pull_timeout_ps": ms(10), "Queueing.control_limit_bytes": 16 * mtu,
     }  # fmt: skip
 
 
@@ -208,7 +212,7 @@ def _roce(mtu: int) -> Values:
 _PHOST = _packets(1460, 40, 40, routing="spray-random") | of("DropTail", limit_bytes=36_864) | of(
     "PHost", free_packets=8, window_packets=8, window_timeout_packets=25, expiry_packets=1.5, resend_packets=9
 )  # fmt: skip
-PHOST = _PHOST | of("PHost", free_rule="paper", downgrade_rtts=3)
+PHOST = _PHOST | of("PHost", free_rule="paper", downgrade_rtts=3, ask_timeout_ps=ms(1))
 PHOST_YAPS = _PHOST | of("Scheme", least_wire_bytes=1500) | of(
     "PHost", free_rule="simulator", holds_slots=True, token_bytes=1500, free_resend_ps=240_000, short_packets=0,
     downgrade_rtts=0, wakes_on_data=False, ask_timeout_ps=ms(10),
@@ -221,10 +225,11 @@ _XPASS = (
     | of("Queueing", credit_fraction=84 / (84 + 1538), credit_burst_bytes=2 * 84, credit_limit_bytes=8 * 84)
     | of("DropTail", alpha=1000.0, limit_bytes=250 * 1538)
     | of("ExpressPass", jitter=0.1, initial_fraction=0.5, least_weight=0.01, most_credit_bytes=92)
+    | of("ExpressPass", retransmit_timeout_ps=us(100), idle_timeout_ps=ms(2))
 )
 XPASS = {
     "expresspass": _XPASS | of(
-        "ExpressPass", initial_weight=1 / 16, target_loss=0.125, least_credit_bytes=76, retransmit_timeout_ps=us(100)
+        "ExpressPass", initial_weight=1 / 16, target_loss=0.125, least_credit_bytes=76
     ),
     "expresspass-paper": _XPASS | of(
         "ExpressPass", feedback="paper", initial_weight=0.5, target_loss=0.1, scaled_packets=0, early_stop=False,
@@ -333,6 +338,13 @@ _GRANTED = _packets(1460, 40, 40, routing="spray-random") | of(
 )
 _PATIENT = of("GrantClock", least_timeout_ps=Scaled(us(50), rate="40Gbps", least=us(50), is_time=True))
 _SPRAYED = of("Scheme", routing="spray-random", nic_order="srpt")
+_DEFLECTION = of("FlowDeflection", threshold_bytes=Scaled(15_000, rate="10Gbps"))
+
+
+def _waits(value: int) -> Scaled:
+    return Scaled(value, rtt=value // 3, least=value)  # RFC 6298, 2.2: a first timeout of three round trips
+
+
 REGISTERED: dict[str, Values] = {
     "dcqcn-hpcc": of("Red", kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2, reference_bps=25e9, at_dequeue=True),
     "timely-patched": of("Timely", is_patched=True, beta=0.008),
@@ -342,15 +354,17 @@ REGISTERED: dict[str, Values] = {
     "dctcp-hpcc": of("EcnStep", kmin_bytes=30_000, reference_bps=10e9, at_dequeue=True)
     | of("Scheme", ack_priority=DATA_CLASS),
     "swift": of("NewReno", min_timeout_ps=ms(1)),
-    "eqds": of("ReceiverCredit", largest_bytes=Scaled(207_500, rate="100Gbps", least=207_500)),
-    "ndp": of("Ndp", initial_window=Scaled(150, rate="100Gbps", rtt="12us", payload="1kB", least=30)),
+    "eqds": of("ReceiverCredit", largest_bytes=Scaled(207_500, rate="100Gbps", rtt="14us", least=207_500))
+    | of("Uet", timeout_ps=_waits(219_720_000)),
+    "ndp": of("Ndp", timeout_ps=_waits(ms(1)), pull_timeout_ps=_waits(ms(10)))
+    | of("Ndp", initial_window=Scaled(150, rate="100Gbps", rtt="12us", payload="1kB", least=30)),
     "dasr": _AT_NIC_STEP | of("Dasr", look_ahead=True),
     "dasr-no-look-ahead": _AT_NIC_STEP | of("Dasr", look_ahead=False),
-    "iofd": _AT_NIC_STEP | of("Queueing", lanes=1 + 4),
-    "dart": _AT_NIC_STEP | of("Queueing", lanes=1 + 4) | of("Dasr", look_ahead=True),
+    "iofd": _AT_NIC_STEP | _DEFLECTION | of("Queueing", lanes=1 + 4),
+    "dart": _AT_NIC_STEP | _DEFLECTION | of("Queueing", lanes=1 + 4) | of("Dasr", look_ahead=True),
     "ren": _GRANTED | _PATIENT,
     "amrt": _GRANTED | _PATIENT,
-    "polo": _GRANTED | of("EcnStep", kmin_bytes=6_000),
+    "polo": _GRANTED | of("EcnStep", kmin_bytes=Scaled(6_000, rate="40Gbps", rtt="8.4us", least=6_000)),
     "rcc-ewa": of("Rcc", law="explicit"),
     "rcc-pid": of("Rcc", law="pid"),
     "rcc-async": of("Rcc", jitter_ps=ns(500)),

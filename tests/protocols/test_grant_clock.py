@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 import rdmacc
-from rdmacc.bits import make_bits
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, Packet, QueuePair
 from rdmacc.topology.papers import ren_leaf_spine
 from tests.engine.test_host_features import both
-from tests.support import call, check_finished, make_message
+from tests.support import call, check_finished, make_message, make_transfer
 
 
 class Sender:
@@ -19,9 +18,7 @@ class Sender:
 
     def __init__(self, packets=10, unscheduled=4, **changes):
         self.params = GrantClock(unscheduled_packets=unscheduled, base_rtt_ps=1_000_000, **changes)
-        self.message, self.transfer, self.qp = make_message(packets), GrantClock.Transfer(), QueuePair()
-        for name in ("granted", "lost", "resent", "held"):
-            setattr(self.transfer, name, make_bits(packets))
+        self.message, self.transfer, self.qp = make_message(packets), make_transfer(GrantClock, packets), QueuePair()
         self._call("on_open")
 
     def _call(self, handler, packet=None, now=0):

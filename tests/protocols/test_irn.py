@@ -57,17 +57,6 @@ def test_any_order_is_put_together(order, again):
         seen.add(psn)
         assert receiver.message.received_packets == len(seen)
         assert expected == next(n for n in range(41) if n not in seen)
-    assert not any(receiver.transfer.held)
-
-
-def test_the_bitmap_is_a_ring():
-    """A window of 1024 packets slides over more than its length."""
-    receiver = Receiver(3000, Irn)
-    for first in range(0, 2000, 1000):
-        for psn in range(first + 1, first + 1000):
-            receiver.take(psn)
-        assert receiver.take(first)[2] == first + 1000
-    assert not any(receiver.transfer.held)
 
 
 # The sender
@@ -156,10 +145,9 @@ def test_a_message_fails_after_so_many_timeouts(limit):
     assert sender.qp.inflight_bytes == 0
 
 
-@pytest.mark.parametrize("cap", [0, 1025])
-def test_the_cap_fits_the_bitmap(cap):
+def test_the_cap_is_a_packet_at_least():
     with pytest.raises(ConfigError, match="bdp_cap_packets"):
-        Irn(bdp_cap_packets=cap)
+        Irn(bdp_cap_packets=0)
 
 
 @given(
