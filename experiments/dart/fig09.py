@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CPU = (
-    "We draw the CPU's time to match the published quantiles if the network takes 12 us, the paper's time for the"
-    " hardware. Here it takes 21 us by R's clock (dart-f9b-4), and the sum is 8 to 9 us too long."
+    "An input, not a result: we draw the CPU's time to match the published quantiles if the network takes 12 us, the"
+    " paper's time for the hardware. Here it takes 21 us by R's clock (dart-f9b-4), so the sum is 8 to 9 us too long."
 )
 _FEW = "The quick scale has 16 epochs: too few for these quantiles."
 _HARDWARE = Each(Between(us(12), us(18)))
@@ -132,7 +132,7 @@ class Figure9(Experiment):
                 f"dart-f9b-{number}", "V-A", f"convergence time p{100 * level:g}", "software DASR",
                 f"{value_us:g} us",
                 measure=partial(_quantile, level=level), band=Within(us(value_us), share=0.15), unit="us",
-                expect=Outcome.FAILS, why=_CPU, too_small=_FEW,
+                expect=Outcome.NOT_JUDGED, why=_CPU, too_small=_FEW,
             )
             for number, (level, value_us) in enumerate(PUBLISHED_US.items(), 1)
         ),
@@ -147,7 +147,7 @@ class Figure9(Experiment):
         Claim(
             "dart-f9b-5", "V-A", "median convergence / RTT", "software, unloaded RTT 15 us",
             "about one RTT (<= 3x at p99.9)",
-            measure=partial(_in_rtts, level=0.5), band=AtMost(2), unit="RTT", expect=Outcome.FAILS, why=_CPU,
+            measure=partial(_in_rtts, level=0.5), band=AtMost(2), unit="RTT", expect=Outcome.NOT_JUDGED, why=_CPU,
             too_small=_FEW,
         ),
         Claim(

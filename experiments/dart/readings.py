@@ -279,7 +279,7 @@ def verdicts() -> pd.DataFrame:
         found.append(
             pd.DataFrame(
                 {
-                    reading: {row["id"]: row["verdict"] for row in one.judge(table, "paper", reading, by_seed=False)}
+                    reading: {row["id"]: row["verdict"] for row in one.judge(table, "paper", reading)}
                     for reading in (DEFAULT, *one.readings_in(table))
                 }
             )

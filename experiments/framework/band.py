@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.noise import half_width
 
 Value = Any
 """A number, or a mapping from names to values."""
@@ -49,6 +50,18 @@ def show_all(value: Value, unit: str = "") -> str:
     return "; ".join([", ".join(f"{name} {show(one, unit)}" for name, one in plain.items()), *words]).strip("; ")
 
 
+def spread(value: Value, others: Sequence[Value]) -> Value:
+    """Return half of the 95% interval of each number, from its values without each repetition."""
+    if isinstance(value, Mapping):
+        return {name: spread(one, [other[name] for other in others if name in other]) for name, one in value.items()}
+    return half_width(value, others)
+
+
+def all_of(found: Sequence[bool | None]) -> bool | None:
+    """Return whether all hold; None if that is not known."""
+    return False if False in found else None if None in found else True
+
+
 class Band(ABC):
     """The values for which a claim holds. NaN is never among them."""
 
@@ -62,6 +75,29 @@ class Band(ABC):
     @abstractmethod
     def holds(self, value: Value) -> bool:
         """Return whether the band holds."""
+
+    def margins(self, value: Value) -> list[float]:
+        """Return the margins of all conditions that must be met together."""
+        return [self.margin(value)]
+
+    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
+        """Return whether the band holds, or None if an edge lies within the interval that the other values give.
+
+        Parameters
+        ----------
+        value : number or mapping
+            The measured value.
+        others : sequence
+            The same, measured without each repetition.
+        """
+        every = list(zip(self.margins(value), *(self.margins(one) for one in others), strict=False))
+        widths = [half_width(one, rest) if rest and math.isfinite(one) else 0.0 for one, *rest in every]
+        if not any(widths):
+            return self.holds(value)
+        return all_of([
+            None if width and abs(margin) <= width else margin >= -1e-12
+            for (margin, *_), width in zip(every, widths, strict=True)
+        ])  # fmt: skip
 
     @abstractmethod
     def words(self, unit: str = "") -> str:

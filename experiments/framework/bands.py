@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from rdmacc.experiments.framework.band import (
     MoreThan,
     Value,
     Within,
+    all_of,
     in_brackets,
     show,
     show_all,
@@ -25,8 +26,22 @@ from rdmacc.experiments.framework.band import (
 
 __all__ = [
     "All", "AnyOf", "At", "AtLeast", "AtMost", "Band", "Between", "Each", "Exactly", "Falls", "Highest", "LessThan",
-    "Lowest", "MoreThan", "Ordered", "Rises", "Some", "Within",
+    "Lowest", "MoreThan", "Ordered", "Rises", "Some", "Within", "leaves",
 ]  # fmt: skip
+
+
+def leaves(band: Band) -> Iterator[Band]:
+    """Return the bands that a band is made of."""
+    inner = band.parts if isinstance(band, _Combined) else [band.band] if isinstance(band, Each | Some | At) else ()
+    if not inner:
+        yield band
+    for one in inner:
+        yield from leaves(one)
+
+
+def _each(band: Band, value: Value, others: Sequence[Value]) -> list[bool | None]:
+    """Return whether a band surely holds for each number."""
+    return [band.surely(one, [other[name] for other in others if name in other]) for name, one in value.items()]
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,9 @@ class Each(Band):
 
     def margin(self, value: Value) -> float:
         return min((self.band.margin(one) for one in value.values()), default=-math.inf)
+
+    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
+        return bool(value) and all_of(_each(self.band, value, others))
 
     def shown(self, value: Value, unit: str = "") -> str:
         return show_all(value, self.band.unit or unit)
@@ -81,6 +99,12 @@ class Some(Band):
         margins = sorted((self.band.margin(one) for one in value.values()), reverse=True)
         least = self._least(value)
         return margins[least - 1] if least <= len(margins) else -math.inf
+
+    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
+        found = _each(self.band, value, others)
+        if found.count(True) >= self._least(value):
+            return True
+        return None if len(found) - found.count(False) >= self._least(value) else False
 
     def shown(self, value: Value, unit: str = "") -> str:
         return show_all(value, self.band.unit or unit)
@@ -125,18 +149,18 @@ class Ordered(Band):
         if self.sign not in _SIGNS:
             raise unknown("sign", self.sign, _SIGNS)
 
-    def _steps(self, value: Value) -> list[float]:
+    def margins(self, value: Value) -> list[float]:
         """Return the margin of each step, relative to the previous number."""
         way, _ = _SIGNS[self.sign]
         return [way * (b - a) / (abs(a) or 1.0) + self.slack for a, b in pairwise(value.values())]
 
     def holds(self, value: Value) -> bool:
         is_strict = _SIGNS[self.sign][1] and not self.slack
-        steps = self._steps(value)
+        steps = self.margins(value)
         return bool(steps) and all(step > 0 if is_strict else step >= -1e-12 for step in steps)
 
     def margin(self, value: Value) -> float:
-        return min(self._steps(value), default=-math.inf)
+        return min(self.margins(value), default=-math.inf)
 
     def words(self, unit: str = "") -> str:
         name = {"<": "rising", "<=": "not falling", ">": "falling", ">=": "not rising"}[self.sign]
@@ -195,12 +219,12 @@ class Lowest(Band):
     slack: float = 0.0
     _way = 1
 
-    def margin(self, value: Value) -> float:
+    def margins(self, value: Value) -> list[float]:
         others = [one for name, one in value.items() if name != self.name]
-        return min(
-            (self._way * (one - value[self.name]) / (abs(one) or 1.0) + self.slack for one in others),
-            default=-math.inf,
-        )
+        return [self._way * (one - value[self.name]) / (abs(one) or 1.0) + self.slack for one in others]
+
+    def margin(self, value: Value) -> float:
+        return min(self.margins(value), default=-math.inf)
 
     def holds(self, value: Value) -> bool:
         margin = self.margin(value)
@@ -250,6 +274,9 @@ class At(Band):
     def margin(self, value: Value) -> float:
         return self.band.margin(value[self.name])
 
+    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
+        return self.band.surely(value[self.name], [one[self.name] for one in others if self.name in one])
+
     def words(self, unit: str = "") -> str:
         return f"{self.name}: {self.band.words(unit)}"
 
@@ -296,6 +323,9 @@ class All(_Combined):
     def margin(self, value: Value) -> float:
         return min(part.margin(value) for part in self.parts)
 
+    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
+        return all_of([part.surely(value, others) for part in self.parts])
+
     def words(self, unit: str = "") -> str:
         return "; ".join(part.words(unit) for part in self.parts)
 
@@ -325,6 +355,10 @@ class AnyOf(_Combined):
 
     def margin(self, value: Value) -> float:
         return max(part.margin(value) for part in self.parts)
+
+    def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
+        found = [part.surely(value, others) for part in self.parts]
+        return True if True in found else None if None in found else False
 
     def words(self, unit: str = "") -> str:
         return ", or ".join(part.words(unit) for part in self.parts)

@@ -1,14 +1,14 @@
 """Claims of papers as records, and the verdicts on them.
 
-A claim records who makes it and where, the measurement, the band for which it holds, and what we expect and why. All
-words, margins and tests follow from the band. We tune nothing: a claim that does not hold is reported with the measured
-value.
+A claim records who makes it, in which words and where, the measurement, the band for which it holds, and what we expect
+and why. All words, margins and tests follow from the band. The band of the paper's claims is what the sentence says;
+`Claim.chosen` and the history beside the ledger say which bands were set with results in sight.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -16,16 +16,18 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.band import Band, Value
+from rdmacc.experiments.framework.band import Band, Exactly, Number, Value, spread
+from rdmacc.experiments.framework.bands import leaves
 from rdmacc.experiments.framework.rows import labels_of
 from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
-    "CHECK_COLUMNS", "OURS", "PAPER", "By", "Claim", "Measured", "NotJudged", "Outcome", "Verdict",
+    "CHECK_COLUMNS", "OURS", "PAPER", "By", "Chosen", "Claim", "Kind", "Measured", "NotJudged", "Outcome", "Verdict",
 ]  # fmt: skip
 
 CHECK_COLUMNS = (
-    "id", "by", "place", "quantity", "condition", "published", "band", "measured", "margin", "verdict", "holds",
+    "id", "by", "kind", "place", "quote", "quantity", "condition", "published", "band", "measured", "margin", "verdict",
+    "holds",
     "expected", "matches", "seeds_judged", "seeds_held", "reason",
 )  # fmt: skip
 """`seeds_judged`: seeds whose rows can decide the claim by themselves; `seeds_held`: those in which it holds."""
@@ -42,12 +44,34 @@ class By(StrEnum):
 PAPER, OURS = By.PAPER, By.OURS
 
 
+class Kind(StrEnum):
+    """What a claim is about."""
+
+    IDENTITY = "identity"
+    """A parameter, an equation or a unit: it follows from the definition, whatever is simulated."""
+    TREND = "trend"
+    """An order or a direction."""
+    MAGNITUDE = "magnitude"
+    """A size."""
+
+
+class Chosen(StrEnum):
+    """When a band, or the default among readings, was chosen."""
+
+    BY_TEXT = "by the text"
+    """The paper states it: nothing was left to choose."""
+    BEFORE = "before the runs"
+    IN_SIGHT = "with results in sight"
+
+
 class Outcome(StrEnum):
     """The verdicts on a claim."""
 
     HOLDS = "holds"
     DIRECTION = "direction only"
     """Right sign, different magnitude."""
+    UNDECIDED = "undecided"
+    """An edge of the band, or of the right sign, lies within the interval over the seeds."""
     FAILS = "does not hold"
     NOT_JUDGED = "not judged"
     """Not run, or the run cannot decide it."""
@@ -86,18 +110,24 @@ class Verdict:
         Whether the sign is right, whatever the magnitude.
     is_judged : bool
         Whether the table can decide the claim at all.
+    is_decided : bool
+        Whether the verdict would be the same anywhere in the numbers' interval over the seeds.
     numbers : float or mapping
         The value that the band judged; None if there is no band.
     margin : float
         How far the numbers are inside the band (above zero) or outside, relative to the nearest bound.
+    half_widths : float or mapping
+        Half of each number's 95% interval over the seeds; None if there is one run.
     """
 
     measured: str
     holds: bool
     has_direction: bool = False
     is_judged: bool = True
+    is_decided: bool = True
     numbers: Value = None
     margin: float = math.nan
+    half_widths: Value = None
 
     @classmethod
     def not_judged(cls, why: str) -> Verdict:
@@ -109,6 +139,8 @@ class Verdict:
         """The verdict as one word."""
         if not self.is_judged:
             return Outcome.NOT_JUDGED
+        if not self.is_decided:
+            return Outcome.UNDECIDED
         if self.holds:
             return Outcome.HOLDS
         return Outcome.DIRECTION if self.has_direction else Outcome.FAILS
@@ -124,6 +156,12 @@ class Claim:
         Paper, figure and number, such as "dart-f2-1".
     place : str
         Location in the paper.
+    quote : str
+        The paper's sentence, or the part of it that makes the claim, verbatim; omissions are "...".
+    kind : Kind
+        Default: `IDENTITY` if every number must be exact, `TREND` if no bound is other than 0 or 1, else `MAGNITUDE`.
+    chosen : Chosen, optional
+        When the band was chosen, if the paper states it. Default: by the history (`rdmacc.experiments.ledger.history`).
     quantity, condition : str
         The claimed quantity and its conditions.
     published : str
@@ -140,7 +178,7 @@ class Claim:
     by : By
         Who makes the claim.
     expect : Outcome, or mapping from scale to Outcome
-        The recorded verdict, at paper scale or at each.
+        What the numbers alone say, at paper scale or at each; whether chance leaves it undecided is in the ledger.
     why : str
         Why it does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`.
     too_small : str
@@ -165,6 +203,9 @@ class Claim:
     direction: Band | None = None
     unit: str = ""
     by: By = PAPER
+    quote: str = ""
+    kind: Kind | None = None
+    chosen: Chosen | None = None
     expect: Outcome | Mapping[str, Outcome] = Outcome.HOLDS
     why: str = ""
     too_small: str = ""
@@ -183,6 +224,8 @@ class Claim:
         is_banded = self.measure is not None and self.band is not None
         if is_banded == (self.judge is not None) or (self.judge is not None and not self.words):
             raise ConfigError(f"{self.id}: measure", self.measure, "a measure with a band, or a judge with its words")
+        if self.kind is None:
+            object.__setattr__(self, "kind", _kind_of(self.band))
 
     def expectation(self, scale: str) -> Outcome:
         """Return the recorded verdict at a scale."""
@@ -197,13 +240,13 @@ class Claim:
         words = self.band.words(self.unit)
         return words if self.direction is None else f"{words}; right sign: {self.direction.words(self.unit)}"
 
-    def verdict(self, rows: pd.DataFrame) -> Verdict:
-        """Judge the claim."""
+    def verdict(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame] = ()) -> Verdict:
+        """Judge the claim on rows, and its interval on the same rows `without` each repetition."""
         wanted = [case.identity for case in self.needs]
         if wanted and not labels_of(rows, *wanted[0]).issuperset(tuple(one.values()) for one in wanted):
             return Verdict.not_judged("not run at this scale")
         try:
-            found = self._judged(rows)
+            found = self._judged(rows, without)
         except NotJudged as missing:
             return Verdict.not_judged(str(missing))
         if self.seeds > 1 and rows["seed"].nunique() < self.seeds:
@@ -211,46 +254,46 @@ class Claim:
             return Verdict.not_judged(f"{found.measured} (with {seeds})")
         return found
 
-    def _judged(self, rows: pd.DataFrame) -> Verdict:
+    def _judged(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame]) -> Verdict:
         if self.measure is None or self.band is None:
             assert self.judge is not None
             return self.judge(rows)
-        found = self.measure(rows)
-        numbers, note = found if isinstance(found, Measured) else (found, "")
-        numbers = _plain(numbers)
+        numbers, note = self._measured(rows)
+        try:
+            others = [self._measured(part)[0] for part in without]
+        except NotJudged:  # one repetition decides it, and has no interval
+            others = []
+        holds = self.band.surely(numbers, others)
+        sign = None if self.direction is None else self.direction.surely(numbers, others)
+        widths = spread(numbers, others) if others else None
+        words = f"\u00b1 {self.band.shown(widths, self.unit)} over {len(others)} repetitions" if others else ""
         return Verdict(
-            "; ".join(filter(None, [self.band.shown(numbers, self.unit), note])),
+            "; ".join(filter(None, [self.band.shown(numbers, self.unit), words, note])),
             self.band.holds(numbers),
             self.direction is not None and self.direction.holds(numbers),
+            is_decided=holds is not None and (holds or self.direction is None or sign is not None),
             numbers=numbers,
             margin=self.band.margin(numbers),
+            half_widths=widths,
         )
 
-    def check(self, rows: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
+    def _measured(self, rows: pd.DataFrame) -> Measured:
+        assert self.measure is not None
+        found = self.measure(rows)
+        numbers, note = found if isinstance(found, Measured) else (found, "")
+        return Measured(_plain(numbers), note)
+
+    def check(self, rows: pd.DataFrame, scale: str = "quick", without: Sequence[pd.DataFrame] = ()) -> dict[str, Any]:
         """Return the claim and its outcome, as a row of `CHECK_COLUMNS`."""
-        return self.row(self.verdict(rows), {}, scale)
+        return self.row(self.verdict(rows, without), {}, scale)
 
-    def check_seeds(
-        self, rows: pd.DataFrame, parts: Mapping[int, pd.DataFrame], is_pooled: bool, scale: str
-    ) -> dict[str, Any]:
-        """Return the claim and its outcome as `check` does, with the number of seeds in which it holds.
+    def check_seeds(self, parts: Mapping[int, pd.DataFrame], scale: str) -> dict[str, Any]:
+        """Return the claim and its outcome as `check` does: the majority of the verdicts on separate seeds.
 
-        Parameters
-        ----------
-        rows : DataFrame
-            The rows of all seeds.
-        parts : mapping
-            The rows of each seed.
-        is_pooled : bool
-            Whether the verdict uses all rows together. If not, it is the majority of the seeds' verdicts: the claim
-            holds if it does in more than half of them.
-        scale : str
-            "quick" or "paper".
+        The claim holds if it does in more than half of them.
         """
-        if len(parts) == 1:
-            return self.check(rows if is_pooled else next(iter(parts.values())), scale)
         each = {seed: self.verdict(part) for seed, part in parts.items()}
-        return self.row(self.verdict(rows) if is_pooled else _middle(each), each, scale)
+        return self.row(_middle(each), each, scale)
 
     def row(self, verdict: Verdict, each: Mapping[int, Verdict], scale: str) -> dict[str, Any]:
         """Return the claim with a verdict on it, as a row of `CHECK_COLUMNS`."""
@@ -261,18 +304,28 @@ class Claim:
         why = self.too_small if scale == "quick" and self.too_small else self.why
         return values | {
             "by": self.by.value,
+            "kind": str(self.kind),
             "band": self.band_words(),
             "measured": verdict.measured,
             "margin": verdict.margin,
             "numbers": verdict.numbers,
+            "half_widths": verdict.half_widths,
             "verdict": outcome.value,
             "holds": outcome == Outcome.HOLDS,
             "expected": expected.value,
-            "matches": outcome == expected,
+            "matches": outcome in (expected, Outcome.UNDECIDED),
             "seeds_judged": len(judged),
             "seeds_held": sum(one.outcome == Outcome.HOLDS for one in judged),
             "reason": "" if outcome == expected == Outcome.HOLDS else why,
         }
+
+
+def _kind_of(band: Band | None) -> Kind:
+    found = [] if band is None else list(leaves(band))
+    if found and all(isinstance(one, Exactly) for one in found):
+        return Kind.IDENTITY
+    bounds = {abs(limit) for one in found if isinstance(one, Number) for limit in one.limits}
+    return Kind.TREND if found and bounds <= {0.0, 1.0, math.inf} else Kind.MAGNITUDE
 
 
 def _plain(value: Any) -> Value:

@@ -2,7 +2,7 @@
 
 An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in one
 process, `measure` makes its rows of the table, and these rows are stored. The picture and the verdicts use only the
-table of all points. We tune nothing: a claim that does not hold is reported with the measured value.
+table of all points.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Claim
+from rdmacc.experiments.framework.noise import without_each
 from rdmacc.experiments.framework.point import Point, with_parameters
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.sweep.seeds import Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
-from rdmacc.sweep.tidy import assemble, check_table
+from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
+from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,6 +59,8 @@ class Experiment(ABC):
         How it uses several seeds.
     seed_stride : int
         Number of seeds that one run uses, starting at its own; the next run's seeds follow.
+    repetition : str
+        The column that numbers repetitions judged together: each claim gets an interval over them.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Experiment(ABC):
     points_of: type[Experiment] | None = None
     seeding: Seeding = Seeding.SEPARATE
     seed_stride: int = 1
+    repetition: str = SEED
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
@@ -215,7 +219,8 @@ class Experiment(ABC):
     def check(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
 
-        With several seeds, each is also judged separately: `seeds_judged` and `seeds_held` say how often a claim holds.
+        Over pooled seeds each number has an interval. Separate seeds are also judged separately: `seeds_judged` and
+        `seeds_held` say how often a claim holds.
 
         Raises
         ------
@@ -224,19 +229,18 @@ class Experiment(ABC):
         """
         return pd.DataFrame(self.judge(table, scale, reading), columns=list(CHECK_COLUMNS))
 
-    def judge(
-        self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT, by_seed: bool = True
-    ) -> list[dict[str, Any]]:
-        """Return the results of `check` as records, each with the `numbers` that its band judged.
-
-        Without `by_seed`, no seed of a pooled experiment is judged separately.
-        """
-        rows, is_pooled = self.view(table, reading), self.seeding is Seeding.POOLED
-        if not by_seed and is_pooled:
-            return [claim.check(rows, scale) for claim in self.claims]
-        parts = {}
-        for seed, part in self.rows_of_seeds(table).items():
-            found = rows if part is table else self.under(part, reading)
-            if found is not None:  # a reading may have fewer seeds than the default
-                parts[seed] = found if part is table else self.shown(found)
-        return [claim.check_seeds(rows, parts, is_pooled, scale) for claim in self.claims]
+    def judge(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> list[dict[str, Any]]:
+        """Return the results of `check` as records, each with the `numbers` that its band judged."""
+        rows = self.view(table, reading)
+        if self.seeding is not Seeding.POOLED:
+            parts = {}
+            for seed, part in self.rows_of_seeds(table).items():
+                found = rows if part is table else self.under(part, reading)
+                if found is not None:  # a reading may have fewer seeds than the default
+                    parts[seed] = found if part is table else self.shown(found)
+            if len(parts) > 1:
+                return [claim.check_seeds(parts, scale) for claim in self.claims]
+            rows = next(iter(parts.values()), rows)
+        labels = [name for name in table.columns if name not in TABLE_COLUMNS]
+        without = without_each(rows, self.repetition, labels)
+        return [claim.check(rows, scale, without) for claim in self.claims]

@@ -3,6 +3,11 @@
 A paper's questions are in its ``readings.py``, each with the sentence that leaves it open, the answers, and the
 evidence for each. One set of answers is the default; a reading is that set with one question answered differently. The
 figures whose tables have rows of a reading can be drawn and judged under it.
+
+The rule for a default: where the text decides, the text; where it is silent, the answer that the sources it cites had
+at the time; where these are silent, the plainest answer; never the number of claims that fit. The default is one set-up
+for all figures of the paper. An answer that the paper's own text or results rule out is `against` it: it is simulated
+to show what it costs, and does not count in the score's range.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.experiments.framework.claim import Chosen
 
 DEFAULT = "default"
 """Name of the default set of answers."""
@@ -29,11 +35,17 @@ class Reading:
         The assumed meaning.
     evidence : str
         Evidence for and against it: sentences of the paper, other claims that fit or do not.
+    against : str
+        What in the paper or its sources rules it out; empty if the text allows it.
+    is_setup : bool
+        Whether it is a set-up that the paper may have run as a whole; the score then has a row for it.
     """
 
     name: str
     answer: str
     evidence: str
+    against: str = ""
+    is_setup: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +63,9 @@ class Question:
     readings : tuple of Reading
         The answers; the first is the default.
     why : str
-        Why that is the default: first by the paper's text, then by how many other claims fit.
+        Why that is the default, by the rule above.
+    chosen : Chosen, optional
+        `Chosen.BY_TEXT` if the text alone decides it. Default: by the history (`rdmacc.experiments.ledger.history`).
     """
 
     title: str
@@ -59,6 +73,7 @@ class Question:
     sentence: str
     readings: tuple[Reading, ...]
     why: str
+    chosen: Chosen | None = None
 
     @property
     def default(self) -> Reading:

@@ -116,6 +116,7 @@ class LossSweep(Experiment):
     """
 
     name = "igbn.sweep"
+    repetition = "run"
     messages: Mapping[str, int] = MappingProxyType({"quick": 20, "paper": 100})
     """Messages of a run, by scale."""
 

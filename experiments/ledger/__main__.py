@@ -1,15 +1,24 @@
 """``python -m rdmacc.experiments.ledger [NAME ...]``: rewrite the ledger and everything generated from it.
 
-Prints what has changed. Names are experiments or groups; without any, all that have a table.
+Prints what has changed. Names are experiments or groups; without any, all that have a table. Before the names,
+``verdicts`` keeps the digests of behaviour, which take long, and only judges the tables again. ``history`` writes when
+bands and defaults were chosen, by git; ``quotes FOLDER`` compares the quotes with the papers' texts.
 """
 
 from __future__ import annotations
 
 import sys
 
-from rdmacc.experiments.ledger import papers, record
+from rdmacc.experiments.ledger import history, papers, quotes, record
 from rdmacc.experiments.validation import page
 
-print("\n".join(record.write(sys.argv[1:])) or "nothing has changed")  # noqa: T201
+if sys.argv[1:2] == ["quotes"]:
+    sys.exit("\n".join(quotes.missing(sys.argv[2])) or None)
+if sys.argv[1:] == ["history"]:
+    history.write()
+else:
+    is_judged_only = sys.argv[1:2] == ["verdicts"]
+    changed = record.write(sys.argv[1 + is_judged_only :], is_judged_only)
+    print("\n".join(changed) or "nothing has changed")  # noqa: T201
 papers.write()
 page.write()

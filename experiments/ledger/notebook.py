@@ -14,7 +14,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questio
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.reading_map import draw_map
-from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading, count_outcomes
+from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading, count_outcomes, counted
 from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
@@ -35,8 +35,7 @@ class Claims:
     @property
     def title(self) -> str:
         """Number of claims per verdict, in words."""
-        hold, direction, fail, rest = count_outcomes(self.frame).values()
-        words = f"{hold} hold, {direction} direction only, {fail} do not hold, {rest} not judged"
+        words = counted(count_outcomes(self.frame))
         surprises = int((~self.frame["matches"].astype(bool)).sum())
         same = "all verdicts match the record" if not surprises else f"{surprises} verdicts DIFFER from the record"
         return f"{len(self.frame)} claims: {words}; {same}"

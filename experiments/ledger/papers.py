@@ -9,6 +9,7 @@ from typing import Any
 from rdmacc.experiments.framework.claim import By, Claim, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT, questions_of
 from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import PAPERS, readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
@@ -30,8 +31,11 @@ notebooks/models
 gallery
 ```
 """
-_EXPLAINED = """*Direction only*: right sign, different magnitude. *Not judged*: not run, too few seeds to tell, or an
-input of the model. *Checks we added* test a reading, a model or an invariant."""
+_EXPLAINED = """*Identities* are parameters, equations and units, which follow from a definition. *Least to most* and
+*under all*: over all readings of the paper that its text allows. *Direction only*: right sign, different magnitude.
+*Undecided*: the seeds scatter across an edge of the band; a claim judged from one run has no interval. *Not judged*:
+not run, too few seeds to tell, or an input of the model. *Checks that we added* test a reading, a model or an
+invariant."""
 
 
 def with_score(readme: str) -> str:
@@ -50,8 +54,10 @@ def papers_page() -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-_READINGS = """Each paper leaves something open. Where we simulated several readings, this is the score of the
-paper's own claims under each; a claim whose figure has no runs of a reading counts as under the default."""
+_READINGS = """Each paper leaves something open. The rule for a default: where the text decides, the text; where it is
+silent, the answer that the sources it cites had at the time; where these are silent, the plainest; never the number of
+claims that fit. Where we simulated several readings, this is the score of the paper's own claims under each; a claim
+whose figure has no runs of a reading, or too few to judge it, counts as under the default."""
 
 
 def _questions(paper: str) -> list[str]:
@@ -60,8 +66,9 @@ def _questions(paper: str) -> list[str]:
         lines = [f"**{question.title}** ({question.place}: \u201c{question.sentence}\u201d)", ""]
         for one in question.readings:
             mark = f"{one.name}, the default" if one is question.default else one.name
-            lines.append(f"- *{mark}*: {one.answer} {one.evidence}")
-        parts += ["\n".join(lines), f"Why the default: {question.why}"]
+            against = f" The text rules it out: {one.against}" if one.against else ""
+            lines.append(f"- *{mark}*: {one.answer} {one.evidence}{against}")
+        parts += ["\n".join(lines), f"Why the default: {question.why} (Chosen {chosen(question, paper)}.)"]
     return ["### What it leaves open", *parts] if parts else []
 
 
@@ -82,8 +89,9 @@ def _misses(paper: str) -> list[str]:
 
 def _miss(figure: str, claim: Claim, line: dict[str, Any]) -> str:
     verdict = line.get("verdict", Outcome.NOT_JUDGED.value)
+    quote = f": \u201c{claim.quote}\u201d" if claim.quote else ""
     return (
-        f"- **{claim.id}** ({figure}, {claim.place}), {verdict}: {claim.quantity}, {claim.condition}. Published:"
+        f"- **{claim.id}** ({figure}, {claim.place}{quote}), {verdict}: {claim.quantity}, {claim.condition}. Published:"
         f" {claim.published}. Measured: {line.get('measured', 'nothing yet')}. {claim.why}"
     )
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FILLS = {
-    Outcome.HOLDS: COLOURS["green"], Outcome.DIRECTION: COLOURS["orange"], Outcome.FAILS: COLOURS["vermilion"],
-    Outcome.NOT_JUDGED: "0.85",
+    Outcome.HOLDS: COLOURS["green"], Outcome.DIRECTION: COLOURS["orange"], Outcome.UNDECIDED: COLOURS["sky"],
+    Outcome.FAILS: COLOURS["vermilion"], Outcome.NOT_JUDGED: "0.85",
 }  # fmt: skip
 _WIDTH = 72
 

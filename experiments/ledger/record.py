@@ -56,8 +56,9 @@ def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
                 "measured": row["measured"],
                 "margin": _rounded(row["margin"]),
                 "numbers": dict(_flat(row["numbers"])),
+                "half_widths": dict(_flat(row["half_widths"])),
             }
-            for row in one.judge(table, "paper", reading, by_seed=False)
+            for row in one.judge(table, "paper", reading)
         }
         for reading in (DEFAULT, *one.readings_in(table))
     }
@@ -76,9 +77,10 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, float | None]]:
         yield name, _rounded(value)
 
 
-def line_of(one: Experiment) -> dict[str, Any]:
-    """Compute an experiment's line."""
-    return {"experiment": one.name, "made": made_with(one), "now": behaviour(one), "claims": judged(one)}
+def line_of(one: Experiment, is_judged_only: bool = False) -> dict[str, Any]:
+    """Compute an experiment's line; if it is only judged again, with the digests that it has."""
+    now = recorded(one.name).get("now", {}) if is_judged_only else behaviour(one)
+    return {"experiment": one.name, "made": made_with(one), "now": now, "claims": judged(one)}
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -98,12 +100,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def write(names: Iterable[str] = ()) -> list[str]:
-    """Rewrite the ledger, and return the changes."""
+def write(names: Iterable[str] = (), is_judged_only: bool = False) -> list[str]:
+    """Rewrite the ledger, and return the changes; if the tables are only judged again, with the digests as they are."""
     chosen = [one for name in names for one in select(name)] or list(EXPERIMENTS.values())
     changed = []
     for one in (each for each in chosen if summary_path(each.name).exists()):
-        path, line = ledger_path(one.name), line_of(one)
+        path, line = ledger_path(one.name), line_of(one, is_judged_only)
         changed += [f"{one.name}: {words}" for words in differences(recorded(one.name), line)]
         lines = _lines(path) | {one.name: line}
         there = [lines[name] for name in sorted(lines) if name in EXPERIMENTS and summary_path(name).exists()]

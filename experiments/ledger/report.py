@@ -34,13 +34,14 @@ from rdmacc.units import format_time
 __all__ = ["Entry", "Report", "read_verdicts"]
 
 _KINDS = {
-    Outcome.HOLDS: "holds", Outcome.DIRECTION: "direction", Outcome.FAILS: "fails", Outcome.NOT_JUDGED: "open",
+    Outcome.HOLDS: "holds", Outcome.DIRECTION: "direction", Outcome.UNDECIDED: "undecided", Outcome.FAILS: "fails",
+    Outcome.NOT_JUDGED: "open",
 }  # fmt: skip
 """Class of each outcome in the pages' style."""
 _SEEDINGS = {
     Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from least to greatest."
     " A claim holds if it does in more than half of them.",
-    Seeding.POOLED: "{}, judged together, and each by itself.",
+    Seeding.POOLED: "{}, judged together; intervals are over them.",
     Seeding.NONE: "Nothing here is random: every seed gives this table, so it is computed once.",
 }
 _VERDICTS = "report.json"

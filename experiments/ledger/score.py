@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import By, Claim, Outcome
+from rdmacc.experiments.framework.claim import By, Chosen, Claim, Kind, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select, summary_path
+from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.record import recorded
 
 __all__ = [
-    "MARKS", "PAPERS", "by_reading", "count_outcomes", "readings_text", "score", "score_text", "standing",
-    "standing_text", "words_of",
+    "COLUMNS", "MARKS", "PAPERS", "by_reading", "count_outcomes", "counted", "readings_text", "score", "score_text",
+    "standing", "standing_text", "under_each", "words_of",
 ]  # fmt: skip
 
 PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
 """Papers by their group of experiments."""
-MARKS = {Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–"}
+MARKS = {
+    Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.UNDECIDED: "?", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–",
+}  # fmt: skip
 """Symbols of the outcomes."""
-_HEADINGS = ("claims", "hold", "direction only", "do not hold", "not judged")
 
 
 def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
     """Return the number of checks per outcome."""
     counts = checks["verdict"].value_counts()
     return {outcome: int(counts.get(outcome.value, 0)) for outcome in Outcome}
+
+
+def counted(counts: Mapping[Outcome, int]) -> str:
+    """Return the number of checks per outcome in words."""
+    hold, direction, undecided, fail, rest = counts.values()
+    words = f"{hold} hold, {direction} direction only, {undecided} undecided, {fail} do not hold, {rest} not judged"
+    return words if undecided else words.replace(", 0 undecided", "")
 
 
 def _claims(paper: str) -> Iterator[tuple[str, Claim]]:
@@ -42,8 +51,8 @@ def by_reading(paper: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By claim: `experiment`, `by`, and a column for each reading, the default first; empty where the table has no
-        rows of the reading. A claim of a figure without a table is "not judged".
+        By claim: `experiment`, `by`, `kind`, `chosen`, and a column for each reading, the default first; empty where
+        the table has no rows of the reading. A claim of a figure without a table is "not judged".
     """
     names = [DEFAULT, *(reading.name for _, reading in readings_of(paper))]
     rows = {}
@@ -51,50 +60,92 @@ def by_reading(paper: str) -> pd.DataFrame:
         claims = recorded(experiment).get("claims", {})
         verdicts = {name: claims.get(name, {}).get(claim.id, {}).get("verdict", "") for name in names}
         verdicts[DEFAULT] = verdicts[DEFAULT] or Outcome.NOT_JUDGED.value
-        rows[claim.id] = {"experiment": experiment, "by": claim.by.value, **verdicts}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["experiment", "by", *names]).rename_axis("id")
+        rows[claim.id] = {
+            "experiment": experiment, "by": claim.by.value, "kind": str(claim.kind),
+            "chosen": chosen(claim, paper).value, **verdicts,
+        }  # fmt: skip
+    columns = ["experiment", "by", "kind", "chosen", *names]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("id")
 
 
-def score(reading: str = DEFAULT) -> pd.DataFrame:
-    """Return the number of claims of each verdict: a row for each paper's claims, and for the checks that we added.
+def under_each(paper: str, by: By = By.PAPER) -> pd.DataFrame:
+    """Return the verdicts on a paper's claims under the default and the readings that some table has rows of.
 
-    Parameters
-    ----------
-    reading : str
-        A reading of one of the papers; where a table has no rows of it, the default counts.
+    Where a figure was not run under a reading, or not enough to judge the claim, the default's verdict counts.
+    """
+    found = by_reading(paper)
+    chosen = found[found["by"] == by.value]
+    names = [one.name for _, one in readings_of(paper) if (found[one.name] != "").any()]
+    unknown = chosen.isin(["", Outcome.NOT_JUDGED.value])
+    return pd.DataFrame({
+        name: chosen[name].mask(unknown[name], chosen[DEFAULT]) for name in (DEFAULT, *names)
+    })  # fmt: skip
+
+
+def score() -> pd.DataFrame:
+    """Return the score: a row for each paper, and for each other set-up that a paper may have run as a whole.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `COLUMNS`. `least`, `most` and `under all` count the claims that hold over the readings that the
+        text allows; they are the same in all rows of a paper.
     """
     rows = {}
     for paper, name in PAPERS.items():
-        found = by_reading(paper)
-        verdicts = (
-            found[DEFAULT] if reading not in found else found[reading].where(found[reading] != "", found[DEFAULT])
-        )
-        for words, by in (("the paper's claims", By.PAPER), ("checks we added", By.OURS)):
-            chosen = verdicts[found["by"] == by.value]
-            counts = count_outcomes(pd.DataFrame({"verdict": chosen}))
-            rows[f"{name}: {words}"] = [len(chosen), *counts.values()]
-    return pd.DataFrame(rows, index=["claims", *(outcome.value for outcome in Outcome)]).T
+        verdicts = under_each(paper)
+        readings = {one.name: one for _, one in readings_of(paper) if one.name in verdicts}
+        holds = verdicts[[DEFAULT, *(one.name for one in readings.values() if not one.against)]].eq(Outcome.HOLDS.value)
+        identities = int((by_reading(paper)["kind"][verdicts.index] == Kind.IDENTITY.value).sum())
+        ends = (int(holds.sum().min()), int(holds.sum().max()), int(holds.all(axis=1).sum()))
+        for reading in (DEFAULT, *(one.name for one in readings.values() if one.is_setup)):
+            counts = count_outcomes(pd.DataFrame({"verdict": verdicts[reading]}))
+            hold, *others = counts.values()
+            words = name if reading == DEFAULT else f"{name}, reading \u201c{reading}\u201d"
+            rows[words] = [len(verdicts), identities, hold, *ends, *others]
+    return pd.DataFrame(rows, index=list(COLUMNS)).T
+
+
+COLUMNS = (
+    "claims", "identities", "hold", "least", "most", "under all", "direction only", "undecided", "do not hold",
+    "not judged",
+)  # fmt: skip
 
 
 def score_text() -> str:
-    """Return the score as a table in Markdown."""
-    table = score()
-    return _markdown("", {str(name): list(row) for name, row in zip(table.index, table.to_numpy())})
+    """Return the score as a table in Markdown, and the checks that we added in a sentence."""
+    headings = [
+        "", "claims", "of them identities", "hold", "least to most", "hold under all", *COLUMNS[6:],
+    ]  # fmt: skip
+    rows = {name: [row[0], row[1], row[2], f"{row[3]} to {row[4]}", *row[5:]] for name, *row in score().itertuples()}
+    added, late = [], []
+    for paper, name in PAPERS.items():
+        found = by_reading(paper)
+        holds, is_ours = found[DEFAULT] == Outcome.HOLDS.value, found["by"] == By.OURS.value
+        added.append(f"{(holds & is_ours).sum()} of {is_ours.sum()} for {name}")
+        late.append(f"{(holds & ~is_ours & (found['chosen'] == Chosen.IN_SIGHT.value)).sum()} for {name}")
+    return "\n\n".join([
+        _markdown(headings, rows),
+        f"Among the paper's claims that hold, this many have a band for which the history does not show that it was"
+        f" set before the first runs, nor the text that it could only be so: {', '.join(late)}.",
+        f"Of the checks that we added, these hold: {', '.join(added)}.",
+    ])  # fmt: skip
 
 
 def readings_text() -> str:
     """Return the score of the papers' own claims under each reading, as a table in Markdown."""
     rows = {}
     for paper, name in PAPERS.items():
-        for reading in (DEFAULT, *(one.name for _, one in readings_of(paper))):
-            found = by_reading(paper)
-            if reading == DEFAULT or (found[reading] != "").any():
-                rows[f"{name}: {reading}"] = list(score(reading).loc[f"{name}: the paper's claims"])
-    return _markdown("reading", rows)
+        against = {one.name: one.against for _, one in readings_of(paper)}
+        for reading, verdicts in under_each(paper).items():
+            counts = list(count_outcomes(pd.DataFrame({"verdict": verdicts})).values())
+            mark = "no" if against.get(str(reading)) else "yes"
+            rows[f"{name}: {reading}"] = [mark, len(verdicts), *counts]
+    return _markdown(["reading", "allowed by the text", "claims", "hold", *COLUMNS[6:]], rows)
 
 
-def _markdown(first: str, rows: dict[str, list[int]]) -> str:
-    lines = ["| " + " | ".join([first, *_HEADINGS]).lstrip() + " |", "|---" * (1 + len(_HEADINGS)) + "|"]
+def _markdown(headings: Sequence[str], rows: Mapping[str, Sequence[object]]) -> str:
+    lines = ["| " + " | ".join(headings).lstrip() + " |", "|---" * len(headings) + "|"]
     lines += [f"| {name} | " + " | ".join(map(str, row)) + " |" for name, row in rows.items()]
     return "\n".join(lines)
 

@@ -118,7 +118,7 @@ class Figure4(Experiment):
         ),
         Claim(
             "rcc-f4-6", "(derived from equation (12))", "gains at which the sign of the phase margin differs",
-            "K_p in [1, 1e6], K_d in [1e2, 1e6]", "negative if and only if K_p > 2 K_d",
+            "K_p in [1, 1e6], K_d in [1e2, 1e6]", "negative if and only if K_p > 2 K_d", by=OURS,
             measure=_wrong_signs, band=Exactly(0),
         ),
         Claim(

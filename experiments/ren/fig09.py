@@ -216,7 +216,8 @@ class Figure9(Experiment):
             measure=_more, band=Each(Rises(), of="F"), unit="points",
         ),
         Claim(
-            "ren-f9b-3", "figure 9b", "utilisation, F = 30 less F = 20", "both protocols", "higher for the larger F",
+            "ren-f9b-3", "figure 9b", "utilisation, F = 30 less F = 20", "both protocols",
+            "higher for the larger F", by=OURS,
             measure=_by_flows, band=Each(Each(MoreThan(0), of="strength"), of="protocol"), unit="points",
         ),
         Claim(

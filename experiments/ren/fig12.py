@@ -95,6 +95,7 @@ class Figure12(ReadingFigure):
     """Completion times of three short flows, by their total size."""
 
     name = "ren.fig12"
+    repetition = "run"
     title = "FCT with varying flow size"
     description = "REN, figure 12: AFCT and p99 FCT of short flows that meet a full link"
     claims = (

@@ -133,7 +133,7 @@ class Figure21(ReadingFigure):
         ),
         Claim(
             "ren-f21-3", "6.3", "fastest round over the time of its payload on the link", "100 MB to a client, 40 Gb/s",
-            "(follows: at least 20 ms)",
+            "(follows: at least 20 ms)", by=OURS,
             measure=_bound, band=All({"fastest round": AtLeast(1, "x"), "unfinished": Exactly(0)}),
         ),
         Claim(

@@ -70,6 +70,8 @@ def checks_text(checks: pd.DataFrame) -> str:
     for row in checks.to_dict("records"):
         lines.append(f"[{_verdict(row)}] {row['id']} ({row['place']})")
         lines.append(f"    {row['quantity']}, {row['condition']}")
+        if row["quote"]:
+            lines.append(f'    says:     "{row["quote"]}"')
         lines.append(f"    paper:    {row['published']}  [{row['band']}]")
         lines.append(f"    measured: {row['measured']}")
         if row["seeds_judged"] > 1:
@@ -119,16 +121,18 @@ def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str
 
 def counts_text(checks: pd.DataFrame) -> str:
     """Return the number of claims per verdict, in words."""
-    from rdmacc.experiments import Outcome
+    from rdmacc.experiments.ledger.score import count_outcomes, counted
 
-    counts = checks["verdict"].value_counts()
-    hold, direction, fail, rest = (int(counts.get(outcome.value, 0)) for outcome in Outcome)
-    return f"{len(checks)} claims: {hold} hold, {direction} direction only, {fail} do not hold, {rest} not judged"
+    return f"{len(checks)} claims: {counted(count_outcomes(checks))}"
 
 
 def _verdict(row: Mapping[Any, Any]) -> str:
     if row["matches"]:
-        return str(row["verdict"]) if row["verdict"] in ("holds", "not judged") else f"{row['verdict']}, as recorded"
+        return (
+            str(row["verdict"])
+            if row["verdict"] in ("holds", "undecided", "not judged")
+            else f"{row['verdict']}, as recorded"
+        )
     return f"{row['verdict']}, UNLIKE THE RECORDED VERDICT"
 
 

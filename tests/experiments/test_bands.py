@@ -85,6 +85,28 @@ def test_the_margin_has_the_verdicts_sign(band, value):
     assert (margin < -1e-9) <= (not band.holds(value))
 
 
+@given(st.one_of(MANY, NAMED, EITHER), NUMBERS, st.floats(1.0, 1e3))
+def test_noise_leaves_a_verdict_or_takes_it_but_never_turns_it(band, value, factor):
+    value = band.inside(value)
+    assert band.surely(value, [value, value]) is True
+    noisy = [{name: one * by + by - 1 for name, one in value.items()} for by in (1 - 1e-3 * factor, 1 + 1e-3 * factor)]
+    assert band.surely(value, noisy) is not False
+    outside = band.outside(value)
+    assert band.surely(outside, [outside]) is False
+
+
+def test_noise_counts_where_the_edge_is():
+    value = {"a": 2.0, "b": 0.5}
+    far = [{**value, "a": one} for one in (1.0, 3.0)]
+    assert Each(AtLeast(1)).surely(value, far) is False  # b is below, whatever a is
+    assert Some(AtLeast(1)).surely(value, far) is None
+    assert Some(AtLeast(0)).surely(value, far) is True
+    assert AnyOf(Each(LessThan(1)), Lowest("b")).surely(value, far) is None
+    assert All({"a": AtLeast(1), "b": AtMost(1)}).surely(value, far) is None
+    assert Highest("a").surely(value, far) is None
+    assert Falls().surely(value, [value, value]) is True
+
+
 @pytest.mark.parametrize("band", [*bands_of_one(1.0, 1.0), Each(AtLeast(1)), Rises(), Falls(0.1), Lowest("a"),
                                   All({"a": AtMost(1)}), Some(AtLeast(0))])  # fmt: skip
 def test_nothing_holds_of_no_number(band):

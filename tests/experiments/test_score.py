@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Outcome
-from rdmacc.experiments.framework.claim import By
+from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Kind
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.ledger import history
 from rdmacc.experiments.ledger import score as scores
 from rdmacc.experiments.ledger.papers import papers_page, with_score
+from rdmacc.experiments.ledger.quotes import missing
 from rdmacc.experiments.ledger.record import recorded
-from rdmacc.experiments.ledger.score import PAPERS, by_reading, readings_text, score, score_text, standing_text
+from rdmacc.experiments.ledger.score import (
+    COLUMNS,
+    PAPERS,
+    by_reading,
+    readings_text,
+    score,
+    score_text,
+    standing_text,
+    under_each,
+)
 
-ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 README = (ROOT / "README.md").read_text()
 HOW = "`python -m rdmacc.experiments.ledger` writes it"
 
@@ -31,33 +46,82 @@ def test_the_page_on_the_papers_is_what_the_ledger_says():
     assert papers_page() == (ROOT / "docs" / "papers.md").read_text(), HOW
 
 
-def test_every_claim_counts_once_with_the_recorded_verdict():
-    table = score()
-    claims = {
-        claim.id: claim for name, one in EXPERIMENTS.items() for claim in one.claims if name.split(".")[0] in PAPERS
-    }
-    found = {id_: row for paper in PAPERS for id_, row in by_reading(paper).to_dict("index").items()}
-    assert found.keys() == claims.keys()
-    assert {id_: row[DEFAULT] for id_, row in found.items()} == {
-        id_: claim.expectation("paper").value for id_, claim in claims.items()
-    }
-    assert int(table["claims"].sum()) == len(claims)
-    assert (table[[outcome.value for outcome in Outcome]].sum(axis=1) == table["claims"]).all()
-    ours = sum(claim.by == By.OURS for claim in claims.values())
-    assert int(table.loc[table.index.str.endswith("checks we added"), "claims"].sum()) == ours
+def claims_of(paper):
+    return {claim.id: claim for one in select(paper) for claim in one.claims}
 
 
-@pytest.mark.slow
-def test_a_reading_counts_where_a_table_has_rows_of_it_and_the_default_elsewhere():
-    text = readings_text()
-    for paper, name in PAPERS.items():
-        found = by_reading(paper)
-        for _, reading in readings_of(paper):
-            judged = found[reading.name] != ""
-            assert (f"| {name}: {reading.name} |" in text) == judged.any()
-            expected = found[reading.name].where(judged, found[DEFAULT])[found["by"] == By.PAPER.value]
-            row = score(reading.name).loc[f"{name}: the paper's claims"]
-            assert row["holds"] == (expected == "holds").sum()
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_claim_counts_once_with_the_recorded_verdict(paper):
+    claims, found, row = claims_of(paper), by_reading(paper), score().loc[PAPERS[paper]]
+    assert list(found.index) == list(claims)
+    for id_, verdict in found[DEFAULT].items():
+        assert verdict in (claims[id_].expectation("paper").value, Outcome.UNDECIDED.value)
+    own = [claim for claim in claims.values() if claim.by == PAPER]
+    assert row["claims"] == len(own) == row[["hold", *COLUMNS[6:]]].sum()
+    assert row["identities"] == sum(claim.kind == Kind.IDENTITY for claim in own)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_reading_counts_where_a_table_can_judge_it_and_the_default_elsewhere(paper):
+    found, row = under_each(paper), score().loc[PAPERS[paper]]
+    every = by_reading(paper).loc[found.index]
+    for name in found:
+        is_judged = ~every[name].isin(["", "not judged"])
+        assert (found[name] == every[name].where(is_judged, every[DEFAULT])).all()
+        assert f"| {PAPERS[paper]}: {name} |" in readings_text()
+    against = {one.name for _, one in readings_of(paper) if one.against}
+    holds = found.drop(columns=against & set(found)) == "holds"
+    assert [row["least"], row["most"]] == [holds.sum().min(), holds.sum().max()]
+    assert row["under all"] == holds.all(axis=1).sum() <= row["least"] <= row["hold"] <= row["most"]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_claim_quotes_the_paper(paper):
+    """The listed remainder may only shrink. `python -m rdmacc.experiments.ledger quotes` looks for the quotes."""
+    own = [claim for claim in claims_of(paper).values() if claim.by == PAPER]
+    without = {claim.id for claim in own if not claim.quote}
+    assert without == set((HERE / "unquoted" / f"{paper}.txt").read_text().split())
+    long = {claim.id: claim.quote for claim in own if not 3 <= len(claim.quote.split() or range(3)) <= 40}
+    assert not long
+    assert not [claim.id for claim in claims_of(paper).values() if claim.by == OURS and claim.quote]
+
+
+def test_quotes_are_found_whatever_the_spaces_and_hyphens(monkeypatch, tmp_path):
+    (tmp_path / "a.txt").write_text(
+        "Flows start at the line\nrate (i.e., there is no slow-\nstart). The ﬁrst one waits."
+    )
+    quotes = {
+        "a-1": "start at the line rate", "a-2": "no slow start", "a-3": "Flows start ... The first one",
+        "a-4": "start at a line rate", "a-5": "Flows start ... at once",
+    }  # fmt: skip
+    claims = [SimpleNamespace(id=id_, by=PAPER, quote=quote) for id_, quote in quotes.items()]
+    monkeypatch.setattr("rdmacc.experiments.ledger.quotes.PAPERS", {"a": "A"})
+    monkeypatch.setattr("rdmacc.experiments.ledger.quotes.select", lambda name: [SimpleNamespace(claims=claims)])
+    assert [one.partition(":")[0] for one in missing(tmp_path)] == ["a-4", "a-5"]
+    with pytest.raises(ConfigError, match="texts"):
+        missing(tmp_path / "none")
+
+
+def test_a_band_is_chosen_in_sight_unless_the_history_or_the_text_says_otherwise(monkeypatch):
+    claim = replace(claims_of("igbn")["igbn-f6a-1"], chosen=None)
+    dates = {"claims": {claim.id: {"band": "2026-11-21T10:00", "table": "2026-11-21T12:00"}}}
+    monkeypatch.setattr(history, "_dates", lambda paper: dates)
+    assert history.chosen(claim, "igbn") == Chosen.BEFORE
+    dates["claims"][claim.id]["band"] = "2026-11-21T13:00"
+    assert history.chosen(claim, "igbn") == Chosen.IN_SIGHT
+    assert history.chosen(replace(claim, chosen=Chosen.BY_TEXT), "igbn") == Chosen.BY_TEXT
+    assert history.chosen(replace(claim, id="igbn-new"), "igbn") == Chosen.IN_SIGHT
+
+
+def test_numbers_of_a_band_are_found_in_words_and_in_code():
+    words = b'Claim("dart-a-1", "p", "q", "c", "v", "at least 50%; direction: above 0", judge)'
+    code = (
+        b'_LEAST = 0.5\nclaim("dart-a-1", "p", "q", "c", "v", measure=f, band=Each(AtLeast(_LEAST)), direction=IS_GAIN)'
+    )
+    other = b'Claim("dart-a-1", "p", "q", "c", "v", measure=f, band=AtLeast(us(250)))'
+    found = [dict(history._records(text))["dart-a-1"] for text in (words, code, other)]
+    assert found == [{"5"}, {"5"}, {"25"}]
+    assert history._since([("1", found[2]), ("2", found[0]), ("3", found[1])]) == "2"
 
 
 def test_tables_that_do_not_stand_are_named(monkeypatch):

@@ -1,0 +1,42 @@
+"""Quotes of the papers' sentences, compared with the papers' texts, which do not come with rdmacc."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.claim import PAPER
+from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.ledger.score import PAPERS
+
+__all__ = ["missing"]
+
+_OMITTED = re.compile(r"\s*(?:\.\.\.|\u2026|\[[^\]]*\])\s*")
+
+
+def _plain(text: str) -> str:
+    """Return letters and digits alone: extracted texts differ in spaces, hyphens, quotes and ligatures."""
+    return "".join(one for one in unicodedata.normalize("NFKC", text).casefold() if one.isalnum())
+
+
+def missing(folder: str | Path) -> list[str]:
+    """Return the quotes that are not in the texts of a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Has one or more texts for each paper; all are searched.
+    """
+    texts = [_plain(one.read_text(encoding="utf-8")) for one in sorted(Path(folder).glob("*.txt"))]
+    if not texts:
+        raise ConfigError("folder", str(folder), "a folder with the papers' texts, *.txt")
+    found = []
+    for paper in PAPERS:
+        for one in select(paper):
+            for claim in (each for each in one.claims if each.by == PAPER and each.quote):
+                parts = [_plain(part) for part in _OMITTED.split(claim.quote)]
+                if not any(all(part in text for part in parts) for text in texts):
+                    found.append(f"{claim.id}: not in the texts: {claim.quote}")
+    return found
