@@ -81,15 +81,7 @@ class Band(ABC):
         return [self.margin(value)]
 
     def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
-        """Return whether the band holds, or None if an edge lies within the interval that the other values give.
-
-        Parameters
-        ----------
-        value : number or mapping
-            The measured value.
-        others : sequence
-            The same, measured without each repetition.
-        """
+        """Return whether the band holds, or None if an edge lies within the interval that the other values give."""
         every = list(zip(self.margins(value), *(self.margins(one) for one in others), strict=False))
         widths = [half_width(one, rest) if rest and math.isfinite(one) else 0.0 for one, *rest in every]
         if not any(widths):

@@ -16,8 +16,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-__all__ = ["half_width", "without_each"]
-
 _MOST = 6
 """Groups that many repetitions are dealt to in turn; one group is left out at a time."""
 
@@ -38,17 +36,7 @@ def half_width(whole: float, without: Sequence[float]) -> float:
 
 
 def without_each(rows: pd.DataFrame, repetition: str, labels: Sequence[str]) -> list[pd.DataFrame]:
-    """Return rows without each group of repetitions; none if there is one.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        As claims see them.
-    repetition : str
-        The column that numbers the repetitions.
-    labels : sequence of str
-        The columns that tell cases apart. A case that has one repetition keeps it.
-    """
+    """Return rows without each group of repetitions; none if there is one."""
     if repetition not in rows or rows[repetition].nunique() < 2:
         return []
     number = pd.to_numeric(rows[repetition])

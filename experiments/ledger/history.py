@@ -22,8 +22,6 @@ from rdmacc.experiments.framework.reading import QUESTIONS, Question
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.record import ledger_path
 
-__all__ = ["chosen", "write"]
-
 _ID = re.compile(r"(dart|igbn|ren|rcc)-[\w-]+$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 _WORDS = 5

@@ -11,8 +11,6 @@ from rdmacc.experiments.framework.claim import PAPER
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.score import PAPERS
 
-__all__ = ["missing"]
-
 _OMITTED = re.compile(r"\s*(?:\.\.\.|\u2026|\[[^\]]*\])\s*")
 
 
@@ -22,13 +20,7 @@ def _plain(text: str) -> str:
 
 
 def missing(folder: str | Path) -> list[str]:
-    """Return the quotes that are not in the texts of a folder.
-
-    Parameters
-    ----------
-    folder : path
-        Has one or more texts for each paper; all are searched.
-    """
+    """Return the quotes that are not in the texts of a folder."""
     texts = [_plain(one.read_text(encoding="utf-8")) for one in sorted(Path(folder).glob("*.txt"))]
     if not texts:
         raise ConfigError("folder", str(folder), "a folder with the papers' texts, *.txt")
