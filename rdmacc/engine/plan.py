@@ -198,6 +198,7 @@ def make_plan(
         lead_by_paths(ports, paths, back, qp, frame)
     loss_data, loss_control = losses_of(fabric, faults)
     priority = _priorities(frame, scheme)
+    scheme = _with_turns(scheme, frame, priority)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, _CLOCK_OFFSETS))
     upsets = upsets_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
@@ -314,6 +315,33 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
         allowed = f"a class from {DATA_CLASS} to {NUM_CLASSES - 1}"
         raise ConfigError(f"priority (row {frame.index[wrong][0]})", column[wrong].iloc[0], allowed)
     return column.to_numpy(np.int64)
+
+
+def _with_turns(scheme: Scheme, frame: pd.DataFrame, priority: Ints) -> Scheme:
+    """Return the scheme in which the classes of messages with `in_turn` take turns."""
+    if "in_turn" not in frame:
+        return scheme
+    column = filled(frame["in_turn"], False)
+    for row, value in zip(frame.index, column, strict=True):
+        if not isinstance(value, bool | np.bool_):
+            raise ConfigError("in_turn", value, "True, False or missing", where=f"row {row}")
+    in_turn = column.to_numpy(bool)
+    lanes = set(priority[in_turn].tolist())
+    if len(lanes) < 2:
+        return scheme
+    first, count = min(lanes), max(lanes) - min(lanes) + 1
+    strict = sorted(set(priority[~in_turn].tolist()) & set(range(first, first + count)))
+    if strict:
+        allowed = f"above or below the classes in turn, {sorted(lanes)}, where in_turn is not set"
+        raise ConfigError("priority", strict[0], allowed)
+    own = scheme.queueing
+    taken = set(range(own.first_lane, own.first_lane + own.lanes))
+    if lanes <= taken:
+        return scheme
+    if taken:
+        allowed = f"set for some of {sorted(taken)}, the lanes of {scheme.name}"
+        raise ConfigError("in_turn", f"classes {sorted(lanes)}", allowed)
+    return replace(scheme, queueing=own.replace(first_lane=first, lanes=count))
 
 
 def _distances(fabric: Fabric, scheme: Scheme) -> Ints:

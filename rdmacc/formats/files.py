@@ -66,9 +66,9 @@ def line_of(path: File, number: int) -> Line:
 
 def whole(error: Line, field: str, text: str, least: int, most: int) -> int:
     """Parse a whole number in a file."""
-    if not re.fullmatch(r"[0-9]+", text) or not least <= int(text) <= most:
-        raise error(field, text, f"a whole number from {least} to {most}")
-    return int(text)
+    if not re.fullmatch(r"0*[0-9]{1,20}", text) or not least <= int(text[-20:]) <= most:
+        raise error(field, text[:60], f"a whole number from {least} to {most}")
+    return int(text[-20:])
 
 
 def hosts_of(path: File, ranks: int, hosts: Hosts | None) -> list[Host]:

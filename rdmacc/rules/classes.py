@@ -7,7 +7,7 @@ of classes is a bit mask, class 0 the lowest bit.
 from __future__ import annotations
 
 from rdmacc.records import Int32, Record
-from rdmacc.state import DATA_CLASS, NUM_CLASSES
+from rdmacc.state import NUM_CLASSES
 
 
 class ClassTurns(Record):
@@ -30,8 +30,8 @@ def choose_class(queueing, turns, sendable):
             turns.wrr_count = 0
             return queueing.wrr_second
         turns.wrr_count += 1
-    if DATA_CLASS <= cls < DATA_CLASS + queueing.lanes:
-        lanes = sendable & ((1 << (DATA_CLASS + queueing.lanes)) - 1)
+    if queueing.first_lane <= cls < queueing.first_lane + queueing.lanes:
+        lanes = sendable & ((1 << (queueing.first_lane + queueing.lanes)) - 1)
         later = lanes & (-2 << turns.last_lane)
         cls = first_class(later if later else lanes)
         count_lane(queueing, turns, cls)
@@ -40,5 +40,5 @@ def choose_class(queueing, turns, sendable):
 
 def count_lane(queueing, turns, cls):
     """Count the turn of a class if it is a lane."""
-    if DATA_CLASS <= cls < DATA_CLASS + queueing.lanes:
+    if queueing.first_lane <= cls < queueing.first_lane + queueing.lanes:
         turns.last_lane = cls

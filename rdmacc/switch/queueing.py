@@ -1,8 +1,8 @@
 """How a port schedules its classes and handles control packets; strict priority by default.
 
 Options: two classes share the link by weighted round robin above the strict order (NDP's headers and data); data
-classes are round-robin virtual lanes (Dart); the credit class is rate-limited with a small buffer (ExpressPass);
-packets are trimmed to their header (NDP).
+classes take turns, as virtual lanes (Dart) or as the priority groups of the HPCC simulator; the credit class is
+rate-limited with a small buffer (ExpressPass); packets are trimmed to their header (NDP).
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ class Queueing(Parameters):
         "number of data classes that are virtual lanes and take turns, packet by packet; 0: strict",
         low=0,
         high=NUM_CLASSES - DATA_CLASS,
+    )
+    first_lane: int = param(
+        DATA_CLASS, "the first of them; those before it are strict", low=DATA_CLASS, high=NUM_CLASSES - 1
     )
     trimmed_bytes: Size = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
     trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)

@@ -10,13 +10,15 @@
 ==============  =======  ===============================================================================
 
 The index is named ``message`` and is unique. A message starts at ``start_ps`` or when the last message of ``after`` is
-complete, whichever is later. Other columns are kept unchanged. Five of them have a meaning if present, and may be
+complete, whichever is later. Other columns are kept unchanged. Six of them have a meaning if present, and may be
 missing in any row:
 
 ===================  ==================================================================================
 ``duration_ps``      the row is not a message: host ``src`` computes for this long and sends nothing
 ``delay_ps``         a tuple of times, one for each row in ``after``: further delay after that row
 ``priority``         the class of its data packets
+``in_turn``          True: this class and the others with it take turns at a port, packet by packet, instead of
+                     in strict order
 ``path, ack_path``   the nodes that data and replies pass, both ends included, in place of the routing's
                      choice: a text such as ``"h0 s0 h1"``, or a sequence of names
 ===================  ==================================================================================

@@ -154,7 +154,8 @@ def draw_scheme(rng: np.random.Generator) -> Scheme:
         )  # fmt: skip
         scheme = replace(scheme, queueing=queueing)
     elif rng.spawn(1)[0].random() < 0.3:
-        scheme = replace(scheme, queueing=Queueing(lanes=int(rng.spawn(1)[0].choice([2, 5, 7]))))
+        first, lanes = (int(rng.spawn(1)[0].choice(values)) for values in ([3, 3, 4], [2, 5, 7]))
+        scheme = replace(scheme, queueing=Queueing(lanes=lanes, first_lane=first))
     if rng.random() < 0.3:
         deflector = Deflector(threshold_bytes=int(rng.choice([0, 5_000])))
         if not any(isinstance(part, FlowDeflection) for part in scheme.switch):  # its header has the same field

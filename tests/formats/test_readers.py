@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import networkx as nx
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -386,9 +386,83 @@ def test_hpcc_s_files_are_written_and_read_back(tmp_path):
     assert back.workload[columns].to_numpy().tolist() == work[columns].iloc[::-1].to_numpy().tolist()
 
 
-def test_groups_of_priority_become_classes(write):
-    work = from_hpcc(write("flow.txt", FLOWS.replace("1 3 3", "1 3 1")), write("topology.txt", TWO_RACKS)).workload
-    assert np.diff(work["priority"]).tolist() == [-1, 1]
+STAR = "5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1us 0\n" for host in range(4))
+
+
+def test_priority_groups_take_turns_behind_group_0(write, tmp_path, engine):
+    """Four groups to one host: that of group 0 is first, the others end together; written and read back likewise."""
+    flows = [(0, 3, 4, 10**5), (1, 3, 3, 10**6), (2, 3, 0, 10**6), (0, 3, 3, 9 * 10**5)]
+    text = f"{len(flows)}\n" + "".join(f"{src} {dst} {group} 100 {size} 2\n" for src, dst, group, size in flows)
+    read = from_hpcc(write("flow.txt", text), write("topology.txt", STAR))
+    result = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine, progress=False)
+    end = result.flows.set_index("flow")["fct_us"]
+    byte_us = 8e-5 * (1048 + 64) / 1000
+    assert end[2] < 1.03 * 10**6 * byte_us
+    assert end[0] == pytest.approx(end[2] + 2 * 10**5 * byte_us, rel=0.1), "one packet of two until it is done"
+    assert max(end) == pytest.approx(3 * 10**6 * byte_us, rel=0.05)
+    to_hpcc(read.workload, read.network, tmp_path / "f", tmp_path / "t")
+    again = from_hpcc(tmp_path / "f", tmp_path / "t").workload
+    columns = ["src", "dst", "size_bytes", "priority", "in_turn"]
+    assert again[columns].to_numpy().tolist() == read.workload[columns].to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"priority": [3, 4, 5]}, "one class before the others"),
+        ({"priority": [3, 3, 4], "in_turn": [True, False, True]}, "one class before the others"),
+    ],
+)
+def test_classes_that_its_switches_do_not_have_are_not_written(tmp_path, changes, match):
+    work = rdmacc.messages([("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]).assign(**changes)
+    with pytest.raises(ConfigError, match=match):
+        to_hpcc(work, rdmacc.star(3), tmp_path / "f", tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"priority": [3, 4, 5], "in_turn": [True, False, True]}, "above or below the classes in turn"),
+        ({"priority": [3, 4, 5], "in_turn": ["yes", None, True]}, "in_turn = 'yes'"),
+        ({"priority": [6, 8, 6], "in_turn": True}, "the lanes of"),
+    ],
+)
+def test_classes_that_cannot_take_turns_are_errors(changes, match):
+    work = rdmacc.messages([("h1", "h0", 5), ("h2", "h0", 5), ("h1", "h0", 5)]).assign(**changes)
+    scheme = rdmacc.scheme("dcqcn")
+    scheme = dataclasses.replace(scheme, queueing=scheme.queueing.replace(lanes=2))
+    with pytest.raises(ConfigError, match=match):
+        rdmacc.Simulation(rdmacc.star(3), work, scheme if "lanes" in match else "dcqcn")
+
+
+FORKS = {
+    "PowerTCP: ToRs": (STAR.replace("5 1 4", "5 1 1 4"), "0 1 3 100 1000000 2"),
+    "Reverie: capacities": (STAR.replace("5 1 4", "5 1 1 4 25 100"), "0 1 3 100 1000000 2"),
+    "SimAI: GPUs, NVSwitches, type": (STAR.replace("5 1 4", "5 4 0 1 4 H100"), "0 1 3 100 1000000 2"),
+    "plain bit/s": (STAR.replace("100Gbps", "100000000000"), "0 1 3 100 1000000 2"),
+    "ConWeave: no port": (STAR, "0 1 3 1000000 2.0"),
+}
+
+
+@pytest.mark.parametrize("name", FORKS)
+def test_forks_of_the_hpcc_simulator_are_read(write, name):
+    topology, flow = FORKS[name]
+    net, work, _ = from_hpcc(write("f.txt", f"1\n{flow}\n"), write("t.txt", topology))
+    plain = from_hpcc(write("f.txt", "1\n0 1 3 100 1000000 2\n"), write("s.txt", STAR))
+    assert list(net.edges(data=True)) == list(plain.network.edges(data=True))
+    pd.testing.assert_frame_equal(work, plain.workload)
+    large = from_hpcc(write("f.txt", f"1\n{flow.replace('000000 ', '000000000000 ')}\n"), write("t.txt", topology))
+    assert large.workload["size_bytes"].tolist() == [10**12], "sizes have 64 bits"
+
+
+def test_gpus_with_an_nvswitch_use_it_inside_their_server(write, engine):
+    """Two servers of two GPUs, all on one switch too: as many hops. The link of 2,880 Gb/s and that of 400."""
+    links = [f"{gpu} {4 + gpu // 2} 2880Gbps 25ns 0\n{gpu} 6 400Gbps 500ns 0\n" for gpu in range(4)]
+    text = "7 2 2 1 8 H100\n4 5 6\n" + "".join(links)
+    read = from_hpcc(write("f.txt", "2\n0 2 3 100 10000000 2\n3 2 3 100 10000000 2\n"), write("t.txt", text))
+    flows = rdmacc.simulate(read.network, read.workload, "line-rate", engine=engine, progress=False).flows
+    expected = [8e6 * 10**7 / rate for rate in (400e9, 2880e9)]
+    assert flows.sort_values("flow")["fct_us"].tolist() == pytest.approx(expected, rel=0.08)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +477,9 @@ def test_groups_of_priority_become_classes(write):
         ("topology", "0.001ms", "0.001 ms", "delay = '0.001'"),
         ("topology", "100Gbps", "100Gigabits", "as ns-3 has it"),
         ("topology", "1 5 100Gbps", "0 5 100Gbps", "between two nodes"),
-        ("topology", "1 5 100Gbps", "0 6 100Gbps", "the only one of host h0"),
+        ("topology", "7 2 6\n5 6\n", "7 2 6\n5\n", "the number of those listed"),
+        ("topology", "7 2 6\n5 6\n", "8 4 1 2 6 A100\n5 6\n", "the number of those listed"),
+        ("topology", "7 2 6\n", "7 2 0\n", "links = '0'"),
         ("topology", "5 6\n", "5 5\n", "different from the others"),
         ("topology", "0.0001", "2", "a probability"),
         ("topology", "0.0001", "often", "a number"),

@@ -249,6 +249,7 @@ def test_lanes_take_turns_and_control_goes_first(side):
     served = choices(side, Queueing(lanes=3), [lanes, lanes, {2, *lanes}, lanes, lanes, {3, 5}, {3, 5}, {6}])
     assert served == [3, 4, 2, 5, 3, 5, 3, 6]
     assert choices(side, Queueing(lanes=2), 4 * [lanes]) == [3, 4, 3, 4]  # 5 is no lane, and waits for both
+    assert choices(side, Queueing(lanes=2, first_lane=4), [{4, 5}, {4, 5}, lanes, {4, 5}]) == [4, 5, 3, 4]
 
 
 # The rate of credits: 84 B of credits for 1,000 B of link, a byte takes 800 ps

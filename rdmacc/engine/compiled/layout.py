@@ -267,6 +267,7 @@ class KernelGlobals(Record):
     wrr_first = Int()
     wrr_second = Int()
     lanes = Int()
+    first_lane = Int()
     trimmed_wire_bytes = Int()
     trimmed_priority = Int()
     has_limits = feature(Int())

@@ -131,7 +131,7 @@ class Tables:
         queueing = scheme.queueing
         self._set(
             wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
-            lanes=queueing.lanes, returns_headers=queueing.returns_headers,
+            lanes=queueing.lanes, first_lane=queueing.first_lane, returns_headers=queueing.returns_headers,
             trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
             has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
             control_limit_bytes=queueing.control_limit_bytes,
