@@ -70,6 +70,7 @@ class Figure4(Ladders):
     claims = (
         Claim(
             "igbn-f4-1", "III-A", "four scripted losses", "GBN", "each ends only by ACK timeout",
+            quote="we find out four reasons that can result in timeout retransmission as shown in Figure 4",
             measure=_only_by_the_timer,
             band=Each(All({
                 "timeouts": Exactly(1), "for this reason": Exactly(1), "time / timeout": MoreThan(1),

@@ -79,6 +79,8 @@ class Figure5(Ladders):
         Claim(
             "igbn-f5-1", "III-C", "CE timer", "EPSN < LPSN at last packet",
             "NAK at remaining interval, restart, reset on EPSN arrival",
+            quote="After time T running out, if EPSN < LPSN, send back NAK (EPSN), set the timer to the initial "
+            "value (NAK interval), and start the timer again.",
             measure=_checks,
             band=All({
                 "NAKs": All({"at the end of T": Exactly(2), "again": Exactly(3)}), "NAK intervals": Each(Exactly(1)),

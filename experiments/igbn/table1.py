@@ -51,6 +51,7 @@ class Table1(LoneMessage):
     claims = (
         Claim(
             "igbn-t1-1", "II-B", "parameters, relative to table I", "40G, 1us, 4MB, 1KB, 100ms, 256KB, 500us", "stated",
+            quote="Table I shows the parameter setting in this paper.",
             measure=lambda table: {name: scalar(table, POINT, name) / value for name, value in _PUBLISHED.items()},
             band=Each(Exactly(1), of="parameter"),
         ),
