@@ -54,12 +54,12 @@ class Figure2(LossSweep):
     claims = (
         Claim(
             "igbn-f2-1", "II-B", "relative throughput", "p <= 1e-5", "~100%",
-            quote="When the loss rate is less than 10^{-5} , the throughput is not influenced.",
+            quote="When the loss rate is less than 10^-5, the throughput is not influenced.",
             measure=throughput(GBN, ACK_TIMEOUT_PS, 1e-5), band=AtLeast(0.98), unit="%",
         ),
         Claim(
             "igbn-f2-2", "II-B", "relative throughput, mean of all runs", "p = 1e-3", "45%",
-            quote="When the loss rate increases to 10^{-3} , the throughput decreases to 45%.",
+            quote="When the loss rate increases to 10^-3, the throughput decreases to 45%.",
             measure=_all_runs, band=Within(0.45, by=0.1), direction=Between(0.1, 0.9), unit="%",
             expect=Outcome.DIRECTION, too_small=FEW,
             why="The paper's 45% is that of a run of 100 messages with one timeout (igbn-f2-2a). Half of the runs have"
@@ -72,7 +72,7 @@ class Figure2(LossSweep):
         ),
         Claim(
             "igbn-f2-3", "II-B", "relative throughput", "p = 1e-2", "3%",
-            quote="When the loss rate increases to 10^{-2} , the throughput decreases to 3%.",
+            quote="When the loss rate increases to 10^-2, the throughput decreases to 3%.",
             measure=throughput(GBN, ACK_TIMEOUT_PS, 1e-2), band=Between(0.01, 0.04), unit="%",
         ),
     )  # fmt: skip

@@ -11,12 +11,14 @@ from rdmacc.experiments.framework.claim import PAPER
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.score import PAPERS
 
+_MARKUP = re.compile(r"\\[A-Za-z]+|</?su[bp]>")
 _OMITTED = re.compile(r"\s*(?:\.\.\.|\u2026|\[[^\]]*\])\s*")
 
 
 def _plain(text: str) -> str:
-    """Return letters and digits alone: extracted texts differ in spaces, hyphens, quotes and ligatures."""
-    return "".join(one for one in unicodedata.normalize("NFKC", text).casefold() if one.isalnum())
+    """Return ASCII letters and digits alone: extracted texts differ in spaces, hyphens, ligatures and formulas."""
+    text = _MARKUP.sub(" ", text)
+    return "".join(one for one in unicodedata.normalize("NFKC", text).casefold() if one.isascii() and one.isalnum())
 
 
 def missing(folder: str | Path) -> list[str]:

@@ -74,12 +74,16 @@ class Figure1(Experiment):
         Claim(
             "rcc-f1-1", "II-B, figure 1b", "time until all flows are within 20% of max-min", "DCQCN, two bottlenecks",
             "not quickly",
+            quote="due to coarse-grained ECN marks, DCQCN fails to ... know the exact congestion in networks and can "
+            "not converge to the expected sending rate quickly, as shown in Fig. 1(b)",
             measure=lambda table: _off(table, DCQCN), band=Each(_LONG), direction=Some(_LONG), unit="ms",
             too_small="At quick scale all starts and ends come ten times as fast, but DCQCN's timers do not.",
         ),
         Claim(
             "rcc-f1-2", "II-B, figure 1c", "fairness, steady delay", "TIMELY, two bottlenecks",
             "unfair, or no steady delay",
+            quote="as shown in Fig. 1(c), TIMELY can not achieve fairness and a guaranteed steady-state delay "
+            "simultaneously by using only delay as the feedback signal",
             measure=_steadiness,
             band=Each(AnyOf({"Jain's index": LessThan(0.97), "swing of the queue over its mean": MoreThan(0.5)})),
         ),

@@ -94,10 +94,13 @@ class Figure4(Experiment):
         Claim(
             "rcc-f4-1", "IV", "phase margin", "K_p = 1e4, K_d = 1e5, R_ref = 13.2 us, in seconds",
             "above 30 degrees (39.80 by equation (12))",
+            quote="setting ... ensures an acceptable phase margin above 30 degrees",
             measure=_default, band=Within(39.8, by=0.1), unit="degrees",
         ),
         Claim(
             "rcc-f4-2", "IV", "least phase margin", "K_p in [1, 1e4], K_d in [1e3, 1e5]", "above 30 degrees",
+            quote="setting K_p ∈ [1, 10^4] and K_d ∈ [10^3, 10^5] ensures an acceptable phase margin above 30 "
+            "degrees",
             measure=_least, band=MoreThan(ACCEPTABLE), unit="degrees", expect=Outcome.FAILS,
             why="By the paper's own equation (12), in seconds, four fifths of the box on logarithmic axes are above 30"
             " degrees. The margin is negative where K_p is more than twice K_d. The claim needs the next sentence's"
@@ -105,15 +108,19 @@ class Figure4(Experiment):
         ),
         Claim(
             "rcc-f4-3", "IV", "share of the box above 30 degrees", "K_p one or two orders below K_d", "more stable",
+            quote="to make the system more stable, K_p should be one or two orders of magnitude smaller than K_d",
             measure=_orders_below, band=AtLeast(0.98), unit="%",
         ),
         Claim(
             "rcc-f4-4", "IV", "largest change of the margin", "larger K_p, K_d",
             "faster response, heavy loss of stability",
+            quote="Larger values of K_p and K_d provide a faster response to the control signal but will lead to a "
+            "heavy reduction on stability.",
             measure=_larger_gains, band=Each(LessThan(0)), unit="degrees",
         ),
         Claim(
             "rcc-f4-5", "IV", "R_ref", "delta = 0.2, base RTT of 12 us", "13.2 us",
+            quote="Taking the setting mentioned above for parameter δ with 0.2, i.e., R_ref = 13.2 µs",
             measure=lambda table: scalar(table, "box", "R_ref"), band=Exactly(13.2e6), unit="us",
         ),
         Claim(

@@ -150,21 +150,27 @@ class Figure5(Experiment):
     claims = (
         Claim(
             "rcc-f5-1", "V-B-1", "N times the goodput of each flow", "RCC, N = 1 to 4", "100 x 0.95 Gb/s",
+            quote="when N varies from 1 to 4, each flow's goodput quickly converges to ~ (100 × 0.95)/N Gbps",
             measure=_totals, band=Each(Within(PUBLISHED_BPS, share=0.03), "flow"),
             direction=Each(Within(PUBLISHED_BPS, share=0.1), "flow"), unit="Gb/s",
         ),
         Claim(
             "rcc-f5-2", "V-B-1", "Jain's index over each interval, least", "RCC, N = 2 to 4", "0.998 to 0.999",
+            quote="giving a Jain fairness index within 0.998 ~ 0.999 (1 is optimal)",
             measure=lambda table: _judged(table, "rcc", "Jain "), band=Each(AtLeast(0.99), "phase"),
         ),
         Claim(
             "rcc-f5-3", "V-B-1", "RTTs to converge", "after each start and end of a flow", "RCC one, HPCC several",
+            quote="When a flow finishes, RCC only needs one RTT to re-assign the sending window ... However, HPCC "
+            "needs several RTTs to converge to a stable rate after a flow arrives/finishes.",
             measure=_convergence, band=All(_SOON, At("HPCC later by", Each(MoreThan(0), "event"))), direction=_SOON,
             unit="RTTs",
         ),
         Claim(
             "rcc-f5-4", "V-B-1", "Jain's index; standard deviation over mean of a flow's goodput, most",
             "HPCC against RCC, N = 2 to 4", "unfair and oscillating",
+            quote="flows in HPCC can not get the fair share under a various number of concurrency and the goodput "
+            "suffers oscillation",
             measure=_fairness, direction=At("on average", MoreThan(0)),
             band=All({"RCC's Jain index above": Each(MoreThan(0), "phase"), "HPCC's swing above": MoreThan(0)}),
         ),

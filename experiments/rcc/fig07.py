@@ -85,6 +85,8 @@ class Figure7(IncastFigure):
     claims = (
         Claim(
             "rcc-f7-1", "V-B-3, figure 7", "queue in the steady phase", "RCC", "near zero",
+            quote="RCC keeps near-zero queuing length since it explicitly assigns window size and combines per-ACK "
+            "feedback and packet pacing.",
             measure=_near_zero, band=Each(AtMost(NEAR_ZERO_BYTES)), unit="KB", too_small=FEW_SENDERS,
         ),
         Claim(
@@ -95,6 +97,8 @@ class Figure7(IncastFigure):
         Claim(
             "rcc-f7-2", "V-B-3, figure 7", "queue in the steady phase",
             "HPCC, 2 MB from line rate; 200 KB, as in the paper, never reach it", "900 KB",
+            quote="In HPCC, the queue builds up to ... 900KB due to its slow responsiveness to the large number of "
+            "concurrent flows.",
             measure=_hpcc, band=At("queue (KB)", Between(750, 1050)), direction=At(_LEAST, Within(1, by=0.02)),
             too_small=FEW_SENDERS,
         ),

@@ -84,12 +84,16 @@ class Figure8(Experiment):
         Claim(
             "rcc-f8-1", "V-C, figure 8a", "rate of each sender, mean queue", "last hop, 25 Gb/s",
             "12 Gb/s, near-zero queue",
+            quote="Fig. 8a shows that the sending rate stabilizes at 12Gbps with a near-zero queue length for both "
+            "the testbed and simulation.",
             measure=partial(_together, "last hop"), band=All(_LAST_HOP, {"queue (packets)": AtMost(5)}),
             direction=_LAST_HOP,
         ),
         Claim(
             "rcc-f8-2", "V-C, figure 8b", "rate of each sender, standard deviation over mean, mean queue",
             "in the network, 25 Gb/s", "12 Gb/s, low amplitude, very low queue",
+            quote="Fig. 8b shows that the sending rate stabilizes at 12Gbps ... the throughput of two senders "
+            "oscillates with low amplitude ... and the queue length is limited to a very low level",
             measure=partial(_together, "in network"), direction=_IN_NETWORK,
             band=All(_IN_NETWORK, {"swing": AtMost(0.1), "queue over its target": AtMost(2)}),
         ),

@@ -42,6 +42,7 @@ class Figure13(FatTreeFigure):
     claims = (
         Claim(
             "rcc-f13-1", "V-E-2", "RCC's reduction of the average FCT", "over RCC-PID; RCC-EWA", "at most 28%; 19%",
+            quote="RCC outperforms RCC-PID and RCC-EWA by up to 28% and 19% on average",
             measure=partial(by_scheme, quantity="all mean", name=_NAME, schemes=_PARTS), band=_AT_SOME_LOAD, unit="%",
             expect=Outcome.FAILS, why=_UNDER_PID, too_small=FEW_FLOWS, needs=_ALL,
         ),

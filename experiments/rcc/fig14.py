@@ -137,6 +137,8 @@ class Figure14(Experiment):
         Claim(
             "rcc-f14-1", "V-E-3, figure 14a", "time until all paces are within 5% of their later means", "RCC-PID",
             "several iterations",
+            quote="RCC-PID requires several iterations to reach the proper sending rate every time the number of "
+            "flows changes",
             measure=_iterations, band=All({"RCC-PID": Each(_SEVERAL), "longer than RCC": Each(AtLeast(0))}),
             direction=At("RCC-PID", Some(_SEVERAL)), unit="RTTs", expect=Outcome.DIRECTION,
             too_small="RCC takes 608 RTTs after flow 2 starts; the quick scale's phases last fewer than 200.",
@@ -147,6 +149,7 @@ class Figure14(Experiment):
             "rcc-f14-2", "V-E-3, figure 14b, d",
             "larger share over the smaller, flows 1 and 2; queue in the network over a BDP", "RCC-EWA",
             "unfair, large queue",
+            quote="flow 1 and 2 can not share the bottleneck bandwidth fairly and build a large queue in the network",
             measure=_unfair, band=AnyOf({"larger share": AtLeast(1.5), "queue": Each(AtLeast(0.4))}), unit="x",
         ),
         Claim(
@@ -158,6 +161,8 @@ class Figure14(Experiment):
         Claim(
             "rcc-f14-3", "V-E-3, figure 14c, d", "mean queues; verdicts by time", "RCC",
             "near-zero queue, types as constructed",
+            quote="RCC handles different kinds of congestion perfectly by combining EWA and PID parts and achieves "
+            "near-zero queuing length",
             measure=_near_zero, band=All(_SHORT_QUEUE, {"right verdicts": AtLeast(0.9)}), direction=All(_SHORT_QUEUE),
             unit="%",
         ),

@@ -104,6 +104,8 @@ class PidForms(Experiment):
         Claim(
             "rcc-x-3", "III-E, equations (10), (11)", "the worst of 2 to 16 flows through one link",
             "equation (4) as printed", "a unique fixed point W*, with equal windows",
+            quote="W, q and RTT do not reach the steady-state until they satisfy ... which also represents the "
+            "fairness of all flows in equilibrium",
             measure=_fixed_point, direction=At(_WITHOUT, Some(_WORKS, of="the periods")),
             band=At(_PRINTED, All(Some(_WORKS, of="the periods"), {PERIODS["rtt"]: _CALM})),
             expect=Outcome.DIRECTION, too_small=SHORT,

@@ -78,6 +78,7 @@ class Table1(Experiment):
         Claim(
             "rcc-t1-1", "III-F, table I", "state for each connection", "sender and receiver",
             "52 bytes (DCQCN about 60)",
+            quote="Collectively, RCC uses 52 bytes in the sender and receiver for each RDMA connection.",
             measure=_listed, unit="bytes",
             band=All({"total": Exactly(PUBLISHED_TOTAL)}, {name: Exactly(size) for name, (*_, size) in LISTED.items()}),
         ),
