@@ -36,6 +36,8 @@ class Figure1(WorkedExample):
         Claim(
             "ren-f1-1", "2.1", "queue and packets in flight", "2 + 2 packets, 2 a round trip",
             "the queue never drains; 4 in flight",
+            quote="the corresponding 4 grants are generated to drive 4 packets in next round. After that, since the "
+            "number of in-flight packets is still 4, the queue backlog cannot be drained.",
             measure=_counts,
             band=All(dict.fromkeys(("queue", "packets"), Each(Exactly(2), of="round")) | {"in flight": Exactly(4)}),
         ),

@@ -145,25 +145,33 @@ class Figure3(Bursts):
         Claim(
             "ren-f3a-1", "2.3", "queue when the bursts start, least of the runs", "pHost, Homa",
             "exceeds 64 KB at once: losses",
+            quote="Under pHost and Homa, when two bursty flows start with line rate, the queue length immediately "
+            "exceeds the buffer size, resulting in packet losses.",
             measure=_overflow, band=Each(All({"peak queue": AtLeast(int(BUFFER_PACKETS)), "drops": MoreThan(0)})),
         ),
         Claim(
             "ren-f3a-2", "2.3", "NDP's queue in every run", "payloads cut at 8 packets", "at most 8 packets",
+            quote="NDP uses Cut Payload (CP) to strictly limit queue length to 8 packets",
             measure=_trimmed, band=All({"most packets": AtMost(_NDP_LIMIT + 1), "fewest payloads cut": MoreThan(0)}),
         ),
         Claim(
             "ren-f3a-3", "2.3", "mean queue until the bursts stop over its peak, for NDP over 8 packets",
             "pHost, Homa, NDP, least of the runs", "does not decrease after the first RTT",
+            quote="Under all three receiver-driven proposals, since the packet arrival rate at S0 is equal to the "
+            "output rate after the 1st RTT, the queue length does not decrease until the bursty flows stop.",
             measure=_persists, band=Each(AtLeast(0.8)), unit="%",
         ),
         Claim(
             "ren-f3a-4", "5.2", "queue after the bursts' start, greatest of the runs", "REN",
             "drained in the next RTT, then near zero",
+            quote="REN drains queue quickly in the next RTT and then the queue length keeps near zero",
             measure=_drains, band=All({"RTTs until it has drained": AtMost(6), "packets later": _NEAR_ZERO}),
             direction=All({"RTTs until it has drained": AtMost(20)}),
         ),
         Claim(
             "ren-f3b-1", "2.3", "utilisation lost after the bursts, mean of the runs", "pHost, Homa", "20-30%",
+            quote="pHost and Homa cannot probe the available bandwidth and increase sending rates. ... Consequently, "
+            "the link utilizations are reduced by 20%-30%.",
             measure=_loses, band=Each(_LOST), direction=Each(MoreThan(0.02)), unit="%",
             expect=Outcome.FAILS,
             why="pHost loses nothing. Its receivers pace tokens at the rate of their links, whatever was lost (CoNEXT"
@@ -172,10 +180,14 @@ class Figure3(Bursts):
         ),
         Claim(
             "ren-f3b-2", "2.3, 5.2", "RTTs until f0 has 95% of the link, greatest of the runs", "NDP, REN",
-            "quickly full", measure=_latest, band=Each(AtMost(10)), unit="RTT",
+            "quickly full",
+            quote="NDP quickly grabs the available bandwidth after the burst leave ... f_0 is able to quickly grab "
+            "the free bandwidth and achieve the full link utilization",
+            measure=_latest, band=Each(AtMost(10)), unit="RTT",
         ),
         Claim(
             "ren-f3b-3", "2.3", "f0's throughput before the bursts, least of the runs", "all schemes", "10 Gb/s",
+            quote="At the beginning, the throughput of f_0 is 10Gbps.",
             measure=_before, band=Each(AtLeast(9.4e9)), unit="Gb/s",
         ),
         Claim(

@@ -43,6 +43,8 @@ class Figure6(WorkedExample):
     claims = (
         Claim(
             "ren-f6-1", "3.2.2", "packets in the next round", "3 arrivals, ti = 2", "5",
+            quote="2 data packets are generated on the arrival of each marked grant packet ... the sender transfers "
+            "5 packets to quickly fill up the bottleneck link in the next round of transmission",
             measure=_filled,
             band=All({
                 "packets after the rounds of 3": Each(Exactly(5), of="round"), "grants for two packets": Exactly(2),

@@ -91,6 +91,8 @@ class Figure7(Experiment):
         Claim(
             "ren-f7-1", "3.2.3", "marks at the receiver, and packets of the next round", "P1 to P4 over S0, S1, S2",
             "01, 10, 01 (P4 not given); one packet fewer",
+            quote="S1 marks P2 and P3 with full-utilization (i.e., 01). ... S2 marks P2 with over-utilization signal "
+            "(i.e., 10) ... Finally, H0 reduces its sending rate by one packet in the next round",
             measure=_as_drawn,
             band=All({
                 "marks": All({packet: Exactly(mark) for packet, mark in _by_packet(DRAWN).items()}),

@@ -68,6 +68,7 @@ class Figure10(Experiment):
     claims = (
         Claim(
             "ren-f3-s", "5.2", "base RTT of the testbed", "the links that f0 passes, there and back", "48 us",
+            quote="we set the sampling period of REN as baseRTT 48 µs",
             measure=_base_rtt, band=All({"there and back": Exactly(RTT_PS), "a link": Exactly(us(8))}), unit="us",
         ),
         Claim(

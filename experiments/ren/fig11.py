@@ -75,11 +75,15 @@ class Figure11(Bursts):
     claims = (
         Claim(
             "ren-f11a-1", "5.2", "buffer occupancy from the bursts' start to their end, mean", "REN, 1 to 4 bursts",
-            "very low at every degree", unit="%",
+            "very low at every degree",
+            quote="When the number of bursty flows increases from 1 to 4, REN keeps a very low buffer occupancy with "
+            "different bursty strengths.",
+            unit="%",
             measure=_occupancy, band=Each(All(Lowest("REN"), {"REN": AtMost(0.1)})), direction=Each(Lowest("REN")),
         ),
         Claim(
             "ren-f11b-1", "5.2", "utilisation lost after the bursts", "pHost, Homa", "grows with the number of bursts",
+            quote="pHost and Homa experience greater loss of link utilization with more busrty flows",
             measure=_grows, band=Each(At("lost", _GROWS)), direction=Each(At("4 bursts less 1", MoreThan(0))),
             unit="%", expect=Outcome.FAILS,
             why="pHost loses nothing, as in ren-f3b-1. Homa on one queue and one grant for one packet (ren-f11-a) lose"

@@ -28,6 +28,8 @@ class Figure15(WorkloadFigure):
         reduction_claim(
             "ren-f15b-1", "data_mining", PUBLISHED,
             dict.fromkeys(BASELINES, 0.1),
+            "REN reduces the 99th percentile FCT for short flows by ~73%, ~68%, ~52%, ~33%, ~56% and ~28% at 0.7 load"
+            " over DCTCP, pHost, Homa, NDP, ExpressPass and Aeolus, respectively",
             f"{THEY_SCHEDULE} REN is 44% below DCTCP, 94% below ExpressPass and 31% below Aeolus, 6% below NDP, 7 and"
             " 12% above pHost and Homa.",
         ),

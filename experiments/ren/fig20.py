@@ -134,6 +134,8 @@ class Figure20(ReadingFigure):
         Claim(
             "ren-f20-1", "6.2", "Homa's utilisation and queue, steps of the means of the runs",
             "overcommitment and share of responsive senders up", "both rise",
+            quote="with the increasing degree of overcommitment and ratio of responsive senders, Homa achieves "
+            "higher link utilization. However, the queue length also increases at the same time.",
             measure=_homa_rises,
             band=All({"utilisation": _never_falls(0.05, "points"), "queue": _never_falls(5.0, "packets")}),
             direction=Each(At("end to end", MoreThan(0))),
@@ -142,6 +144,7 @@ class Figure20(ReadingFigure):
         Claim(
             "ren-f20-2", "6.2", "REN's utilisation and queue; the queue less Homa's, K = 8", "any share",
             "near-zero queue, high utilisation",
+            quote="REN is able to obtain both near-zero queue length and high link utilization",
             measure=_ren, band=Each(All(_FULL, _SHORT_QUEUE), of="share"), direction=Each(All(_FULL)),
             expect=Outcome.DIRECTION,
             why="The link is in use, but 53 packets wait when all senders respond. Our safeguard, which the paper does"

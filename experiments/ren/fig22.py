@@ -137,14 +137,20 @@ class Figure22(ReadingFigure):
     claims = (
         Claim(
             "ren-f22-1", "6.4", "FCT of short flows, greatest over least from 1/4 to 8 RTTs", "load 0.2, any period",
-            "insensitive", unit="%",
+            "insensitive",
+            quote="with different sampling periods, REN generally achieves the satisfied FCT of short flows under "
+            "light load",
+            unit="%",
             measure=_spread, band=Each(_INSENSITIVE), direction=At("AFCT", _INSENSITIVE),
             expect=Outcome.FAILS,
             why="From 1/2 to 2 RTTs AFCT varies by 14% only. A period of 8 RTTs lets the queue grow for as long.",
         ),
         Claim(
             "ren-f22-2", "6.4", "p99 FCT of short flows, at 8 RTTs over that at 1 RTT", "load 0.8",
-            "increases greatly with a larger period", unit="x",
+            "increases greatly with a larger period",
+            quote="Under heavy load, however, the tail FCT of short flows increases greatly with larger sampling "
+            "period",
+            unit="x",
             measure=_tail, band=AtLeast(1.2), direction=MoreThan(1.02),
             expect={"quick": Outcome.HOLDS, "paper": Outcome.DIRECTION},
             why="At load 0.8, bursts of 10-50 KB at line rate beside two long flows overflow 128 KB at any period. p99"
@@ -153,7 +159,10 @@ class Figure22(ReadingFigure):
         ),
         Claim(
             "ren-f22-3", "6.4", "AFCT of short flows, at 1/4 RTT over that at 1 RTT", "period below 1 RTT",
-            "small increase", unit="x",
+            "small increase",
+            quote="the rate adjustment with too small sampling period easily causes frequent queue oscillation and "
+            "utilization losses, resulting in small increase of FCT",
+            unit="x",
             measure=_too_small, band=Each(_NOT_LESS), direction=Some(_NOT_LESS, of="the loads"),
             expect=Outcome.FAILS,
             why="A short period does lose utilisation (ren-f22-a: 70% instead of 85% at load 0.2), but what the long"

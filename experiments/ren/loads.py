@@ -73,13 +73,18 @@ def percents(values: Mapping[str, float]) -> str:
 
 
 def reduction_claim(
-    id: str, workload: str, published: Mapping[str, Mapping[str, float]], least: Mapping[str, float], why: str
+    id: str,
+    workload: str,
+    published: Mapping[str, Mapping[str, float]],
+    least: Mapping[str, float],
+    quote: str,
+    why: str,
 ) -> Claim:
     """Return a claim on REN's reductions of a quantity at a load of 0.7, each at least its own."""
     ((quantity, values),) = published.items()
     return claim(
         id, f"Fig {id[5:8]}", f"reduction of the {PANELS[quantity][0]}", f"{WORKLOADS[workload].lower()}, load 0.7",
-        percents(values), unit="%",
+        percents(values), quote=quote, unit="%",
         measure=partial(reduced, quantity, workload, 0.7),
         band=All({label: AtLeast(value) for label, value in labelled(least).items()}), direction=POSITIVE,
         expect=Outcome.FAILS, why=why, needs=tuple(cases([workload], [0.7])),
