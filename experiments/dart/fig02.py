@@ -62,11 +62,15 @@ class Figure2(Experiment):
     claims = (
         Claim(
             "dart-f2-1", "III-A", "sender rate", "1 long flow", "line rate, n = 1",
+            quote="That sender continues to transmit at the line rate without throttling as it sees the n value "
+            "remain 1 in the ACKs from the receiver.",
             measure=_alone,
             band=All({"rate / line": _LINE, "throughput / line": _LINE, "n": Exactly(1)}),
         ),
         Claim(
             "dart-f2-2", "III-A", "sender rates", "2 long flows, one receiver", "1/2 line each, n = 2",
+            quote="the receiver's NIC piggy-backs the updated n = 2 value with the ACKs to each sender. The ACKs "
+            "cause the sender NICs to throttle the rate to",
             measure=_shared,
             band=All({
                 "S1 / half": _HALF, "S2 / half": _HALF, "throughput / line": AtLeast(0.95), "n": Exactly(2),

@@ -113,6 +113,8 @@ class Figure4(Experiment):
         Claim(
             "dart-f4-1", "III-B", "AUSS counting", "2 overlapping messages from S",
             "S counted exactly once, removed after both end",
+            quote="Dart finally decrements the sender count only when all the messages from that sender terminate, "
+            "as shown in Figure 4(b).",
             measure=_counted_once,
             band=All({
                 "steps unlike the figure's": Exactly(0), "greatest n": Exactly(3),
@@ -122,6 +124,8 @@ class Figure4(Experiment):
         Claim(
             "dart-f4-2", "III-B", "soft-state timeout (in the scenario, within one packet time)", "idle flow",
             "removed after 2 s",
+            quote="Any flow that is idle for long (e.g., 2 seconds) is assumed to be dead and eliminated from the "
+            "AUSS.",
             measure=_expires,
             band=All({
                 "handlers": Exactly(IDLE_PS, "s"), "scenario": Within(IDLE_PS, "s", by=PACKET_PS),

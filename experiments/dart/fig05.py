@@ -122,6 +122,8 @@ class Figure5(Experiment):
         Claim(
             "dart-f5-1", "III-C", "state reached", "receiver congestion (marks, line-rate rx)",
             "n advertised, marks suppressed",
+            quote="In this state, Dart piggy-backs the n values while suppressing the ECN marks on the returning "
+            "ACKs.",
             measure=_receiver,
             band=All({
                 "transitions": _ALL_STATES, "marks": MoreThan(0), "CNPs": Exactly(0), _OTHER: Exactly(0, "us"),
@@ -131,6 +133,8 @@ class Figure5(Experiment):
         Claim(
             "dart-f5-2", "III-C", "state reached", "non-receiver congestion (marks, rx < line)",
             "n = 1, marks passed, DCQCN acts",
+            quote="the receiver allows ECN marks, which trigger DCQCN at the senders. ... Dart sets n = 1 in this "
+            "state",
             measure=_network,
             band=All({
                 "transitions": _ALL_STATES, "CNPs": MoreThan(0), _OTHER: MoreThan(0, "us"), "n": Exactly(1),
@@ -150,10 +154,14 @@ class Figure5(Experiment):
         Claim(
             "dart-f5-3", "III-C", "time from receiver to non-receiver congestion", "both congestions together",
             "receiver first, then non-receiver when rx rate < line",
+            quote="In the first step, Dart enters the \"Receiver Congestion\" state ... In that case, the receiver "
+            "rate would fall below the line rate, causing a transition to the \"Non-Receiver Congestion\" state "
+            "in the second step",
             measure=_order, band=All(MoreThan(0), AtMost(FEW_RTT)), unit="RTT",
         ),
         Claim(
             "dart-f5-4", "III-C", "states that lead to No Congestion", "no marks", "No Congestion",
+            quote="As long as no ECN marks are received, Dart remains in the \"No Congestion\" state.",
             measure=lambda table: _transitions(table, "no marks", 0.5, 0), band=_ALL_STATES,
         ),
     )  # fmt: skip

@@ -31,6 +31,8 @@ class Figure8(Experiment):
     claims = (
         Claim(
             "dart-f8-1", "V-A", "measured vs true convergence, means", "t_f' vs t_f", "t_f' >= t_f (conservative)",
+            quote="if anything, LFS to R may be loaded more than R to SFS so that ... making our measurements "
+            "conservative",
             measure=lambda table: parts_of_epochs(table, "epochs").mean()[["t_f", "t_f'"]], band=Ordered("<="),
             unit="us",
         ),

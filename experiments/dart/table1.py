@@ -83,11 +83,13 @@ class Table1(ClosFigure):
         claim(
             "dart-t1-x", "VI-B", "greatest reduction of marks (the table's own cells: 4.79 and 3.89)",
             "higher loads of typical and heavy mixes", "> 4x",
+            quote="Dart cuts the number of ECN marks by more than 4x at higher loads in typical and heavy mixes",
             measure=_at_high_loads, band=Some(AtLeast(2.5)), direction=Some(AtLeast(1 + NOTICEABLE)), unit="x",
             needs=cases(("dcqcn", "dart"), _HIGH),
         ),
         claim(
             "dart-t1-y", "Table I", "marks over the load, in percent", "both schemes", "increase",
+            quote="As expected, both schemes incur more ECN marks as the load increases.",
             measure=_by_load, band=Each(Rises(), "scheme and mix"), needs=ALL_RUNS, expect=Outcome.FAILS,
             why="Marks rise in the typical and the heavy mix, though only a little under DCQCN. In the light mix"
             " DCQCN's fall from 54 to 49%: at any load, the incasts themselves cause most marks, as their flows start"

@@ -24,6 +24,11 @@ CELLS = [(mix, load) for mix, loads in LOADS.items() for load in loads]
 """Mixes and loads of the tables, in their order."""
 ALL_RUNS = cases(("dcqcn", "dart"), CELLS)
 
+_SENTENCES = {
+    1: "Table I shows the percent of short-flow packets with ECN marks under DCQCN and Dart.",
+    2: "Table II shows the percent increase in (a) network load and (b) short-flow path length under IOFD relative to"
+    " DCQCN.",
+}
 _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
@@ -78,7 +83,7 @@ def table_claims(
         claim(
             f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", f"Table {'I' * number}", quantity, f"{mix} mix, {load:.0%}",
             f"{one}; {other}", measure=partial(measure, mix=mix, load=load), band=band(mix, one, other),
-            needs=cases(("dcqcn", "dart"), [(mix, load)]), **more, **misses.get(mix, {}),
+            quote=_SENTENCES[number], needs=cases(("dcqcn", "dart"), [(mix, load)]), **more, **misses.get(mix, {}),
         )
         for (mix, load), (one, other) in published.items()
     ]  # fmt: skip
