@@ -77,12 +77,9 @@ def test_a_reading_counts_where_a_table_can_judge_it_and_the_default_elsewhere(p
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_claim_quotes_the_paper(paper):
-    """The listed remainder may only shrink. `python -m rdmacc.experiments.ledger quotes` looks for the quotes."""
+    """`python -m rdmacc.experiments.ledger quotes FOLDER` looks for the quotes in the papers' texts."""
     own = [claim for claim in claims_of(paper).values() if claim.by == PAPER]
-    without = {claim.id for claim in own if not claim.quote}
-    assert without == set((HERE / "unquoted" / f"{paper}.txt").read_text().split())
-    long = {claim.id: claim.quote for claim in own if not 3 <= len(claim.quote.split() or range(3)) <= 40}
-    assert not long
+    assert not {claim.id: claim.quote for claim in own if not 3 <= len(claim.quote.split()) <= 42}
     assert not [claim.id for claim in claims_of(paper).values() if claim.by == OURS and claim.quote]
 
 
