@@ -167,22 +167,23 @@ def _read_rank(
     has_kernels = any(_kind(node).startswith("COMM") and not _is_on_cpu(node) for node in nodes)
     read: dict[int, tuple[Operation, dict[str, Any]]] = {}
     for node in nodes:
-        place = f"{path}, node {node['id']}"
+        at = f"node {node['id']}"
+        place = f"{path}, {at}"
         if node["id"] in read:
             raise ConfigError("id", node["id"], "unique: an earlier node has it", place)
         if _kind(node).startswith("COMM") and has_kernels and _is_on_cpu(node):
             operation = Operation(
-                "calc", rank, place, rates.picoseconds({**node, "attributes": {}}, "COMP", place), cpu=1
+                "calc", rank, path, at, rates.picoseconds({**node, "attributes": {}}, "COMP", place), cpu=1
             )
         else:
-            operation = _operation(node, rank, ranks, groups, rates, place)
+            operation = _operation(node, rank, ranks, groups, rates, path)
         read[node["id"]] = operation, node
     number_of = {name: number for number, name in enumerate(sorted(read), len(operations))}
     for name in sorted(read):
         operation, node = read[name]
         for other in node["data"]:
             if other not in number_of:
-                raise ConfigError("dependency", other, "the id of a node of the same file", operation.place)
+                raise ConfigError("dependency", other, "the id of a node of the same file", operation.where)
         wanted = [*node["data"], *(other for other in node["control"] if other in number_of)]
         operation.after = [number_of[other] for other in wanted]
         operations.append(operation)
@@ -263,10 +264,11 @@ def _attribute(data: bytes) -> tuple[str, Any]:
 
 
 def _operation(
-    node: dict[str, Any], rank: int, ranks: int, groups: Mapping[str, Sequence[int]], rates: _Rates, place: str
+    node: dict[str, Any], rank: int, ranks: int, groups: Mapping[str, Sequence[int]], rates: _Rates, path: Path
 ) -> Operation:
     """Convert a node to an operation."""
-    kind, attributes = _kind(node), node["attributes"]
+    kind, attributes, at = _kind(node), node["attributes"], f"node {node['id']}"
+    place = f"{path}, {at}"
 
     def number(name: str, least: int, most: int) -> int:
         value = attributes.get(name)
@@ -276,12 +278,13 @@ def _operation(
 
     if kind in ("COMP", "MEM_LOAD", "MEM_STORE", "METADATA"):
         competes = -1 if kind == "METADATA" else int(_is_on_cpu(node))
-        return Operation("calc", rank, place, rates.picoseconds(node, kind, place), cpu=competes)
+        return Operation("calc", rank, path, at, rates.picoseconds(node, kind, place), cpu=competes)
     if kind in ("COMM_SEND", "COMM_RECV"):
         end = "comm_dst" if kind == "COMM_SEND" else "comm_src"
         tag = number("comm_tag", -(2**31), 2**32) if "comm_tag" in attributes else 0
         size = max(number("comm_size", 0, 2**62), 1)
-        return Operation("send" if kind == "COMM_SEND" else "recv", rank, place, size, number(end, 0, ranks - 1), tag)
+        kind = "send" if kind == "COMM_SEND" else "recv"
+        return Operation(kind, rank, path, at, size, number(end, 0, ranks - 1), tag)
     if kind == "COMM_COLL":
         what = number("comm_type", 0, 9)
         if what not in COLLECTIVES:
@@ -292,7 +295,7 @@ def _operation(
                 place,
             )
         group = _group(attributes.get("pg_name"), rank, ranks, groups, place)
-        return Operation("collective", rank, place, number("comm_size", 1, 2**62 // ranks), tag=what, group=group)
+        return Operation("collective", rank, path, at, number("comm_size", 1, 2**62 // ranks), tag=what, group=group)
     raise ConfigError("type", f"{node['kind']} ({kind})", "METADATA, MEM, COMP or COMM", place)
 
 

@@ -8,8 +8,9 @@
 =================  ================================================================================================
 
 Overheads and gaps (LogGOPSim's L, o, g, G) are ignored, because the network replaces them. Sends and receives take no
-cpu time. The k-th send and the k-th receive of the same ranks and tag match. If ``requires`` does not order such
-operations, the simulator would decide by time, so they are an error, as are wildcards and several NICs.
+cpu time. The k-th send and the k-th receive of the same ranks and tag match. They start in this order if each waits,
+directly or not, for all that the one before it waits for; if not, the simulator would decide by time, so they are an
+error, as are wildcards and several NICs.
 """
 
 from __future__ import annotations
@@ -20,18 +21,25 @@ from collections.abc import Iterator
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
+from rdmacc.formats.files import File, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
+from rdmacc.garbage import uncollected
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.choice import Hosts
 
 _LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*:\s*(.*)")
-_REQUIRES = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s+(i?requires)\s+([A-Za-z][A-Za-z0-9_]*)")
 _OPERATION = re.compile(
     r"(?:calc\s+(?P<calc>\S+)|(?P<kind>send|recv)\s+(?P<size>\d+)\s*b\s+(?P<way>to|from)\s+(?P<peer>\S+))"
     r"(?:\s+tag\s+(?P<tag>\S+))?(?:\s+cpu\s+(?P<cpu>\S+))?(?:\s+nic\s+(?P<nic>\S+))?"
 )
+_LONGEST_PS = 10**18
+_PLAIN = re.compile(
+    r"(?:([A-Za-z][A-Za-z0-9_]*):\s*)?(?:calc\s+([0-9]{1,9})|(send|recv)\s+([0-9]{1,9})b\s+(to|from)\s+([0-9]{1,9})"
+    r"(?:\s+tag\s+([0-9]{1,9}))?)|([A-Za-z][A-Za-z0-9_]*)\s+(i?requires)\s+([A-Za-z][A-Za-z0-9_]*)"
+)
+"""The most common statements; the others, and mistakes, get a closer look."""
+_WAYS = {"send": "to", "recv": "from"}
 _KEYWORDS = {
     "calc",
     "send",
@@ -87,8 +95,9 @@ def from_goal(
     """
     if send_done not in ("acknowledged", "start"):
         raise ConfigError("send_done", send_done, '"acknowledged" or "start"')
-    ranks, operations = _read(path, time_ps(f"1{unit}", field="unit"))
-    return schedule_of(operations, hosts_of(path, ranks, hosts), sends_at_once=send_done == "start").frame()
+    with uncollected():
+        ranks, operations = _read(path, time_ps(f"1{unit}", field="unit"))
+        return schedule_of(operations, hosts_of(path, ranks, hosts), sends_at_once=send_done == "start").frame()
 
 
 def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
@@ -98,37 +107,48 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
     labels: dict[str, int] = {}
     is_open = False
     for number, text in _lines(path):
-        error = line_of(path, number)
-        if ranks < 0:
-            found = re.fullmatch(r"num_ranks\s+(\S+)", text)
-            if not found:
-                raise error("statement", text, "num_ranks N: the first line")
-            ranks = whole(error, "num_ranks", found[1], 1, 2**31 - 1)
-        elif not is_open:
-            found = re.fullmatch(r"rank\s+(\S+)\s*\{", text)
-            if not found or found[1] != str(rank + 1):
-                raise error("statement", text, f"rank {rank + 1} {{")
-            rank, labels, is_open = rank + 1, {}, True
-        elif text == "}":
-            is_open = False
-            if rank == ranks - 1:
-                break
-        elif found := _REQUIRES.fullmatch(text):
-            one, verb, other = found.groups()
-            for label in (one, other):
-                if label not in labels:
-                    raise error("label", label, "defined above, in the same rank")
-            own = operations[labels[one]]
-            (own.after if verb == "requires" else own.starts_after).append(labels[other])
-        else:
+        if is_open and (found := _PLAIN.fullmatch(text)):
+            label, calc, kind, size, way, peer, tag, one, verb, other = found.groups()
+            if verb is not None:
+                if one not in labels or other not in labels:
+                    unknown = other if one in labels else one
+                    raise line_of(path, number)("label", unknown, "defined above, in the same rank")
+                own = operations[labels[one]]
+                (own.after if verb == "requires" else own.starts_after).append(labels[other])
+                continue
+            if label is not None and label not in labels:
+                if label in _KEYWORDS:
+                    raise line_of(path, number)("label", label, "must not be a keyword")
+                labels[label] = len(operations)
+            if calc is not None and int(calc) <= _LONGEST_PS // unit_ps:
+                operations.append(Operation("calc", rank, path, number, int(calc) * unit_ps, cpu=0))
+            elif kind is not None and _WAYS[kind] == way and int(peer) < ranks:
+                operations.append(Operation(kind, rank, path, number, int(size) or 1, int(peer), int(tag or 0)))
+            else:
+                operations.append(
+                    _operation(text.partition(":")[2].strip() if label else text, rank, ranks, unit_ps, path, number)
+                )
+        elif is_open and text != "}":
             found = _LABEL.fullmatch(text)
             if found:
                 if found[1] in _KEYWORDS:
-                    raise error("label", found[1], "must not be a keyword")
+                    raise line_of(path, number)("label", found[1], "must not be a keyword")
                 labels.setdefault(found[1], len(operations))
-            operations.append(
-                _operation(found[2] if found else text, rank, ranks, unit_ps, error, f"{path}, line {number}")
-            )
+            operations.append(_operation(found[2] if found else text, rank, ranks, unit_ps, path, number))
+        elif is_open:
+            is_open = False
+            if rank == ranks - 1:
+                break
+        elif ranks < 0:
+            found = re.fullmatch(r"num_ranks\s+(\S+)", text)
+            if not found:
+                raise line_of(path, number)("statement", text, "num_ranks N: the first line")
+            ranks = whole(line_of(path, number), "num_ranks", found[1], 1, 2**31 - 1)
+        else:
+            found = re.fullmatch(r"rank\s+(\S+)\s*\{", text)
+            if not found or found[1] != str(rank + 1):
+                raise line_of(path, number)("statement", text, f"rank {rank + 1} {{")
+            rank, labels, is_open = rank + 1, {}, True
     if is_open or rank != ranks - 1:
         raise ConfigError(
             "num_ranks", ranks, f"followed by that many complete ranks, not {rank + 1 - is_open}", str(path)
@@ -141,7 +161,11 @@ def _lines(path: File) -> Iterator[tuple[int, str]]:
     is_comment = False
     for number, line in enumerate(read_text(path).split("\n"), 1):
         text = line.strip()
-        while text:
+        if not is_comment and "/" not in text:
+            if text:
+                yield number, text
+            continue
+        while text and (is_comment or text[0] == "/"):
             if is_comment:
                 _, end, text = text.partition("*/")
                 is_comment = not end
@@ -154,8 +178,9 @@ def _lines(path: File) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _operation(text: str, rank: int, ranks: int, unit_ps: int, error: Line, place: str) -> Operation:
+def _operation(text: str, rank: int, ranks: int, unit_ps: int, path: File, line: int) -> Operation:
     """Parse the operation in a line."""
+    error = line_of(path, line)
     found = _OPERATION.fullmatch(text)
     if not found or (found["kind"] == "send") != (found["way"] == "to") or (found["calc"] and found["tag"]):
         raise error(
@@ -169,7 +194,8 @@ def _operation(text: str, rank: int, ranks: int, unit_ps: int, error: Line, plac
         raise error("nic", nic, "0: a host chooses its link by hash, not by the workload")
     processor = whole(error, "cpu", cpu, 0, 255)
     if found["calc"]:
-        return Operation("calc", rank, place, unit_ps * whole(error, "calc", found["calc"], 0, 10**15), cpu=processor)
+        time_ps = unit_ps * whole(error, "calc", found["calc"], 0, _LONGEST_PS // unit_ps)
+        return Operation("calc", rank, path, line, time_ps, cpu=processor)
     peer = whole(error, "peer", found["peer"], 0, ranks - 1)
     size = whole(error, "size", found["size"], 0, 2**62)
-    return Operation(found["kind"], rank, place, max(size, 1), peer, whole(error, "tag", tag, 0, 2**32 - 1))
+    return Operation(found["kind"], rank, path, line, max(size, 1), peer, whole(error, "tag", tag, 0, 2**32 - 1))

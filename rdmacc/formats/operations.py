@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
+import numpy as np
+
 from rdmacc.errors import ConfigError
-from rdmacc.workload.frame import Host
+from rdmacc.formats.files import File
+from rdmacc.workload.frame import Host, as_objects
 from rdmacc.workload.schedule import Schedule
 
 Expand: TypeAlias = Callable[[Schedule, "Operation", list[Host], list[list[int]]], list[list[int]]]
 """Adds a collective to a schedule: takes the rows that each host waits for, returns those that complete it."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Operation:
     """A computation, a send, a receive or a part of a collective, of one rank.
 
@@ -27,8 +30,10 @@ class Operation:
         "calc", "send", "recv" or "collective".
     rank : int
         Whose.
-    place : str
-        Location in the file, for errors.
+    file : path
+        The file, for errors.
+    place : int or str
+        Line or node in the file.
     amount : int
         Picoseconds of a calc, bytes of the others.
     peer : int
@@ -47,7 +52,8 @@ class Operation:
 
     kind: str
     rank: int
-    place: str
+    file: File
+    place: int | str
     amount: int
     peer: int = -1
     tag: int = 0
@@ -56,97 +62,187 @@ class Operation:
     starts_after: list[int] = field(default_factory=list)
     group: tuple[int, ...] = ()
 
+    @property
+    def where(self) -> str:
+        """File and place, for errors."""
+        return f"{self.file}, {self.place if isinstance(self.place, str) else f'line {self.place}'}"
+
+
+class _Rows:
+    """Rows that go to a schedule together, which is faster than one by one."""
+
+    def __init__(self, schedule: Schedule, hosts: Sequence[Host]) -> None:
+        self._schedule = schedule
+        self._hosts = as_objects(hosts)
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._waiting: list[int] = []
+        self._wanted: list[int] = []
+
+    def add(self, rank: int, peer: int, size: int, duration_ps: int, before: Sequence[int]) -> int:
+        """Add a row that waits for others; return its number."""
+        row = self._schedule.count + len(self._rows)
+        self._rows.append((rank, peer, size, duration_ps))
+        for other in before:
+            self._waiting.append(row)
+            self._wanted.append(other)
+        return row
+
+    def flush(self) -> None:
+        """Add the rows to the schedule."""
+        if self._rows:
+            rank, peer, size, duration_ps = np.array(self._rows, np.int64).T
+            self._schedule.add(self._hosts[rank], self._hosts[peer], size, duration_ps)
+            self._schedule.wait(np.array(self._waiting, np.int64), np.array(self._wanted, np.int64))
+            self._rows, self._waiting, self._wanted = [], [], []
+
 
 def schedule_of(
     operations: list[Operation], hosts: Sequence[Host], *, sends_at_once: bool = False, expand: Expand | None = None
 ) -> Schedule:
     """Return the schedule of operations."""
-    partner = _pairs(operations)
+    queues = _queues(operations)
+    partner = {receive: send for sends, receives in queues for receive, send in zip(receives, sends, strict=True)}
     calls = _calls(operations)
     order = _in_order(operations, partner, calls)
+    _Order(operations, queues, partner, order).check()
     schedule = Schedule()
-    rows = [-1] * len(operations)
-    starts: list[list[int]] = [[] for _ in operations]
-    done: list[list[int]] = [[] for _ in operations]
+    rows = _Rows(schedule, hosts)
+    row_of = [-1] * len(operations)
+    starts: list[Sequence[int]] = [()] * len(operations)
+    done: list[Sequence[int]] = [()] * len(operations)
     last: dict[tuple[int, int], int] = {}
     for number in order:
         operation = operations[number]
-        host = hosts[operation.rank]
         if operation.kind == "collective":
             members = calls[number]
             if expand is None or number != members[0]:
                 continue
-            ready = [_ready(operations[member], done, starts) for member in members]
+            rows.flush()
+            ready = [list(_ready(operations[member], done, starts)) for member in members]
             ends = expand(schedule, operation, [hosts[rank] for rank in operation.group], ready)
             for member, before, end in zip(members, ready, ends, strict=True):
                 starts[member], done[member] = before, end
             continue
         before = starts[number] = _ready(operation, done, starts)
+        rank = operation.rank
         if operation.kind == "recv":
-            come = rows[partner[number]]
-            done[number] = [come]
-            if before:
-                rows[number] = int(schedule.compute(host, 0)[0])
-                schedule.wait(rows[number], [*before, come])
-                done[number] = [rows[number]]
+            come = row_of[partner[number]]
+            done[number] = (rows.add(rank, rank, 0, 0, [*before, come]) if before else come,)
             continue
-        if operation.kind == "send" and operation.peer != operation.rank:
-            rows[number] = int(schedule.send(host, hosts[operation.peer], operation.amount)[0])
+        if operation.kind == "send" and operation.peer != rank:
+            row = rows.add(rank, operation.peer, operation.amount, -1, before)
         else:
-            rows[number] = int(schedule.compute(host, operation.amount if operation.kind == "calc" else 0)[0])
-        schedule.wait(rows[number], before)
-        if operation.cpu >= 0:
-            key = operation.rank, operation.cpu
-            if key in last:
-                schedule.wait(rows[number], last[key])
-            last[key] = rows[number]
-        done[number] = before if operation.kind == "send" and sends_at_once else [rows[number]]
+            if operation.cpu >= 0 and (rank, operation.cpu) in last:
+                before = [*before, last[rank, operation.cpu]]
+            row = rows.add(rank, rank, 0, operation.amount if operation.kind == "calc" else 0, before)
+            if operation.cpu >= 0:
+                last[rank, operation.cpu] = row
+        row_of[number] = row
+        done[number] = starts[number] if operation.kind == "send" and sends_at_once else (row,)
+    rows.flush()
     return schedule
 
 
-def _ready(operation: Operation, done: list[list[int]], starts: list[list[int]]) -> list[int]:
+def _ready(operation: Operation, done: list[Sequence[int]], starts: list[Sequence[int]]) -> Sequence[int]:
     """Return the rows that an operation waits for."""
+    if len(operation.after) == 1 and not operation.starts_after:
+        return done[operation.after[0]]
     wanted = {row for other in operation.after for row in done[other]}
     return sorted(wanted | {row for other in operation.starts_after for row in starts[other]})
 
 
-def _pairs(operations: list[Operation]) -> dict[int, int]:
-    """Return the send of each receive."""
+def _queues(operations: list[Operation]) -> list[tuple[list[int], list[int]]]:
+    """Return the sends and the receives of each pair of ranks and tag, in their order, which match one by one."""
     queues: dict[tuple[int, int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for number, operation in enumerate(operations):
         if operation.kind == "send":
             queues[operation.rank, operation.peer, operation.tag][0].append(number)
         elif operation.kind == "recv":
             queues[operation.peer, operation.rank, operation.tag][1].append(number)
-    partner: dict[int, int] = {}
     for (src, dst, tag), (sends, receives) in queues.items():
         if len(sends) != len(receives):
-            place = operations[[*sends, *receives][-1]].place
+            where = operations[[*sends, *receives][-1]].where
             counts = f"{len(sends)} sends, {len(receives)} receives"
-            raise ConfigError(f"{src} -> {dst} tag {tag}", counts, "equal numbers of sends and receives", place)
-        for listed in (sends, receives):
-            for one, other in pairwise(listed):
-                if not _requires(operations, other, one):
-                    allowed = "ordered by what it requires: which one matches would depend on time"
-                    raise ConfigError(
-                        "tag", tag, f"different from the one before it, or {allowed}", operations[other].place
-                    )
-        partner.update(zip(receives, sends, strict=True))
-    return partner
+            raise ConfigError(f"{src} -> {dst} tag {tag}", counts, "equal numbers of sends and receives", where)
+    return list(queues.values())
 
 
-def _requires(operations: list[Operation], number: int, wanted: int) -> bool:
-    """Tell whether an operation requires another one of its rank, directly or indirectly."""
-    todo, seen = [number], {number}
-    while todo:
-        operation = operations[todo.pop()]
-        for other in (*operation.after, *operation.starts_after):
-            if other == wanted:
+class _Order:
+    """What is known of the order of operations: `place` in topological order, and the one before on its way.
+
+    Sends and receives of one pair and tag come in order, calcs of one cpu one after the other.
+    """
+
+    def __init__(
+        self,
+        operations: list[Operation],
+        queues: list[tuple[list[int], list[int]]],
+        partner: dict[int, int],
+        order: list[int],
+    ) -> None:
+        self._operations, self._partner = operations, partner
+        self._place = [0] * len(operations)
+        for position, number in enumerate(order):
+            self._place[number] = position
+        self._pairs = [pair for both in queues for side in both for pair in pairwise(side)]
+        self._before = {other: one for one, other in self._pairs}
+        last: dict[tuple[int, int], int] = {}
+        for number in order:
+            operation = operations[number]
+            if operation.cpu >= 0:
+                key = operation.rank, operation.cpu
+                if key in last:
+                    self._before[number] = last[key]
+                last[key] = number
+
+    def check(self) -> None:
+        """Raise a ConfigError for operations of one pair and tag whose order would depend on time."""
+        for one, other in self._pairs:
+            if not self._is_first(one, other):
+                allowed = "different from the one before it, or ordered by what it requires: which one matches would "
+                first = self._operations[one]
+                raise ConfigError("tag", first.tag, allowed + "depend on time", self._operations[other].where)
+
+    def _is_first(self, one: int, other: int) -> bool:
+        """Tell whether an operation starts no later than another: whether the other one waits for it or its needs.
+
+        The search goes back from the other one as far as the first thing needed, in topological order, so all searches
+        for a pair of ranks together look at each operation about once.
+        """
+        first = self._operations[one]
+        if one in self._operations[other].after:
+            return self._place[one] < self._place[other]
+        missing = {2 * need + 1 for need in first.after} | {2 * need for need in first.starts_after}
+        if not missing:
+            return True
+        horizon = min(self._place[need // 2] for need in missing)
+        if self._place[one] > self._place[other]:
+            return False
+        near, far, seen = [2 * other], [], {2 * other}
+        while near or far:
+            state = near.pop() if near else far.pop()
+            for is_far, reached in self._known(state, other):
+                if reached // 2 == one:
+                    return True
+                if reached not in seen and reached | 1 not in seen and self._place[reached // 2] >= horizon:
+                    seen.add(reached)
+                    missing -= {reached, reached & ~1}
+                    (far if is_far else near).append(reached)
+            if not missing:
                 return True
-            if other not in seen:
-                seen.add(other)
-                todo.append(other)
-    return False
+        return False
+
+    def _known(self, state: int, start: int) -> Iterator[tuple[bool, int]]:
+        """Yield what has happened if an operation is done (2n + 1) or has started (2n), and whether at another rank."""
+        number, is_done = divmod(state, 2)
+        operation = self._operations[number]
+        yield from ((False, 2 * need) for need in operation.starts_after)
+        yield from ((False, 2 * need + 1) for need in operation.after)
+        if number != start and number in self._before:
+            is_over = operation.kind == "calc" or (is_done and operation.kind == "recv")
+            yield False, 2 * self._before[number] + is_over
+        if is_done and number in self._partner:
+            yield True, 2 * self._partner[number]
 
 
 def _calls(operations: list[Operation]) -> dict[int, list[int]]:
@@ -159,7 +255,7 @@ def _calls(operations: list[Operation]) -> dict[int, list[int]]:
     for group, by_rank in queues.items():
         counts = {rank: len(by_rank[rank]) for rank in group}
         if len(set(counts.values())) > 1:
-            place = operations[next(iter(by_rank.values()))[0]].place
+            place = operations[next(iter(by_rank.values()))[0]].where
             raise ConfigError("collectives", f"by rank {counts}", "the same number on every rank of a group", place)
         for members in zip(*(by_rank[rank] for rank in group), strict=True):
             first = operations[members[0]]
@@ -167,26 +263,28 @@ def _calls(operations: list[Operation]) -> dict[int, list[int]]:
                 one = operations[member]
                 if (one.tag, one.amount) != (first.tag, first.amount):
                     value = f"{one.amount} B of type {one.tag}"
-                    allowed = f"the same as in {first.place}: {first.amount} B of type {first.tag}"
-                    raise ConfigError("collective", value, allowed, one.place)
+                    allowed = f"the same as in {first.where}: {first.amount} B of type {first.tag}"
+                    raise ConfigError("collective", value, allowed, one.where)
                 calls[member] = list(members)
     return calls
 
 
 def _in_order(operations: list[Operation], partner: dict[int, int], calls: dict[int, list[int]]) -> list[int]:
     """Return the operations in topological order, ties broken by line."""
-    needs: list[set[int]] = [{*one.after, *one.starts_after} for one in operations]
-    for receive, send in partner.items():
-        needs[receive].add(send)
-    for member, members in calls.items():
-        needs[members[0]] |= needs[member]
-        if member != members[0]:
-            needs[member].add(members[0])
+    left = [0] * len(operations)
     followers: list[list[int]] = [[] for _ in operations]
-    for number, wanted in enumerate(needs):
-        for other in wanted:
-            followers[other].append(number)
-    left = [len(wanted) for wanted in needs]
+    for number, operation in enumerate(operations):
+        first = calls[number][0] if number in calls else number  # of a collective waits for what all parts wait for
+        for needs in (operation.after, operation.starts_after):
+            left[first] += len(needs)
+            for other in needs:
+                followers[other].append(first)
+        if first != number:
+            left[number] += 1
+            followers[first].append(number)
+    for receive, send in partner.items():
+        left[receive] += 1
+        followers[send].append(receive)
     queue = [number for number, count in enumerate(left) if count == 0]
     order = []
     while queue:
@@ -200,6 +298,6 @@ def _in_order(operations: list[Operation], partner: dict[int, int], calls: dict[
         stuck = next(number for number, count in enumerate(left) if count > 0)
         allowed = "must not make operations wait for each other in a cycle, across ranks"
         raise ConfigError(
-            "requires", f"a cycle at or before rank {operations[stuck].rank}", allowed, operations[stuck].place
+            "requires", f"a cycle at or before rank {operations[stuck].rank}", allowed, operations[stuck].where
         )
     return order

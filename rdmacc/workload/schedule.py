@@ -56,13 +56,13 @@ class Schedule:
         queue_pair: int | Int64s = -1,
     ) -> Rows:
         """Return the rows of new messages."""
-        return self._add(src, dst, size, -1, start_ps, collective, queue_pair)
+        return self.add(src, dst, size, -1, start_ps, collective, queue_pair)
 
     def compute(
         self, host: Host | Sequence[Host], duration_ps: int | Int64s, start_ps: int | Int64s = 0, collective: int = -1
     ) -> Rows:
         """Return the rows of new computations."""
-        return self._add(host, host, 0, duration_ps, start_ps, collective, -1)
+        return self.add(host, host, 0, duration_ps, start_ps, collective, -1)
 
     def wait(self, rows: Any, wanted: Any, delay_ps: int | Int64s = 0) -> None:
         """Make rows wait for others."""
@@ -127,16 +127,17 @@ class Schedule:
             column[row] = tuple(listed[low:high])
         return column
 
-    def _add(
+    def add(
         self,
         src: Any,
         dst: Any,
         size: int | Int64s,
         duration_ps: int | Int64s,
-        start_ps: int | Int64s,
-        collective: int,
-        queue_pair: int | Int64s,
+        start_ps: int | Int64s = 0,
+        collective: int = -1,
+        queue_pair: int | Int64s = -1,
     ) -> Rows:
+        """Return new rows, messages where `duration_ps` is -1."""
         ends = [part if isinstance(part, np.ndarray) else None for part in (src, dst)]
         given = [size, duration_ps, start_ps, collective, queue_pair]
         lengths = [len(part) for part in (*ends, *given) if isinstance(part, np.ndarray)]

@@ -12,7 +12,7 @@ import pytest
 import rdmacc
 from rdmacc import topology
 from rdmacc.errors import ConfigError
-from rdmacc.formats import from_goal, from_hpcc, from_htsim, to_hpcc, to_htsim
+from rdmacc.formats import from_goal, from_hpcc, from_htsim, operations, to_hpcc, to_htsim
 
 US = 10**6
 
@@ -339,9 +339,9 @@ GOAL_MISTAKES = {
     "chooses its link by hash": GOAL.replace("cpu 1", "cpu 1 nic 2"),
     "alone on its line": GOAL.replace("calc 4000", "calc 4000 // four"),
     "equal numbers of sends and receives": GOAL.replace("recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
-    "which one matches would depend on time": GOAL.replace("b requires w", "send 1b to 0 tag 4").replace(
-        "r requires s", "recv 1b from 1 tag 4"
-    ),
+    "which one matches would depend on time": GOAL.replace(
+        "b requires w", "b requires w\nv: calc 9 cpu 2\nd: send 1b to 0 tag 4\nd requires v"
+    ).replace("r requires s", "recv 1b from 1 tag 4"),
     "must not make operations wait": GOAL.replace("s: send", "r: recv 16b from 1 tag 4\ns: send").replace(
         "s requires c\nr: recv 16b from 1 tag 4\nr requires s", "s requires r"
     ),
@@ -354,6 +354,72 @@ def test_mistakes_in_a_goal_file_name_file_and_line(write, match):
     with pytest.raises(ConfigError, match=match) as caught:
         from_goal(path)
     assert f"{path}, line " in str(caught.value)
+
+
+def ring(ranks, rounds):
+    """A ring in one tag: sends wait for the data of the round before, receives stand in their order."""
+    for r in range(ranks):
+        yield f"rank {r} {{"
+        for k in range(rounds):
+            yield f"s{k}: send 1000b to {(r + 1) % ranks} tag 0"
+            yield from [f"s{k} requires r{k - 1}"] if k else []
+            yield f"r{k}: recv 1000b from {(r - 1) % ranks} tag 0"
+        yield "}"
+
+
+def doubling(ranks, rounds):
+    """Recursive doubling in one tag, again and again: a rank sends to its partner once its round before is over."""
+    for r in range(ranks):
+        yield f"rank {r} {{"
+        for k in range(rounds):
+            peer = r ^ 1 << k % (ranks.bit_length() - 1)
+            yield f"s{k}: send 1000b to {peer}"
+            yield f"r{k}: recv 1000b from {peer}"
+            yield from [f"s{k} requires {one}{k - 1}" for one in "sr"] if k else []
+        yield "}"
+
+
+def beside(_, rounds):
+    """A stream that computes beside one that sends, and now and then waits for it."""
+    yield "rank 0 {"
+    for k in range(rounds):
+        yield f"c{k}: calc 10"
+        yield f"s{k}: send 1000b to 1"
+        if k:
+            yield from [f"c{k} requires c{k - 1}", f"s{k} requires s{k - 1}", f"s{k} requires c{k - k % 2}"]
+    yield "}\nrank 1 {"
+    for k in range(rounds):
+        yield f"r{k}: recv 1000b from 0"
+        yield from [f"r{k} requires r{k - 1}"] if k else []
+    yield "}"
+
+
+def there_and_back(_, rounds):
+    """Only the other rank's order gives that of the sends: each answer has a tag of its own."""
+    yield "rank 0 {"
+    for k in range(rounds):
+        yield f"s{k}: send 1000b to 1"
+        yield from [f"s{k} requires r{k - 1}"] if k else []
+        yield f"r{k}: recv 1b from 1 tag {k + 1}"
+    yield "}\nrank 1 {"
+    for k in range(rounds):
+        yield f"a{k}: recv 1000b from 0\nb{k}: send 1b to 0 tag {k + 1}\nb{k} requires a{k}"
+    yield "}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "ranks", "messages"), [(ring, 4, 4), (doubling, 8, 8), (beside, 2, 1), (there_and_back, 2, 2)]
+)
+def test_messages_of_one_tag_may_be_ordered_by_what_they_wait_for(write, monkeypatch, lines, ranks, messages):
+    """And the search for that order looks at each operation a few times at most, however long the file."""
+    steps = []
+    known = operations._Order._known
+    monkeypatch.setattr(operations._Order, "_known", lambda *args: steps.append(args) or known(*args))
+    work = from_goal(write("a.goal", "\n".join([f"num_ranks {ranks}", *lines(ranks, 200)]) + "\n"))
+    assert (work["size_bytes"] >= 1).sum() == 200 * messages
+    assert len(steps) < 8 * 200 * ranks
+    if lines is ring:
+        assert all(len(one) <= 1 for one in work["after"])
 
 
 def test_a_goal_file_must_have_all_its_ranks(write):
