@@ -183,9 +183,15 @@ class Component(Parameters):
         Raises
         ------
         ConfigError
-            If a handler has an unknown name, a deadline has no handler, or a hook does not offer an argument.
+            If a handler is not a static method or has an unknown name, a deadline has no handler, or a hook does not
+            offer an argument.
         """
         methods = {name: getattr(cls, name) for name in dir(cls) if name.startswith("on_")}
+        for name, one in methods.items():
+            if inspect.isfunction(one) and not isinstance(inspect.getattr_static(cls, name), staticmethod):
+                takes = ", with `params` in place of `self`" if "self" in inspect.signature(one).parameters else ""
+                allowed = f"a static method: write @staticmethod above `def {name}`{takes}"
+                raise ConfigError(f"{cls.__name__}.{name}", "a method", allowed)
         handlers = tuple((name, one, one.__code__) for name, one in methods.items() if inspect.isfunction(one))
         kind: Any = cls  # a class is its own key in a cache
         _check_interface(kind, handlers, tuple(map(cls.record, RECORD_KINDS)))
@@ -213,8 +219,9 @@ def _check_interface(
         if name not in offers:
             raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")
         for argument in inspect.signature(function).parameters:
-            missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
-            if argument not in offers[name] or missing_record:
-                raise unknown(
-                    f"{cls.__name__}.{name}({argument})", argument, offers[name], "an argument that the hook offers"
-                )
+            shown, kind = f"{cls.__name__}.{name}({argument})", argument.capitalize()
+            if argument not in offers[name]:
+                raise unknown(shown, argument, offers[name], "an argument that the hook offers")
+            if kind in RECORD_KINDS and cls.record(kind) is None:
+                allowed = f"a record of the component: add `class {kind}(Record)` with its fields to {cls.__name__}"
+                raise ConfigError(shown, argument, allowed)

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
+from rdmacc import tracebacks
+
 __all__ = [
     "CompileError", "ConfigError", "DeadlockError", "HandlerError", "LivelockError", "RdmaccError", "SimulationError",
     "StalledError", "install_command", "microseconds", "not_installed", "unknown",
@@ -39,7 +41,18 @@ def _listed(items: Sequence[object]) -> str:
 
 
 class RdmaccError(Exception):
-    """Base of every exception that rdmacc raises on purpose."""
+    """Base of every exception that rdmacc raises on purpose.
+
+    Its printed traceback ends in the user's own line. ``error.__traceback__`` has all frames, and with
+    ``RDMACC_TRACEBACK=full`` in the environment all are printed.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the traceback's lines for IPython, which asks for them by this name."""
+        return tracebacks.rendered(self)
+
+
+tracebacks.install(RdmaccError)
 
 
 class ConfigError(RdmaccError, ValueError):

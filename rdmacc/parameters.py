@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rdmacc import units
+from rdmacc.described import Doc, Signature
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.scaling import Scaled
 from rdmacc.typed import unknown_name
@@ -189,6 +191,13 @@ class Named:
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         """Reject positional values and unknown names, unless the class has its own constructor."""
+        if not cls.__dict__.get("__dataclass_params__"):
+            for name, value in vars(cls).items():
+                if isinstance(value, dataclasses.Field):
+                    allowed = (
+                        f"in a dataclass: write @dataclass(frozen=True, kw_only=True) above `class {cls.__name__}`"
+                    )
+                    raise ConfigError(f"{cls.__name__}.{name}", "param(...)", allowed)
         if dataclasses.is_dataclass(cls):
             names = [field.name for field in dataclasses.fields(cls) if field.init]
             for name in named:
@@ -203,9 +212,18 @@ class Named:
 class Parameters(Named):
     """Base class of objects with parameters: frozen dataclasses with keyword-only fields declared by `param`."""
 
+    __signature__ = Signature()
+
     def __init_subclass__(cls, **options: Any) -> None:
         """Keep the dataclass decorator from generating a repr with every field."""
         super().__init_subclass__(**options)
+        for name, value in vars(cls).items():
+            if isinstance(value, dataclasses.Field) and name not in inspect.get_annotations(cls):
+                raise ConfigError(
+                    f"{cls.__name__}.{name}", "param(...)", f"annotated, as in `{name}: float = param(...)`"
+                )
+        if isinstance(cls.__dict__.get("__doc__"), str):
+            cls.__doc__ = Doc(cls.__dict__["__doc__"])  # type: ignore[assignment]
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
 
@@ -375,7 +393,7 @@ def check_unit(name: str, value: Any, unit: str) -> None:
     if isinstance(value, list | tuple | np.ndarray):
         for one in value:
             check_unit(name, one, unit)
-    elif isinstance(value, int | float | np.number) and value:
+    elif isinstance(value, int | float | np.number) and value > 0:
         if unit == "ps":
             raise ConfigError(name, value, f"must carry its unit, such as '{value:g}us'; ps({value:g}) is picoseconds")
         if value < _SLOWEST_BPS:

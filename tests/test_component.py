@@ -322,3 +322,57 @@ def test_the_lowest_rate_and_window_win(engine):
         rdmacc.star(2), rdmacc.messages([("h0", "h1", 200_000)]), scheme, engine=engine, probes=watch
     )
     assert [value for _, value in samples(result, "rate 0")] == [100e9, 50e9, 25e9, 12.5e9]
+
+
+def undecorated():
+    class Mine(Component):
+        gain: float = param(0.5, "gain")
+
+    return Mine()
+
+
+def without_annotation():
+    class Mine(Component):
+        gain = param(0.5, "gain")
+
+    return Mine()
+
+
+def scheme_of(body, record=True):
+    """Return a scheme with a component whose class body is that, beside a Sender record."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Mine(Component):
+        """Its handlers come from the table below."""
+
+        on_open = body
+        if record:
+
+            class Sender(Record):
+                rate_bps = Float()
+
+    return Scheme(name="mine", control=(Mine(),))
+
+
+def returns(qp, sender):
+    sender.rate_bps = qp.line_bps
+    return 5
+
+
+FORGOTTEN = {
+    "@dataclass": (undecorated, "write @dataclass(frozen=True, kw_only=True) above `class Mine`"),
+    "an annotation": (without_annotation, "as in `gain: float = param(...)`"),
+    "@staticmethod": (lambda: scheme_of(lambda qp, sender: None), "write @staticmethod above `def on_open`"),
+    "params for self": (lambda: scheme_of(lambda self, qp: None), "with `params` in place of `self`"),
+    "that handlers return nothing": (lambda: scheme_of(staticmethod(returns)), "as in `sender.rate_bps = ...`"),
+    "a record": (lambda: scheme_of(staticmethod(returns), record=False), "add `class Sender(Record)`"),
+    "the brackets": (lambda: Scheme(name="mine", control=(Example,)), "write Example()"),
+}
+
+
+@pytest.mark.parametrize("what", FORGOTTEN)
+def test_what_is_forgotten_in_a_component_is_said(what):
+    make, advice = FORGOTTEN[what]
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert advice in str(caught.value)

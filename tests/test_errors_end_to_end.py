@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import traceback
+
 import networkx as nx
 import pandas as pd
 import pytest
@@ -10,6 +14,7 @@ import rdmacc
 from rdmacc import ConfigError, DropTail, EcnStep, Loss, Pfc, Probe, Red, Scheme, probes, topology
 from rdmacc.faults import LinkDown, ScriptedLoss
 from rdmacc.protocols.dasr import Dasr
+from rdmacc.tracebacks import shortened
 
 GRAPH = rdmacc.star(3)
 WORK = rdmacc.messages([("h0", "h1", 1000), ("h1", "h2", 1000)])
@@ -362,3 +367,44 @@ def test_any_whole_number_names_a_group(engine, group):
     result = rdmacc.simulate(GRAPH, rdmacc.messages(rows), "dasr", engine=engine)
     assert result.flows["group"].tolist() == [group] * 2
     assert result.counters.adverts == 2
+
+
+def caught(function, *given, **named):
+    try:
+        function(*given, **named)
+    except ConfigError as error:
+        return error
+
+
+def frames(trace):
+    return [one.name for one in traceback.extract_tb(trace)]
+
+
+def test_a_printed_traceback_ends_in_the_users_line(tmp_path):
+    script = tmp_path / "mine.py"
+    script.write_text("import rdmacc\n\nrdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h9'], 'h0', '8kB'), 'dcqcn')\n")
+    printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False).stderr.splitlines()
+    assert len(printed) == 4
+    assert "mine.py" in printed[1]
+    assert printed[-1].startswith("rdmacc.errors.ConfigError: src = 'h9'")
+
+
+def test_frames_of_users_stay_and_all_are_at_hand(monkeypatch):
+    error = caught(rdmacc.study, rdmacc.star(3), lambda: rdmacc.incast(["h1"], "h0", "8k"), "dcqcn", progress=False)
+    assert frames(shortened(error.__traceback__)) == ["caught", "<lambda>"]
+    assert len(frames(error.__traceback__)) > 5
+    assert len("".join(error._render_traceback_()).splitlines()) <= 8
+    monkeypatch.setenv("RDMACC_TRACEBACK", "full")
+    assert shortened(error.__traceback__) is error.__traceback__
+
+
+def test_a_notebook_shows_the_cell_alone(capsys):
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
+    shell.instance().run_cell(
+        "import rdmacc\nrdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h9'], 'h0', '8kB'), 'dcqcn')"
+    )
+    shell.clear_instance()
+    shown = capsys.readouterr().out
+    assert "src = 'h9'" in shown
+    assert "rdmacc/simulation.py" not in shown
+    assert len(shown.splitlines()) < 12

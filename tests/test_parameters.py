@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, get_args
 
@@ -189,6 +191,23 @@ def test_all_that_has_parameters_has_one_base():
     assert Pfc().replace(alpha=0.5) == Pfc(alpha=0.5)
     with pytest.raises(ConfigError, match="did you mean 'alpha'"):
         Pfc().replace(alfa=1.0)
+
+
+def test_help_shows_every_parameter_with_unit_default_bounds_and_source():
+    kinds = [kind for kind in _subclasses(Parameters) if kind.__module__.startswith("rdmacc") and kind.__doc__]
+    assert len(kinds) > 50
+    for kind in kinds:
+        shown = inspect.signature(kind).parameters if is_dataclass(kind) else {}
+        for one in fields(kind) if is_dataclass(kind) else ():
+            if one.init and "doc" in one.metadata:
+                assert f"\n{one.name} : " in kind.__doc__, kind
+                assert one.name in shown, kind
+                again = kind(**{one.name: shown[one.name].default}) if kind is Dcqcn else Dcqcn()
+                assert again == Dcqcn(), one.name  # defaults are shown as they can be given
+    text = pydoc.render_doc(Dcqcn, renderer=pydoc.plaintext)
+    assert "cnp_interval_ps : time, default '50 us'" in text
+    assert "at least 0, at most 1" in text
+    assert "Symbol R_AI. Source: section 5, at 40 Gb/s." in text
 
 
 def test_texts_have_numbers_of_their_own():

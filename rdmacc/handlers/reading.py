@@ -150,9 +150,12 @@ def _read(
     kinds = {argument: INT if argument == "now" else record_kind(argument) for argument in arguments}
     if checker.read(function, kinds) is not NOTHING:
         line = function.__code__.co_firstlineno
-        raise checker.error(function, line, "return ...", "must return nothing: write into a record")
+        raise checker.error(function, line, "return ...", _RETURNS)
     marks = {each: frozenset(marks) for each, marks in checker.marks.items()}
     return _Reading(marks, frozenset(checker.accesses), checker.used, {each: _form(each) for each in marks})
+
+
+_RETURNS = "must return nothing: write the value into a record's field, as in `sender.rate_bps = ...`"
 
 
 def _fields(

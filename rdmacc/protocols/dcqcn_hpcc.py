@@ -45,7 +45,7 @@ class DcqcnHpcc(Component):
     min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     clamp_target: bool = param(False, "every decrease lowers the target too", source="run.py")
     has_window: bool = param(
-        False, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
+        False, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN and VAR_WIN"
     )
     base_rtt_ps: OptionalTime = param(
         None, "the window is the rate times this; 0: the queue pair's base RTT", unit="ps", source="GLOBAL_T"

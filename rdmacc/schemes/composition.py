@@ -134,7 +134,8 @@ class Scheme(Parameters):
         super().__post_init__()
         for component in self.components:
             if not isinstance(component, Component):
-                raise ConfigError(f"{self.name}: component", component, "an instance of Component")
+                made = f": write {component.__name__}()" if isinstance(component, type) else ""
+                raise ConfigError(f"{self.name}: component", component, f"an instance of Component{made}")
             component.check_interface()
         if not isinstance(self.buffer, Pfc | DropTail):
             raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")

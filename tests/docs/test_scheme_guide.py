@@ -109,7 +109,8 @@ def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
     page = DOCS / "write_your_own.md"
     assert len([line for line in code_of(page)[0].splitlines() if line]) < 40
     try:
-        result = run_page(page, engine, monkeypatch, tmp_path).result
+        module = run_page(page, engine, monkeypatch, tmp_path)
+        result = module.result
         assert {row["parameter"] for row in rdmacc.scheme_table("queue-hint")} >= {"target_bytes", "gain", "step_bps"}
     finally:
         SCHEMES.pop("queue-hint", None)
@@ -118,6 +119,9 @@ def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
     assert ends.max() < 1.05 * (20_000 * WIRE * 8e12 / 100e9)
     queue = result.probes[(result.probes["probe"] == "queue s0->h0") & (result.probes["time_ps"] > us(500))]
     assert 10_000 < queue["value"].mean() < 60_000
+    check_finished(module.marked)
+    assert module.marked.counters["marks_last_hop"] > 100
+    assert module.marked.flows["slowdown"].between(1.9, 2.6).all()  # two share the link, which marks keep busy
     assert result.flows["fct_ps"].tolist() == AGREED.setdefault("fct_ps", result.flows["fct_ps"].tolist())
 
 

@@ -223,7 +223,7 @@ def test_base_rtt_refuses(src, dst, text):
 
 
 def test_add_link_refuses_an_unknown_node():
-    with pytest.raises(ConfigError, match="node = 'h7': must be a node of the graph"):
+    with pytest.raises(ConfigError, match="node = 'h7': must be a node of the network"):
         topology.add_link(topology.star(2), "h0", "h7", "1Gbps", "1us")
 
 

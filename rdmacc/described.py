@@ -1,0 +1,108 @@
+"""Docstrings and signatures of classes with parameters, written from the declarations when they are asked for.
+
+``help(Nccl)``, a notebook's ``Nccl?`` and the API page show each parameter with its kind, default, bounds, meaning,
+symbol and source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from textwrap import fill, indent
+from typing import Any
+
+from rdmacc.units import format_rate, format_size, format_time
+
+_FORMATS: dict[str, tuple[str, Callable[..., str]]] = {
+    "ps": ("time", format_time),
+    "bps": ("rate", format_rate),
+    "bytes": ("size", format_size),
+}
+
+
+class Doc:
+    """The docstring of a dataclass: its own text, followed by its parameters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, owner: object, kind: type[Any]) -> str:
+        fields = [one for one in _complete(kind) if one.init and "doc" in one.metadata]
+        if not fields or "Parameters\n" in self.text:
+            return self.text
+        rows = [f"{one.name} : {_kind(one)}\n{indent(fill(_meaning(one.metadata), 96), '    ')}" for one in fields]
+        return f"{inspect.cleandoc(self.text)}\n\nParameters\n----------\n" + "\n".join(rows)
+
+
+class Signature:
+    """The signature of a dataclass, with defaults as users write them."""
+
+    def __get__(self, owner: object, kind: type[Any]) -> inspect.Signature:
+        fields = _complete(kind)
+        if not fields:
+            raise AttributeError("__signature__")  # not a dataclass yet: Python finds out itself
+        return inspect.Signature(
+            [
+                inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=_default(one))
+                for one in fields
+                if one.init
+            ]
+        )
+
+
+def _complete(kind: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields of a class that `dataclass` is done with: it reads docstring and signature while at work."""
+    return dataclasses.fields(kind) if "__match_args__" in vars(kind) else ()
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    if field.default is dataclasses.MISSING:
+        return inspect.Parameter.empty
+    return _written(field.default, field.metadata)
+
+
+def _written(value: Any, metadata: Mapping[str, Any]) -> Any:
+    """Return a value in base units as a user would give it."""
+    unit = metadata.get("unit", "")
+    if metadata.get("is_vector"):
+        return tuple(_written(one, {**metadata, "is_vector": False}) for one in value)
+    if metadata.get("is_optional") and value == 0:
+        return None
+    if unit not in _FORMATS:
+        return getattr(value, "value", value)
+    return _FORMATS[unit][1](getattr(value, "value", value), None)
+
+
+def _kind(field: dataclasses.Field[Any]) -> str:
+    """Return a parameter's kind, default and bounds."""
+    about, unit = field.metadata, field.metadata["unit"]
+    value = field.default[0] if about["is_vector"] and field.default else field.default  # type: ignore[index]
+    value = getattr(value, "value", value)
+    if about["choices"]:
+        words = "{" + ", ".join(map(repr, about["choices"])) + "}"
+    elif unit in _FORMATS:
+        words = _FORMATS[unit][0]
+    else:
+        words = f"{type(value).__name__} ({unit})" if unit else type(value).__name__
+    if about["is_vector"]:
+        words = f"list of {words}"
+    if about["is_optional"]:
+        words += " or None"
+    parts = [words, f"default {_default(field)!r}"]
+    if hasattr(field.default, "rule"):
+        parts[-1] += f" at {field.default.where()}, scaled {field.default.rule()}"
+    for word, bound in (("at least", about["low"]), ("at most", about["high"])):
+        if bound is not None:
+            parts.append(f"{word} {_FORMATS[unit][1](bound, None) if unit in _FORMATS else f'{bound:g}'}")
+    return ", ".join(parts)
+
+
+def _meaning(about: Mapping[str, Any]) -> str:
+    """Return what a parameter does, its symbol and equation in the paper, and its source."""
+    notes = [about["doc"][:1].upper() + about["doc"][1:]]
+    notes += [f"{word} {about[key]}" for word, key in (("Symbol", "symbol"), ("Equation", "equation")) if about[key]]
+    notes += [f"Source: {about['source']}"] if about["source"] else []
+    return ". ".join(note.rstrip(".") for note in notes) + "."
