@@ -25,17 +25,21 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
 from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
+from rdmacc.garbage import uncollected
 from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.frame import Host, computation, messages
+from rdmacc.workload.frame import Host, as_objects, computation, messages
 from rdmacc.workload.schedule import Schedule
 
 _UNITS_PS = {"us": time_ps("1us"), "ps": 1}
+_PLAIN = re.compile(r"([0-9]{1,9})->([0-9]{1,9})(?: id ([1-9][0-9]{0,8}))? start ([0-9]{1,9}) size ([1-9][0-9]{0,8}) ?")
+"""The most common line; the others, and mistakes, get a closer look."""
 _KEYS = {"id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"}
 _LARGEST = 2**31 - 1
+_LATEST_PS = 10**18
 
 
 class Imported(NamedTuple):
@@ -46,11 +50,11 @@ class Imported(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Flow:
     src: int
     dst: int
-    error: Line
+    line: int
     size: int = 0
     start: int | None = None
     trigger: int = 0
@@ -66,7 +70,13 @@ class _Trigger:
 
 
 @typed
-def from_htsim(matrix: File, topology: File | Graph, unit: str = "us", hosts: Hosts | None = None) -> Imported:
+def from_htsim(
+    matrix: File,
+    topology: File | Graph,
+    unit: str = "us",
+    hosts: Hosts | None = None,
+    bundles: str = "refused",
+) -> Imported:
     """Read network and workload from htsim's files.
 
     Parameters
@@ -79,6 +89,9 @@ def from_htsim(matrix: File, topology: File | Graph, unit: str = "us", hosts: Ho
         Unit of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
     hosts : sequence, optional
         The host of each node of the matrix; default: the network's hosts, in order.
+    bundles : str
+        What becomes of several links between two switches (``Bundle``): an error or, "merged", one link with the rate
+        of all, over which flows share more evenly than over several.
 
     Returns
     -------
@@ -93,15 +106,18 @@ def from_htsim(matrix: File, topology: File | Graph, unit: str = "us", hosts: Ho
     """
     if unit not in _UNITS_PS:
         raise ConfigError("unit", unit, '"us" or "ps"')
+    if bundles not in ("refused", "merged"):
+        raise ConfigError("bundles", bundles, '"refused" or "merged"')
     shape = None
     if isinstance(topology, str | Path):
-        network, shape = read_topology(topology)
+        network, shape = read_topology(topology, bundles)
     else:
         network = topology  # type: ignore[assignment]
-    nodes, flows, triggers, failures = _read(matrix)
+    with uncollected():
+        nodes, flows, triggers, failures = _read(matrix)
     names = hosts_of(matrix, nodes, hosts if hosts is not None else hosts_in(network))
     faults = tuple(fat_tree_links(shape, *failure) for failure in failures)
-    return Imported(network, _schedule(flows, triggers, names, _UNITS_PS[unit]), faults)
+    return Imported(network, _schedule(matrix, flows, triggers, names, _UNITS_PS[unit]), faults)
 
 
 def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple[int, int, Line]]]:
@@ -112,10 +128,18 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
     triggers: dict[int, _Trigger] = {}
     failures: list[tuple[int, int, Line]] = []
     ids: set[int] = set()
+    nodes = 0
     for number, text in enumerate(read_text(path).split("\n"), 1):
-        error = line_of(path, number)
         if not text:
             continue
+        if plain := _PLAIN.fullmatch(text):
+            src, dst, name, start, size = plain.groups()
+            if src != dst and int(src) < nodes and int(dst) < nodes and (name is None or int(name) not in ids):
+                if name is not None:
+                    ids.add(int(name))
+                flows.append(_Flow(int(src), int(dst), number, int(size), int(np.float32(start))))
+                continue
+        error = line_of(path, number)
         words = text[:-1].split(" ") if text.endswith(" ") else text.split(" ")
         is_body = "->" in words[0] or words[0] in ("trigger", "failure")
         if not (is_body or flows or triggers or failures):
@@ -123,6 +147,7 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
                 if len(words) != 2:
                     raise error(words[0], text, "one number")
                 header[words[0]], places[words[0]] = whole(error, words[0], words[1], 0, _LARGEST), error
+                nodes = header.get("Nodes", 0)
             continue  # htsim ignores other header lines
         if not is_body:
             raise error("line", text, "a connection, trigger or failure: comments stand in the header only")
@@ -136,7 +161,7 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
         elif words[0] == "failure":
             failures.append(_failure(words, error))
         else:
-            flows.append(_flow(words, header.get("Nodes", 0), ids, error))
+            flows.append(_flow(words, nodes, ids, error, number))
     found = {"Connections": len(flows), "Triggers": len(triggers), "Failures": len(failures)}
     for name in ("Nodes", "Connections"):
         if name not in header:
@@ -148,13 +173,13 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
     return header["Nodes"], flows, triggers, failures
 
 
-def _flow(words: list[str], nodes: int, ids: set[int], error: Line) -> _Flow:
+def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -> _Flow:
     """Parse the flow in a line."""
     ends = words[0].split("->")
     if len(ends) != 2:
         raise error("connection", words[0], "src->dst")
     src, dst = (whole(error, "node", end, 0, nodes - 1) for end in ends)
-    flow, has_id = _Flow(src, dst, error), False
+    flow, has_id = _Flow(src, dst, line), False
     rest = words[1:]
     while rest:
         key = rest.pop(0)
@@ -174,9 +199,11 @@ def _flow(words: list[str], nodes: int, ids: set[int], error: Line) -> _Flow:
                 flow.start = int(np.float32(text))
             except (ValueError, OverflowError):
                 raise error("start", text, "a number") from None
-            if flow.start < 0:
-                raise error("start", text, "at least 0")
+            if not 0 <= flow.start < 2**62:
+                raise error("start", text, "at least 0, and below 2**62")
             continue
+        if key == "size" and re.fullmatch(r"-?0*", text):
+            raise error(key, text, "at least 1: a flow without end is a message with a large size, run up to until=")
         value = whole(error, key, text, 0 if key == "prio" else 1, _LARGEST)
         if key == "id":
             if value in ids:
@@ -222,17 +249,27 @@ def _failure(words: list[str], error: Line) -> tuple[int, int, Line]:
     return whole(error, "switch_id", words[4], 0, _LARGEST), whole(error, "link_id", words[6], 0, _LARGEST), error
 
 
-def _schedule(flows: list[_Flow], triggers: dict[int, _Trigger], names: Sequence[Host], unit_ps: int) -> pd.DataFrame:
+def _schedule(
+    path: File, flows: list[_Flow], triggers: dict[int, _Trigger], names: Sequence[Host], unit_ps: int
+) -> pd.DataFrame:
     """Return the workload of flows and triggers."""
     started: dict[int, list[int]] = defaultdict(list)
     activators: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    schedule = Schedule()
+    schedule, hosts = Schedule(), as_objects(names)
+    latest = max((flow.start or 0 for flow in flows), default=0)
+    if latest * unit_ps > _LATEST_PS:
+        line = next(flow.line for flow in flows if flow.start == latest)
+        raise line_of(path, line)("start", latest, f"at most {_LATEST_PS // unit_ps}")
+    if flows:
+        columns = [(flow.src, flow.dst, flow.size, 0 if flow.trigger else (flow.start or 0)) for flow in flows]
+        src, dst, size, start = np.array(columns, np.int64).T
+        schedule.send(hosts[src], hosts[dst], size, start * unit_ps)
     for row, flow in enumerate(flows):
-        start_ps = 0 if flow.trigger else (flow.start or 0) * unit_ps
-        schedule.send(names[flow.src], names[flow.dst], flow.size, start_ps)
+        if not (flow.done or flow.trigger):
+            continue
         for key in {*flow.done.values(), *([flow.trigger] if flow.trigger else [])}:
             if key not in triggers:
-                raise flow.error("trigger", key, "declared in a line of its own")
+                raise line_of(path, flow.line)("trigger", key, "declared in a line of its own")
         if flow.trigger:
             started[flow.trigger].append(row)
         for end, key in flow.done.items():

@@ -33,6 +33,8 @@ class Shape:
         Numbers of nodes; with two tiers, the aggs are the spines.
     aggs_per_pod, leaves_per_pod : int
         Number in each pod.
+    has_bundles : bool
+        Whether links stand for several of the file.
     """
 
     hosts: int
@@ -41,14 +43,19 @@ class Shape:
     cores: int
     aggs_per_pod: int
     leaves_per_pod: int
+    has_bundles: bool = False
 
 
-def read_topology(path: File) -> tuple[Graph, Shape]:
+_MOST_LINKS = 4_000_000
+"""More would fill the memory."""
+
+
+def read_topology(path: File, bundles: str) -> tuple[Graph, Shape]:
     """Read the network in a topology file, and its shape.
 
     Half of a switch's latency is added to the delay of each of its links, so a path through it has all of it.
     """
-    header, tiers, errors = _read(path)
+    header, tiers, errors = _read(path, bundles)
     count, depth = header["nodes"], header["tiers"]
     if len(tiers) != depth:
         raise ConfigError("Tiers", depth, f"{len(tiers)}, the number of tier blocks", str(path))
@@ -78,17 +85,24 @@ def read_topology(path: File) -> tuple[Graph, Shape]:
         raise ConfigError("Oversubscribed", ratio[1], allowed, f"{path}, tier 1")
     uplinks = divided(count * speed[0], speed[1] * ratio[0], "ToR uplinks")
     per_pod = divided(uplinks, pods * down[1], "aggs per pod")
-    if per_pod != up[0]:
-        raise ConfigError("aggs per pod", per_pod, f"Radix_Up of tier 0, {up[0]}", str(path))
-    shape = Shape(count, leaves, per_pod * pods, 0, per_pod, leaves_per_pod)
+    bundle = [tier.get("bundle", 1) for tier in tiers]
+    if per_pod * bundle[1] != up[0]:
+        raise ConfigError(
+            "aggs per pod", per_pod, f"Radix_Up of tier 0 over the bundle, {up[0]} / {bundle[1]}", str(path)
+        )
+    shape = Shape(count, leaves, per_pod * pods, 0, per_pod, leaves_per_pod, max(bundle) > 1)
     if depth == 3:
         shape.cores = divided(divided(uplinks * speed[1], speed[2] * ratio[1], "agg uplinks"), down[2], "cores")
-        if divided(shape.cores, per_pod, "cores per agg") != up[1]:
-            raise ConfigError("cores per agg", shape.cores // per_pod, f"Radix_Up of tier 1, {up[1]}", str(path))
+        if divided(shape.cores, per_pod, "cores per agg") * bundle[2] != up[1]:
+            allowed = f"Radix_Up of tier 1 over the bundle, {up[1]} / {bundle[2]}"
+            raise ConfigError("cores per agg", shape.cores // per_pod, allowed, str(path))
+    links = count + leaves * per_pod + shape.aggs * (shape.cores // per_pod)
+    if links > _MOST_LINKS:
+        raise errors["nodes"]("Nodes", count, f"fewer: the network would have {links} links")
     return _network(shape, tiers), shape
 
 
-def _read(path: File) -> tuple[dict[str, int], list[dict[str, int]], dict[str, Line]]:
+def _read(path: File, bundles: str) -> tuple[dict[str, int], list[dict[str, int]], dict[str, Line]]:
     """Return the header, the tiers from the bottom up, and the function that creates errors for header lines."""
     header: dict[str, int] = {}
     errors: dict[str, Line] = {}
@@ -110,8 +124,9 @@ def _read(path: File) -> tuple[dict[str, int], list[dict[str, int]], dict[str, L
             continue
         if key in block:
             raise error(words[0], value, "given once")
-        if key == "bundle" and value != 1:
-            raise error(words[0], value, "1: rdmacc has one link between two switches")
+        if key == "bundle" and value != 1 and (bundles != "merged" or (0 in tiers and block is tiers[0]) or not value):
+            allowed = '1: rdmacc has one link between two switches; bundles="merged" gives it the rate of all'
+            raise error(words[0], value, allowed)
         least = {"downlink_latency_ns": 1, "downlink_speed_gbps": 1, "radix_down": 1, "nodes": 2, "podsize": 1}
         if value < least.get(key, 0):
             raise error(words[0], value, f"at least {least[key]}")
@@ -130,7 +145,7 @@ def _read(path: File) -> tuple[dict[str, int], list[dict[str, int]], dict[str, L
 
 def _network(shape: Shape, tiers: list[dict[str, int]]) -> Graph:
     """Return the network: hosts h0 .., ToRs leaf0 .., aggs agg0 .., cores core0 .."""
-    rate = [gbps(tier["downlink_speed_gbps"]) for tier in tiers]
+    rate = [gbps(tier["downlink_speed_gbps"] * tier.get("bundle", 1)) for tier in tiers]
     inside = [1000 * tier.get("switch_latency_ns", 0) for tier in tiers]
     delay = [
         1000 * tier["downlink_latency_ns"] + (inside[number] + (inside[number - 1] if number else 0)) // 2
@@ -164,6 +179,8 @@ def fat_tree_links(shape: Shape | None, agg: int, link: int, error: Line) -> Lin
     """Return the failure of an agg's uplink."""
     if shape is None or not shape.cores:
         raise error("failure", f"AGG {agg}", "in a network of three tiers from a topology file")
+    if shape.has_bundles:
+        raise error("failure", f"AGG {agg}", "in a network without bundles: one of several links cannot fail")
     if agg >= shape.aggs or link >= shape.cores // shape.aggs_per_pod:
         raise error(
             "failure", f"AGG {agg}, link {link}", f"below {shape.aggs}, and {shape.cores // shape.aggs_per_pod}"

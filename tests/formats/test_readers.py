@@ -164,6 +164,22 @@ def test_faster_links_of_a_tier_may_be_fewer(write):
     assert net.edges["agg1", "core1"]["rate_bps"] == 300e9
 
 
+def test_a_bundle_is_a_link_of_the_rate_of_all_if_asked_for(write):
+    """Two links from each ToR to each of two aggs, two from each agg to each of two cores: half as many of both."""
+    text = FAT_TREE.replace("Radix_Up 2", "Radix_Up 4").replace("Oversubscribed 2\n", "")
+    text = text.replace("Tier 1\n", "Tier 1\nBundle 2\n").replace(
+        "Radix_Down 3\nRadix_Up 3", "Radix_Down 6\nRadix_Up 6"
+    )
+    text = text.replace("Tier 2\n", "Tier 2\nBundle 3\n").replace("Radix_Down 2\n", "Radix_Down 6\n")
+    matrix = write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n")
+    net = from_htsim(matrix, write("a.topo", text), bundles="merged").network
+    assert net.number_of_edges() == 24 + 6 * 2 + 4 * 2
+    assert (net.edges["leaf0", "agg1"]["rate_bps"], net.edges["agg1", "core3"]["rate_bps"]) == (200e9, 300e9)
+    assert topology.describe(net).oversubscription == 1
+    with pytest.raises(ConfigError, match='bundles="merged"'):
+        from_htsim(matrix, write("a.topo", text))
+
+
 def test_a_switch_s_latency_is_half_a_delay_on_each_of_its_links(write):
     slow = FAT_TREE.replace("Radix_Up", "Switch_Latency_ns 301\nRadix_Up")
     net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", slow)).network
@@ -198,6 +214,7 @@ HTSIM_MISTAKES = {
     "must be declared": MATRIX.replace("trigger id 8 oneshot\n", "").replace("Triggers 2", "Triggers 1"),
     "rdmacc does not reuse connections": MATRIX.replace("id 2", "id 1"),
     "left out: rdmacc does not reuse": MATRIX.replace("start 0 size", "start 0 msg size"),
+    "run up to until=": MATRIX.replace("size 300000", "size 0"),
     "htsim would read memory": MATRIX.replace(" size 300000", ""),
     "given, or a trigger": MATRIX.replace(" start 0", ""),
     "must not stand behind trigger": MATRIX.replace("id 4 trigger 7", "id 4 trigger 7 start 5"),
