@@ -20,6 +20,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how long commands took, as their tests have recorded."""
+    reports = terminalreporter.stats.get("passed", ())
+    took = [str(value) for report in reports for name, value in report.user_properties if name == "took"]
+    if took:
+        terminalreporter.section("time taken")
+        terminalreporter.write_line("\n".join(took))
+
+
 ENGINES = ["simpy", "compiled"]
 """Every test that simulates runs once on each of these."""
 

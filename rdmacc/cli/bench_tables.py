@@ -15,8 +15,8 @@ from pathlib import Path
 import rdmacc
 from rdmacc.cli.bench import FixedCost, Measurement, measure
 from rdmacc.cli.bench_cases import CASES
+from rdmacc.cli.report import table
 from rdmacc.errors import ConfigError
-from rdmacc.show.tables import text_table
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.units import format_size
 
@@ -123,7 +123,7 @@ def comparisons_text(stored: Stored, comparisons: Iterable[Comparison]) -> str:
         for one in comparisons
     ]
     how = f"alternating with {stored.rerun}" if stored.rerun else "against the stored numbers, whose code is gone"
-    return text_table(headers, rows, "<<" + ">" * (len(headers) - 2)) + f"\n{how}"
+    return table(headers, rows, "<<" + ">" * (len(headers) - 2)) + f"\n{how}"
 
 
 def fixed_text(costs: Iterable[FixedCost]) -> str:
@@ -145,7 +145,7 @@ def schemes_text(measurements: Sequence[Measurement]) -> str:
     """Return measurements of schemes as a table."""
     headers = ("scheme", "engine", *_SPEEDS, "events", "run s")
     rows = [(one.scheme, one.engine, *_speeds(one), f"{one.events:,}", f"{one.wall_s:.3f}") for one in measurements]
-    return text_table(headers, rows, "<<" + ">" * (len(headers) - 2))
+    return table(headers, rows, "<<" + ">" * (len(headers) - 2))
 
 
 _SPEEDS = ("data M/s", "control M/s", "total M/s")
@@ -188,7 +188,7 @@ def table_text(measurements: Sequence[Measurement]) -> str:
         )
         for one in measurements
     ]
-    lines = [text_table(headers, rows, "<<" + ">" * (len(headers) - 2))]
+    lines = [table(headers, rows, "<<" + ">" * (len(headers) - 2))]
     lines += [f"{name}: compiled is {ratio:.1f} times as fast as simpy" for name, ratio in ratios(measurements).items()]
     alone = {one.case: one for one in measurements if one.threads == 1 and one.engine == "compiled"}
     lines += [

@@ -154,13 +154,18 @@ def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
     return changes
 
 
-def list_experiments() -> None:
+def list_experiments(
+    name: Annotated[
+        str | None, typer.Argument(help="Experiment, such as dart.fig3, or group, such as dart; default: all.")
+    ] = None,
+) -> None:
     """List the experiments, one per figure or table of a paper."""
-    from rdmacc.experiments import EXPERIMENTS
-    from rdmacc.show.tables import text_table
+    from rdmacc.cli.report import table
+    from rdmacc.experiments import EXPERIMENTS, select
 
-    rows = [(name, one.description, str(len(one.claims))) for name, one in EXPERIMENTS.items()]
-    typer.echo(text_table(["experiment", "what it shows", "claims"], rows, "<<>"))
+    chosen = EXPERIMENTS.values() if name is None else select(name)
+    rows = [(one.name, one.description, str(len(one.claims))) for one in chosen]
+    typer.echo(table(["experiment", "what it shows", "claims"], rows, "<<>"))
 
 
 def list_readings(name: _NameArgument) -> None:

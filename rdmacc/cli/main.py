@@ -109,23 +109,23 @@ def schemes(
     rtt: Annotated[str, typer.Option("--rtt", help="Largest base RTT of the network; needs --rate.")] = "12us",
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
+    from rdmacc.cli.report import table
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
     from rdmacc.scaling import Links
     from rdmacc.schemes import SCHEMES, about, scheme_table
-    from rdmacc.show.tables import text_table
     from rdmacc.units import format_rate
 
     chosen = find_preset(preset) if preset is not None else None
     if name is None and chosen is None:
-        typer.echo(text_table(["scheme", "what it does"], [(known, about(known)) for known in SCHEMES], "<<"))
+        typer.echo(table(["scheme", "what it does"], [(known, about(known)) for known in SCHEMES], "<<"))
         titles = [(known, one.title, format_rate(one.line_bps), ", ".join(one)) for known, one in PRESETS.items()]
-        typer.echo("\n" + text_table(["preset", "source", "link rate", "schemes"], titles, "<<><"))
+        typer.echo("\n" + table(["preset", "source", "link rate", "schemes"], titles, "<<><"))
     elif name is None and chosen is not None:
         settings = [
             (one.scheme, one.parameter, str(one.value), one.source) for each in chosen for one in chosen.settings(each)
         ]
-        typer.echo(text_table(["scheme", "parameter", "value", "source"], settings, "<<><"))
+        typer.echo(table(["scheme", "parameter", "value", "source"], settings, "<<><"))
     else:
         assert name is not None
         links = None if rate is None else Links(rate, rtt)
@@ -133,8 +133,8 @@ def schemes(
         typer.echo(_scheme_text(scheme_table(name if chosen is None else chosen[name], sources, links), links is None))
 
 
-def _scheme_text(table: list[dict[str, Any]], shows_rules: bool) -> str:
-    from rdmacc.show.tables import text_table
+def _scheme_text(rows: list[dict[str, Any]], shows_rules: bool) -> str:
+    from rdmacc.cli.report import table
 
     parameters = [
         (
@@ -145,10 +145,10 @@ def _scheme_text(table: list[dict[str, Any]], shows_rules: bool) -> str:
             row["source"],
             row["doc"],
         )
-        for row in table
+        for row in rows
     ]
     headers = ["parameter", "value", "base unit", "symbol", "source", "what it does"]
-    return text_table(headers, parameters, "<><<<<")
+    return table(headers, parameters, "<><<<<")
 
 
 def _parameter(value: Any, unit: str) -> str:

@@ -17,11 +17,11 @@ import networkx as nx
 import numpy as np
 
 from rdmacc import probes, topology, workload
+from rdmacc.cli.report import table
 from rdmacc.errors import ConfigError
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
-from rdmacc.show.tables import text_table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.units import format_rate, ps, us
 
@@ -173,7 +173,7 @@ def _row(one: Plausibility, mark: str) -> tuple[str, ...]:
 
 def text(found: Sequence[Plausibility]) -> str:
     """Return a table for the terminal; numbers that are not green are between stars."""
-    return text_table(list(_HEADERS), [_row(one, "*") for one in found], "<" + ">" * (len(_HEADERS) - 1))
+    return table(list(_HEADERS), [_row(one, "*") for one in found], "<" + ">" * (len(_HEADERS) - 1))
 
 
 def fill(page: str, found: Sequence[Plausibility]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 _MANY = 16
 """With more points than this, each point is a row instead of a column."""
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
+    """Return a table that fits the terminal; one that goes elsewhere keeps each row on a line."""
+    return text_table(headers, rows, align, width=shutil.get_terminal_size((0, 0)).columns)
 
 
 def format_value(value: float, unit: str) -> str:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import zip_longest
+from textwrap import wrap
+
+_NARROW = 16
+"""No column of words is made narrower than this."""
 
 
-def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
-    """Return rows as text in aligned columns with headers.
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "", width: int = 0) -> str:
+    """Return rows as text in aligned columns with headers; wrap words to fit a width, if one is given.
 
     Examples
     --------
@@ -18,15 +23,42 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
     dasr       9 us
     """
     sides = align or "<" + ">" * (len(headers) - 1)
-    widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
-    lines = [
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)).rstrip()
-        for row in (headers, *rows)
+    widths = _widths(headers, rows, sides, width)
+
+    def lines(row: Sequence[str]) -> list[str]:
+        cells = [
+            [cell] if len(cell) <= room else wrap(cell, room, break_on_hyphens=False)
+            for cell, room in zip(row, widths, strict=True)
+        ]
+        return [
+            "  ".join(f"{cell:{side}{room}}" for cell, side, room in zip(line, sides, widths, strict=True)).rstrip()
+            for line in zip_longest(*cells, fillvalue="")
+        ]
+
+    body = [line for row in rows for line in lines(row)]
+    rule = "  ".join("-" * room for room in widths)
+    return "\n".join([*lines(headers), rule, *body] if any(headers) else body)
+
+
+def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]], sides: str, most: int) -> list[int]:
+    """Return the columns' widths: first headers give way, word by word, then the widest columns of words."""
+    longest = [max((len(row[i]) for row in rows), default=0) for i in range(len(headers))]
+    widths = [max(len(header), cell) for header, cell in zip(headers, longest, strict=True)]
+    if not most:
+        return widths
+    least = [max(map(len, [*header.split(), ""])) for header in headers]
+    least = [
+        max(one, min(cell, _NARROW) if number and side == "<" else cell)
+        for number, (one, cell, side) in enumerate(zip(least, longest, sides, strict=True))
     ]
-    if not any(headers):
-        return "\n".join(lines[1:])
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
+    while sum(widths) + 2 * (len(widths) - 1) > most:
+        room = [has - needs for has, needs in zip(widths, least, strict=True)]
+        if max(room) <= 0:
+            break
+        above = [max(0, has - max(cell, needs)) for has, cell, needs in zip(widths, longest, least, strict=True)]
+        spare = above if any(above) else [has if left > 0 else 0 for has, left in zip(widths, room, strict=True)]
+        widths[spare.index(max(spare))] -= 1
+    return widths
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:

@@ -57,6 +57,8 @@ def test_help_names_every_command():
 
 
 def test_list_shows_every_experiment_with_its_description():
+    one = invoke("list", "igbn")
+    assert [line.split()[0] for line in one.splitlines()[2:]] == [n for n in EXPERIMENTS if n.startswith("igbn.")]
     text = invoke("list")
     for name, one in EXPERIMENTS.items():
         assert f"{name} " in text
