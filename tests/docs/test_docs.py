@@ -126,6 +126,15 @@ def test_the_readmes_commands_are_those_that_work():
     assert not published, "not on PyPI yet: when it is, the first command of the README becomes this one"
 
 
+def test_contributing_names_every_folder_with_tests_for_the_night_and_what_it_covers():
+    covered = runpy.run_path(str(ROOT / ".ci" / "nightly"))["covered"]()
+    marks = re.compile(r"mark\.nightly|mostly_at_night\(")
+    tests = ROOT / "tests"
+    marked = {path.relative_to(tests).parts[0] for path in tests.rglob("test_*.py") if marks.search(path.read_text())}
+    assert {Path(name).parts[1] for name in covered} == marked
+    assert [name for one in covered.items() for name in (one[0], *one[1]) if not (ROOT / name).exists()] == []
+
+
 def test_every_extra_that_a_text_names_exists_and_the_readme_names_those_that_users_need():
     extras = set(project()["optional-dependencies"])
     sources = [
