@@ -131,7 +131,7 @@ class Comparison:
         return html_table(["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}")
 
 
-_SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
+_SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "us")}
 
 
 def compare(model: Comparable, scenario: Any = None) -> Comparison:

@@ -142,7 +142,7 @@ class DasrConvergence(Model):
                 ax.barh(table["variant"], table[part] / 1e6, left=left, label=name, color=COLOURS[colour])
                 left += table[part].to_numpy() / 1e6
             ax.invert_yaxis()
-            ax.set(title=self.title, xlabel="time (µs)")
+            ax.set(title=self.title, xlabel="time (us)")
             ax.legend()
         return ax
 
@@ -232,7 +232,7 @@ class DasrIncast(Model):
                 )
             ax.set(
                 title=f"{self.title}: {self.senders} senders and a long flow",
-                xlabel="time since the incast's start (µs)",
+                xlabel="time since the incast's start (us)",
                 ylabel="queue (kB)",
             )
             ax.set_xlim(left=-5)

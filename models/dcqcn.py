@@ -119,7 +119,7 @@ class DcqcnFluid(DcqcnEquations):
             late = frame["queue_bytes"].iloc[len(frame) // 4 :].max()
             ax.axhline(queue / 1e3, color=COLOURS["black"], linewidth=1, linestyle="--", label="fixed point")
             ax.set(
-                title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} µs",
+                title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} us",
                 xlabel=f"time ({unit})",
                 ylabel="queue (kB)",
             )

@@ -118,7 +118,7 @@ class DcqcnLoop:
         margins = self.margins()
         omega = self._omega()
         near = omega[(omega > margins.phase_crossover_rad_s / 100) & (omega < margins.phase_crossover_rad_s * 100)]
-        title = f"DCQCN's loop, {self.fluid.flows} flows, tau* = {self.fluid.delay_ps / 1e6:g} µs"
+        title = f"DCQCN's loop, {self.fluid.flows} flows, tau* = {self.fluid.delay_ps / 1e6:g} us"
         return plot_bode(bode_frame(self.response, near), margins, title, axes)
 
 
@@ -179,7 +179,7 @@ class DcqcnMargin(DcqcnParameters):
         table = self.evaluate()
         with canvas(ax) as ax:
             for (delay, rows), marker in zip(table.groupby("delay_ps"), "osD^v", strict=False):
-                label = f"tau* = {float(delay) / 1e6:g} µs"  # type: ignore[arg-type]
+                label = f"tau* = {float(delay) / 1e6:g} us"  # type: ignore[arg-type]
                 ax.plot(rows["flows"], rows["phase_margin_deg"], marker=marker, label=label)
             on_ramp = table.loc[table["is_on_ramp"], "flows"].max()
             ax.axvline(on_ramp, color="0.4", linewidth=1, linestyle="--", label="beyond: p above P_max")

@@ -16,7 +16,7 @@ from rdmacc.models.base import Model
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN = {"ps": (1e6, "µs"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
+SHOWN = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 """Base unit: (base units of the unit that a slider shows, its name)."""
 _STEPS = 100
 

@@ -98,10 +98,10 @@ class RenRate(Model):
                 colour, _ = _LOOK[str(name)]
                 ax.plot(
                     curve["time_ps"] / 1e6, curve["rate_bps"] / 1e9, drawstyle="steps-post", color=colour,
-                    label=f"{name}: done after {times[name] / 1e6:.0f} µs",
+                    label=f"{name}: done after {times[name] / 1e6:.0f} us",
                 )  # fmt: skip
             ax.axhline(self.capacity_bps / 1e9, color="0.6", linewidth=1, linestyle=":")
-            ax.set(title=self.title, xlabel="time since bandwidth became free (µs)", ylabel="rate (Gb/s)")
+            ax.set(title=self.title, xlabel="time since bandwidth became free (us)", ylabel="rate (Gb/s)")
             ax.set_ylim(0, 1.05 * self.capacity_bps / 1e9)
             ax.legend(loc="center right")
         return ax

@@ -206,7 +206,7 @@ class Figure3(Experiment):
                 end = scalar(table, f"k={k} {size} dasr", "last short flow ends") / 1e6 + 40
                 ax.set(title=f"k = {k}, {size}", ylim=(0, 10.8), xlim=(-0.15 * end, 1.2 * end))
             for ax in axes[-1]:
-                ax.set_xlabel("time since the short flows' start (µs)")
+                ax.set_xlabel("time since the short flows' start (us)")
             for ax in axes[:, 0]:
                 ax.set_ylabel("long flow's rate (Gb/s)")
             axes[0, 1].legend(loc="center")

@@ -199,7 +199,7 @@ class Figure4(Experiment):
             n, in_flight = curve(table, "overlap", "n"), curve(table, "overlap", _S_OPEN)
             draw_trace(above, n.index, n, color=COLOURS["black"], label="n")
             draw_trace(above, in_flight.index, in_flight, color=COLOURS["vermilion"], linestyle="--", label=_S_OPEN)
-            above.set(title="Two incasts that overlap in S", xlabel="time (µs)", ylim=(0, 4.3), yticks=range(5))
+            above.set(title="Two incasts that overlap in S", xlabel="time (us)", ylim=(0, 4.3), yticks=range(5))
             above.legend(loc="upper center", ncols=2)
             n = curve(table, "silent", "n")
             draw_trace(below, n.index, n, unit_ps=1e12, color=COLOURS["black"])

@@ -221,7 +221,7 @@ class Figure6(Experiment):
             right.annotate("threshold, 15 kB", (15, 49), xytext=(4, 0), textcoords="offset points", fontsize=9,
                            va="top", color="0.35")  # fmt: skip
             right.set(title="Latency of the flow from S2", xlabel="queue that it finds (kB)", xlim=(0, None))
-            right.set(ylabel="FCT - FCT alone (µs)", ylim=(0, None))
+            right.set(ylabel="FCT - FCT alone (us)", ylim=(0, None))
             right.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9))
         return figure
 

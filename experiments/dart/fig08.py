@@ -65,7 +65,7 @@ class Figure8(Experiment):
                 ax.annotate("", *ends, arrowprops=arrow)
                 middle = ((begin + until) / 2, (heights[start] + heights[end]) / 2)
                 ax.annotate(
-                    f"${name}$ {means[name]:.1f} µs".replace("_cpu", "_{cpu}"), middle, xytext=(0, 7),
+                    f"${name}$ {means[name]:.1f} us".replace("_cpu", "_{cpu}"), middle, xytext=(0, 7),
                     textcoords="offset points", color=COLOURS[colour], fontsize=10, ha="center",
                     bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
                 )  # fmt: skip
@@ -74,10 +74,10 @@ class Figure8(Experiment):
                 ends = ((times[last], height), (times[first], height))
                 ax.annotate("", *ends, arrowprops={"arrowstyle": "<->", "color": "0.3"})
                 ax.text(
-                    (times[first] + times[last]) / 2, height + 0.08, f"{label}: {times[last] - times[first]:.1f} µs",
+                    (times[first] + times[last]) / 2, height + 0.08, f"{label}: {times[last] - times[first]:.1f} us",
                     ha="center", fontsize=9,
                 )  # fmt: skip
-            ax.set(title=f"Dart, figure 8: {self.title}", xlabel="time since SFS starts (µs), means over all epochs")
+            ax.set(title=f"Dart, figure 8: {self.title}", xlabel="time since SFS starts (us), means over all epochs")
             ax.set(ylim=(-0.8, 2.9), yticks=[], xlim=(-2.5, times[-1] + 1))
             ax.grid(visible=False)
         return figure

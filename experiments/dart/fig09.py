@@ -244,7 +244,7 @@ class Figure9(Experiment):
                 right.plot(np.r_[ordered[0], ordered], np.r_[0, share], line, color=COLOURS[colour], label=label)
             for level, value in PUBLISHED_US.items():
                 right.plot(value, level, "o", color=COLOURS["black"], label="published" if level == 0.9 else None)
-            right.set(title="(b) Convergence", xlabel="time (µs)", ylabel="share of the epochs", xlim=(0, 85))
+            right.set(title="(b) Convergence", xlabel="time (us)", ylabel="share of the epochs", xlim=(0, 85))
             right.legend(loc="lower right")
             figure.suptitle(f"Dart, figure 9: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

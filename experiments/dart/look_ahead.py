@@ -174,7 +174,7 @@ class LookAhead(Experiment):
                     rate = curve(table, f"{name}, {attack}", "throughput")
                     ax.plot(rate.index / 1e6, rate / 1e9, line, color=COLOURS[colour], label=attack)
                 ax.axvline(_ATTACK_PS / 1e6, color="0.6", linewidth=1, linestyle="--")
-                ax.set(title=name, xlabel="time (µs)", xlim=(50, 1000), ylim=(0, 10.5))
+                ax.set(title=name, xlabel="time (us)", xlim=(50, 1000), ylim=(0, 10.5))
             axes[0].set_ylabel("throughput of tenant A (Gb/s)")
             axes[-1].legend(loc="lower right")
             figure.suptitle(

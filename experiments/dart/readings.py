@@ -334,7 +334,7 @@ def _draw_readings(rows: pd.DataFrame) -> Figure:
                 ax.fill_between(at, spread["min"], spread["max"], color=palette[place], alpha=0.2)
             log_axes(ax, "y")
             ax.set(title=reading, xlabel="load (% of ToR uplinks)")
-        axes[0][0].set_ylabel("p99 of 8 KB flows (µs)")
+        axes[0][0].set_ylabel("p99 of 8 KB flows (us)")
         axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
         figure.suptitle("Dart, VI: the tail by what the paper leaves open, typical mix")
     return figure

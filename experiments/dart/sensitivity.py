@@ -80,7 +80,7 @@ def _draw_changes(rows: pd.DataFrame) -> Figure:
         ax.set_yticks(at, names)
         ax.invert_yaxis()
         load = rows["load"].max()
-        ax.set(title=f"Dart, VI-C: one parameter at a time, typical mix, {load:.0%}", xlabel="p99 of the flows (µs)")
+        ax.set(title=f"Dart, VI-C: one parameter at a time, typical mix, {load:.0%}", xlabel="p99 of the flows (us)")
     return figure
 
 

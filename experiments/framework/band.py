@@ -19,7 +19,7 @@ Value = Any
 """A number, or a mapping from names to values."""
 
 _SCALES = {
-    "%": (100.0, "%"), "points": (100.0, " points"), "ns": (1e-3, " ns"), "us": (1e-6, " µs"), "ms": (1e-9, " ms"),
+    "%": (100.0, "%"), "points": (100.0, " points"), "ns": (1e-3, " ns"), "us": (1e-6, " us"), "ms": (1e-9, " ms"),
     "s": (1e-12, " s"), "Gb/s": (1e-9, " Gb/s"), "Mb/s": (1e-6, " Mb/s"), "KB": (1e-3, " KB"), "MB": (1e-6, " MB"),
     "x": (1.0, "x"), "": (1.0, ""),
 }  # fmt: skip

@@ -51,7 +51,7 @@ class Figure1(LoneMessage):
             rtt, whole = (round(scalar(table, POINT, name)) for name in ("base RTT", "time of a message"))
             ax.set_title(
                 f"IGBN, figure 1: {self.title}\n"
-                f"base RTT {rtt / 1e6:.3f} µs; a message of 4 MiB takes {whole / 1e6:.2f} µs",
+                f"base RTT {rtt / 1e6:.3f} us; a message of 4 MiB takes {whole / 1e6:.2f} us",
                 fontsize=10,
             )
         return figure

@@ -105,7 +105,7 @@ class Figure5(Ladders):
             armed = curve(table, point, _CHECK)
             times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < ACK_TIMEOUT_PS]
             first = [one for before, one in zip([None, *times], times, strict=False) if _is_apart(before, one)]
-            return [("h1", at, f"T = {(until - at) / 1e6:.1f} µs") for at, until in first]
+            return [("h1", at, f"T = {(until - at) / 1e6:.1f} us") for at, until in first]
 
         figure = draw(table, names, notes, (15, 8.5))
         figure.suptitle(f"IGBN, figure 5: {self.title}", x=0.01, ha="left", fontsize=12)

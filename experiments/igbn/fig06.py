@@ -207,7 +207,7 @@ class Figure6(LossSweep):
                         shift = 0.15 * (place - (len(LOOKS) - 1) / 2)  # otherwise they overlap
                         draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker, shift=shift)
                         mark_published(ax, _PUBLISHED[timeout_ps].get(variant, []), COLOURS[colour])
-                    label(ax, f"({letter}) timeout {name.replace('us', 'µs')}, timer from the {timer} on")
+                    label(ax, f"({letter}) timeout {name}, timer from the {timer} on")
                 for ax in row[1:]:
                     ax.set_ylabel("")
             words = "markers of one loss rate stand side by side"

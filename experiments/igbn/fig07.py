@@ -164,7 +164,7 @@ class Figure7(LossSweep):
                     ax.label_outer()
             figure.suptitle(f"IGBN, figure 7: {self.title}", x=0.01, ha="left", fontsize=12)
             names = [
-                (f"timeout {TIMEOUTS[timeout_ps].replace('us', 'µs')}", COLOURS[colour], marker)
+                (f"timeout {TIMEOUTS[timeout_ps]}", COLOURS[colour], marker)
                 for timeout_ps, (colour, marker) in _LOOKS.items()
             ]
             explain(figure, table, names)

@@ -143,7 +143,7 @@ class OtherReadings(LossSweep):
             (name, of_reading(table, nak_interval=name), colour)
             for name, colour in ((PER_PACKET, "blue"), (FOR_ALL, "vermilion"))
         ]
-        panels = [(f"timer, {name.replace('us', 'µs')}", time_ps, timers) for time_ps, name in TIMEOUTS.items()]
+        panels = [(f"timer, {name}", time_ps, timers) for time_ps, name in TIMEOUTS.items()]
         panels += [("NAK interval, 100 ms", ACK_TIMEOUT_PS, naks)]
         with style():
             figure, axes = plt.subplots(1, len(panels), figsize=(14, 4), sharey=True)

@@ -79,7 +79,7 @@ class Table1(LoneMessage):
                 y = 1 - (number + (number >= split) * 0.6) / (len(rows) + 1)
                 colour = "0.1" if number < split else "0.4"
                 ax.text(0.0, y, name[0].upper() + name[1:], transform=ax.transAxes, va="top", color=colour)
-                ax.text(0.7, y, value.replace(" us", " µs"), transform=ax.transAxes, va="top", color=colour)
+                ax.text(0.7, y, value, transform=ax.transAxes, va="top", color=colour)
             y = 1 - (split + 0.1) / (len(rows) + 1)
             ax.plot([0, 1], [y, y], transform=ax.transAxes, color="0.7", linewidth=0.8)
         return figure

@@ -224,7 +224,7 @@ class Dragonfly(Experiment):
                     axis.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
                 log_axes(axis, "y")
                 axis.set(title=traffic, xlabel="load of the hosts' links; dashed: closed form")
-            axes[0].set_ylabel("mean latency (µs)")
+            axes[0].set_ylabel("mean latency (us)")
             axes[0].legend()
             figure.suptitle(self.title)
         return figure

@@ -184,10 +184,10 @@ class Fabric(Experiment):
                 for name, colour in colours.items():
                     row = rows.loc[f"{_case(traffic, slow)}, {name}"]
                     times = [row[f"FCT, p{share}"] / 1e6 for share in SHARES]
-                    axis.plot(times, SHARES, color=COLOURS[colour], label=f"{name}: {times[-1]:.0f} µs")
+                    axis.plot(times, SHARES, color=COLOURS[colour], label=f"{name}: {times[-1]:.0f} us")
                 links = "one slow link" if slow == 1 else f"{slow} slow links" if slow else "no slow link"
                 log_axes(axis, "x")
-                axis.set(title=f"{traffic}, {links}", xlabel="completion time (µs)")
+                axis.set(title=f"{traffic}, {links}", xlabel="completion time (us)")
                 axis.set_xticks(ticks[traffic], [str(tick) for tick in ticks[traffic]])
                 axis.set_xticks([], minor=True)
                 axis.legend(title="last completion", loc="lower right", fontsize=8)
@@ -199,7 +199,7 @@ class Fabric(Experiment):
                 last = [found[_case("permutation", count)][name] / 1e6 for count in counts]
                 where = [number + 0.4 * (place - 0.5) for number in range(len(counts))]
                 axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
-            axes[1, 2].set(xlabel="slow links", ylabel="last completion (µs)", title="permutation, last completion")
+            axes[1, 2].set(xlabel="slow links", ylabel="last completion (us)", title="permutation, last completion")
             axes[1, 2].set_xticks(range(len(counts)), [str(count) for count in counts])
             fit_above(axes[1, 2], 1.35)
             axes[1, 2].legend(loc="upper left")

@@ -229,11 +229,11 @@ class SenderSchemes(Experiment):
                     if name == SENDERS[0]:
                         axis.set_title(title)
             for axis, (case, _) in zip(grid[-1], columns, strict=True):
-                axis.set_xlabel("time (µs)" if case.startswith("incast") else "time (ms)")
+                axis.set_xlabel("time (us)" if case.startswith("incast") else "time (ms)")
             lines = grid[0, 0].get_lines()
             labels = ["first flow (near)", "second (far)", "third", "fourth"]
             figure.legend(lines, labels, loc="outside lower center", ncols=4)
-            figure.suptitle(f"{self.title}: 25 Gb/s, links of 1 µs (two bottlenecks: 2 µs)")
+            figure.suptitle(f"{self.title}: 25 Gb/s, links of 1 us (two bottlenecks: 2 us)")
         return figure
 
     @staticmethod

@@ -119,7 +119,7 @@ class Baselines(FatTreeFigure):
                 ax.barh(at, each["mean"], color=colours, height=0.7)
                 draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
                 ax.axvline(each.loc["RCC", "mean"], color="0.4", linestyle=":", linewidth=1.2)
-                ax.set(title=f"{title} flows", xlabel="FCT (µs)")
+                ax.set(title=f"{title} flows", xlabel="FCT (us)")
             axes[0].set_yticks(np.arange(len(_SHOWN)), list(_SHOWN))
             axes[0].invert_yaxis()
             load = rows["load"].iloc[0]

@@ -71,7 +71,7 @@ class Breakdown(FatTreeFigure):
                 )  # fmt: skip
                 ax.set_title(title)
                 plain_log(ax)
-            axes[0].set_ylabel("FCT (µs)")
+            axes[0].set_ylabel("FCT (us)")
             figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
             name = WORKLOADS[self.workload].name
             figure.suptitle(f"RCC, figure {self.number}: {name}, flows below 100 KB and above 1 MB")

@@ -137,7 +137,7 @@ class Figure3(Experiment):
         grey = "0.6"
         blocks = {
             "rtt": (0.0, 1.0, "RTT(t)", grey),
-            "error": (2.4, 1.0, f"e = RTT − {target / 1e6:.1f} µs\n(3)", COLOURS["sky"]),
+            "error": (2.4, 1.0, f"e = RTT − {target / 1e6:.1f} us\n(3)", COLOURS["sky"]),
             "p": (4.9, 1.8, f"P: {kp:g}/s × e", COLOURS["orange"]),
             "d": (4.9, 0.2, f"D: {kd:g}/s × Δe", COLOURS["orange"]),
             "u": (7.4, 1.0, "u: sum\n(4)", COLOURS["green"]),
@@ -161,7 +161,7 @@ class Figure3(Experiment):
             updates = np.arange(len(sample))
             left.plot(updates, sample / 1e6, color=COLOURS["black"])
             left.axhline(target / 1e6, color="0.5", linewidth=1, linestyle=":")
-            left.set(title="delay", xlabel="update", ylabel="RTT (µs)")
+            left.set(title="delay", xlabel="update", ylabel="RTT (us)")
             for form, (label, colour) in FORMS.items():
                 middle.plot(updates, curve(table, form, "u"), color=COLOURS[colour], label=label)
                 right.plot(updates, curve(table, form, "window") / 1e3, color=COLOURS[colour], label=label)

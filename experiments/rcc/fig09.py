@@ -172,7 +172,7 @@ class Figure9(FatTreeFigure):
                 draw_fct(top, rows, "all mean", SCHEMES, name)
                 draw_reductions(bottom, rows, "all mean", OTHERS, name, PUBLISHED[name])
                 top.set(title=WORKLOADS[name].name, xlabel="")
-            axes[0][0].set_ylabel("average FCT (µs)")
+            axes[0][0].set_ylabel("average FCT (us)")
             axes[1][0].set_ylabel("RCC below the scheme by (%)\n(hollow: largest published)")
             figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=9)
             hosts = 320 if rows["arrival_ms"].max() >= 1 else 32

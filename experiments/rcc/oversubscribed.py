@@ -91,7 +91,7 @@ class Oversubscribed(FatTreeFigure):
         panels = {
             "all slowdown": ("all flows", "mean slowdown", 1.0),
             "short slowdown": ("flows below 100 KB", "mean slowdown", 1.0),
-            "all mean": ("all flows", "average FCT (µs)", 1e6),
+            "all mean": ("all flows", "average FCT (us)", 1e6),
         }
         loads, width = sorted(rows["load"].unique()), 0.26
         with style():

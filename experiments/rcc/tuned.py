@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 RTTS_PS = {"quick": (us(4), BASE_RTT_PS), "paper": (us(4), BASE_RTT_PS, us(40))}
 _LASTS_RTTS = {"quick": 250, "paper": 800}
 GAINS = {
-    "paper": "the paper's, for 12 µs",
+    "paper": "the paper's, for 12 us",
     "tuned": "39.8° without delay",
     "tuned for delay": "40° with one RTT of delay",
 }
@@ -160,7 +160,7 @@ class Tuned(Experiment):
                         ax.plot(queue.index / rtt, queue, color=COLOURS[_COLOURS[gains]], linewidth=0.8, label=label)
                     ax.axhline(1, color="0.5", linewidth=1, linestyle=":")
                     ax.set(ylim=(0, 8))
-                    ax.set_title(f"{rtt / 1e6:g} µs, {FORMS[form]}", pad=18)
+                    ax.set_title(f"{rtt / 1e6:g} us, {FORMS[form]}", pad=18)
                     words = f"margins with one RTT of delay: {', '.join(margins)}"
                     ax.annotate(words, (0, 1.02), xycoords="axes fraction", fontsize=8)
             for ax in axes[1]:

@@ -164,7 +164,7 @@ class Figure8(Experiment):
                 found = curve(table, _name(name, _DRAWN), "rate")
                 time = scalar(table, _name(name, _DRAWN), "FCT") / 1e6
                 axes[0].plot(np.arange(len(found)), found, marker + "-", color=colour, markersize=4,
-                             label=f"{label}, packets: done after {time:.0f} µs")  # fmt: skip
+                             label=f"{label}, packets: done after {time:.0f} us")  # fmt: skip
             axes[0].set(
                 title=f"from {_DRAWN / _BDP:.2f} C", xlabel="round (RTTs)", ylabel="rate over C", xlim=(-0.5, 22)
             )

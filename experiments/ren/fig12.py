@@ -184,7 +184,7 @@ class Figure12(ReadingFigure):
                     )  # fmt: skip
                 log_axes(ax, "y")
                 ax.set(
-                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (µs)",
+                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (us)",
                     xticks=range(len(times)), xticklabels=[f"{size / 1000:.0f}" for size in times.index],
                 )  # fmt: skip
                 ax.set_ylim(20, 300_000)

@@ -76,7 +76,7 @@ def _rounds(servers: int, total_bytes: int, rounds: int) -> pd.DataFrame:
 
 
 def _label(name: str) -> str:
-    return "REN, timer of 100 µs" if name == SLOW_TIMER else LOOKS[name][0]
+    return "REN, timer of 100 us" if name == SLOW_TIMER else LOOKS[name][0]
 
 
 def _means(table: pd.DataFrame, quantity: str) -> pd.DataFrame:

@@ -74,7 +74,7 @@ def _flows(load: float, sizes: str, count: int, seed: int) -> pd.DataFrame:
 
 
 def _label(name: str, sizes: str) -> str:
-    words = "REN, timer of 100 µs" if name == SLOW_TIMER else LOOKS[name][0]
+    words = "REN, timer of 100 us" if name == SLOW_TIMER else LOOKS[name][0]
     return words + ("" if sizes == _JUDGED else f", {sizes}")
 
 
@@ -248,7 +248,7 @@ class Figure22(ReadingFigure):
                 ax.set(title=f"{title}: AFCT, p99 dashed", xlabel="sampling period (base RTTs)")
                 log_axes(ax, "xy")
                 ax.set(
-                    ylabel="FCT of short flows (µs)", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS]
+                    ylabel="FCT of short flows (us)", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS]
                 )
                 ax.set_ylim(10, 1000)
                 ax.minorticks_off()

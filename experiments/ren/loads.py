@@ -43,8 +43,8 @@ claim = partial(Claim, too_small=_QUICK)
 """A claim on the leaf-spine networks."""
 
 PANELS = {
-    "AFCT, short": ("AFCT of short flows", "AFCT (µs)", 1e-6),
-    "p99 FCT, short": ("99th percentile FCT of short flows", "p99 FCT (µs)", 1e-6),
+    "AFCT, short": ("AFCT of short flows", "AFCT (us)", 1e-6),
+    "p99 FCT, short": ("99th percentile FCT of short flows", "p99 FCT (us)", 1e-6),
     "throughput, long": ("throughput of long flows", "throughput (Gb/s)", 1e-9),
     "AFCT": ("AFCT of all flows", "AFCT (ms)", 1e-9),
 }

@@ -161,6 +161,6 @@ class HomaNs3(Experiment):
                 for case, colour in zip(W5, COLOURS.values()):
                     draw_both(axes[3], table, "homa_ns3", case, color=colour)
                 log_axes(axes[3], "x")
-                axes[3].set(title="W5", xlabel="FCT (µs)", ylabel="share of messages")
+                axes[3].set(title="W5", xlabel="FCT (us)", ylabel="share of messages")
             figure.suptitle(f"{self.title} (orange, dashed)")
         return figure

@@ -230,7 +230,7 @@ class HpccNs3(Experiment):
                 for name, colour in zip(TRACE_SCHEMES, COLOURS.values()):
                     draw_both(axis, table, "hpcc_ns3", f"{name}, {case}", color=colour, label=name)
                 log_axes(axis, "x")
-                axis.set(title=case, xlabel="completion time (µs)", ylabel="share of flows")
+                axis.set(title=case, xlabel="completion time (us)", ylabel="share of flows")
             axes[0, -1].legend()
             axes[0, 0].set_ylabel("completion time of each flow (ms)")
             axes[1, 0].set_ylabel("queue (kB)")

@@ -197,7 +197,7 @@ class Htsim(Experiment):
             for axis, (network, case) in zip(axes.flat, shown, strict=False):
                 for name, colour in zip(SCHEMES, COLOURS.values(), strict=False):
                     draw_both(axis, table, "htsim", f"{name}, {network}, {case}", color=colour, label=name)
-                axis.set(title=f"{network}, {case}", xlabel="completion time (µs)", ylim=(0, 1))
+                axis.set(title=f"{network}, {case}", xlabel="completion time (us)", ylim=(0, 1))
                 if case == WEB_SEARCH:
                     log_axes(axis, "x")
             for row in axes:

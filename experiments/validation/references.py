@@ -59,12 +59,12 @@ SIMULATORS = {
     "hpcc_ns3": Simulator(
         title="HPCC's simulator (ns-3)", repository="alibaba-edu/High-Precision-Congestion-Control", commit="9f4be2a9",
         completion="first packet at the NIC to last ACK at the sender",
-        settings="stars of 9 and 33 hosts; a fat tree of 128 hosts on the paths of its ECMP; 100 Gb/s, 1 µs links",
+        settings="stars of 9 and 33 hosts; a fat tree of 128 hosts on the paths of its ECMP; 100 Gb/s, 1 us links",
     ),
     "htsim": Simulator(
         title="csg-htsim", repository="Broadcom/csg-htsim", commit="841d9e7",
         completion="start to the ACK that covers the flow",
-        settings="star of 64 hosts and fat tree of 128, 100 Gb/s, 1 µs links; seed 1 there",
+        settings="star of 64 hosts and fat tree of 128, 100 Gb/s, 1 us links; seed 1 there",
         digits=6,
         why="RoCE's incasts on the star involve no randomness, yet sorted completion times differ by up to 8% (32 x 1"
         " MB), 6% (8 x 1 MB), 5% (32 x 200 kB) and 0.3% (32 x 10 MB). Four rules of csg-htsim's code cause this: PAUSE"
@@ -173,7 +173,7 @@ def by_size(table: pd.DataFrame, name: str) -> dict[str, dict[str, float]]:
 
 
 def draw_both(axis: Axes, table: pd.DataFrame, name: str, point: str, **line: Any) -> None:
-    """Draw the distribution of a run's completion times in µs, and dashed the other simulator's; nothing if not run."""
+    """Draw the distribution of a run's completion times in us, and dashed the other simulator's; nothing if not run."""
     ours = flows_of(table, point)["value"] / 1e6
     if len(ours):
         axis.step(*ecdf(ours), where="post", **line)

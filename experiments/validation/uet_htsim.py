@@ -395,13 +395,13 @@ class UetHtsim(Experiment):
                 left.plot(there, [ratios[name] for name in names], "o", markersize=4, color=colour, label=control)
             left.axhline(1, color="black", linewidth=0.6)
             log_axes(left, "x")
-            left.set(xlabel="last completion there (µs)", ylabel="ours over theirs", ylim=(0.85, 1.3))
+            left.set(xlabel="last completion there (us)", ylabel="ours over theirs", ylim=(0.85, 1.3))
             left.legend()
             for scheme, colour in zip(FLOW_SCHEMES, COLOURS.values(), strict=False):
                 draw_both(
                     right, table, "uet_htsim", f"{scheme}, fat tree, permutation of 128", color=colour, label=scheme
                 )
-            right.set(xlabel="completion time (µs), permutation of 128; theirs dashed", ylim=(0, 1))
+            right.set(xlabel="completion time (us), permutation of 128; theirs dashed", ylim=(0, 1))
             right.set_ylabel("share of flows")
             right.legend(loc="lower right")
             figure.suptitle(self.title)

@@ -168,7 +168,7 @@ def figure(demo: Demo) -> Figure:
             _draw_rates(column[0], demo, name)
             _draw_queue(column[1], demo.results[name])
             column[0].set_title(title)
-            column[1].set_xlabel("time (µs)")
+            column[1].set_xlabel("time (us)")
         axes[0, 0].set_ylabel("sending rate (Gb/s)")
         axes[1, 0].set_ylabel("queue at the receiver (kB)")
         fig.suptitle(

@@ -47,8 +47,8 @@ def draw(setup: Setup, results: Mapping[str, Result]) -> Any:
             axes["rates"].axhline(share, label="fair share", **_LOOK)
         axes["rates"].set(title="Sending rates of the first flows", ylabel="rate (Gb/s)")
         node, peer = setup.watched_port(network)
-        axes["queue"].set(title=f"Queue from {node} to {peer}", xlabel="time (µs)", ylabel="queue (kB)")
-        axes["fct"].set(title="Flow completion times", xlabel="FCT (µs)", ylabel="fraction of flows", ylim=(0, 1.02))
+        axes["queue"].set(title=f"Queue from {node} to {peer}", xlabel="time (us)", ylabel="queue (kB)")
+        axes["fct"].set(title="Flow completion times", xlabel="FCT (us)", ylabel="fraction of flows", ylim=(0, 1.02))
         axes["fct"].set_xlim(left=0)
         axes["fct"].legend(fontsize=8, loc="lower right")
         for panel in ("rates", "queue"):

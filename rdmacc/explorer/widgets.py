@@ -20,7 +20,7 @@ from rdmacc.schemes import SCHEMES, about
 from rdmacc.show.png import png
 from rdmacc.show.tables import html_table
 
-_UNITS = {"ps": (1e6, "µs"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
+_UNITS = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 _STEPS = 120
 _LABEL = {"description_width": "9em"}
 _WIDE = {"width": "27em"}
@@ -139,7 +139,7 @@ class Explorer:
                 **common,
             ),
             "delay_us": widgets.FloatLogSlider(
-                value=setup.delay_us, min=-1, max=1, step=0.05, description="link delay (µs)", readout_format=".3",
+                value=setup.delay_us, min=-1, max=1, step=0.05, description="link delay (us)", readout_format=".3",
                 **common,
             ),
             "work": widgets.Dropdown(options=WORKS, value=setup.work, description="messages", **named),
@@ -254,7 +254,7 @@ class Explorer:
                 f"{name}: {about(name)}", f"{summary.fct_median_ps / 1e6:.4g}", f"{summary.fct_p99_ps / 1e6:.4g}",
                 f"{summary.peak_queue_bytes / 1e3:.4g}", str(summary.pfc_pauses), str(summary.drops),
             ])  # fmt: skip
-        columns = ["scheme", "FCT median (µs)", "FCT p99 (µs)", "queue (kB)", "PFC pauses", "drops"]
+        columns = ["scheme", "FCT median (us)", "FCT p99 (us)", "queue (kB)", "PFC pauses", "drops"]
         self.table.value = html_table(columns, rows)
 
 

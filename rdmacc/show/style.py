@@ -35,10 +35,10 @@ COLOURS = {
 _TITLE_PLACES: tuple[Literal["left", "center", "right"], ...] = ("left", "center", "right")
 _STYLE = Path(__file__).with_name("rdmacc.mplstyle")
 
-_TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
+_TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1.0, "ps"))
 _WIDE = 50.0
 """Completion times that differ by more than this factor are drawn on a logarithmic axis."""
-_VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
+_VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "us")}
 
 
 @contextmanager

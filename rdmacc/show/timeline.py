@@ -87,7 +87,7 @@ class Timeline:
                     continue
                 places.append(top + time - begin)
                 if number and step == 0:
-                    texts.append(format_time(begin, 6).replace("us", "µs"))
+                    texts.append(format_time(begin, 6))
                 else:
                     texts.append(f"{'+' if number else ''}{step:g}")
         ax.yaxis.set_major_locator(FixedLocator(places))
@@ -97,7 +97,7 @@ class Timeline:
         for (_, end), (begin, _), (_, bottom) in zip(self.segments, self.segments[1:], self.pieces, strict=False):
             middle = bottom + self.cut / 2
             ax.axhspan(bottom, bottom + self.cut, facecolor="0.95", edgecolor="none", zorder=0)
-            text = f"{format_time(begin - end, 5)} without a packet".replace("us ", "µs ")
+            text = f"{format_time(begin - end, 5)} without a packet"
             ax.text(
                 0.5,
                 middle,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StudyPlots"]
 
-_UNITS = {"_ps": (1e6, "µs"), "_bps": (1e9, "Gb/s"), "_bytes": (1e3, "kB")}
+_UNITS = {"_ps": (1e6, "us"), "_bps": (1e9, "Gb/s"), "_bytes": (1e3, "kB")}
 """Display units, by the suffix of a quantity's name."""
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osD^vPX*"

@@ -91,9 +91,9 @@ def explore(folder):
         try:
             link = process.stdout.readline().split()[-1]
             until = time.monotonic() + DEADLINE_S["seconds"]
-            while not answers(port, link) and process.poll() is None and time.monotonic() < until:
+            while not (is_there := answers(port, link)) and process.poll() is None and time.monotonic() < until:
                 time.sleep(0.2)
-            assert answers(port, link)
+            assert is_there
             process.send_signal(signal.SIGINT)
             process.stdout.read()
             assert process.wait(60) == 0
@@ -103,7 +103,7 @@ def explore(folder):
 
 def answers(port, link):
     with suppress(OSError, HTTPException):
-        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S["seconds"])
         connection.request("GET", link.partition(str(port))[2])
         return connection.getresponse().status in (200, 302)
     return False

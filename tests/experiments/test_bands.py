@@ -122,7 +122,7 @@ def test_nothing_holds_of_no_number(band):
         (Within(0.45, by=0.1), "%", "35% to 55%"),
         (Within(0.84, factor=2), "%", "within a factor of 2 of 84%"),
         (Within(5e9, share=0.03), "Gb/s", "within 3% of 5 Gb/s"),
-        (Each(Between(12e6, 40e6), of="load"), "us", "12 µs to 40 µs for every load"),
+        (Each(Between(12e6, 40e6), of="load"), "us", "12 us to 40 us for every load"),
         (Some(MoreThan(0), share=0.5, of="the loads"), "%", "more than 0% for at least 50% of the loads"),
         (All({"n": Exactly(2), "rate": AtLeast(9e9, "Gb/s")}), "", "n: exactly 2; rate: at least 9 Gb/s"),
         (AnyOf(LessThan(1), MoreThan(2)), "", "less than 1, or more than 2"),
@@ -137,7 +137,7 @@ def test_words(band, unit, words):
 
 def test_numbers_in_words():
     assert show(0.972, "%") == "97.2%"
-    assert show(13.2e6, "us") == "13.2 µs"
+    assert show(13.2e6, "us") == "13.2 us"
     assert show(39.8, "degrees") == "39.8 degrees"
     assert show_all({"a": 1, "b": {"c": 0.5}}) == "a 1; b: c 0.5"
     assert show_all({str(n): n for n in range(20)}) == "0 (0) to 19 (19), 20 numbers"
@@ -146,7 +146,7 @@ def test_numbers_in_words():
 def test_each_number_is_shown_in_the_unit_of_its_band():
     band = All({"rate": AtLeast(1e9, "Gb/s"), "n": Exactly(2), "waits": Each(AtMost(1e6, "us"))})
     assert band.shown({"rate": 2e9, "n": 2, "waits": {"a": 5e5}, "beside": 7}) == (
-        "rate 2 Gb/s; n 2; waits: a 0.5 µs; beside 7"
+        "rate 2 Gb/s; n 2; waits: a 0.5 us; beside 7"
     )
     assert All({"rate": AtLeast(1e9, "Gb/s"), "n": Exactly(2)}).shown({"rate": 2e9, "n": 2}) == "rate 2 Gb/s, n 2"
 

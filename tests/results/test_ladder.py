@@ -115,7 +115,7 @@ def test_choice_of_messages_nodes_and_time():
     result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine="simpy", trace=True, progress=False)
     ax = result.plot.ladder(1, nodes=HOSTS, end="1us")
     assert set(texts(ax)) == {"h0", "h1", "DATA 0", "DATA 1", "DATA 2"}
-    assert ax.get_ylabel() == "time (µs)"
+    assert ax.get_ylabel() == "time (us)"
     low, high = ax.get_ylim()
     assert low > high  # time runs down
     figure, (left, right) = plt.subplots(1, 2)

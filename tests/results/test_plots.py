@@ -66,7 +66,7 @@ def test_fct_cdf_has_a_curve_for_each_size_that_reaches_one(result):
     ax = result.plot.fct_cdf()
     assert set(lines(ax)) == {"8 kB (1 flow)", "64 kB (2 flows)"}
     assert all(line.get_ydata()[-1] == 1.0 for line in ax.get_lines())
-    assert "µs" in ax.get_xlabel()
+    assert "us" in ax.get_xlabel()
 
 
 def test_slowdown_by_size_draws_median_and_p99(result):
@@ -145,7 +145,7 @@ def test_two_results_on_the_same_axes_differ_in_colour_and_legend_and_keep_a_neu
 def test_a_result_laid_over_another_takes_the_unit_of_the_axis(others):
     _, ax = plt.subplots()
     others[0].plot.queues(ax=ax)
-    assert plotting.axis_time_unit(ax, 5e12) == (1e6, "µs")
+    assert plotting.axis_time_unit(ax, 5e12) == (1e6, "us")
 
 
 def test_a_model_laid_over_a_result_keeps_title_limits_and_unit(others):

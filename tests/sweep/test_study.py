@@ -215,14 +215,14 @@ def test_versus_draws_means_bars_and_a_line_across_for_who_lacks_the_parameter(r
     assert drawn.get_xdata().tolist() == means.index.tolist()
     assert drawn.get_ydata().astype(float) == pytest.approx(means.to_numpy())
     assert across.get_linestyle() == "--"
-    assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "FCT mean (µs)")
+    assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "FCT mean (us)")
     assert len(ax.collections) == 1
 
 
 def test_versus_shows_parameters_in_their_unit_and_schemes_side_by_side(run):
     found = run(["dcqcn", "dcqcn-hpcc"], vary={"kmax_bytes": [100_000, 200_000]}, seeds=2)
     ax = found.plot.versus("kmax_bytes")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("kmax (kB)", "FCT p99 (µs)")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("kmax (kB)", "FCT p99 (us)")
     first, second = ([*bars[0].get_xdata()] for bars in ax.containers)
     assert first == pytest.approx([100 - 0.6, 200 - 0.6])
     assert second == pytest.approx([100 + 0.6, 200 + 0.6])
