@@ -256,13 +256,15 @@ class Summary:
         ]
 
     def _load(self) -> list[tuple[str, str]]:
-        """Describe whether the load was carried while it was offered, or later."""
+        """Return the load, if it was carried while it was offered; if not, a rate of starts says little of the run."""
         if np.isnan(self.offered_bps):
             return []
-        carried = f"{format_rate(self.carried_bps)} in that time"
         if self.carried_bps < _REACHED * self.offered_bps:
-            carried += ", the rest later"
-        return [("offered, all flows", f"{format_rate(self.offered_bps)} while they start"), ("carried", carried)]
+            return [("load", f"not steady: {self.carried_bps / self.offered_bps:.0%} carried by the last start")]
+        return [
+            ("offered, all flows", f"{format_rate(self.offered_bps)} while they start"),
+            ("carried", f"{format_rate(self.carried_bps)} in that time"),
+        ]
 
     def to_series(self) -> pd.Series:
         """Return the numbers in base units; ``pd.DataFrame`` puts several runs side by side."""

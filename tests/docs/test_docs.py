@@ -147,7 +147,7 @@ def test_every_extra_that_a_text_names_exists_and_the_readme_names_those_that_us
     }  # fmt: skip
     assert named <= extras
     readme = set(re.findall(r"(?:rdmacc|\.)\[([a-z]+)\]", (ROOT / "README.md").read_text()))
-    assert readme == extras - {"docs", "tests"}
+    assert readme == extras - {"tests"}
 
 
 def test_an_extra_extends_what_is_installed_without_an_index():

@@ -54,7 +54,7 @@ def compiled_kernel() -> Kernel:
     is_new = not is_kept("kernel")
     begin = time.perf_counter()
     if is_new:
-        _log.warning("rdmacc: compiling the simulation kernel; this takes about 10 s, once per version")
+        _log.warning("rdmacc: compiling the simulation kernel; this takes 10 to 20 s, once per version")
     code = MachineCode(kept("kernel", _compile).values(), _ENTRIES)
     if is_new:
         where = f"later runs load it from {cache_folder()}" if cache_folder() else "it is not cached"

@@ -81,7 +81,7 @@ def cache_folder() -> Path | None:
         (folder / _MARKER).touch()
         os.utime(folder)
     except OSError as error:
-        _log.warning("rdmacc: cannot cache compiled code, so each process compiles it again (about 10 s): %s", error)
+        _log.warning("rdmacc: cannot cache compiled code, so each process compiles it again (10 to 20 s): %s", error)
         return None
     ours = [path for path in root.iterdir() if (path / _MARKER).is_file()]
     for old in sorted(ours, key=lambda path: path.stat().st_mtime)[:-_KEPT]:
