@@ -192,8 +192,8 @@ class SlowLink(Named):
     """A link that runs at a fraction of its rate for a time, for example because of a bad cable or lost lanes.
 
     The packet being transmitted at that moment keeps its original timing. The shares of several faults on one link
-    multiply. A link that is slow from time 0 is slow when its ports are set up, so thresholds that scale with a port's
-    rate follow.
+    multiply. A link that is slow from time 0 to the end is slow when its ports are set up, so line rates and thresholds
+    that scale with a port's rate follow; those of a link that is slow for a while do not.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,8 @@ from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Simulation", "is_checked", "simulate"]
+
+_log = logging.getLogger(__name__)
 
 _SLICE_PS = time_ps("1ms")
 """Simulated time between two checks for a deadlock."""
@@ -126,11 +129,12 @@ class Simulation:
             network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             is_checked=is_checked(chosen, check),
         )  # fmt: skip
-        self._upsets = Upsets(self.plan.upsets, self.plan.fabric)
+        self._upsets = Upsets(self.plan)
         warn_of_short_times(self.plan)
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS
+        self._has_warned = False
         self._wall_s = 0.0
         self._setup_s = time.perf_counter() - begin
 
@@ -207,11 +211,24 @@ class Simulation:
         finally:
             self._wall_s += time.perf_counter() - begin
             bar.close()
-        return self.result()
+        result = self.result()
+        self._warn(result)
+        return result
 
     def result(self) -> Result:
         """Return the result so far."""
         return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
+
+    def _warn(self, result: Result) -> None:
+        """Warn, once, that messages have failed."""
+        failed = np.flatnonzero(result.outcome.messages["failed"])
+        if len(failed) and not self._has_warned:
+            self._has_warned = True
+            first, flows = int(failed[0]), result.flows
+            _log.warning(
+                "rdmacc: %d of %d messages failed, the first from %s to %s: %s; flows has the `reason` of each",
+                len(failed), len(flows), flows["src"][first], flows["dst"][first], flows["reason"][first],
+            )  # fmt: skip
 
     def _run_to(self, stop_ps: int, bar: tqdm[Any], until_ps: int) -> None:
         """Run to the end of a slice, in steps whose length only affects how often progress is shown."""

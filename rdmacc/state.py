@@ -78,7 +78,7 @@ class Message(Record):
     received_packets = Int32(doc="receiver: distinct packets held; in go-back-N the expected PSN (w by recovery)")
     retransmissions = Int32(doc="packets sent more than once, counting each repeat")
     timeouts = Int32(doc="expired retransmission timers (w by recovery)")
-    failed = Byte(doc="1 when recovery gave up (w by recovery)")
+    failed = Byte(doc="1 when recovery gave up (w by recovery); more: engine")
     priority = Byte(DATA_CLASS, doc="class of its data packets (w)")
     key = Int(doc="in on_candidate: its place among the host's incoming messages, lowest first; NEVER for none (w)")
 

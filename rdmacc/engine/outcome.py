@@ -153,6 +153,9 @@ class Engine(Protocol):
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
         """Let hosts' ports send PAUSE for all data classes, or RESUME."""
 
+    def give_up(self, messages: Sequence[int], reason: int) -> None:
+        """Fail messages that have not ended: they have no route any more."""
+
     def sender_value(self, qp: int, component: int, field: str) -> float:
         """Return a number that a component's sender record has for a queue pair."""
 

@@ -20,7 +20,7 @@ from rdmacc.chance import hash63_many, stream_key
 from rdmacc.engine.dependencies import Computation, Dependents, dependencies
 from rdmacc.engine.impairments import clocks_of, losses_of, scripts_of
 from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
-from rdmacc.engine.upsets import Upset, initial_rates, upsets_of
+from rdmacc.engine.upsets import Upset, lasting_rates, upsets_of
 from rdmacc.engine.watches import Watch, watch_of
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, ScriptedLoss
@@ -204,7 +204,7 @@ def make_plan(
     upsets = upsets_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
-        fabric=_started(fabric, upsets), scheme=scheme, workload=frame, computation=computing, seed=seed,
+        fabric=_started(fabric, faults), scheme=scheme, workload=frame, computation=computing, seed=seed,
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
@@ -253,9 +253,9 @@ def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
         )
 
 
-def _started(fabric: Fabric, upsets: Sequence[Upset]) -> Fabric:
-    """Return the network with the rates that its links have at the start."""
-    slow = initial_rates(upsets)
+def _started(fabric: Fabric, faults: Sequence[Fault]) -> Fabric:
+    """Return the network with the rates of links that are slow from the start to the end."""
+    slow = lasting_rates(fabric, faults)
     if not slow:
         return fabric
     rates = fabric.port_rate_bps.copy()

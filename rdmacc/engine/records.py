@@ -26,7 +26,7 @@ class ComputationProgress(Record):
     start_ps = Int(doc="not before; once nothing is waited for, when it starts")
     end_ps = Int(-1, doc="-1 until it ends")
     waits_for = Int32(doc="messages and rows that must end before it may start; -1 once one of them has failed")
-    failed = Byte(doc="1 once something that it waits for has failed")
+    failed = Byte(doc="not 0 once something that it waits for has failed")
 
 
 class QueuePairUse(Record):

@@ -53,12 +53,11 @@ class Trace:
 def trace_frame(rows: npt.NDArray[np.void], fabric: Fabric) -> pd.DataFrame:
     """Return a trace as a data frame."""
     ports = rows["port"]
-    names = np.array(fabric.names, dtype=object)
     columns: dict[str, npt.NDArray[Any]] = {
         "time_ps": rows["time_ps"],
         "what": np.array(WHAT_NAMES)[rows["what"]],
-        "node": names[fabric.port_node[ports]],
-        "peer": names[fabric.port_peer[ports]],
+        "node": fabric.names_of(fabric.port_node[ports]),
+        "peer": fabric.names_of(fabric.port_peer[ports]),
         "kind": np.array(KIND_NAMES)[rows["kind"]],
         "message": rows["message"],
         "psn": rows["psn"],

@@ -2,6 +2,10 @@
 
 Both engines are told of an upset at the same time and react alike; it is not an event. It takes effect before the
 events of its instant.
+
+A queue pair is cut off for good if, with all links that will ever come back, no path is left from the port of its
+sender to the receiver, or back. Its messages fail one base round trip after routes have changed: what was already past
+the failed link arrives by then. Whatever a scheme retries until then, and for how long it would, is its own affair.
 """
 
 from __future__ import annotations
@@ -9,16 +13,25 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
 from rdmacc.records import NEVER
+from rdmacc.rules.progress import NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
 
-DOWN, UP, REROUTED, RATE, PAUSED, RESUMED = range(6)
+if TYPE_CHECKING:
+    from rdmacc.engine.plan import Plan
+
+DOWN, UP, REROUTED, RATE, PAUSED, RESUMED, CUT_OFF = range(7)
 
 
 class Upset(NamedTuple):
@@ -54,15 +67,20 @@ class Engine(Protocol):
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
         """Let hosts' ports send PAUSE for all data classes, or RESUME."""
 
+    def give_up(self, messages: Sequence[int], reason: int) -> None:
+        """Fail messages that have not ended: they have no route any more."""
+
 
 class Upsets:
-    """The upsets that are still to come."""
+    """The upsets of a plan that are still to come."""
 
-    def __init__(self, upsets: Sequence[Upset], fabric: Fabric) -> None:
-        self._pending = list(reversed(upsets))
-        self._whole = fabric
-        self.fabric = fabric
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._pending = list(reversed(plan.upsets))
+        self.fabric = plan.fabric
         """The network with the routes of now."""
+        self._reasons = np.zeros(plan.n_qps, np.int8)
+        """For each queue pair why it is cut off, 0 if it is not."""
 
     @property
     def next_ps(self) -> int:
@@ -75,14 +93,55 @@ class Upsets:
         while self._pending and self._pending[-1].time_ps <= engine.now and engine.unfinished:
             _, what, ports, rate_bps = self._pending.pop()
             if what == REROUTED:
-                self.fabric = self._whole.without(ports) if ports else self._whole
+                self.fabric = self._plan.fabric.without(ports) if ports else self._plan.fabric
                 engine.set_routes(self.fabric)
+                self._note_cut(ports, engine.now)
+            elif what == CUT_OFF:
+                for reason in (NO_ROUTE, NO_ROUTE_BACK):
+                    engine.give_up(np.flatnonzero(self._reasons[self._plan.qp] == reason).tolist(), reason)
             elif what == RATE:
                 engine.set_rate(ports, rate_bps)
             elif what in (DOWN, UP):
                 engine.set_link(ports, what == UP)
             else:
                 engine.storm(ports, what == RESUMED)
+
+    def _note_cut(self, down: tuple[int, ...], now: int) -> None:
+        """Note which queue pairs are cut off for good, and when their messages fail."""
+        plan = self._plan
+        reasons = _cut_off(plan, down)
+        for later in reversed(self._pending):
+            if later.what == REROUTED and reasons.any():
+                reasons[_cut_off(plan, later.ports) == 0] = 0
+        new = (reasons > 0) & (self._reasons == 0)
+        if new.any():
+            self._reasons[new] = reasons[new]
+            late_ps = now + int(plan.qp_base_rtt_ps[new].max())
+            place = next((n for n, one in enumerate(self._pending) if one.time_ps <= late_ps), len(self._pending))
+            self._pending.insert(place, Upset(late_ps, CUT_OFF, ()))
+
+
+def _cut_off(plan: Plan, down: tuple[int, ...]) -> npt.NDArray[np.int8]:
+    """Return for each queue pair why it is cut off while ports are down, 0 if it is not."""
+    fabric = plan.fabric
+    reasons = np.zeros(plan.n_qps, np.int8)
+    if not down:
+        return reasons
+    is_up = np.ones(fabric.n_ports, np.bool_)
+    is_up[list(down)] = False
+    node, peer = fabric.port_node, fabric.port_peer
+    inner = is_up & ~fabric.is_host[node] & ~fabric.is_host[peer]
+    links = csr_array((inner[inner], (node[inner], peer[inner])), shape=(fabric.n_nodes, fabric.n_nodes))
+    _, parts = connected_components(links, directed=False)
+    last = is_up & fabric.is_host[peer]
+    led = peer[last].astype(np.int64) * fabric.n_nodes + parts[node[last]]  # pairs of host and part of the network
+    for reason, ports, ends in (
+        (NO_ROUTE_BACK, plan.reply_port, plan.qp_src),
+        (NO_ROUTE, plan.qp_port, plan.qp_dst),
+    ):
+        is_open = (peer[ports] == ends) | np.isin(ends.astype(np.int64) * fabric.n_nodes + parts[peer[ports]], led)
+        reasons[~(is_up[ports] & is_open)] = reason
+    return reasons
 
 
 def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tuple[Upset, ...]:
@@ -97,9 +156,10 @@ def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tupl
     return tuple(sorted(found, key=lambda one: (one.time_ps, one.what == REROUTED)))
 
 
-def initial_rates(upsets: Sequence[Upset]) -> dict[int, float]:
-    """Return the rates of ports whose links are slow from the start, bit/s."""
-    return {port: one.rate_bps for one in upsets if one.what == RATE and one.time_ps == 0 for port in one.ports}
+def lasting_rates(fabric: Fabric, faults: Sequence[Fault]) -> dict[int, float]:
+    """Return the rates of ports whose links are slow from the start to the end, bit/s."""
+    lasting = [one for one in faults if isinstance(one, SlowLink) and one.until_ps is None]
+    return {port: one.rate_bps for one in _rates(fabric, lasting) if one.time_ps == 0 for port in one.ports}
 
 
 def _nics(fabric: Fabric, host: Hashable) -> tuple[int, ...]:

@@ -46,7 +46,10 @@ class Irn(Component):
         3, "N, most packets in flight for the short timeout", symbol="N", source="SIGCOMM 2018", low=0
     )
     retry_limit: int = param(
-        7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
+        1677,
+        "timeouts in a row after which the message fails",
+        source="as long as InfiniBand's 7 retries of 67 ms: 8 x 67 ms / RTO_high",
+        low=0,
     )
 
     class Transfer(Record):

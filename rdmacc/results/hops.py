@@ -148,7 +148,6 @@ def find_hops(result: Result) -> pd.DataFrame:
         follower.read(row)
     hops = follower.hops
     fabric = result.plan.fabric
-    names = np.array(fabric.names, dtype=object)
 
     def column(name: str, dtype: type = np.int64) -> np.ndarray[Any, Any]:
         return np.array([hop[name] for hop in hops], dtype=dtype)
@@ -161,8 +160,8 @@ def find_hops(result: Result) -> pd.DataFrame:
         {
             "journey": column("journey"),
             "hop": column("hop"),
-            "node": names[fabric.port_node[ports]],
-            "peer": names[fabric.port_peer[ports]],
+            "node": fabric.names_of(fabric.port_node[ports]),
+            "peer": fabric.names_of(fabric.port_peer[ports]),
             "kind": np.array(KIND_NAMES, dtype=object)[keys[:, 1]],
             "message": np.where(keys[:, 1] < PAUSE, keys[:, 0], -1),
             "psn": keys[:, 2],

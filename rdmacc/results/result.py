@@ -22,6 +22,7 @@ from rdmacc.results.saving import save
 from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Summary, Transport, percentile, starting_in
 from rdmacc.results.totals import totals_of
+from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.state import LINK_CLASSES
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_time
@@ -170,7 +171,8 @@ class Result(Recorded):
         missing (<NA>) until that has happened. `slowdown` is `fct_ps / ideal_fct_ps`, where the ideal is the FCT of the
         message alone in the network. `goodput_bps` is the payload received, divided by the time from the start to the
         delivery of the last byte (or to now). `status` is finished, delivered (not yet acknowledged), running, waiting
-        or failed. `fct_us` and `goodput_gbps` are the same quantities in readable units.
+        or failed; `reason` says why it failed, such as "no route to h3", and is empty otherwise. `fct_us` and
+        `goodput_gbps` are `fct_ps` and `goodput_bps` in readable units.
         """
         plan, counters = self.plan, self.outcome.messages
         start, failed = counters["start_ps"], counters["failed"] != 0
@@ -198,10 +200,27 @@ class Result(Recorded):
                 "retransmissions": counters["retransmissions"],
                 "timeouts": counters["timeouts"],
                 "status": status,
+                "reason": self._reasons(),
                 "fct_us": fct / 1e6,
                 "goodput_gbps": goodput_bps / 1e9,
             }
         )
+
+    def _reasons(self) -> npt.NDArray[np.object_]:
+        """Return why messages have failed, empty for those that have not."""
+        plan, failed = self.plan, self.outcome.messages["failed"]
+        reasons = np.full(plan.n_messages, "", np.object_)
+        limits = [str(part.retry_limit) for part in plan.scheme.components if hasattr(part, "retry_limit")]
+        gave_up = f"{plan.scheme.name} gave up" + (f" after {limits[0]} retries" if len(limits) == 1 else "")
+        for number in np.flatnonzero(failed).tolist():
+            src, dst = plan.fabric.names[plan.src[number]], plan.fabric.names[plan.dst[number]]
+            texts = {
+                NO_ROUTE: f"no route to {dst}",
+                NO_ROUTE_BACK: f"no route back to {src}",
+                HAS_WAITED: "what it waited for failed",
+            }
+            reasons[number] = texts.get(int(failed[number]), gave_up)
+        return reasons
 
     @cached_property
     def transfers(self) -> pd.DataFrame:
@@ -413,6 +432,7 @@ class Result(Recorded):
             drops=int(counters["dropped_packets"] + counters["pfc_violations"] + counters["lost_packets"]),
             retransmissions=int(counters["retransmissions"]),
             timeouts=int(counters["timeouts"]),
+            no_route=int(np.isin(messages["failed"][chosen], (NO_ROUTE, NO_ROUTE_BACK)).sum()),
         )
 
     def transport(self) -> Transport:

@@ -198,6 +198,8 @@ class Summary:
         Longest queue of data at any switch port.
     pfc_pauses, cnps, marked_packets, drops, retransmissions, timeouts : int
         Totals; drops include those of switches and of links.
+    no_route : int
+        Failed messages to or from hosts that no link leads to any more.
     """
 
     scheme: str
@@ -223,6 +225,7 @@ class Summary:
     drops: int
     retransmissions: int
     timeouts: int
+    no_route: int = 0
 
     @property
     def title(self) -> str:
@@ -236,7 +239,14 @@ class Summary:
         """Return (name, value with its unit) pairs."""
         unfinished = self.flows - self.finished - self.failed
         flows = [f"{self.finished} finished"]
-        flows += [f"{self.failed} failed"] if self.failed else []
+        without = (
+            ""
+            if not self.no_route
+            else ": no route"
+            if self.no_route == self.failed
+            else f", {self.no_route} of them without a route"
+        )
+        flows += [f"{self.failed} failed{without}"] if self.failed else []
         flows += [f"{unfinished} unfinished"] if unfinished else []
         return [
             ("flows", f"{self.flows} ({', '.join(flows)})"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from rdmacc.records import NEVER
 
+GAVE_UP, NO_ROUTE, NO_ROUTE_BACK, HAS_WAITED = range(1, 5)
+"""Why a message has failed: its scheme gave it up, links are down for good, what it waited for has failed."""
+
 
 def starts_later(message, delay_ps, now):
     """Note when a message is due; return whether the scheme's delay comes before its start."""
@@ -84,6 +87,15 @@ def fail_waiting(waiting):
     """Fail something, since what it waits for has failed; return whether it had not failed already."""
     if waiting.failed or waiting.waits_for <= 0:
         return False
-    waiting.failed = 1
+    waiting.failed = HAS_WAITED
     waiting.waits_for = -1
+    return True
+
+
+def cut_off(message, reason):
+    """Fail a message that no link leads to any more; return whether it had not ended already."""
+    if message.failed or message.acked_ps >= 0:
+        return False
+    message.failed = reason
+    message.waits_for = -1
     return True

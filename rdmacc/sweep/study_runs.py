@@ -21,6 +21,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.units import Quantity
+from rdmacc.workload.columns import is_missing
 
 QUANTITIES = {
     "fct_mean_ps": "ps", "fct_median_ps": "ps", "fct_p99_ps": "ps", "slowdown_mean": "", "slowdown_median": "",
@@ -158,6 +159,17 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
         values[name] = list(given)
         if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
             raise ConfigError(f"vary, {name}", given, "at least one value, without repeats")
+        for one in values[name]:
+            try:
+                hash(one)
+            except TypeError:
+                is_key = False
+            else:
+                is_key = not is_missing(one)
+            if not is_key:
+                raise ConfigError(
+                    f"vary, {name}", one, "a value that can be a key, such as a number, a string or a tuple"
+                )
         if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
             known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
             known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}

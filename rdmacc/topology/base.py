@@ -249,6 +249,8 @@ def validate(network: Graph) -> None:
         raise ConfigError("network", type(network).__name__, allowed)
     if not len(network):
         raise ConfigError("network", str(network), "must have at least one node")
+    if not network.number_of_edges():
+        raise ConfigError("network", str(network), "must have at least one link")
     for name, node in network.nodes(data=True):
         _check_node(network, name, node)
     for one, other, link in network.edges(data=True):

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
@@ -123,6 +125,16 @@ class Fabric:
     def n_ports(self) -> int:
         """Number of ports: twice the number of links."""
         return len(self.port_node)
+
+    def names_of(self, nodes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.object_]:
+        """Return the names of nodes, which may be tuples, as an array of objects.
+
+        Parameters
+        ----------
+        nodes : array of int
+            Node numbers.
+        """
+        return np.fromiter(self.names, np.object_, self.n_nodes)[nodes]
 
     def port_name(self, port: int) -> str:
         """Return a port's name, such as "leaf0->h3"."""
@@ -234,7 +246,23 @@ class Fabric:
         if src == dst:
             raise ConfigError("dst", self.names[dst], f"must differ from src = {self.names[src]!r}")
         if not self.reachable(src, dst):
-            raise ConfigError("dst", self.names[dst], f"reachable from src = {self.names[src]!r}")
+            raise ConfigError("dst", self.names[dst], self.without_path(src, dst))
+
+    def without_path(self, src: int, dst: int) -> str:
+        """Return what an error says of two hosts without a path between them.
+
+        Parameters
+        ----------
+        src : int
+            Number of the sender.
+        dst : int
+            Number of the receiver.
+        """
+        ones = np.ones(self.n_ports, np.int8)
+        links = csr_array((ones, (self.port_node, self.port_peer)), shape=(self.n_nodes, self.n_nodes))
+        _, parts = connected_components(links, directed=False)
+        text = f"reachable from src = {self.names[src]!r}"
+        return text if parts[src] != parts[dst] else f"{text} through switches: hosts do not forward"
 
     def check_paths(self, src: Int64s, dst: Int64s) -> None:
         """Raise the ConfigError of :meth:`check_path` for the first invalid pair."""

@@ -171,8 +171,8 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     reachable = fabric.reachable_many(src[sends], dst[sends])
     if not reachable.all():
         row = int(sends[np.argmin(reachable)])
-        src_name, dst_name = frame[["src", "dst"]].iloc[row]
-        raise row_error(frame, row, "dst", dst_name, f"reachable from src = {src_name!r}")
+        dst_name = frame["dst"].iloc[row]
+        raise row_error(frame, row, "dst", dst_name, fabric.without_path(int(src[row]), int(dst[row])))
 
 
 def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:

@@ -191,9 +191,9 @@ def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: 
         if is_missing(value):
             values[row] = (0,) * count
             continue
-        is_one = isinstance(value, (str, bytes)) or not isinstance(value, Iterable)
-        parts = (value,) * count if is_one else tuple(value)
-        if len(parts) != count:
+        is_one = isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
+        parts = (value,) * max(count, 1) if is_one else tuple(value)
+        if len(parts) != max(count, is_one):
             raise row_error(column, row, "delay", value, f"one time, or one for each of the {count} in after")
         for part in parts:
             key = (type(part), part if is_name(part) else id(part))
@@ -204,7 +204,10 @@ def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: 
                     raise row_error(column, row, "delay", part, error.allowed) from None
                 if known[key] < least:
                     raise row_error(column, row, "delay", part, allowed)
-        values[row] = tuple(known[type(part), part] for part in parts)
+        found = tuple(known[type(part), part] for part in parts)
+        if len(found) > count and found[0]:  # after nothing it would have no effect
+            raise row_error(column, row, "delay", value, "missing where after is empty: use start")
+        values[row] = found[:count]
     return values
 
 

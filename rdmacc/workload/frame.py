@@ -101,6 +101,8 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         twice = rows.columns[rows.columns.duplicated()]
         value = twice[0] if len(twice) else rows.columns[0]
         raise ConfigError("column", value, "the name of one column")
+    if rows.index.nlevels > 1:
+        raise ConfigError("index", tuple(rows.index.names), "one level of labels: use reset_index()")
     given = list(rows.columns)
     renamed = {old: new for old, new in _ALIASES.items() if old in given and new not in given}
     names = [renamed.get(name, name) for name in given]
@@ -165,8 +167,8 @@ def from_columns(
     count = len(src)
     lengths: Any = size
     if isinstance(size, np.ndarray):
-        if size.dtype.kind not in "iu" or size.ndim > 1:
-            raise ConfigError("size", size, "one size, or whole numbers of bytes")
+        if size.dtype.kind not in "iu" or size.shape not in ((), (1,), (count,)):
+            raise ConfigError("size", size, f"one size, or whole numbers of bytes, one for each of {count} messages")
     else:
         lengths = size_bytes(size, field="size")
         if lengths < 1:

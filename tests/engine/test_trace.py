@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -84,6 +85,13 @@ def test_engines_make_the_same_trace_and_every_packet_has_an_end(case):
     assert (before["fate"].to_numpy()[same] == "arrived").all()
     begin = after["sent_ps"].fillna(after["end_ps"]).to_numpy(np.int64)
     assert (begin[same] >= before["end_ps"].to_numpy()[same]).all()
+
+
+def test_nodes_may_be_tuples():
+    graph = nx.relabel_nodes(rdmacc.star(2), {name: (name, 0) for name in ("h0", "h1", "s0")})
+    result = run("simpy", graph, rdmacc.messages([{"src": ("h0", 0), "dst": ("h1", 0), "size": "1kB"}]))
+    for frame in (result.packet_trace, find_hops(result)):
+        assert set(frame["node"]) == set(frame["peer"]) == {("h0", 0), ("h1", 0), ("s0", 0)}
 
 
 def test_a_lone_message_hop_by_hop():

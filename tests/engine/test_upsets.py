@@ -111,6 +111,17 @@ def test_slow_one_way_and_several_at_once():
     assert plan.ideal_fct_ps[0] == rdmacc.Simulation(network, work, line_rate(), engine="simpy").plan.ideal_fct_ps[0]
 
 
+@pytest.mark.parametrize("scheme", ["line-rate", "dcqcn", "nscc"])
+@pytest.mark.parametrize("until", ["1ns", None])
+def test_only_a_link_that_stays_slow_has_a_lower_line_rate(scheme, until):
+    """Slow for a nanosecond from the start, it delays the one packet that is under way."""
+    slow = SlowLink(link=("h1", "s0"), share=0.5, until_ps=until)
+    whole, result = (star(faults, "simpy", 100_000, rdmacc.scheme(scheme)) for faults in ([], [slow]))
+    times = [one.flows["fct_us"][0] for one in (whole, result)]
+    packet_us = 1.05 * rdmacc.scheme(scheme).wire_bytes * 8e6 / LINE
+    assert times[1] - times[0] <= packet_us if until else times[1] > 1.7 * times[0]
+
+
 def test_a_pause_storm_stops_the_port_that_it_meets(engine):
     storm = PauseStorm(host="h0", at_ps="20us", until_ps="60us")
     whole, result = star([], engine), star([storm], engine)

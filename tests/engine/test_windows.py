@@ -272,7 +272,7 @@ def test_routes_change_for_all_threads(count: int):
 def test_a_run_that_ends_in_a_window_begins_again():
     """All messages fail at once, long before they could be delivered."""
     scheme = rdmacc.scheme("irn").replace(retry_limit=0)
-    down = tuple(LinkDown(link=(f"h{n}", "s0"), at_ps="2us") for n in range(3))
+    down = tuple(LinkDown(link=(f"h{n}", "s0"), at_ps="2us", until_ps="1s") for n in range(3))
     work = rdmacc.incast(["h1", "h2"], "h0", "1MB")
     arguments = {"network": rdmacc.star(3), "workload": work, "scheme": scheme, "faults": down}
     with mock.patch.object(
@@ -289,7 +289,7 @@ def test_what_waits_for_a_message_that_fails_fails_at_once(count: int):
     rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "100kB"} for n in range(16)]
     rows += [{"src": f"h{(n + 5) % 16}", "dst": f"h{n}", "size": "1kB", "after": n} for n in range(16)]
     rows += [{"src": "h6", "duration": "3us", "after": 1}, {"src": "h6", "dst": "h0", "size": "1kB", "after": 32}]
-    down = LinkDown(link=("h1", "tor0"), at_ps="5us")
+    down = LinkDown(link=("h1", "tor0"), at_ps="5us", until_ps="1s")
     engine = compare(tree(workload=rdmacc.messages(rows), scheme=scheme, faults=(down,)), [], count)
     assert engine.outcome().computation["failed"].all()
 

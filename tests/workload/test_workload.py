@@ -289,10 +289,13 @@ CIRCLE = "must not make messages wait on each other in a cycle"
         ("after", ([0],), "after = [0] (row 1): must be the id of a message"),
         ("after", 9, "after = 9 (row 1): must be the id of a message"),
         ("after", (1,), f"after = '1 -> 1': {CIRCLE}"),
+        ("delay", "1us", "delay = '1us' (row 1): must be missing where after is empty: use start"),
+        ("delay", "soon", "delay = 'soon' (row 1): must be a time"),
+        ("delay", np.array(5), "delay = 5 (row 1): must be a time"),
     ],
 )
 def test_validate_names_the_bad_row(fabric, column, value, text):
-    defaults = {"weight": 1, "group": 0, "after": ()}
+    defaults = {"weight": 1, "group": 0, "after": (), "delay": None}
     columns = dict(GOOD)
     values = columns[column] if column in columns else [defaults[column]] * 3
     changed = [values[0], value, values[2]]

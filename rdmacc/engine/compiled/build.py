@@ -22,6 +22,7 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN + IN_TIME),
     "run_windows": (run_windows, "int64(int64, int64, int64)", PLAIN),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
+    "fail_message": (kernel.fail_message, "void(int64, int64, int64)", ""),
     "find_nodes": (kernel.find_nodes, "void(int64, int64, int64, int64)", ""),
     "move_packets": (kernel.move_packets, "void(int64, int64, int64)", ""),
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
@@ -44,6 +45,7 @@ class Kernel(NamedTuple):
     find_nodes: Callable[..., Any]
     move_packets: Callable[..., Any]
     call_rows: Callable[..., Any]
+    fail_message: Callable[..., Any]
     push_events: Callable[..., Any]
     upset_port: Callable[..., Any]
 

@@ -142,6 +142,13 @@ class CompiledEngine(Tables):
         self._told.append((self.now, "storm", (ports, is_over)))
         self._upset(ports, kernel.CALM if is_over else kernel.STORM)
 
+    def give_up(self, messages: Sequence[int], reason: int) -> None:
+        """Fail messages that have not ended: they have no route any more."""
+        self._told.append((self.now, "give_up", (messages, reason)))
+        self._windows.leave()
+        for number in messages:
+            self.kernel.fail_message(self.rows.ctypes.data, number, reason)
+
     def _upset(self, ports: Sequence[int], what: int) -> None:
         """Let something happen to ports, between two events; it may need more memory than one event does."""
         self._windows.leave()

@@ -98,7 +98,7 @@ def on_arrival(g, host, node, number, now):
         if packet.accepted:
             g.accepted_bytes += packet.payload_bytes
             if is_delivered(message, now):
-                g.undelivered -= 1
+                g.undelivered -= message.failed == 0
                 if message.is_incoming:
                     forget_incoming(g, host, message_number)
                 if g.has_dependents:

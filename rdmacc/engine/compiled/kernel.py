@@ -8,7 +8,7 @@ from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
 from rdmacc.engine.compiled.machine_code import rarely
-from rdmacc.engine.compiled.messages import end_computation, start
+from rdmacc.engine.compiled.messages import end_computation, give_up, start
 from rdmacc.engine.compiled.ports import (
     expire_nic_timer,
     fail_port,
@@ -411,6 +411,12 @@ def call_rows(address, hook, base, stride, rows, count, is_armed):
             arm(g, due, number, 0, 0, number)
         rows += 8
     return dues
+
+
+def fail_message(address, number, reason):
+    """Fail a message that has not ended."""
+    g = globals_at(address)
+    give_up(g, number, reason, g.now_ps)
 
 
 def upset_port(address, number, what):

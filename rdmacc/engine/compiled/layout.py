@@ -155,7 +155,7 @@ class KernelGlobals(Record):
 
     now_ps = Int()
     unfinished = Int()
-    undelivered = Int(doc="messages whose end is more than a link's delay away; below 0 once a message has failed")
+    undelivered = Int(doc="messages whose end is more than a link's delay away; below 0 once a scheme gave one up")
     events = Int()
     heap = Int(doc="address of the root")
     heap_length = Int()

@@ -18,6 +18,7 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.compiled.rules import (
     close_message,
     close_pair,
+    cut_off,
     fail_waiting,
     has_ended,
     is_due,
@@ -28,6 +29,7 @@ from rdmacc.engine.compiled.rules import (
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
 from rdmacc.records import NEVER
+from rdmacc.rules.progress import GAVE_UP
 from rdmacc.rules.ranks import START
 
 _FAILED = 1 << 40
@@ -35,8 +37,10 @@ _FAILED = 1 << 40
 
 @rarely
 def start(g, number, now):
-    """Start a message at its sender."""
+    """Start a message at its sender, unless it has failed."""
     message = message_at(g, number)
+    if message.failed:
+        return
     qp = qp_at(g, message.qp)
     if starts_later(message, g.start_delay_ps, now):
         push_event(g, now + g.start_delay_ps, rank_last(g, START + number))
@@ -78,7 +82,8 @@ def finish(g, qp_number, number, now):
         if qp.last_pending == number:
             qp.last_pending = before
     if message.failed:
-        g.undelivered -= _FAILED
+        if message.failed == GAVE_UP:
+            g.undelivered -= _FAILED
         if g.node_bits:  # what waits for it may be elsewhere: the run begins again
             g.is_halted |= g.has_dependents
         elif g.has_dependents:
@@ -89,6 +94,24 @@ def finish(g, qp_number, number, now):
     if close_pair(qp):
         cancel(g, 0, g.n_sender_slots, qp_row(g, qp_number), NEVER)
     g.unfinished -= 1
+
+
+@rarely
+def give_up(g, number, reason, now):
+    """Fail a message without a route, and with it all of its queue pair; it may not have started."""
+    message = message_at(g, number)
+    if not cut_off(message, reason):
+        return
+    if message.delivered_ps < 0:
+        g.undelivered -= 1
+    if message.is_open:
+        finish(g, message.qp, number, now)
+        cancel(g, 0, g.n_sender_slots, qp_row(g, message.qp), NEVER)
+        qp_at(g, message.qp).closed = 1
+    else:
+        if g.has_dependents:
+            fail_dependents(g, number)
+        g.unfinished -= 1
 
 
 @rarely
@@ -147,6 +170,7 @@ def fail_dependents(g, number):
                 waiting = message_at(g, number)
                 if fail_waiting(waiting):
                     g.unfinished -= 1
+                    g.undelivered -= 1
                     waiting.next_pending = todo
                     todo = number
             else:

@@ -22,6 +22,7 @@ for _rule in (classes.count_lane, admission.xoff_bytes, routing.modulo, ranks.ne
 starts_later, open_message, has_ended = jit(progress.starts_later), jit(progress.open_message), jit(progress.has_ended)
 sends_in_order, is_delivered = jit(progress.sends_in_order), jit(progress.is_delivered)
 close_message, close_pair = jit(progress.close_message), jit(progress.close_pair)
+cut_off = rarely(progress.cut_off)
 is_due, wait_for_less, fail_waiting = jit(progress.is_due), jit(progress.wait_for_less), jit(progress.fail_waiting)
 may_send, next_start_ps, wait_for_turn = jit(pacing.may_send), jit(pacing.next_start_ps), jit(pacing.wait_for_turn)
 arm_pace, expire_pace = jit(pacing.arm_pace), jit(pacing.expire_pace)

@@ -11,6 +11,7 @@ from rdmacc.records import NEVER
 from rdmacc.rules.progress import (
     close_message,
     close_pair,
+    cut_off,
     fail_waiting,
     has_ended,
     is_due,
@@ -27,7 +28,9 @@ def schedule_start(net: Core, message: Message, time_ps: int) -> None:
 
 
 def _start(net: Core, message: Message, now: int) -> None:
-    """Start a message at its sender."""
+    """Start a message at its sender, unless it has failed."""
+    if message.failed:
+        return
     if starts_later(message, net.scheme.start_delay_ps, now):
         schedule_start(net, message, now + net.scheme.start_delay_ps)
         return
@@ -59,6 +62,20 @@ def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     if close_pair(qp):
         _cancel(net, "Sender", qp)
     net.unfinished -= 1
+
+
+def give_up(net: Core, message: Message, reason: int, now: int) -> None:
+    """Fail a message without a route, and with it all of its queue pair; it may not have started."""
+    qp = message.queue_pair
+    if not cut_off(message, reason):
+        return
+    if message.is_open:
+        _finish(net, qp, message, now)
+        _cancel(net, "Sender", qp)
+        qp.closed = 1
+    else:
+        _fail_dependents(net, message.number)
+        net.unfinished -= 1
 
 
 def _cancel(net: Core, kind: str, owner: Any) -> None:

@@ -18,6 +18,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.build import make_computation, make_messages, make_nodes, make_queue_pairs
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
+from rdmacc.engine.reference.messages import give_up
 from rdmacc.engine.reference.probes import Probes
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
@@ -152,6 +153,11 @@ class Network(Core):
         for node in self.nodes:
             if isinstance(node, Switch):
                 node.forget_routes()
+
+    def give_up(self, messages: Sequence[int], reason: int) -> None:
+        """Fail messages that have not ended: they have no route any more."""
+        for number in messages:
+            give_up(self, self.messages[number], reason, self.now)
 
     # What a simulation asks
 
