@@ -3,33 +3,47 @@
 There is no standard for attribute names. The names of :func:`~rdmacc.topology.completed` work directly: a link's
 ``rate`` and ``delay`` as strings with units, or ``rate_bps`` and ``delay_ps``; a node's ``kind`` and ``buffer``, or
 ``buffer_bytes``. For other names, pass arguments that give the name and the unit.
+
+Public collections of networks, such as the Topology Zoo, have rates on some links, positions of most nodes, no delays
+and no hosts: ``from_graphml(path, rate=("LinkSpeedRaw", "bps", "10Gbps"), delay="1ms", hosts=1)``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from xml.etree.ElementTree import ParseError
 
 import networkx as nx
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph, completed, validate
+from rdmacc.topology.base import Graph, add_host, add_link, completed, validate
+from rdmacc.topology.bounds import checked_delay, checked_rate
 from rdmacc.typed import typed
+from rdmacc.units import ps
 
 _KNOWN = {"rate": "rate_bps", "delay": "delay_ps"}
+_READ: Mapping[str, Any] = {"rate": lambda given: checked_rate("rate", given), "delay": checked_delay}
+_EARTH_KM, _FIBRE_KM_PER_S = 6371.0, 200_000.0
+_MOST_HOSTS = 1_000_000
 _NODE_KNOWN = ("kind", "buffer", "buffer_bytes", "rate", "rate_bps")
+
+
+Attribute: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
 
 
 @typed
 def from_graphml(
     path: str | PathLike[str],
-    rate: str | tuple[str, str] | None = None,
-    delay: str | tuple[str, str] | None = None,
+    rate: Attribute | None = None,
+    delay: Attribute | None = None,
     node_type: type[Any] = str,
+    hosts: int | None = None,
+    parallel: str = "summed",
 ) -> Graph:
     """Return the network in a GraphML file.
 
@@ -37,10 +51,19 @@ def from_graphml(
     ----------
     path : path
         The file.
-    rate, delay : str or (str, str), optional
-        Name of the link attribute, and the unit of its numbers: ``("LinkSpeedRaw", "bps")``.
+    rate, delay : str, (str, str) or (str, str, str), optional
+        Name of the link attribute; with the unit of its numbers, ``("LinkSpeedRaw", "bps")``; with a value for links
+        that lack it, ``("LinkSpeedRaw", "bps", "10Gbps")``. A quantity, such as ``"10Gbps"``, is for all links that
+        have none under the usual names. Links between nodes with ``Latitude`` and ``Longitude`` have the delay of their
+        great circle at 200,000 km/s, unless the file or an attribute gives one.
     node_type : type
         Conversion of the nodes' names, which are strings in GraphML: ``int`` for numbers.
+    hosts : int, optional
+        Hosts to attach to each node that has links, named h0, h1, ... in the nodes' order: by links with the rate of
+        the node's fastest one and 1 us of delay. All nodes are switches then, unless the file says otherwise.
+    parallel : str
+        What becomes of several links between two nodes: "summed" to one with the sum of their rates, or the "fastest"
+        alone, with the shortest delay; or "refused".
 
     Returns
     -------
@@ -50,20 +73,22 @@ def from_graphml(
     Raises
     ------
     ConfigError
-        If the file is not GraphML, has parallel or directed links, or lacks a rate or a delay with its unit.
+        If the file is not GraphML, has directed links, or lacks a rate or a delay with its unit.
     """
     try:
         graph = nx.read_graphml(Path(path), node_type=node_type)
-    except (OSError, ParseError, nx.NetworkXException, ValueError, KeyError, TypeError) as error:
+    except (OSError, ParseError, nx.NetworkXException, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError("file", str(path), f"a GraphML file ({error})") from None
-    return _network(graph, path, {"rate": rate, "delay": delay})
+    return _network(graph, path, {"rate": rate, "delay": delay}, hosts, parallel)
 
 
 @typed
 def from_node_link(
     path: str | PathLike[str],
-    rate: str | tuple[str, str] | None = None,
-    delay: str | tuple[str, str] | None = None,
+    rate: Attribute | None = None,
+    delay: Attribute | None = None,
+    hosts: int | None = None,
+    parallel: str = "summed",
 ) -> Graph:
     """Return the network in a node-link JSON file, with its links under ``edges`` or ``links``.
 
@@ -71,8 +96,17 @@ def from_node_link(
     ----------
     path : path
         The file.
-    rate, delay : str or (str, str), optional
-        Name of the link attribute, and the unit of its numbers: ``("capacity", "Gbps")``.
+    rate, delay : str, (str, str) or (str, str, str), optional
+        Name of the link attribute; with the unit of its numbers, ``("LinkSpeedRaw", "bps")``; with a value for links
+        that lack it, ``("LinkSpeedRaw", "bps", "10Gbps")``. A quantity, such as ``"10Gbps"``, is for all links that
+        have none under the usual names. Links between nodes with ``Latitude`` and ``Longitude`` have the delay of their
+        great circle at 200,000 km/s, unless the file or an attribute gives one.
+    hosts : int, optional
+        Hosts to attach to each node that has links, named h0, h1, ... in the nodes' order: by links with the rate of
+        the node's fastest one and 1 us of delay. All nodes are switches then, unless the file says otherwise.
+    parallel : str
+        What becomes of several links between two nodes: "summed" to one with the sum of their rates, or the "fastest"
+        alone, with the shortest delay; or "refused".
 
     Returns
     -------
@@ -82,7 +116,7 @@ def from_node_link(
     Raises
     ------
     ConfigError
-        If the file is not node-link JSON, has parallel or directed links, or lacks a rate or a delay with its unit.
+        If the file is not node-link JSON, has directed links, or lacks a rate or a delay with its unit.
     """
     try:
         content = json.loads(Path(path).read_text(), parse_constant=_no_constant)
@@ -90,10 +124,12 @@ def from_node_link(
             raise TypeError("not a JSON object")
         key = next(name for name in ("edges", "links") if name in content)
         graph = nx.node_link_graph(dict(content), edges=key)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, nx.NetworkXException) as error:
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError, nx.NetworkXException,
+    ) as error:  # fmt: skip
         reason = "no edges and no links" if isinstance(error, StopIteration) else error
         raise ConfigError("file", str(path), f"a node-link JSON file ({reason})") from None
-    return _network(graph, path, {"rate": rate, "delay": delay})
+    return _network(graph, path, {"rate": rate, "delay": delay}, hosts, parallel)
 
 
 def _no_constant(name: str) -> Any:
@@ -101,19 +137,44 @@ def _no_constant(name: str) -> Any:
 
 
 def _network(
-    graph: nx.Graph[Any], path: str | PathLike[str], names: Mapping[str, str | tuple[str, str] | None]
+    graph: nx.Graph[Any],
+    path: str | PathLike[str],
+    names: Mapping[str, Attribute | None],
+    per_node: int | None,
+    parallel: str,
 ) -> Graph:
     """Convert a graph to a network."""
-    if graph.is_multigraph() or graph.is_directed():
-        kind = "parallel links" if graph.is_multigraph() else "directed links"
-        raise ConfigError("file", str(path), f"a file without {kind}")
+    if graph.is_directed():
+        raise ConfigError("file", str(path), "a file without directed links")
+    if parallel not in ("summed", "fastest", "refused"):
+        raise ConfigError("parallel", parallel, '"summed", "fastest" or "refused"')
+    if per_node is not None and not 1 <= per_node * len(graph) <= _MOST_HOSTS:
+        raise ConfigError("hosts", per_node, f"at least 1, and at most {_MOST_HOSTS} in all")
     network: Graph = nx.Graph(name=str(graph.graph.get("name") or Path(path).stem))
     try:
         for node, attributes in graph.nodes(data=True):
             network.add_node(node, **{key: attributes[key] for key in _NODE_KNOWN if key in attributes})
+            if per_node:
+                network.nodes[node].setdefault("kind", "switch")
         for one, other, attributes in graph.edges(data=True):
-            network.add_edge(one, other, **dict(_link(f"edge {one}-{other}", attributes, names)))
+            if graph.is_multigraph() and one == other:
+                continue
+            place = f"edge {one}-{other}"
+            apart_ps = _apart_ps(graph.nodes[one], graph.nodes[other])
+            link = {
+                _KNOWN[name]: _READ[name](_written(place, attributes, name, given, apart_ps))
+                for name, given in names.items()
+            }
+            if network.has_edge(one, other):
+                if parallel == "refused":
+                    raise ConfigError("parallel", parallel, '"summed" or "fastest": there are several links', place)
+                rates = link["rate_bps"], network.edges[one, other]["rate_bps"]
+                link["rate_bps"] = sum(rates) if parallel == "summed" else max(rates)
+                link["delay_ps"] = min(link["delay_ps"], network.edges[one, other]["delay_ps"])
+            network.add_edge(one, other, **link)
         network = completed(network)
+        if per_node:
+            _attach(network, per_node)
         validate(network)
     except ConfigError as error:
         where = f"{path}, {error.where}" if error.where else str(path)
@@ -121,23 +182,65 @@ def _network(
     return network
 
 
-def _link(
-    place: str, attributes: Mapping[str, Any], names: Mapping[str, str | tuple[str, str] | None]
-) -> Iterator[tuple[str, Any]]:
-    """Yield a link's rate and delay under the names that `completed` knows."""
-    for name, given in names.items():
-        if given is None:
-            for known in (name, _KNOWN[name]):
-                if known not in attributes:
-                    continue
-                if known == name and not isinstance(attributes[known], str):
-                    raise ConfigError(known, attributes[known], f"a string with a unit, or {_KNOWN[name]}", place)
-                yield known, attributes[known]
-            continue
-        key, unit = (given, "") if isinstance(given, str) else given
-        if key not in attributes:
-            raise ConfigError(name, None, f"stored as {key!r}, but the file has {sorted(attributes)}", place)
-        value = attributes[key]
-        if not isinstance(value, str) and not unit:
-            raise ConfigError(key, value, f"a string with a unit, or pass {name}=({key!r}, its unit)", place)
-        yield name, f"{value}{unit}"
+def _attach(network: Graph, per_node: int) -> None:
+    """Attach hosts to all switches that have links."""
+    nodes = [node for node in network if network.nodes[node]["kind"] == "switch" and network[node]]
+    for number in range(len(nodes) * per_node):
+        name, node = f"h{number}", nodes[number // per_node]
+        if name in network:
+            raise ConfigError("hosts", per_node, f"left out: a node of the file has the name of a host, {name}")
+        fastest = max(network.edges[node, peer]["rate_bps"] for peer in network[node])
+        add_host(network, name)
+        add_link(network, node, name, fastest, "1us")
+
+
+def _apart_ps(one: Mapping[str, Any], other: Mapping[str, Any]) -> int | None:
+    """Return the delay of a fibre along the great circle between two nodes, None without their positions."""
+    try:
+        north, east, north_2, east_2 = (
+            math.radians(float(node[name])) for node in (one, other) for name in ("Latitude", "Longitude")
+        )
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    half = math.sin((north - north_2) / 2) ** 2
+    half += math.cos(north) * math.cos(north_2) * math.sin((east - east_2) / 2) ** 2
+    if not 0 <= half <= 1:
+        return None
+    return round(2 * _EARTH_KM * math.asin(math.sqrt(half)) / _FIBRE_KM_PER_S * 1e12)
+
+
+def _written(
+    place: str, attributes: Mapping[str, Any], name: str, given: Attribute | None, apart_ps: int | None
+) -> Any:
+    """Return a link's rate or delay: as it is stored, else by the nodes' positions, else the given one."""
+    constant = None
+    if isinstance(given, str) and _is_quantity(name, given):
+        given, constant = None, given
+    elif isinstance(given, tuple) and len(given) == 3:
+        constant = given[2]
+    key, unit = (given, "") if given is None or isinstance(given, str) else given[:2]
+    for known in (name, _KNOWN[name]) if key is None else (key,):
+        if known in attributes:
+            value = attributes[known]
+            if known == _KNOWN[name]:
+                return ps(value) if name == "delay" and isinstance(value, int) else value
+            if not isinstance(value, str) and not unit:
+                allowed = f"or {_KNOWN[name]}" if key is None else f"or pass {name}=({key!r}, its unit)"
+                raise ConfigError(known, value, f"a string with a unit, {allowed}", place)
+            return f"{value}{unit}"
+    if name == "delay" and apart_ps and apart_ps >= 1000 and (key is None or constant is not None):
+        return ps(apart_ps)
+    if constant is not None:
+        return constant
+    example = {"rate": "25Gbps", "delay": "1us"}[name]
+    allowed = f"set on every link, such as {name}={example!r}" if key is None else f"stored as {key!r}"
+    raise ConfigError(name, None, f"{allowed}; the file has {sorted(attributes)}", place)
+
+
+def _is_quantity(name: str, text: str) -> bool:
+    """Tell whether a text is a rate or a time, not the name of an attribute."""
+    try:
+        _READ[name](text)
+    except ConfigError:
+        return False
+    return True

@@ -633,10 +633,59 @@ def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
         topology.from_graphml(tmp_path / "a.graphml", delay="latency")
 
 
+@pytest.fixture
+def cities(tmp_path):
+    """A file like those of public collections: rates on some links, positions of most nodes, two links side by side."""
+    graph = nx.MultiGraph()
+    graph.add_node("Bern", Latitude=46.948, Longitude=7.447)
+    graph.add_node("Roma", Latitude=41.893, Longitude=12.483)
+    graph.add_node("Sea", hyperedge=1)
+    graph.add_node("alone")
+    graph.add_edge("Bern", "Roma", LinkSpeedRaw=2.5e9)
+    graph.add_edge("Bern", "Roma", LinkSpeedRaw=10e9)
+    graph.add_edge("Roma", "Sea")
+    graph.add_edge("Sea", "Sea")
+    nx.write_graphml(graph, tmp_path / "cities.graphml")
+    return tmp_path / "cities.graphml"
+
+
+def test_a_public_network_loads_in_one_line_and_runs(cities):
+    net = topology.from_graphml(cities, rate=("LinkSpeedRaw", "bps", "40Gbps"), delay="1ms", hosts=2)
+    assert topology.hosts(net) == [f"h{number}" for number in range(6)]
+    assert topology.switches(net) == ["Bern", "Roma", "Sea", "alone"]
+    assert net.edges["Roma", "Sea"] == {"rate_bps": 40e9, "delay_ps": 10**9}
+    assert net.edges["Bern", "Roma"]["rate_bps"] == 12.5e9, "the sum"
+    assert net.edges["Bern", "Roma"]["delay_ps"] == pytest.approx(690 / 200_000 * 1e12, rel=0.01), "690 km, by air"
+    assert net.edges["h0", "Bern"] == {"rate_bps": 12.5e9, "delay_ps": US}
+    flows = rdmacc.simulate(net, rdmacc.messages([("h0", "h5", "1MB")]), "line-rate", progress=False).flows
+    assert flows["status"].tolist() == ["finished"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"rate": "1Gbps", "delay": "1ms", "parallel": "fastest"}, 1e9),
+        ({"rate": ("LinkSpeedRaw", "bps", "1Gbps"), "delay": "1ms", "parallel": "fastest"}, 10e9),
+        ({"rate": "1Gbps", "delay": "1ms"}, 2e9),
+        ({"rate": "1Gbps", "delay": "1ms", "parallel": "refused"}, "there are several links"),
+        ({"rate": "1Gbps", "delay": "1ms", "parallel": "both"}, "parallel = 'both'"),
+        ({"rate": ("LinkSpeedRaw", "bps"), "delay": "1ms"}, "stored as 'LinkSpeedRaw'"),
+        ({"rate": "1Gbps"}, "edge Roma-Sea.*: must be set on every link, such as delay='1us'"),
+        ({"rate": "1Gbps", "delay": "1ms", "hosts": 2 * 10**9}, "hosts = 2000000000"),
+        ({"rate": "1Gbps", "delay": "1ms", "hosts": 0}, "hosts = 0"),
+    ],
+)
+def test_what_a_public_network_lacks_is_given_or_an_error(cities, arguments, expected):
+    if isinstance(expected, str):
+        with pytest.raises(ConfigError, match=expected):
+            topology.from_graphml(cities, **arguments)
+    else:
+        assert topology.from_graphml(cities, **arguments).edges["Bern", "Roma"]["rate_bps"] == expected
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"multigraph": True}, "parallel links"),
         ({"directed": True}, "directed links"),
         (
             {"edges": [{"source": "a", "target": "s", "rate": 10**11, "delay": "1us"}]},
