@@ -44,7 +44,7 @@ _OF_NO_EFFECT = frozenset({
     "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__dataclass_fields__",
     "__dataclass_params__", "__match_args__", "__firstlineno__", "__static_attributes__", "__parameters__",
     "__orig_bases__", "__abstractmethods__", "_abc_impl", "__annotate__", "__annotate_func__", "__annotations_cache__",
-    "__slotnames__",
+    "__slotnames__", "_render_traceback_",
 })  # fmt: skip
 """Attributes of a class. A dataclass's fields have values, and those are described with its instances."""
 
