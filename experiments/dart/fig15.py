@@ -143,7 +143,7 @@ class Figure15(Experiment):
             figure, (*axes, bars) = plt.subplots(1, 3, figsize=(12, 3.8), width_ratios=(1, 1, 0.8))
             axes[1].sharey(axes[0])
             for ax, name, panel in zip(axes, ("rcp", "dart"), "ab", strict=True):
-                rtt = scalar(table, name, "base RTT")
+                rtt = scalar(table, name, "base RTT") or np.nan
                 for flow, colour, line in ((1, "blue", "-"), (2, "vermilion", "--")):
                     throughput = curve(table, name, f"throughput of flow {flow}")
                     ax.plot((throughput.index - rtt) / rtt, throughput / 1e9, line, color=COLOURS[colour],
