@@ -231,13 +231,13 @@ OF_FORMATS = {
 OTHERS = {
     "low": {
         "CheckEpsn.nak_interval_ps": 10**6, "ImprovedGoBackN.nak_interval_ps": 10**6, "RcpStamp.max_slot_ps": 10**4,
-        "RenMarker.base_rtt_ps": 16, "Fecn.buffer_bytes": 16, "Nscc.mtu_bytes": 65,
+        "RenMarker.base_rtt_ps": 16, "Fecn.buffer_bytes": 16,
         "Homa.levels": 2, "HomaAeolus.levels": 2, "Queueing.first_lane": 3,
     },
     "high": {
         "Homa.levels": 8, "HomaAeolus.levels": 8, "Homa.overcommit": 16, "HomaAeolus.overcommit": 16,
         "PHost.expiry_packets": 1e6, "PHost.window_timeout_packets": 1e6,
-        "PathChoice.values": 256, "Retirement.values": 256, "Nscc.header_bytes": 64, "Queueing.lanes": 8,
+        "PathChoice.values": 256, "Retirement.values": 256, "Queueing.lanes": 8,
         **dict.fromkeys(("Queueing.wrr_first", "Queueing.wrr_second", "Queueing.trimmed_priority"), 10),
         "Queueing.first_lane": 10,
     } | {name: 2**bits - 1 for name, bits in OF_FORMATS.items()},

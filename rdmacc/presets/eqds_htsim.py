@@ -39,6 +39,7 @@ EQDS_HTSIM.add(
         "units_per_pull": (8, "eqds.cpp: 4,096 B"),
         "rate": (_PULL_BYTES / (0.99 * _WIRE_BYTES), "eqds.cpp: 8 quanta in 0.99 times a packet of 4,160 B and 38 B"),
         "largest_bytes": (50 * MTU_BYTES, "main_eqds.cpp: -cwnd 50"),
+        "divides_request": (False, "eqds.cpp"),
         "counts_at_receiver": (True, "eqds.cpp: rtx_backlog"),
         "timeout_ps": (_timeout_ps, "main_eqds.cpp: 150 us and six queues"),
         "choice": ("bitmap", "eqds.cpp: a value is passed over once after a mark or a NACK"),

@@ -73,6 +73,7 @@ _CREDIT: dict[str, tuple[Any, str]] = {
     "units_per_pull": (64, "uet-htsim"),
     "rate": (0.99, "uet-htsim"),
     "largest": (1.5, "uet-htsim"),
+    "divides_request": (True, "uet-htsim"),
     "oversubscription": (1.0, "UE 1.0.3, 3.6.14: for the core credit needs another mechanism; not named"),
 }
 

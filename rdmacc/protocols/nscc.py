@@ -21,7 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
-from rdmacc.parameters import Size
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import NAK
 
@@ -35,8 +34,6 @@ _LEAST_FACTOR = 0.5
 class Nscc(Component):
     """A window at the sender."""
 
-    mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=65)
-    header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim", high=64)
     target: float = param(
         0.75, "target delay, in base RTTs T", symbol="D / T", source="uet-htsim: trimming on", low=0.01
     )
@@ -95,15 +92,15 @@ class Nscc(Component):
     def on_open(params, qp, sender):
         sender.base_rtt_ps = float(qp.base_rtt_ps)
         sender.most = params.largest_window * bdp(qp)
-        set_window(params, sender, sender.most)
+        set_window(qp, sender, sender.most)
 
     @staticmethod
-    def on_send(params, sender, message, transfer):
-        note_timeouts(params, sender, message, transfer)
+    def on_send(qp, sender, message, transfer):
+        note_timeouts(qp, sender, message, transfer)
 
     @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet, now):
-        note_timeouts(params, sender, message, transfer)
+        note_timeouts(qp, sender, message, transfer)
         size = packet.settled_bytes
         sender.ignored_bytes += size
         has_sample = packet.left_ps >= 0
@@ -120,7 +117,7 @@ class Nscc(Component):
             sender.is_triggered = 1
             if not quick_adapt(params, qp, sender, True, True, now):
                 if not (params.spares_last_hop and packet.at_last_hop):
-                    set_window(params, sender, sender.window - size)
+                    set_window(qp, sender, sender.window - size)
             return
         sender.achieved_bytes += size
         sender.received_bytes += size
@@ -143,23 +140,23 @@ def bdp(qp):
     return qp.line_bps * qp.base_rtt_ps / 8e12
 
 
-def step(params, qp):
+def step(qp):
     """Return the payload, scaled by the BDP relative to that of 12 us at 100 Gb/s."""
-    return (params.mtu_bytes - params.header_bytes) * bdp(qp) / _REFERENCE_BYTES
+    return qp.payload_bytes * bdp(qp) / _REFERENCE_BYTES
 
 
-def set_window(params, sender, window):
+def set_window(qp, sender, window):
     """Set the window, from one packet to its largest."""
-    sender.window = min(max(window, float(params.mtu_bytes)), max(sender.most, float(params.mtu_bytes)))
-    sender.window_bytes = int(sender.window / params.mtu_bytes) * (params.mtu_bytes - params.header_bytes)
+    sender.window = min(max(window, float(qp.wire_bytes)), max(sender.most, float(qp.wire_bytes)))
+    sender.window_bytes = int(sender.window / qp.wire_bytes) * qp.payload_bytes
 
 
-def note_timeouts(params, sender, message, transfer):
+def note_timeouts(qp, sender, message, transfer):
     """Reduce the window by a packet for each timeout."""
     if message.timeouts > transfer.noted_timeouts:
         lost = message.timeouts - transfer.noted_timeouts
         transfer.noted_timeouts = message.timeouts
-        set_window(params, sender, sender.window - lost * params.mtu_bytes)
+        set_window(qp, sender, sender.window - lost * qp.wire_bytes)
 
 
 def average(params, sender, sample_ps):
@@ -170,7 +167,7 @@ def average(params, sender, sample_ps):
 def grow(params, qp, sender, target_ps, size):
     """Unmarked ACK: accumulate growth."""
     if sender.delay_ps >= target_ps:
-        sender.growth += params.fair * step(params, qp) * size
+        sender.growth += params.fair * step(qp) * size
         return
     if sender.delay_ps < _NO_DELAY_PS:
         sender.fast_bytes += size
@@ -179,10 +176,10 @@ def grow(params, qp, sender, target_ps, size):
         sender.fast_bytes = 0
         sender.is_fast = 0
     if sender.is_fast:
-        set_window(params, sender, sender.window + params.fast * bdp(qp) / _REFERENCE_BYTES * size)
+        set_window(qp, sender, sender.window + params.fast * bdp(qp) / _REFERENCE_BYTES * size)
     else:
         room_ps = target_ps - sender.delay_ps
-        sender.growth += params.proportional * step(params, qp) * size * room_ps / _REFERENCE_PS
+        sender.growth += params.proportional * step(qp) * size * room_ps / _REFERENCE_PS
 
 
 def cut(params, qp, sender, target_ps, now):
@@ -193,21 +190,21 @@ def cut(params, qp, sender, target_ps, now):
         if sender.average_ps > target_ps and now - sender.cut_ps > sender.base_rtt_ps:
             factor = 1.0 - params.gamma * (sender.average_ps - target_ps) / sender.average_ps
             sender.cut_ps = now
-            set_window(params, sender, sender.window * max(factor, _LEAST_FACTOR))
+            set_window(qp, sender, sender.window * max(factor, _LEAST_FACTOR))
 
 
 def adjust(params, qp, sender, now):
     """Apply the growth every few packets, or once in T."""
     is_time = now - sender.adjusted_ps > qp.base_rtt_ps
-    set_window(params, sender, sender.window)
-    if is_time or sender.received_bytes > params.adjust_packets * params.mtu_bytes:
+    set_window(qp, sender, sender.window)
+    if is_time or sender.received_bytes > params.adjust_packets * qp.wire_bytes:
         window = sender.window + sender.growth / sender.window
         if is_time:
-            window += params.steady * step(params, qp)
+            window += params.steady * step(qp)
             sender.adjusted_ps = now
         sender.growth = 0.0
         sender.received_bytes = 0
-        set_window(params, sender, window)
+        set_window(qp, sender, window)
 
 
 def quick_adapt(params, qp, sender, is_marked, is_nack, now):
@@ -220,7 +217,7 @@ def quick_adapt(params, qp, sender, is_marked, is_nack, now):
     is_bad = sender.is_triggered > 0 or is_nack or sender.delay_ps > params.quick_delay * target_ps
     has_acted = False
     if sender.look_ps > 0 and is_bad and sender.achieved_bytes < params.quick_share * sender.most:
-        set_window(params, sender, float(sender.achieved_bytes))
+        set_window(qp, sender, float(sender.achieved_bytes))
         sender.to_ignore_bytes = qp.inflight_bytes
         sender.ignored_bytes = 0
         sender.is_triggered = 0

@@ -9,7 +9,10 @@ a full link without a queue, and 2 if twice as much arrives or if a bandwidth-de
 over the path, averaged over T, divides the window that was in use one round trip ago. There is nothing else: no target,
 no stages.
 
-Assumptions: the first ACK is only stored. In ns3-datacenter it is compared with a record of zeros.
+Assumptions: an arrival rate counts as at least half of the link, as in ns3-datacenter (`least_current`). The text has
+no bound; without one, power falls towards 0 while a queue drains, windows jump to their maximum, and two flows on one
+link swing between an empty queue and one of a BDP every 13 us, which leaves part of the link unused. The first ACK is
+only stored. In ns3-datacenter it is compared with a record of zeros.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ class PowerTcp(IntStamp):
         1.0, "power at equilibrium", symbol="eta", source="section 3.3; rdma-hw.cc: 0.95", low=0.01, high=1.0
     )
     least_current: float = param(
-        0.0, "lower bound of the arrival rate, as a share of the link", source="rdma-hw.cc: 0.5", low=0.0, high=1.0
+        0.5, "lower bound of the arrival rate, as a share of the link", source="rdma-hw.cc", low=0.0, high=1.0
     )
     from_reference: bool = param(
         False,

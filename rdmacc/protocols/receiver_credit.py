@@ -15,9 +15,10 @@ trimmed packets and grants for them first (`counts_at_receiver`).
 
 Where the network is oversubscribed, receivers may also follow congestion in the core (`core_control`).
 
-Assumptions: in the simulators a sender divides its request by the number of active flows on its host; here it does not,
-so several receivers may wait for data that one sender cannot send at once. An RTS requests everything that the receiver
-misses.
+In uet-htsim a sender divides its request by the number of queue pairs that wait for its link, itself included, so that
+it does not reserve several receivers that it cannot serve at once (`divides_request`).
+
+Assumption: an RTS requests everything that the receiver misses.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ class ReceiverCredit(Component):
     largest_bytes: OptionalSize = param(
         None, "maximum credit; 0: from `largest`", unit="bytes", source="csg-htsim: 50 packets"
     )
-    mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
-    header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim")
     counts_at_receiver: bool = param(
         False, "the receiver counts trimmed packets, and grants for them first", source="csg-htsim: eqds.cpp"
+    )
+    divides_request: bool = param(
+        True, "a request is divided by the queue pairs that wait for the sender's link", source="uec.cpp: activeSources"
     )
     oversubscription: float = param(
         1.0, "of the network; above 1, receivers grant less while the core is congested", source="uet-htsim", low=1.0
@@ -108,7 +110,9 @@ class ReceiverCredit(Component):
         allow(qp, transfer)
         want = max(0, min(backlog(params, qp, message, transfer), most_bytes(params, qp)) - transfer.credit_bytes)
         if transfer.speculates and message.highest_psn < message.packets:
-            want = max(want, params.mtu_bytes)
+            want = max(want, qp.wire_bytes)
+        if params.divides_request:
+            want = (want + qp.contenders) // (qp.contenders + 1)
         packet.credit_units = transfer.pulled + (want + params.unit_bytes - 1) // params.unit_bytes
 
     @staticmethod
@@ -139,7 +143,7 @@ class ReceiverCredit(Component):
             leave(endpoint, transfer)
             return
         if packet.is_trimmed and params.counts_at_receiver:
-            transfer.trimmed_units += (params.mtu_bytes + params.unit_bytes - 1) // params.unit_bytes
+            transfer.trimmed_units += (qp.wire_bytes + params.unit_bytes - 1) // params.unit_bytes
             join(endpoint, transfer, _RESENDING, now)
         elif packet.is_trimmed or has_risen:
             join(endpoint, transfer, _ACTIVE, now)
@@ -147,7 +151,7 @@ class ReceiverCredit(Component):
     @staticmethod
     def on_request(params, endpoint, qp, message, transfer, now):
         if message.received_packets < message.packets:
-            missing = (message.packets - message.received_packets) * params.mtu_bytes
+            missing = (message.packets - message.received_packets) * qp.wire_bytes
             want = (min(missing, most_bytes(params, qp)) + params.unit_bytes - 1) // params.unit_bytes
             transfer.wanted = max(transfer.wanted, transfer.granted + want)
             join(endpoint, transfer, _ACTIVE, now)
@@ -209,18 +213,19 @@ def allow(qp, transfer):
 def backlog(params, qp, message, transfer):
     """Return the wire bytes that wait to be sent and fit into the window plus one packet."""
     if params.counts_at_receiver:
-        waiting = (message.packets - message.highest_psn) * params.mtu_bytes
+        waiting = (message.packets - message.highest_psn) * qp.wire_bytes
     else:
-        under_way = qp.inflight_bytes + on_wire(params, message, qp.inflight_bytes)
-        waiting = message.size_bytes + message.packets * params.header_bytes - transfer.settled_bytes - under_way
+        under_way = qp.inflight_bytes + on_wire(qp, qp.inflight_bytes)
+        header_bytes = qp.wire_bytes - qp.payload_bytes
+        waiting = message.size_bytes + message.packets * header_bytes - transfer.settled_bytes - under_way
     if qp.window_bytes < UNLIMITED:
-        waiting = min(waiting, qp.window_bytes + on_wire(params, message, qp.window_bytes) + params.mtu_bytes)
+        waiting = min(waiting, qp.window_bytes + on_wire(qp, qp.window_bytes) + qp.wire_bytes)
     return waiting
 
 
-def on_wire(params, message, payload):
+def on_wire(qp, payload):
     """Return the header bytes for a payload."""
-    return (payload + message.payload_bytes - 1) // message.payload_bytes * params.header_bytes
+    return (payload + qp.payload_bytes - 1) // qp.payload_bytes * (qp.wire_bytes - qp.payload_bytes)
 
 
 def end_speculation(transfer):

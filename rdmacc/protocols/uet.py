@@ -45,8 +45,6 @@ class Uet(Component):
     timeout_ps: OptionalTime = param(
         None, "resend timeout; 0: 15 us plus the time of six full queues", unit="ps", symbol="RTO", low=0, rtts=1.0
     )
-    mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
-    header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim")
     reorder: float = param(
         0.0,
         "a packet is lost if one that left so many base RTTs later has arrived; 0: only after the timeout",
@@ -117,18 +115,18 @@ class Uet(Component):
         before = qp.inflight_bytes
         packet.settled_bytes = 0
         if packet.kind == NAK:
-            packet.settled_bytes = packet_bytes(message, packet.psn) + params.header_bytes
+            packet.settled_bytes = packet_bytes(message, packet.psn) + qp.wire_bytes - qp.payload_bytes
             take_as_lost(qp, message, transfer, packet.psn)
         else:
             transfer.retries = 0
             if packet.left_ps < 0:
                 transfer.is_answered = 1
             for psn in range(message.una_psn, packet.psn):
-                settle(params, qp, message, transfer, packet, psn)
+                settle(qp, message, transfer, packet, psn)
             bits, psn = packet.map_bits, packet.map_psn
             while bits > 0:
                 if bits & 1:
-                    settle(params, qp, message, transfer, packet, psn)
+                    settle(qp, message, transfer, packet, psn)
                 bits >>= 1
                 psn += 1
             message.una_psn = find_clear(transfer.acked, message.una_psn, message.packets)
@@ -208,8 +206,8 @@ def timeout(params, qp):
     """Return the resend timeout in ps."""
     if params.timeout_ps > 0:
         return params.timeout_ps
-    packets = int(qp.line_bps * qp.base_rtt_ps / (8e12 * params.mtu_bytes)) + 1
-    return 15_000_000 + int(6 * packets * params.mtu_bytes * 8e12 / qp.line_bps)
+    packets = int(qp.line_bps * qp.base_rtt_ps / (8e12 * qp.wire_bytes)) + 1
+    return 15_000_000 + int(6 * packets * qp.wire_bytes * 8e12 / qp.line_bps)
 
 
 def packet_bytes(message, psn):
@@ -224,12 +222,12 @@ def choose_next(message, transfer):
         message.next_psn = find_set(transfer.lost, message.una_psn, transfer.new_psn)
 
 
-def settle(params, qp, message, transfer, packet, psn):
+def settle(qp, message, transfer, packet, psn):
     """Record a packet as received."""
     if not has_bit(transfer.acked, psn):
         set_bit(transfer.acked, psn)
         payload = packet_bytes(message, psn)
-        packet.settled_bytes += payload + params.header_bytes
+        packet.settled_bytes += payload + qp.wire_bytes - qp.payload_bytes
         if has_bit(transfer.lost, psn):  # it was late, not lost
             clear_bit(transfer.lost, psn)
             transfer.lost_packets -= 1

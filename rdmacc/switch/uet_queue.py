@@ -11,7 +11,7 @@ from math import ceil
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalSize, Size
+from rdmacc.parameters import OptionalSize
 from rdmacc.records import Int, Record
 from rdmacc.state import DATA, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL
 
@@ -20,9 +20,6 @@ from rdmacc.state import DATA, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL
 class UetQueue(Component):
     """Trim packets that do not fit; mark packets that leave a long queue behind."""
 
-    packet_bytes: Size = param(
-        "4150B", "packet size to which bounds are rounded", unit="bytes", source="uet-htsim", low=1
-    )
     limit: float = param(1.0, "capacity of the data queue, in T times the rate", source="uet-htsim: 1 BDP", low=0.01)
     limit_bytes: OptionalSize = param(
         None, "capacity of the data queue; 0: from `limit`", unit="bytes", source="uet-htsim: -q"
@@ -50,9 +47,9 @@ class UetQueue(Component):
     def on_port(params, port, egress):
         egress.limit_bytes = params.limit_bytes
         if params.limit_bytes == 0:
-            egress.limit_bytes = whole_packets(params, port, params.limit)
-        egress.low_bytes = whole_packets(params, port, params.low)
-        egress.high_bytes = whole_packets(params, port, params.high)
+            egress.limit_bytes = whole_packets(port, params.limit)
+        egress.low_bytes = whole_packets(port, params.low)
+        egress.high_bytes = whole_packets(port, params.high)
 
     @staticmethod
     def on_enqueue(params, port, egress, packet, now):
@@ -82,7 +79,7 @@ class UetQueue(Component):
                 port.chance_count += 1
 
 
-def whole_packets(params, port, share):
+def whole_packets(port, share):
     """Return a share of T times the port's rate in bytes; both are rounded up to whole packets."""
-    packets = ceil(port.rate_bps * port.base_rtt_ps / (8e12 * params.packet_bytes))
-    return ceil(share * packets) * params.packet_bytes
+    packets = ceil(port.rate_bps * port.base_rtt_ps / (8e12 * port.wire_bytes))
+    return ceil(share * packets) * port.wire_bytes

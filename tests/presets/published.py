@@ -258,7 +258,13 @@ _UEC_NSCC = of(
     adjust_packets=8, quick_share=1 / 2**3, quick_delay=1e6, gain=0.0125,
 )  # fmt: skip
 _UEC_CREDIT = of("UetQueue", marks_last_hop=False) | of(
-    "ReceiverCredit", unit_bytes=256, units_per_pull=64, rate=0.99, largest=1.5, oversubscription=1.0
+    "ReceiverCredit",
+    unit_bytes=256,
+    units_per_pull=64,
+    rate=0.99,
+    largest=1.5,
+    oversubscription=1.0,
+    divides_request=True,
 )
 UEC = {
     "nscc": _UEC | _UEC_NSCC | of("UetQueue", marks_last_hop=True),
@@ -270,7 +276,7 @@ UEC = {
 
 EQDS = _UET | of(
     "ReceiverCredit", unit_bytes=512, units_per_pull=8, rate=8 * 512 / (0.99 * (4160 + 38)), largest_bytes=207_500,
-    counts_at_receiver=True,
+    counts_at_receiver=True, divides_request=False,
 ) | of("Uet", timeout_ps=219_720_000) | of("PathChoice", choice="bitmap", trim_penalty=1, timeout_penalty=0) | of(
     "UetQueue", limit_bytes=35 * 4150, low=1e6, high=1e6
 )  # fmt: skip

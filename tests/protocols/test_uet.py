@@ -29,6 +29,7 @@ SCHEMES = ("nscc", "rccc", "nscc-rccc", "eqds")
 def queue_pair():
     qp = QueuePair()
     qp.line_bps, qp.base_rtt_ps = LINE, T
+    qp.payload_bytes, qp.wire_bytes = PAYLOAD, MTU
     return qp
 
 
@@ -54,7 +55,7 @@ def test_the_network_has_the_base_rtt_and_the_queues_of_the_simulator():
     plan = rdmacc.Simulation(tree(), rdmacc.messages([("h0", "h1", 1)]), "nscc", engine="simpy").plan
     assert plan.qp_base_rtt_ps.tolist() == [T]
     params, port, egress = UetQueue(), Port(), UetQueue.Egress()
-    port.rate_bps, port.base_rtt_ps = LINE, T
+    port.rate_bps, port.base_rtt_ps, port.wire_bytes = LINE, T, MTU
     UetQueue.on_port(params, port, egress)
     assert (egress.limit_bytes, egress.low_bytes, egress.high_bytes) == (43 * MTU, 9 * MTU, 35 * MTU)
     assert timeout(Uet(), queue_pair()) == 15_000_000 + 6 * 43 * 332_000
@@ -199,12 +200,12 @@ def test_cuts(targets, factor):
 def test_growth_is_gathered_and_divided_by_the_window():
     """Facts 3 and 4: a window of ACKs adds alpha D without delay (but for fast increase), fi beyond the target."""
     window = Window(fast=0.0)
-    set_window(window.params, window.sender, 100_000.0)
+    set_window(window.qp, window.sender, 100_000.0)
     window.sender.adjusted_ps = us(1000)
     window.answer(us(2), size=100_000)
     room = (window.target - us(2)) / window.target
     assert window.sender.window - 100_000 == pytest.approx(room * 16_740, rel=2e-3)
-    set_window(window.params, window.sender, 100_000.0)
+    set_window(window.qp, window.sender, 100_000.0)
     window.sender.growth = 0.0
     window.answer(1.1 * window.target, size=100_000)
     assert window.sender.window - 100_000 == pytest.approx(23_873.7, rel=1e-4)
@@ -213,7 +214,7 @@ def test_growth_is_gathered_and_divided_by_the_window():
 def test_fast_increase_after_a_window_without_delay():
     """Fact 5: then x (1 + 0.25 a) each RTT."""
     window = Window()
-    set_window(window.params, window.sender, 100_000.0)
+    set_window(window.qp, window.sender, 100_000.0)
     window.sender.adjusted_ps = us(1000)
     window.answer(0, size=100_001)
     assert window.sender.is_fast
@@ -234,7 +235,7 @@ def test_the_average_delay_takes_in_an_eightieth_of_each_sample():
 
 def test_without_other_growth_a_window_gains_eta_once_in_t():
     window = Window(fair=0.0)
-    set_window(window.params, window.sender, 100_000.0)
+    set_window(window.qp, window.sender, 100_000.0)
     gained = []
     for now in (us(1000), us(1000) + T // 2, us(1000) + T, us(1000) + T + 1):
         before = window.sender.window
@@ -245,7 +246,7 @@ def test_without_other_growth_a_window_gains_eta_once_in_t():
 
 def test_growth_waits_for_more_than_eight_packets():
     window = Window()
-    set_window(window.params, window.sender, 100_000.0)
+    set_window(window.qp, window.sender, 100_000.0)
     window.sender.adjusted_ps = us(1000)
     windows = []
     for _ in range(9):
@@ -278,7 +279,7 @@ def test_a_nack_takes_a_packet_off():
     window = Window()
     window.answer(0, kind=NAK)
     assert window.sender.window == pytest.approx(262_926 - MTU)
-    set_window(window.params, window.sender, 5000.0)
+    set_window(window.qp, window.sender, 5000.0)
     window.answer(0, kind=NAK)
     assert window.sender.window == MTU
     assert window.sender.window_bytes == PAYLOAD
@@ -476,6 +477,31 @@ def test_trimmed_packets_come_first_in_eqds():
     granter.ask(0, 1000)
     granter.ask(1, 0, is_trimmed=1)
     assert [granter.pull() for _ in range(3)] == [1, 1, 0]  # nine units for a packet of 4,150 B
+
+
+@pytest.mark.parametrize(("contenders", "divides", "units"), [(0, True, 500), (3, True, 125), (3, False, 500)])
+def test_a_request_is_divided_by_the_queue_pairs_in_line(contenders, divides, units):
+    """Fact 5: 128,000 B of credit, in units of 256 B, with three others in line for the link."""
+    params, qp = ReceiverCredit(divides_request=divides), queue_pair()
+    transfer, message = transfer_of(ReceiverCredit, 500)
+    message.size_bytes = 500 * PAYLOAD
+    qp.contenders, qp.inflight_bytes = contenders, PAYLOAD
+    transfer.credit_bytes = MTU + 262_926 - 128_000
+    packet = packet_with(ReceiverCredit.Header, Uet.Header)
+    packet.wire_bytes = MTU
+    ReceiverCredit.on_send(params, qp, message, transfer, packet)
+    assert packet.credit_units == units
+
+
+def test_the_size_of_packets_is_one_parameter():
+    """Windows, timers, queues and credit follow `payload_bytes`."""
+    scheme = rdmacc.scheme("nscc-rccc").replace(payload_bytes=1436)
+    assert not [row["parameter"] for row in rdmacc.scheme_table(scheme) if row["value"] in (4150, 4086)]
+    params, qp, sender = Nscc(), queue_pair(), Nscc.Sender()
+    qp.payload_bytes, qp.wire_bytes = 1436, 1500
+    Nscc.on_open(params, qp, sender)
+    assert sender.window_bytes == 262_926 // 1500 * 1436
+    assert timeout(Uet(), qp) == 15_000_000 + 6 * 117 * 120_000  # a BDP of 116.9 packets
 
 
 def test_the_first_answer_ends_the_first_credit():

@@ -18,6 +18,7 @@ class Bench:
     def __init__(self, queue_bytes, link_class=LAST_HOP, **changes):
         self.part, self.port, self.egress = UetQueue(**changes), Port(), UetQueue.Egress()
         self.port.rate_bps, self.port.base_rtt_ps, self.port.link_class = LINE, T, link_class
+        self.port.wire_bytes = MTU
         self.port.queue_bytes, self.port.chance_key = queue_bytes, 7
         self.part.on_port(self.part, self.port, self.egress)
 

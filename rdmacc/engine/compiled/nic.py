@@ -178,6 +178,7 @@ def send_data(g, port, qp, message_number, now):
         note_out_of_order(g, message, psn)
     qp.inflight_bytes += packet.payload_bytes
     qp.credits -= 1
+    qp.contenders = port.queue_bytes // g.wire_bytes
     g.sent_bytes += packet.payload_bytes
     request = -1
     if g.on_send:

@@ -78,6 +78,8 @@ class QueuePairs:
             ("line_bps", fabric.port_rate_bps[sent_from]),
             ("rate_bps", fabric.port_rate_bps[sent_from]),
             ("peer_line_bps", fabric.port_rate_bps[answered_from]),
+            ("payload_bytes", plan.scheme.payload_bytes),
+            ("wire_bytes", plan.scheme.wire_bytes),
             ("base_rtt_ps", plan.qp_base_rtt_ps[numbers]),
             ("base_delay_ps", plan.qp_base_delay_ps[numbers]),
             ("remaining", plan.qp_messages[numbers]),

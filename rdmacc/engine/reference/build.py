@@ -73,6 +73,7 @@ def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]
         qp.line_bps = qp.rate_bps = nic.rate_bps
         qp.peer_line_bps = reply_nic.rate_bps
         qp.base_rtt_ps, qp.base_delay_ps = int(plan.qp_base_rtt_ps[number]), int(plan.qp_base_delay_ps[number])
+        qp.payload_bytes, qp.wire_bytes = plan.scheme.payload_bytes, plan.scheme.wire_bytes
         qp.remaining = int(plan.qp_messages[number])
         qp.paths = int(plan.qp_paths[number])
         qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])

@@ -151,6 +151,7 @@ class NicPort(Port):
             self._note_out_of_order(message, psn)
         qp.inflight_bytes += packet.payload_bytes
         qp.credits -= 1
+        qp.contenders = self.queue_bytes // self._full_bytes
         net.sent_bytes += packet.payload_bytes
         request = net.new_request()
         if net.on_send is not None:

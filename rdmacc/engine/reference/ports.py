@@ -48,6 +48,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.delay_ps = int(fabric.port_delay_ps[number])
         self.chance_key = int(plan.chance_key[number])
         self.base_rtt_ps = int(plan.qp_base_rtt_ps.max())
+        self.wire_bytes = plan.scheme.wire_bytes
         self.loss_key = int(plan.loss_key[number])
         self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])
         self._has_scripts = bool(plan.scripts) and bool(fabric.is_host[fabric.port_node[number]])
