@@ -31,7 +31,7 @@ from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, v
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
 from rdmacc.experiments.framework.band import show
 from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Between, Each, Exactly, LessThan, MoreThan
-from rdmacc.experiments.framework.claim import Claim, Measured, NotJudged
+from rdmacc.experiments.framework.claim import Claim, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -83,11 +83,11 @@ def _occupied(table: pd.DataFrame) -> Measured:
         raise NotJudged("no entries")
     rows = rows.set_index(rows["load"].map("{:.0%}".format))
     words = [
-        f"{load}: median {row['entries, median']:.0f}, 4 to 8 for {show(row['entries, 4 or more'], '%')}"
+        f"{load}: p99 {row['entries, p99']:.0f}, 4 to 8 for {show(row['entries, 4 or more'], '%')}"
         for load, row in rows.iterrows()
     ]
     # A full table hides how many more there would be.
-    return Measured({"p99": rows["entries, p99"], "all 8": rows["entries, full"]}, "; ".join(words))
+    return Measured({"median": rows["entries, median"], "all 8": rows["entries, full"]}, "; ".join(words))
 
 
 @register_experiment
@@ -135,8 +135,9 @@ class Figure7(Experiment):
             quote="IOFD applies only to short flows only a few of which overlap at a switch at any given time (say 4 "
             "to 8)",
             measure=_occupied,
-            band=All({"p99": Each(Between(4, 8), "load"), "all 8": Each(LessThan(0.01, "%"), "load")}),
-            direction=All({"all 8": Each(LessThan(0.05, "%"), "load")}),
+            band=All({"median": Each(Between(4, 8), "load"), "all 8": Each(LessThan(0.01, "%"), "load")}),
+            direction=All({"all 8": Each(LessThan(0.01, "%"), "load")}), expect=Outcome.DIRECTION,
+            why="Eight entries are enough, as the paper says, but half of the time a switch uses one or two.",
             too_small="The quick network deflects too few flows.",
         ),
         Claim(

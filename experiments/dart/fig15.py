@@ -117,7 +117,10 @@ class Figure15(Experiment):
             "dumbbell 2:2 / fat tree 10:1", "4 RTT / 20 RTT",
             quote="ExpressPass converges in 4 RTTs for two senders and two receivers in a simple dumbbell topology "
             "... it takes 20 RTTs for 10 senders and one receiver in the fat tree topology",
-            measure=_means, band=Each(Ordered("<"), "first weight"), unit="RTT",
+            measure=_means, band=Each(All({"2:2": Within(4, factor=2), "10:1": Within(20, factor=2)}), "first weight"),
+            direction=Each(Ordered("<"), "first weight"), unit="RTT", expect=Outcome.DIRECTION,
+            why="Ten senders take 1.5 to 1.7 times as long as two, where the paper has five times: two flows take 16 to"
+            " 21 RTTs. The paper's number may be that of one draw, and it does not say what counts as converged.",
         ),
     )  # fmt: skip
 

@@ -59,9 +59,10 @@ def _order(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {"each": best | worst, "ST and GBN as one": best | {"the better one": max(worst.values())}}
 
 
-def _near_lossless(table: pd.DataFrame) -> dict[str, float]:
+def _near_lossless(table: pd.DataFrame) -> Measured:
     quiet = mean(without_timeouts(runs_of(table, CE, LONG, 1e-3)))
-    return {"IGBN": mean_at(table, IGBN, LONG, 1e-3), "CE, runs without a timeout": quiet}
+    found = {"IGBN": mean_at(table, IGBN, LONG, 1e-3), "CE": mean_at(table, CE, LONG, 1e-3)}
+    return Measured(found, f"CE's runs without a timeout {show(quiet, '%')}")
 
 
 def _early_decline(table: pd.DataFrame) -> Measured:
@@ -72,12 +73,10 @@ def _early_decline(table: pd.DataFrame) -> Measured:
     return Measured(mean(runs), f"worst run {worst}; {timeouts}")
 
 
-def _cost_of_the_duplicate(table: pd.DataFrame) -> dict[str, float]:
-    quiet = {
-        loss: [mean(without_timeouts(runs_of(table, name, LONG, loss))) for name in (CE, IGBN)]
-        for loss in (1e-5, 1e-4, 1e-3)
-    }
-    return {f"p = {loss:g}": plain - improved for loss, (plain, improved) in quiet.items()}
+def _cost_of_the_duplicate(table: pd.DataFrame) -> Measured:
+    quiet = [mean(without_timeouts(runs_of(table, name, LONG, 1e-3))) for name in (CE, IGBN)]
+    found = by_loss(table, lambda loss: mean_at(table, CE, LONG, loss) - mean_at(table, IGBN, LONG, loss), 1e-5, 1e-3)
+    return Measured(found, f"at 0.1%, runs without a timeout: {show(quiet[0] - quiet[1], 'points')}")
 
 
 def _in_the_middle(table: pd.DataFrame) -> Measured:
@@ -124,10 +123,9 @@ class Figure6(LossSweep):
         ),
         Claim(
             "igbn-f6a-2", "IV-A, I", "CE / Improved", "100 ms, p <= 1e-3 (judged at 1e-3)",
-            "97.2% (2.8% below lossless)",
+            "97.2% (2.8% below lossless)", unit="%", measure=_near_lossless, band=Each(Between(0.96, 0.99)),
             quote="When the packet loss rate is less than 0.1%, ... Go-Back-N with CE recovers the throughput to "
             "about 97.2% compared to that in traditional Go-Back-N.",
-            unit="%", measure=_near_lossless, band=Each(Between(0.96, 0.99)),
         ),
         Claim(
             "igbn-f6a-3", "IV-A, abstract", "Improved", "100 ms, p = 1e-2", "64% (about 60%)",
@@ -153,13 +151,14 @@ class Figure6(LossSweep):
             band=Between(0, 0.15),
         ),
         Claim(
-            "igbn-f6a-6", "IV-A", "CE - Improved, runs without a timeout", "100 ms, p <= 1e-3",
-            "CE slightly above (no duplicate)",
+            "igbn-f6a-6", "IV-A", "CE - Improved", "100 ms, p <= 1e-3", "CE slightly above (no duplicate)",
+            unit="points",
             quote="Go-Back-N with CE plays even a little better than the Improved Go-Back-N, because the ST "
             "mechanism applied to the Improved Go-Back-N caused some unnecessary transmission of the last "
             "packet.",
-            unit="points",
-            measure=_cost_of_the_duplicate, band=Each(Within(0, by=0.01), of="loss rate"),
+            measure=_cost_of_the_duplicate, band=Each(Between(0, 0.02), of="loss rate"), expect=Outcome.FAILS,
+            why="The duplicate costs 0.04 points at most. CE's timeouts, after the loss of the last packet or of the"
+            " last ACK, cost more: at 0.1% CE is 5 points below.",
         ),
         Claim(
             "igbn-f6b-1", "IV-A", "Improved", "10 ms, p = 1e-2", "around 60%",

@@ -58,8 +58,7 @@ QUESTIONS = register(
                 ' better" is missing (igbn-f6c-2, igbn-x-4a).',
             ),
         ),
-        why="The paper does not say when the timer starts. One more of its claims holds if it starts with the last"
-        " packet (igbn-x-4a).",
+        why="The paper does not say when the timer starts; the public ns-3 model of RoCE of the time starts it so.",
     ),
     Question(
         title="What does the NAK interval limit?",
@@ -79,6 +78,7 @@ QUESTIONS = register(
                 answer="All packets together: at most one NAK within an interval, whatever is missing.",
                 evidence="This is the sentence to the letter. A second loss within 500 us of the first is then not"
                 " reported, and no variant comes near the published 60% at a loss rate of 1% (igbn-x-1).",
+                against="It makes the paper's own results impossible (igbn-x-1).",
             ),
         ),
         why="Taken to the letter, the sentence rules out the paper's own results (igbn-x-1).",

@@ -60,7 +60,7 @@ def write() -> None:
             versions.setdefault(name, []).append((date, values))
     since = {name: _since(found) for name, found in versions.items()}
     for paper in QUESTIONS:
-        claims = {}
+        claims: dict[str, dict[str, str]] = {}
         for one in select(paper):
             figure = one.name.partition(".")[2]
             table = _first(f"data/{one.name}.parquet", f"{paper}/data/{figure}.parquet")

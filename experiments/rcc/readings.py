@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rdmacc.experiments.framework.claim import Chosen
 from rdmacc.experiments.framework.reading import Question, Reading, register
 from rdmacc.experiments.rcc.incast import TOGETHER
 
@@ -196,9 +197,14 @@ QUESTIONS = register(
                 answer="u adds up over the life of a flow.",
                 evidence="The letter of (4), and section IV analyses it. But four flows or more drift apart or fill the"
                 " queue (rcc-x-3, rcc-x-3a). At 320 hosts RCC's average is the same within 1% (rcc-b-3a).",
+                against='III-E says of (4): "the parameter of integral term K_i is set to 0". With u(t - 1) the terms'
+                " K_p e(t) add up, which is an integral. Table I has no room for u, and the flows do not come to the"
+                " unique fixed point with equal windows that section IV derives.",
             ),
         ),
-        why="The paper's table I, and its claim of equal windows at a unique fixed point, rule out the other answer.",
+        why="III-E says that the controller has no integral term, and that the proportional term is instantaneous. The"
+        " paper's table I, and its claim of equal windows at a unique fixed point, rule out the other answer, too.",
+        chosen=Chosen.BY_TEXT,
     ),
     Question(
         title="How often does the PID update a window?",
@@ -270,8 +276,9 @@ QUESTIONS = register(
             Reading(
                 name="99% of the link",
                 answer="Shares add up to 99% of it.",
-                evidence="The queue of a long incast is empty in the steady phase, as published (rcc-f7-1a), so the"
-                " incasts use it. The number is nowhere in the paper.",
+                evidence="The queue of a long incast is empty in the steady phase, as published (rcc-f7-1a). The number"
+                " is nowhere in the paper.",
+                against="III-D hands out C/N: all of the link.",
             ),
             Reading(
                 name="95% of the link",
@@ -326,6 +333,15 @@ QUESTIONS = register(
         " feedback and packet pacing.",
         readings=(
             Reading(
+                name="the same RCC",
+                answer="That of all other figures: all of the link from line rate, a floor under the PID, jitter of 0.5"
+                " us.",
+                evidence="The letter of III-B and III-D; clocks are within a few hundred ns (III-G). The median and the"
+                " 99th percentile of the completion times are below HPCC's by about as much as published (rcc-f6-2,"
+                " rcc-f6-3). But the queue never drains (rcc-f7-1), so algorithm 1 never looks at a sample, and jitter"
+                " and n have no effect (rcc-f12-1 to rcc-f12-4).",
+            ),
+            Reading(
                 name=TOGETHER,
                 answer="The share in the request, 99% of the link, jitter of 3 us, and no minimum of a window under the"
                 " PID.",
@@ -334,18 +350,14 @@ QUESTIONS = register(
                 " to all of the link drain no queue and keep the last hop busy: algorithm 1 (line 10) would then look"
                 ' at no sample, and jitter could not "lead to a deterioration" (V-E-1). RCC-async stands for clocks'
                 " without synchronisation, and samples are late from 2.4 us on. Against it: 99% and 3 us are nowhere in"
-                " the paper, and were first tried with figures 7 and 12 in sight; the median FCT is no lower than"
-                " HPCC's (rcc-f6-2).",
-            ),
-            Reading(
-                name="each answer by itself",
-                answer="All of the link from line rate, a floor under the PID, jitter of 0.5 us.",
-                evidence="The letter of III-B and III-D; clocks are within a few hundred ns (III-G). But the queue"
-                " never drains (rcc-f7-1), so algorithm 1 never looks at a sample, and jitter and n have no effect"
-                " (rcc-f12-1 to rcc-f12-4).",
+                " the paper, and we chose both with figures 7 and 12 in sight; no other figure runs it; the median FCT"
+                " is no lower than HPCC's (rcc-f6-2).",
+                against="III-D hands out C/N, all of the link, and III-G has clocks within a few hundred ns.",
+                is_setup=True,
             ),
         ),
-        why="The letter of III-B and III-D contradicts V-B-3 and V-E-1, so the text alone does not decide; more of the"
-        " other claims fit this one.",
+        why="The text describes one RCC, and gives the start, the shares and the precision of the clocks. That V-B-3"
+        " and V-E-1 then do not come out is a result.",
+        chosen=Chosen.BY_TEXT,
     ),
 )

