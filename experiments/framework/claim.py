@@ -134,6 +134,18 @@ class Verdict:
         """Return the verdict for a claim that was not run or cannot be decided."""
         return cls(why, holds=False, is_judged=False)
 
+    @classmethod
+    def recorded(cls, outcome: Outcome, measured: str, margin: float) -> Verdict:
+        """Return a verdict that was reached before."""
+        return cls(
+            measured,
+            outcome == Outcome.HOLDS,
+            outcome == Outcome.DIRECTION,
+            is_judged=outcome != Outcome.NOT_JUDGED,
+            is_decided=outcome != Outcome.UNDECIDED,
+            margin=margin,
+        )
+
     @property
     def outcome(self) -> Outcome:
         """The verdict as one word."""

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.bands import Each, LessThan, Ordered
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged
+from rdmacc.experiments.framework.bands import Each, LessThan
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import labels_of
-from rdmacc.experiments.igbn.fig02 import Figure2
-from rdmacc.experiments.igbn.fig03 import Figure3
-from rdmacc.experiments.igbn.fig06 import Figure6
-from rdmacc.experiments.igbn.fig07 import Figure7
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
     FOR_ALL,
@@ -55,7 +50,7 @@ QUESTIONS = register(
                 name="first packet",
                 answer="When the first packet is sent. It runs while anything is outstanding; every reply restarts it.",
                 evidence='The sentence allows it. Figures 2, 3, 6 and 7 hardly differ, except that the "about 10%'
-                ' better" is missing (igbn-f6c-2, igbn-x-4a).',
+                ' better" is missing (igbn-f6c-2).',
             ),
         ),
         why="The paper does not say when the timer starts; the public ns-3 model of RoCE of the time starts it so.",
@@ -90,15 +85,6 @@ def _means(table: pd.DataFrame, timeout_ps: int = ACK_TIMEOUT_PS) -> dict[str, f
     return by_variant(table, timeout_ps, _ONE_PERCENT)
 
 
-def _that_hold(table: pd.DataFrame) -> Measured:
-    rows = {timer: of_reading(table, timer) for timer in TIMERS}
-    if len({frozenset(labels_of(one, "variant", "timeout_ps", "loss")) for one in rows.values()}) > 1:
-        raise NotJudged("this scale does not run both readings in full")
-    claims = [claim for figure in (Figure2, Figure3, Figure6, Figure7) for claim in figure.claims]
-    found = {timer: sum(claim.verdict(one).holds for claim in claims) for timer, one in rows.items()}
-    return Measured(found, f"of {len(claims)}")
-
-
 @register_experiment
 class OtherReadings(LossSweep):
     """Both readings of the timer in full, and the NAK interval to the letter."""
@@ -113,11 +99,6 @@ class OtherReadings(LossSweep):
             "about 60% for Improved: so the interval is for each packet", unit="%", by=OURS,
             measure=lambda table: _means(of_reading(table, nak_interval=FOR_ALL)),
             band=Each(LessThan(_PUBLISHED_BEST / 2), of="variant"),
-        ),
-        Claim(
-            "igbn-x-4a", "derived", "claims on figures 2, 3, 6 and 7 that hold, by what starts the timer",
-            "timer from the last packet or the first", "(not stated)", by=OURS,
-            measure=_that_hold, band=Ordered(">="), too_small="The quick scale simulates one reading only.",
         ),
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rdmacc.experiments.framework.claim import Chosen, Claim
+from rdmacc.experiments.framework.claim import Chosen, Claim, Kind
 from rdmacc.experiments.framework.reading import QUESTIONS, Question
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.record import ledger_path
@@ -43,6 +43,8 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
     """Return when a claim's band, or the default answer to a question, was chosen."""
     if one.chosen is not None:
         return one.chosen
+    if isinstance(one, Claim) and one.kind == Kind.IDENTITY:
+        return Chosen.BY_TEXT  # an exact band leaves no choice
     claims, defaults = (_dates(paper).get(name, {}) for name in ("claims", "defaults"))
     if isinstance(one, Claim):
         dates = claims.get(one.id, {})

@@ -12,9 +12,10 @@ from rdmacc.errors import unknown
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questions_of
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
+from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.reading_map import draw_map
-from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading, count_outcomes, counted
+from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading, count_outcomes, counted, score
 from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
@@ -119,7 +120,7 @@ class Paper:
             one = experiment(f"{self.name}.{name}")
             table, scale = self._known(name)
             if figures or reading == DEFAULT or reading in one.readings_in(table):
-                found = one.check(table, scale, reading)
+                found = one.check(table, scale, reading) if scale == "quick" else record.checks(one, reading)
                 if reading != DEFAULT:  # recorded expectations are for the default
                     found = found.assign(expected=found["verdict"], matches=True)
                 checks.append(found.assign(experiment=one.name))
@@ -139,6 +140,11 @@ class Paper:
             for one in question.readings
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
+
+    def score(self) -> pd.DataFrame:
+        """Return the paper's score (see `rdmacc.experiments.ledger.score.score`)."""
+        found = score()
+        return found[found.index.str.startswith(PAPERS[self.name])]
 
     def by_reading(self) -> pd.DataFrame:
         """Return the verdict on every claim under each reading (see `rdmacc.experiments.ledger.score.by_reading`)."""

@@ -1,4 +1,4 @@
-"""The documentation's pages on the papers, written from the ledger: the README's score, and `docs/papers.md`."""
+"""The pages on the papers, written from the ledger: the README's score, `docs/papers.md`, and one for each paper."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from rdmacc.experiments.validation.page import summary_text
 _BEGIN, _END = "<!-- score -->", "<!-- end of score -->"
 _HEAD = """# Papers
 
-We reran every figure and table of four papers, and checked every sentence that has a number in it. This page lists
-what does not hold, with what we measured and, where known, the cause. Each paper has a notebook with its figures.
+We reran every figure and table of four papers, and checked every sentence that has a number in it. A page for each
+paper has all claims, with the sentence, what we measured and the verdict under each reading, and what does not hold by
+its cause. Each paper has a notebook with its figures.
 
 ```{toctree}
 :maxdepth: 1
 
+papers/dart
+papers/igbn
+papers/ren
+papers/rcc
 notebooks/dart
 notebooks/igbn
 notebooks/ren
@@ -49,8 +54,17 @@ def with_score(readme: str) -> str:
 def papers_page() -> str:
     """Return the page on the papers, in Markdown."""
     parts = [_HEAD, "## Score", score_text(), _EXPLAINED, standing_text(), "## Readings", _READINGS, readings_text()]
-    for paper, name in PAPERS.items():
-        parts += [f"## {name}", *_questions(paper), *_misses(paper)]
+    return _joined(parts)
+
+
+def page_of(paper: str) -> str:
+    """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause."""
+    name = PAPERS[paper]
+    head = f"# {name}: claim by claim\n\n[The notebook](../notebooks/{paper}.md) has the figures."
+    return _joined([head, *_questions(paper), *_claims(paper), *_causes(paper), *_letter(paper)])
+
+
+def _joined(parts: list[str]) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
@@ -69,37 +83,68 @@ def _questions(paper: str) -> list[str]:
             against = f" The text rules it out: {one.against}" if one.against else ""
             lines.append(f"- *{mark}*: {one.answer} {one.evidence}{against}")
         parts += ["\n".join(lines), f"Why the default: {question.why} (Chosen {chosen(question, paper)}.)"]
-    return ["### What it leaves open", *parts] if parts else []
+    return ["## What it leaves open", *parts] if parts else []
 
 
-def _misses(paper: str) -> list[str]:
-    found: dict[By, list[str]] = {By.PAPER: [], By.OURS: []}
+def _lines(paper: str) -> list[tuple[str, Claim, dict[str, Any], dict[str, str]]]:
+    """Return the claims with their figure, their line of the ledger, and other verdicts under other readings."""
+    found = []
     for one in select(paper):
-        claims = recorded(one.name).get("claims", {}).get(DEFAULT, {})
+        every = recorded(one.name).get("claims", {})
         for claim in one.claims:
-            line = claims.get(claim.id, {})
-            if line.get("verdict") != Outcome.HOLDS.value:
-                found[claim.by].append(_miss(one.name, claim, line))
+            line = {"verdict": Outcome.NOT_JUDGED.value, "measured": "nothing yet"}
+            line |= every.get(DEFAULT, {}).get(claim.id, {})
+            verdicts = {name: claims.get(claim.id, {}).get("verdict", "") for name, claims in every.items()}
+            same = ("", line["verdict"], Outcome.NOT_JUDGED.value)
+            found.append((one.name, claim, line, {name: word for name, word in verdicts.items() if word not in same}))
+    return found
+
+
+def _claims(paper: str) -> list[str]:
     parts = []
-    for by, title in ((By.PAPER, "Claims that do not hold, or only in sign"), (By.OURS, "Checks of ours that fail")):
-        if found[by]:
-            parts += [f"### {title}", "\n".join(found[by])]
+    for by, title in ((By.PAPER, "All claims"), (By.OURS, "Checks that we added")):
+        rows = ["| claim | published | measured | verdict |", "|---|---|---|---|"]
+        for figure, claim, line, others in _lines(paper):
+            if claim.by == by:
+                quote = f"\u201c{claim.quote}\u201d ({claim.place}) " if claim.quote else f"{claim.place}: "
+                band = f"{claim.band_words()} ({chosen(claim, paper)})"
+                under = "".join(f"<br>{name}: {verdict}" for name, verdict in others.items())
+                cells = [
+                    f'<a id="{claim.id}"></a>**{claim.id}**, {figure}, {claim.kind}<br>{quote}{claim.quantity};'
+                    f" {claim.condition}",
+                    f"{claim.published}<br>*holds if: {band}*", line["measured"], f"**{line['verdict']}**{under}",
+                ]  # fmt: skip
+                rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        parts += [f"## {title}", "\n".join(rows)]
     return parts
 
 
-def _miss(figure: str, claim: Claim, line: dict[str, Any]) -> str:
-    verdict = line.get("verdict", Outcome.NOT_JUDGED.value)
-    quote = f": \u201c{claim.quote}\u201d" if claim.quote else ""
-    return (
-        f"- **{claim.id}** ({figure}, {claim.place}{quote}), {verdict}: {claim.quantity}, {claim.condition}. Published:"
-        f" {claim.published}. Measured: {line.get('measured', 'nothing yet')}. {claim.why}"
-    )
+def _causes(paper: str) -> list[str]:
+    """Return what does not hold or has the right sign only, grouped by the cause that we give."""
+    causes: dict[str, list[str]] = {}
+    for _, claim, line, _ in _lines(paper):
+        if claim.by == By.PAPER and line["verdict"] in (Outcome.FAILS.value, Outcome.DIRECTION.value):
+            causes.setdefault(claim.why, []).append(f"[{claim.id}](#{claim.id}) ({line['verdict']})")
+    ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
+    return ["## What does not hold, by cause", "\n".join(f"- {', '.join(ids)}: {why}" for why, ids in ordered)]
+
+
+def _letter(paper: str) -> list[str]:
+    """Return what only the authors can answer."""
+    lines = [
+        f"{number}. {question.title} You write: \u201c{question.sentence}\u201d ({question.place})."
+        f" We take: {question.default.answer}"
+        for number, question in enumerate(questions_of(paper), 1)
+    ]
+    return ["## Questions to the authors", "\n".join(lines)]
 
 
 def write() -> None:
-    """Write the score into the README, and the page on the papers, where they are: in a checkout."""
+    """Write the score into the README, and the pages on the papers, where they are: in a checkout."""
     root = Path(__file__).parents[2]
-    readme, page = root / "README.md", root / "docs" / "papers.md"
-    if page.exists():
+    readme, pages = root / "README.md", root / "docs"
+    if (pages / "papers.md").exists():
         readme.write_text(with_score(readme.read_text(encoding="utf-8")), encoding="utf-8")
-        page.write_text(papers_page(), encoding="utf-8")
+        (pages / "papers.md").write_text(papers_page(), encoding="utf-8")
+        for paper in PAPERS:
+            (pages / "papers" / f"{paper}.md").write_text(page_of(paper), encoding="utf-8")

@@ -14,7 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Outcome, Verdict
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import EXPERIMENTS, load_summary, select, summary_path
@@ -62,6 +65,17 @@ def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
         }
         for reading in (DEFAULT, *one.readings_in(table))
     }
+
+
+def checks(one: Experiment, reading: str = DEFAULT) -> pd.DataFrame:
+    """Return what `Experiment.check` gives of the bundled table under a reading, from the ledger; empty if not run."""
+    lines = recorded(one.name).get("claims", {}).get(reading, {})
+    rows = []
+    for claim in (each for each in one.claims if each.id in lines):
+        line = lines[claim.id]
+        margin = math.nan if line["margin"] is None else line["margin"]
+        rows.append(claim.row(Verdict.recorded(Outcome(line["verdict"]), line["measured"], margin), {}, "paper"))
+    return pd.DataFrame(rows, columns=list(CHECK_COLUMNS))
 
 
 def _rounded(value: float) -> float | None:

@@ -17,7 +17,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import history
 from rdmacc.experiments.ledger import score as scores
-from rdmacc.experiments.ledger.papers import papers_page, with_score
+from rdmacc.experiments.ledger.papers import page_of, papers_page, with_score
 from rdmacc.experiments.ledger.quotes import missing
 from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import (
@@ -44,6 +44,8 @@ def test_the_readme_has_the_score_and_says_how_many_tables_stand():
 
 def test_the_page_on_the_papers_is_what_the_ledger_says():
     assert papers_page() == (ROOT / "docs" / "papers.md").read_text(), HOW
+    for paper in PAPERS:
+        assert page_of(paper) == (ROOT / "docs" / "papers" / f"{paper}.md").read_text(), HOW
 
 
 def claims_of(paper):
