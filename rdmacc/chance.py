@@ -31,9 +31,15 @@ def hash63(key: int, count: int) -> int:
 
 def hash63_many(key: int, count: int) -> npt.NDArray[np.int64]:
     """Return `hash63` of a key and each number below `count`."""
-    z = np.arange(1, count + 1, dtype=np.uint64)
+    return hash63_of(key, np.arange(count))
+
+
+def hash63_of(key: npt.NDArray[np.int64] | int, count: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return `hash63` of keys and numbers, elementwise."""
+    z = count.astype(np.uint64)
+    z += np.uint64(1)
     z *= GOLDEN
-    z += np.uint64(key)
+    z += np.asarray(key).astype(np.uint64)
     for shift, factor in ((30, MIX1), (27, MIX2)):
         z ^= z >> shift
         z *= factor

@@ -17,6 +17,7 @@ import pandas as pd
 
 from rdmacc import workload as workloads
 from rdmacc.chance import hash63_many, stream_key
+from rdmacc.engine.alone import Messages, links_with, times_alone
 from rdmacc.engine.dependencies import Computation, Dependents, dependencies
 from rdmacc.engine.impairments import clocks_of, losses_of, scripts_of
 from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
@@ -29,7 +30,6 @@ from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
-from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
 from rdmacc.units import cut_ps, format_time, transmission_ps
@@ -157,8 +157,6 @@ def make_plan(
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     if scheme.spans_ports:
         fabric = joined(_with_paths_by_packet(fabric, scheme, workload))
-    scheme = scheme.at(fabric)
-    _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
     computes = computation(frame)
     waits_for, dependents = dependencies(frame, computes)
@@ -166,6 +164,9 @@ def make_plan(
     computing = _computation(frame[computes] if has_computation else frame.iloc[:0], fabric)
     if has_computation:
         frame = frame[~computes]
+    paths = paths_of(frame, fabric)
+    scheme = scheme.at(links_with(fabric, scheme, paths))
+    _check_tick(fabric, scheme)
     src, dst = (
         np.fromiter(map(fabric.index.__getitem__, frame[end].to_numpy()), np.int64, len(frame))
         for end in ("src", "dst")
@@ -180,22 +181,19 @@ def make_plan(
     group, group_size = _groups(frame, dst, fabric.n_nodes)
     labels = queue_pair_labels(frame)
     qp, qp_src, qp_dst = queue_pairs(src, dst, scheme.is_pairwise, labels)
-    payload, header = scheme.payload_bytes, scheme.header_bytes
-    there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
-    base_rtt = there + base_fct_ps(fabric, qp_dst, qp_src, scheme.ack_bytes, scheme.ack_bytes, 0)
-    if scheme.base_rtt == "network":
-        base_rtt = np.full(len(qp_src), largest_rtt_ps(fabric, payload), np.int64)
-    elif scheme.base_rtt == "largest":
-        longest = largest_rtt_ps(fabric, payload, header, scheme.ack_bytes)
-        base_rtt = np.full(len(qp_src), longest, np.int64)
-    host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
-    np.maximum.at(host_base_rtt, qp_dst, base_rtt)
+    fabric.check_paths(src, dst)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
-    paths = paths_of(frame, fabric)
     qp_port = first_ports(fabric, salts, qp_src, qp_dst)
     reply_port = first_ports(fabric, salts, qp_dst, qp_src)
     for ports, back in ((qp_port, 0), (reply_port, 1)):
         lead_by_paths(ports, paths, back, qp, frame)
+    hashes, distance, symmetric_salt = hash_as(qp, labels), _distances(fabric, scheme), stream_key(seed, _ECMP)
+    messages = Messages(
+        src, dst, size, qp, (qp_port, reply_port), paths, hashes, salts, symmetric_salt, distance
+    )  # fmt: skip
+    alone = times_alone(fabric, scheme, messages, qp_src, qp_dst)
+    host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
+    np.maximum.at(host_base_rtt, qp_dst, alone.base_rtt_ps)
     loss_data, loss_control = losses_of(fabric, faults)
     priority = _priorities(frame, scheme)
     scheme = _with_turns(scheme, frame, priority)
@@ -208,18 +206,18 @@ def make_plan(
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
-        qp=_narrow(qp), hash_as=hash_as(qp, labels), waits_for=_alike(_narrow(waits_for)), dependents=dependents,
-        ideal_fct_ps=base_fct_ps(fabric, src, dst, size, payload, header),
+        qp=_narrow(qp), hash_as=hashes, waits_for=_alike(_narrow(waits_for)), dependents=dependents,
+        ideal_fct_ps=alone.ideal_fct_ps,
         qp_src=sources if qp_src is src else _narrow(qp_src), qp_dst=destinations if qp_dst is dst else _narrow(qp_dst),
         qp_messages=_alike(_narrow(np.bincount(qp, minlength=len(qp_src)))),
-        qp_base_rtt_ps=base_rtt, qp_base_delay_ps=there,
+        qp_base_rtt_ps=alone.base_rtt_ps, qp_base_delay_ps=alone.base_delay_ps,
         qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
         qp_port=_narrow(qp_port), qp_paths=_alike(_narrow(count_paths(fabric, scheme, qp_port, qp_dst))),
         reply_port=_narrow(reply_port), paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
-        priority=_alike(priority.astype(np.int8)), distance=_distances(fabric, scheme),
-        symmetric_salt=stream_key(seed, _ECMP), scripts=scripts_of(faults, frame),
+        priority=_alike(priority.astype(np.int8)), distance=distance,
+        symmetric_salt=symmetric_salt, scripts=scripts_of(faults, frame),
         upsets=upsets, clock_offset_ps=offsets, clock_jitter_ps=jitter,
         clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
         has_trace=has_trace, is_checked=is_checked,

@@ -1,15 +1,26 @@
-"""Ideal completion times: the FCT of a message alone in the network, the denominator of every slowdown.
+"""Base times: how long packets and whole messages take alone in the network, store-and-forward at line rate.
 
-At line rate, store-and-forward, along the first shortest path.
+The ideal completion time of a message, the denominator of its slowdown, is that on its own path where that is known.
+Packets that take several paths may overtake each other; then it is a lower bound for all ways to share them out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.fabric import Fabric, Int64s
+from rdmacc.topology.fabric import Bools, Fabric, Int64s
+from rdmacc.topology.ways import choices, has_equal_ways, hops_of
+from rdmacc.units import cut_ps
+
+Step = Callable[[int, Int64s, Int64s], Int64s]
+"""Number of the hop, numbers of messages, and their nodes; returns the ports that they take."""
+_AT_ONCE = 50_000
+"""Messages whose every path is followed at a time, which bounds memory."""
 
 
 def base_fct_ps(
@@ -19,8 +30,12 @@ def base_fct_ps(
     size_bytes: npt.ArrayLike,
     payload_bytes: int,
     header_bytes: int,
+    step: Step | None = None,
+    tick_ps: int = 0,
 ) -> Int64s:
-    """Return each message's ideal completion time, from its first bit sent to its last byte received.
+    """Return each message's completion time on a path, from its first bit sent to its last byte received.
+
+    The path is the first shortest one, or what `step` chooses. Times are cut to whole ticks, if there is a tick.
 
     A message consists of packets with `payload_bytes` of payload and a header; the last may be shorter. With the
     transmission time t_j of a full packet and the delay d_j of hop j, the m-th full packet completes hop i at
@@ -28,10 +43,6 @@ def base_fct_ps(
         F_i(m) = sum_{j<=i} (t_j + d_j) + (m - 1) max_{j<=i} t_j
 
     and a shorter last packet starts on hop i at max(F_i(m) - d_i, its arrival from hop i - 1).
-
-    Of a host that sends by w links at once (:func:`rdmacc.topology.nics.joined`), every w-th packet takes the same
-    link: from there to the receiver's NIC t_j counts as t_j / w under the maximum, and the last packet follows the one
-    w before it. A short one may get ahead of full ones there; then the message ends with the last full one.
     """
     given = np.broadcast_arrays(*(np.asarray(each, dtype=np.int64) for each in (src, dst, size_bytes)))
     sources, targets, sizes = (each.ravel() for each in given)
@@ -47,45 +58,179 @@ def base_fct_ps(
     full_wire, rest_wire = payload_bytes + header_bytes, rest + header_bytes
     result = np.zeros(len(sizes), dtype=np.int64)
     through, slowest, arrival = np.zeros_like(result), np.zeros_like(result), np.zeros_like(result)
-    has_nics, width = bool(fabric.is_nic.any()), np.ones_like(result)
-    nodes, active = sources, np.arange(len(sizes))
+    nodes, active, hop = sources, np.arange(len(sizes)), 0
     while len(active):
-        ports = fabric.first_ports(nodes, targets)
-        byte_ps, delay = fabric.port_byte_ps[ports], fabric.port_delay_ps[ports]
-        time = (full_wire * byte_ps + 0.5).astype(np.int64)
-        if has_nics:
-            width = _width(fabric, nodes, targets, width)
+        ports = fabric.first_ports(nodes, targets) if step is None else step(hop, active, nodes)
+        delay = fabric.port_delay_ps[ports]
+        time = _sending_ps(fabric, full_wire, ports, tick_ps)
         through = through + time + delay
-        slowest = np.maximum(slowest, time // width if has_nics else time)
-        ended = through + (full - width) * slowest - delay
-        follows = full >= width
-        if has_nics:
-            follows &= ~fabric.is_nic[nodes] | (arrival >= ended - time)
-        start = np.where(follows, np.maximum(ended, arrival), arrival)
-        arrival = start + (rest_wire * byte_ps + 0.5).astype(np.int64) + delay
-        nodes = fabric.port_peer[ports]
+        slowest = np.maximum(slowest, time)
+        ended = through + (full - 1) * slowest - delay
+        start = np.where(full > 0, np.maximum(ended, arrival), arrival)
+        arrival = start + _sending_ps(fabric, rest_wire, ports, tick_ps) + delay
+        nodes, hop = fabric.port_peer[ports], hop + 1
         on = nodes != targets
         if on.all():
             continue
         there = ~on
-        whole = through + (full - 1) * slowest
-        last = np.where(rest > 0, np.where(full > 0, np.maximum(arrival, whole), arrival), whole)
-        result[active[there]] = last[there]
-        nodes, targets, full, rest, rest_wire, through, slowest, arrival, width, active = (
-            each[on] for each in (nodes, targets, full, rest, rest_wire, through, slowest, arrival, width, active)
+        result[active[there]] = np.where(rest > 0, arrival, through + (full - 1) * slowest)[there]
+        nodes, targets, full, rest, rest_wire, through, slowest, arrival, active = (
+            each[on] for each in (nodes, targets, full, rest, rest_wire, through, slowest, arrival, active)
         )
     return result.reshape(given[0].shape)
 
 
-def _width(fabric: Fabric, nodes: Int64s, dst: Int64s, width: Int64s) -> Int64s:
-    """Return by how many links at once messages go on from nodes, by how many they came there."""
-    columns = fabric.attach[dst]
-    end = fabric.attachments[columns]
-    links = fabric.node_first_port[end + 1] - fabric.node_first_port[end] - 1
-    most = np.where(fabric.is_nic[end], links, 1)
-    sent_by = fabric.route_count[fabric.route_row[nodes], columns]
-    width = np.where(fabric.is_nic[nodes], np.minimum(sent_by, most), width)
-    return np.where(nodes == end, 1, width)
+def _sending_ps(fabric: Fabric, wire_bytes: Int64s | int, ports: npt.NDArray[np.integer], tick_ps: int) -> Int64s:
+    """Return the time of packets on ports, as the engines count it."""
+    if tick_ps <= 1:
+        return (wire_bytes * fabric.port_byte_ps[ports] + 0.5).astype(np.int64)
+    sent = np.stack(np.broadcast_arrays(np.asarray(wire_bytes, np.float64), fabric.port_rate_bps[ports]))
+    kinds, which = np.unique(sent, axis=1, return_inverse=True)
+    times = [cut_ps(int(wire), rate, tick_ps) for wire, rate in kinds.T.tolist()]
+    return np.array(times, np.int64)[which.reshape(sent.shape[1:])]
+
+
+def least_fct_ps(
+    fabric: Fabric,
+    src: Int64s,
+    dst: Int64s,
+    ports: Int64s,
+    size_bytes: Int64s,
+    payload_bytes: int,
+    header_bytes: int,
+    tick_ps: int = 0,
+) -> Int64s:
+    """Return a lower bound for the completion time of messages whose packets may take every shortest path.
+
+    `ports` are those by which they leave their hosts, in order. Of a single path it is the exact time. Otherwise the
+    bound is the latest of these: the last full packet, and a shorter one behind it, go on by the fastest path;
+    the full packets pass all ports of a hop at once, from the first one's arrival on; and the last port to the receiver
+    has all packets to send, from the first arrival of any on.
+    """
+    full, rest = np.divmod(size_bytes, payload_bytes)
+    wires = payload_bytes + header_bytes, rest + header_bytes
+    bound, is_several, is_slow = _by_first_way(fabric, dst, ports, full, rest, wires, tick_ps)
+    alone = np.flatnonzero(~is_several)
+    if len(alone):
+
+        def step(hop: int, active: Int64s, nodes: Int64s) -> Int64s:
+            return fabric.first_ports(nodes, dst[alone[active]]) if hop else ports[alone[active]]
+
+        bound[alone] = base_fct_ps(
+            fabric, src[alone], dst[alone], size_bytes[alone], payload_bytes, header_bytes, step, tick_ps
+        )
+    again = np.flatnonzero(is_several & (is_slow | (not has_equal_ways(fabric))))
+    for some in np.split(again, range(_AT_ONCE, len(again), _AT_ONCE)):
+        parts = (each[some] for each in (src, dst, ports, full, rest))
+        bound[some] = _by_every_way(fabric, *parts, (wires[0], wires[1][some]), tick_ps)
+    return bound
+
+
+class _Ends(NamedTuple):
+    """Times of a full packet, and of the last one, at both ends of a path; shapes 2 x M."""
+
+    first: Int64s
+    """On the first port."""
+    before: Int64s
+    """From the start until the last port has it."""
+    last: Int64s
+    """On the last port."""
+    lag: Int64s
+    """Delay of the last link; shape M."""
+
+    def bound(self, full: Int64s, rest: Int64s, arrivals: Int64s, has_one: Bools | bool) -> Int64s:
+        """Return the bound by the first port and, if there is one for all packets, by the last."""
+        sending, has_full = full * self.first[0], full > 0
+        begins = np.where(has_full, np.minimum(self.before[0], sending + self.before[1]), self.before[1])
+        busy = full * self.last[0] + self.lag
+        least = np.where(rest > 0, sending + arrivals[1], 0)
+        at_last = np.maximum(np.where(rest > 0, begins + self.last[1] + busy, 0), (self.before[0] + busy) * has_full)
+        return np.maximum(
+            np.maximum(least, (sending - self.first[0] + arrivals[0]) * has_full), at_last * has_one
+        )  # fmt: skip
+
+
+def _by_first_way(
+    fabric: Fabric, dst: Int64s, ports: Int64s, full: Int64s, rest: Int64s, wires: tuple[int, Int64s], tick_ps: int
+) -> tuple[Int64s, Bools, Bools]:
+    """Return the bound if all paths equal the first, which messages have several, and whose middle may be too slow."""
+    count = len(dst)
+    is_several, middle = np.zeros(count, np.bool_), np.zeros(count, np.int64)
+    arrivals, before, first, last = (np.zeros((2, count), np.int64) for _ in range(4))
+    lag, active, place = np.zeros(count, np.int64), np.arange(count), 0
+    while len(active):
+        if place > 1:
+            middle[active] = np.maximum(middle[active], last[0, active])
+        before[:, active] = arrivals[:, active]
+        lag[active] = fabric.port_delay_ps[ports]
+        for kind, wire in enumerate((wires[0], wires[1][active])):
+            last[kind, active] = _sending_ps(fabric, wire, ports, tick_ps)
+            arrivals[kind, active] += last[kind, active] + lag[active]
+        if not place:
+            first = last.copy()
+        nodes = fabric.port_peer[ports]
+        on = nodes != dst[active]
+        active, nodes, place = active[on], nodes[on], place + 1
+        ports = fabric.first_ports(nodes, dst[active])
+        open_ = np.flatnonzero(~is_several[active])
+        is_several[active[open_]] = choices(fabric, nodes[open_].astype(np.int64), dst[active[open_]]) > 1
+    is_slow = (middle > np.maximum(first[0], last[0])) | (np.diff(fabric.node_first_port)[dst] > 1)
+    return _Ends(first, before, last, lag).bound(full, rest, arrivals, True), is_several, is_slow
+
+
+def _by_every_way(
+    fabric: Fabric, src: Int64s, dst: Int64s, ports: Int64s, full: Int64s, rest: Int64s,
+    wires: tuple[int, Int64s], tick_ps: int,
+) -> Int64s:  # fmt: skip
+    """Return the bound over all paths."""
+    count = len(dst)
+    through, lag, number = np.zeros((3, count), np.int64)
+    ends, before, first, last = (np.zeros((2, count), np.int64) for _ in range(4))
+    arrivals = np.zeros((2, count), np.int64)
+    for place, hop in enumerate(hops_of(fabric, src, dst, True, ports)):
+        pair, now, delays = hop.pair, np.unique(hop.pair), fabric.port_delay_ps[hop.ports]
+        sent = np.stack([_sending_ps(fabric, wire, hop.ports, tick_ps) for wire in (wires[0], wires[1][pair])])
+        starts = arrivals[:, hop.origin]
+        for kind in (0, 1):
+            before[kind, now] = _least(starts[kind], pair, count)[now]
+            last[kind, now] = _least(sent[kind], pair, count)[now]
+        lag[now], number[now] = _least(delays, pair, count)[now], np.bincount(pair, minlength=count)[now]
+        if not place:
+            first = last.copy()
+        pace = np.bincount(pair, 1 / np.maximum(sent[0], 1), count)[now]
+        shared = np.where(number[now] == 1, full[now] * last[0, now], np.floor(full[now] / pace).astype(np.int64))
+        onward = through[now] + _least(sent[0] + delays, pair, count)[now]
+        through[now] = np.maximum(onward, before[0, now] + shared + lag[now])  # all ports of the hop share the packets
+        arrivals = np.stack([_least(each, hop.into, len(hop.nodes)) for each in starts + sent + delays])
+        ends[:, hop.owner] = arrivals
+    bound = _Ends(first, before, last, lag).bound(full, rest, ends, number == 1)
+    return np.maximum(bound, np.where(full > 0, through, 0))
+
+
+def _least(values: Int64s, owner: Int64s, count: int) -> Int64s:
+    """Return the least value of each of `count` owners."""
+    found = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(found, owner, values)
+    return found
+
+
+def longest_ps(fabric: Fabric, src: Int64s, dst: Int64s, port_ps: Int64s, ports: Int64s | None = None) -> Int64s:
+    """Return the time of the slowest shortest path between hosts, if each port takes some time.
+
+    A window for it also fills the faster paths. `ports` are those by which packets leave `src`, if known.
+    """
+    result = np.zeros(len(dst), np.int64)
+    at = result
+    for hop in hops_of(fabric, src, dst, not has_equal_ways(fabric), ports):
+        found = np.zeros(len(hop.nodes), np.int64)
+        np.maximum.at(found, hop.into, at[hop.origin] + port_ps[hop.ports])
+        result[hop.owner] = at = found
+    return result
+
+
+def packet_ps(fabric: Fabric, wire_bytes: int) -> Int64s:
+    """Return the time that a packet takes from each port to the next node; delays only for 0 bytes. Shape P."""
+    return (wire_bytes * fabric.port_byte_ps + 0.5).astype(np.int64) + fabric.port_delay_ps
 
 
 def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ack_bytes: int = 0) -> int:
@@ -96,26 +241,12 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
     hosts with equal links, two are enough.
     """
     hosts = np.array([host for group in fabric.alike_hosts() for host in group[:2]], np.int64)
+    forth, back = packet_ps(fabric, payload_bytes + header_bytes), packet_ps(fabric, ack_bytes)
     most = 0
     for src in hosts:
         others = hosts[(hosts != src) & fabric.reachable_many(np.full(len(hosts), src), hosts)]
+        here = np.full(len(others), src)
         if len(others):
-            there = base_fct_ps(fabric, src, others, payload_bytes, payload_bytes, header_bytes)
-            if ack_bytes:
-                back = base_fct_ps(fabric, others, src, ack_bytes, ack_bytes, 0)
-            else:
-                back = _delays_ps(fabric, np.full(len(others), src), others)
-            most = max(most, int((there + back).max()))
+            rtt = longest_ps(fabric, here, others, forth) + longest_ps(fabric, others, here, back)
+            most = max(most, int(rtt.max()))
     return most
-
-
-def _delays_ps(fabric: Fabric, src: Int64s, dst: Int64s) -> Int64s:
-    """Return the sums of link delays between hosts, along the first shortest path."""
-    nodes, total = src.copy(), np.zeros(len(src), dtype=np.int64)
-    active = np.arange(len(src))
-    while len(active):
-        ports = fabric.first_ports(nodes[active], dst[active])
-        total[active] += fabric.port_delay_ps[ports]
-        nodes[active] = fabric.port_peer[ports]
-        active = active[nodes[active] != dst[active]]
-    return total

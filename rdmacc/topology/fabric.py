@@ -1,6 +1,8 @@
 """The network as arrays, as both engines read it.
 
-Nodes are numbered in the order of ``graph.nodes``. A *port* is one direction of a link: the output of one
+Nodes are numbered by their hops to the nearest host, then by name (h2 before h10), so that nothing depends on the order
+in which a graph lists its nodes and links: neither what hashes and chances choose, which go by these numbers, nor which
+of two simultaneous events comes first. A *port* is one direction of a link: the output of one
 node towards one neighbour. The ports of a node are contiguous and ordered by the neighbour's number.
 
 Routing uses every shortest path by hop count; hosts do not forward. Hosts with a single link to the same switch share
@@ -22,7 +24,7 @@ from scipy.sparse.csgraph import connected_components
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
 from rdmacc.topology.base import Graph, completed, validate
-from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of, rows_of
+from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, in_order, ports_of, routes_of, rows_of
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -92,9 +94,9 @@ class Fabric:
         """Return the arrays of `graph`."""
         graph = completed(graph)
         validate(graph)
-        names = list(graph.nodes)
+        names = in_order(graph)
         index = {name: i for i, name in enumerate(names)}
-        nodes = [node for _, node in graph.nodes(data=True)]
+        nodes = [graph.nodes[name] for name in names]
         is_host = np.array([node["kind"] == "host" for node in nodes], dtype=np.bool_)
         buffers = [0 if node["kind"] == "host" else int(node["buffer_bytes"]) for node in nodes]
         is_nic = np.zeros(len(names), np.bool_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.topology.base import Graph, completed, hops_to, hosts, port_rate_bps, switches
-from rdmacc.topology.routes import levels_of
+from rdmacc.topology.base import Graph, completed, hosts, port_rate_bps, switches
+from rdmacc.topology.routes import in_order, levels_of
 from rdmacc.typed import typed
-from rdmacc.units import format_rate, format_size, format_time, transmission_ps
+from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
@@ -28,7 +28,8 @@ _MOST_BYTES = 2**40
 class TopologyInfo:
     """The measures of a network, as returned by :func:`describe`.
 
-    RTT and BDP are for the farthest pair of hosts, the one with the longest base RTT.
+    RTT and BDP are for the farthest pair of hosts, the one with the longest base RTT, and for the slowest of its
+    shortest paths if they differ.
     """
 
     name: str
@@ -116,7 +117,7 @@ def describe(network: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Top
     src, dst, weight = _host_pairs(fabric)
     if not len(src):
         raise ConfigError("network", str(network.graph.get("name", "")), "must have two hosts that a path joins")
-    hops, propagation, rtt, slowest = _walk(fabric, src, dst, data_bytes, ack_bytes)
+    hops, propagation, rtt, slowest = _path_measures(fabric, src, dst, data_bytes, ack_bytes)
     far = int(np.argmax(rtt))
     bisection = bisection_bps(network)
     first, second = _halves(network)
@@ -141,7 +142,7 @@ def describe(network: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Top
 def base_rtt_ps(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
     """Return the round-trip time of one packet and its ACK alone in the network.
 
-    Store-and-forward: the packet takes the first shortest path, and the ACK returns along the same links.
+    Store-and-forward: the packet takes a shortest path, the slowest if they differ, and the ACK returns along it.
 
     Parameters
     ----------
@@ -162,12 +163,7 @@ def base_rtt_ps(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 
     ConfigError
         If `src` or `dst` is not a host, or there is no path between them.
     """
-    network, total = completed(network), 0
-    for one, other in pairwise(_first_path(network, src, dst)):
-        total += transmission_ps(data_bytes, port_rate_bps(network, one, other))
-        total += transmission_ps(ack_bytes, port_rate_bps(network, other, one))
-        total += 2 * int(network.edges[one, other]["delay_ps"])
-    return total
+    return int(_path_measures(*_pair(network, src, dst), data_bytes, ack_bytes)[2][0])
 
 
 @typed
@@ -187,10 +183,8 @@ def bdp_bytes(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     ack_bytes : int
         ACK on the wire.
     """
-    network = completed(network)
-    path = _first_path(network, src, dst)
-    slowest = min(port_rate_bps(network, one, other) for one, other in pairwise(path))
-    return round(slowest * base_rtt_ps(network, src, dst, data_bytes, ack_bytes) / 8e12)
+    *_, rtt, slowest = _path_measures(*_pair(network, src, dst), data_bytes, ack_bytes)
+    return round(float(slowest[0]) * int(rtt[0]) / 8e12)
 
 
 @typed
@@ -205,8 +199,8 @@ def bisection_bps(
         A valid network. Hosts do not forward; all paths count, not only the shortest.
     one, other : sequence of hosts, optional
         The halves. Default: the sides of a :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half
-        of the hosts in the order of ``network.nodes``. For networks from the builders this split minimises the flow;
-        for other graphs it may not.
+        of the hosts by name (h2 before h10). For networks from the builders this split minimises the flow; for
+        other graphs it may not.
 
     Returns
     -------
@@ -267,7 +261,7 @@ def uplink_shortage(fabric: Fabric) -> float:
 
 def _halves(graph: Graph) -> tuple[list[Any], list[Any]]:
     """Return the sides of a dumbbell, or the first and the second half of the hosts."""
-    names = hosts(graph)
+    names = [name for name in in_order(graph) if graph.nodes[name]["kind"] == "host"]
     sides = graph.graph.get("sides")
     if sides is not None and all(sides) and sorted(map(str, chain(*sides))) == sorted(map(str, names)):
         return list(sides[0]), list(sides[1])
@@ -301,45 +295,30 @@ def _host_pairs(
     return src[joined], dst[joined], weight[joined]
 
 
-def _walk(
+def _path_measures(
     fabric: Fabric, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64], data_bytes: int, ack_bytes: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return hops, round-trip propagation (ps), base RTT (ps) and slowest rate (bit/s) of each pair."""
-    nodes = src.copy()
-    hops, propagation, sending = (np.zeros(len(src), dtype=np.int64) for _ in range(3))
+    from rdmacc.topology.base_times import longest_ps, packet_ps
+    from rdmacc.topology.ways import has_equal_ways, hops_of
+
+    there, back = packet_ps(fabric, data_bytes), packet_ps(fabric, ack_bytes)[fabric.port_reverse]
+    hops = longest_ps(fabric, src, dst, np.ones(fabric.n_ports, np.int64))
+    propagation = longest_ps(fabric, src, dst, 2 * fabric.port_delay_ps)
     slowest = np.full(len(src), np.inf)
-    active = np.arange(len(src))
-    while len(active):
-        ports = fabric.first_ports(nodes[active], dst[active])
-        forth, back = fabric.port_byte_ps[ports], fabric.port_byte_ps[fabric.port_reverse[ports]]
-        hops[active] += 1
-        propagation[active] += 2 * fabric.port_delay_ps[ports]
-        for wire_bytes, byte_ps in ((data_bytes, forth), (ack_bytes, back)):
-            sending[active] += (wire_bytes * byte_ps + 0.5).astype(np.int64)
-        slowest[active] = np.minimum(slowest[active], fabric.port_rate_bps[ports])
-        nodes[active] = fabric.port_peer[ports]
-        active = active[nodes[active] != dst[active]]
-    return hops, propagation, propagation + sending, slowest
+    for hop in hops_of(fabric, src, dst, not has_equal_ways(fabric)):
+        np.minimum.at(slowest, hop.pair, fabric.port_rate_bps[hop.ports])
+    return hops, propagation, longest_ps(fabric, src, dst, there + back), slowest
 
 
-def _first_path(graph: Graph, src: Hashable, dst: Hashable) -> list[Any]:
-    """Return the nodes of a shortest path, choosing at each hop the node that comes first in ``graph.nodes``."""
+def _pair(graph: Graph, src: Hashable, dst: Hashable) -> tuple[Fabric, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return a network's arrays and the numbers of two of its hosts."""
+    from rdmacc.topology.fabric import Fabric
+
+    fabric = Fabric.from_graph(graph)
     for field, name in (("src", src), ("dst", dst)):
-        if name not in graph or graph.nodes[name]["kind"] != "host":
-            raise unknown(field, name, hosts(graph), "a host of the network")
-    if src == dst:
-        raise ConfigError("dst", dst, f"must differ from src = {src!r}")
-    hops = hops_to(graph, [dst])
-    if src not in hops:
-        raise ConfigError("dst", dst, f"reachable from src = {src!r}")
-    order = {name: i for i, name in enumerate(graph.nodes)}
-    path = [src]
-    while path[-1] != dst:
-        here = hops[path[-1]]
-        onward = [
-            peer
-            for peer in graph[path[-1]]
-            if hops.get(peer) == here - 1 and (peer == dst or graph.nodes[peer]["kind"] == "switch")
-        ]
-        path.append(min(onward, key=order.__getitem__))
-    return path
+        if name not in fabric.index or not fabric.is_host[fabric.index[name]]:
+            raise unknown(field, name, hosts(completed(graph)), "a host of the network")
+    ends = [np.array([fabric.index[name]], np.int64) for name in (src, dst)]
+    fabric.check_paths(*ends)
+    return fabric, *ends

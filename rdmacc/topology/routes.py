@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,12 +15,34 @@ Int8s: TypeAlias = npt.NDArray[np.int8]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 
 
+_DIGITS = re.compile(r"(\d+)")
+
+
+def in_order(graph: Graph) -> list[Any]:
+    """Return the names of the nodes, those nearest to hosts first, then by name: h2 before h10."""
+    names = list(graph)
+    index = {name: i for i, name in enumerate(names)}
+    is_host = np.array([node["kind"] == "host" for _, node in graph.nodes(data=True)], dtype=np.bool_)
+    ends = np.array([(index[one], index[other]) for one, other in graph.edges], dtype=np.int32).reshape(-1, 2)
+    level = levels_of(is_host, np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]]))
+    keys = zip(level.tolist(), map(_name_key, names), strict=True)
+    return [name for _, name in sorted(zip(keys, names, strict=True), key=lambda each: each[0])]
+
+
+def _name_key(name: Any) -> tuple[Any, ...]:
+    """Return what orders a name: its digits as numbers, then its type and text."""
+    text = name if isinstance(name, str) else repr(name) if isinstance(name, int | float | tuple) else ""
+    parts: list[Any] = _DIGITS.split(text)
+    parts[1::2] = map(int, parts[1::2])
+    return parts, type(name).__name__, text
+
+
 def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
     """Return the arrays of the ports, sorted by node and peer."""
     links = [*graph.edges(data=True)]
     ends = np.array([(index[one], index[other]) for one, other, _ in links], dtype=np.int32).reshape(-1, 2)
     rates = np.array([float(link["rate_bps"]) for *_, link in links])
-    own = np.array([float(node.get("rate_bps", np.inf)) for _, node in graph.nodes(data=True)])
+    own = np.array([float(graph.nodes[name].get("rate_bps", np.inf)) for name in index])
     there, back = np.minimum(rates, own[ends[:, 0]]), np.minimum(rates, own[ends[:, 1]])
     return sorted_ports(ends, there, back, [int(link["delay_ps"]) for *_, link in links])
 

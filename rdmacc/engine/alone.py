@@ -1,0 +1,134 @@
+"""Times of messages alone in the network: the ideal FCT, and the base RTT of their queue pairs.
+
+The path of a message is known if the workload gives it, or if a hash chooses it for all its packets. Packets that the
+routing shares out over several shortest paths have the slowest of these in their base RTT.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.chance import hash63_of
+from rdmacc.scaling import Links
+from rdmacc.schemes import Scheme
+from rdmacc.schemes.composition import links_of
+from rdmacc.topology.base_times import Step, base_fct_ps, largest_rtt_ps, least_fct_ps, longest_ps, packet_ps
+from rdmacc.topology.fabric import Fabric
+from rdmacc.topology.ways import choices, has_equal_ways
+from rdmacc.workload.paths import Paths
+
+Ints = npt.NDArray[np.int64]
+
+
+class Messages(NamedTuple):
+    """What the paths of messages follow from; M messages."""
+
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+    qp: Ints
+    ports: tuple[Ints, Ints]
+    """First ports of each queue pair's data and replies."""
+    paths: Paths
+    hash_as: npt.NDArray[np.int32]
+    salts: Ints
+    """By node number."""
+    symmetric_salt: int
+    distance: Ints
+
+
+class Alone(NamedTuple):
+    """Picoseconds, by message and by queue pair."""
+
+    ideal_fct_ps: Ints
+    base_rtt_ps: Ints
+    base_delay_ps: Ints
+
+
+def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints, qp_dst: Ints) -> Alone:
+    """Return the times of messages and of their queue pairs."""
+    src, dst, size = messages.src, messages.dst, messages.size_bytes
+    payload, header, ack, tick = scheme.payload_bytes, scheme.header_bytes, scheme.ack_bytes, scheme.tick_ps
+    is_alike, is_hashed = has_equal_ways(fabric), scheme.routing in ("ecmp", "symmetric")
+    is_hashed &= not any("on_route" in part.handlers() for part in scheme.components)
+    if is_alike and not len(messages.paths.ports):
+        there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
+        rtt = there + base_fct_ps(fabric, qp_dst, qp_src, ack, ack, 0)
+        if is_hashed:
+            ideal = base_fct_ps(fabric, src, dst, size, payload, header, tick_ps=tick)
+        else:
+            first = messages.ports[0][messages.qp]
+            ideal = least_fct_ps(fabric, src, dst, first, size, payload, header, tick)
+        return Alone(ideal, _of_scheme(fabric, scheme, rtt, rtt[:0]), there)
+    ideal = np.zeros(len(src), np.int64)
+    ways = np.zeros((2, len(src)), np.int64)
+    given = (
+        np.diff(messages.paths.first).reshape(-1, 2).T > 0 if len(messages.paths.ports) else np.zeros(ways.shape, bool)
+    )
+    for back, (here, end, wire) in enumerate(((src, dst, payload + header), (dst, src, ack))):
+        first = messages.ports[back][messages.qp]
+        known = np.flatnonzero(given[back] | is_hashed)
+        spread = np.flatnonzero(~given[back] & (not is_hashed))
+        step = _step(fabric, scheme, messages, known, end[known], first[known], back)
+        ways[back, known] = base_fct_ps(fabric, here[known], end[known], wire, wire, 0, step)
+        ways[back, spread] = longest_ps(fabric, here[spread], end[spread], packet_ps(fabric, wire), first[spread])
+        if not back:
+            ideal[known] = base_fct_ps(fabric, src[known], dst[known], size[known], payload, header, step, tick)
+            parts = (each[spread] for each in (src, dst, first, size))
+            ideal[spread] = least_fct_ps(fabric, *parts, payload, header, tick)
+    rtt = ways.sum(axis=0)
+    order = np.lexsort((rtt, messages.qp))
+    slowest = order[np.searchsorted(messages.qp[order], np.arange(len(qp_src)), side="right") - 1]
+    return Alone(ideal, _of_scheme(fabric, scheme, rtt[slowest], rtt[given[0]]), ways[0, slowest])
+
+
+def links_with(fabric: Fabric, scheme: Scheme, paths: Paths) -> Links:
+    """Return the properties of a network that parameters scale with; the RTT is that of a given path if longer."""
+    links = links_of(fabric, scheme)
+    if not len(paths.ports):
+        return links
+    there = np.r_[0, np.cumsum(packet_ps(fabric, scheme.wire_bytes)[paths.ports] + fabric.port_delay_ps[paths.ports])]
+    longest = int((there[paths.first[1::2]] - there[paths.first[:-1:2]]).max())
+    return Links(links.rate_bps, lambda: max(links.rtt_ps, longest), lambda: links.oversubscription)
+
+
+def _of_scheme(fabric: Fabric, scheme: Scheme, rtt: Ints, given: Ints) -> Ints:
+    """Return what the scheme takes for the base RTTs of queue pairs; `given` are those of messages with a path."""
+    if scheme.base_rtt == "pair":
+        return rtt
+    if scheme.base_rtt == "network":
+        longest = largest_rtt_ps(fabric, scheme.payload_bytes)
+    else:
+        longest = largest_rtt_ps(fabric, scheme.payload_bytes, scheme.header_bytes, scheme.ack_bytes)
+    return np.full(len(rtt), max(longest, given.max(initial=0)), np.int64)
+
+
+def _step(
+    fabric: Fabric, scheme: Scheme, messages: Messages, numbers: Ints, ends: Ints, first: Ints, back: int
+) -> Step:
+    """Return what chooses the ports of messages, by their numbers: their own path, or a hash as in the switches."""
+    begins = messages.paths.first[back:-1:2] if len(messages.paths.ports) else np.zeros(len(messages.src), np.int64)
+    lengths = messages.paths.first[back + 1 :: 2] - begins if len(messages.paths.ports) else np.zeros_like(begins)
+    keys = np.arange(len(messages.src)) if not len(messages.hash_as) else messages.hash_as.astype(np.int64)
+
+    def step(hop: int, active: Ints, nodes: Ints) -> Ints:
+        if not hop:
+            return first[active]
+        which, dst, nodes = numbers[active], ends[active], nodes.astype(np.int64)
+        counts = choices(fabric, nodes, dst)
+        ports = fabric.first_ports(nodes, dst).astype(np.int64)
+        some = np.flatnonzero(counts > 1)
+        row, column = fabric.route_row[nodes[some]], fabric.attach[dst[some]]
+        if scheme.routing == "symmetric":
+            drawn = hash63_of(messages.symmetric_salt, keys[which[some]] * 64 + messages.distance[row, column])
+        else:
+            drawn = hash63_of(messages.salts[nodes[some]], 2 * keys[which[some]] + back)
+        ports[some] = fabric.route_ports[fabric.route_first[row, column] + drawn % counts[some]]
+        own = np.flatnonzero(hop < lengths[which])
+        ports[own] = messages.paths.ports[begins[which[own]] + hop]
+        return ports
+
+    return step
