@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.fabric import Bools, Fabric, Int64s
+from rdmacc.topology.fabric import Fabric, Int64s
+from rdmacc.topology.routes import Bools
 from rdmacc.topology.ways import choices, has_equal_ways, hops_of
 from rdmacc.units import cut_ps
 

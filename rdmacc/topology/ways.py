@@ -10,7 +10,8 @@ import numpy as np
 
 from rdmacc.chance import MIX1, MIX2
 from rdmacc.state import IN_NETWORK
-from rdmacc.topology.fabric import Bools, Fabric, Int64s
+from rdmacc.topology.fabric import Fabric, Int64s
+from rdmacc.topology.routes import Bools
 
 
 class Hop(NamedTuple):
