@@ -77,7 +77,7 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
         ways[back, spread] = longest_ps(fabric, here[spread], end[spread], packet_ps(fabric, wire), first[spread])
         if not back:
             ideal[known] = base_fct_ps(fabric, src[known], dst[known], size[known], payload, header, step, tick)
-            parts = (each[spread] for each in (src, dst, first, size))
+            parts = src[spread], dst[spread], first[spread], size[spread]
             ideal[spread] = least_fct_ps(fabric, *parts, payload, header, tick)
     rtt = ways.sum(axis=0)
     order = np.lexsort((rtt, messages.qp))

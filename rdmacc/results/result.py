@@ -169,7 +169,8 @@ class Result(Recorded):
 
         `fct_ps` runs from the start to the last byte delivered, `fct_acked_ps` to the last ACK at the sender; both are
         missing (<NA>) until that has happened. `slowdown` is `fct_ps / ideal_fct_ps`, where the ideal is the FCT of the
-        message alone in the network. `goodput_bps` is the payload received, divided by the time from the start to the
+        message alone on its path, at line rate; if its packets share several paths, a lower bound over these. Only the
+        network without faults counts. `goodput_bps` is the payload received, divided by the time from the start to the
         delivery of the last byte (or to now). `status` is finished, delivered (not yet acknowledged), running, waiting
         or failed; `reason` says why it failed, such as "no route to h3", and is empty otherwise. `fct_us` and
         `goodput_gbps` are `fct_ps` and `goodput_bps` in readable units.

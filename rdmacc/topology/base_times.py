@@ -7,7 +7,7 @@ Packets that take several paths may overtake each other; then it is a lower boun
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -81,10 +81,11 @@ def base_fct_ps(
     return result.reshape(given[0].shape)
 
 
-def _sending_ps(fabric: Fabric, wire_bytes: Int64s | int, ports: npt.NDArray[np.integer], tick_ps: int) -> Int64s:
+def _sending_ps(fabric: Fabric, wire_bytes: Any, ports: Any, tick_ps: int) -> Int64s:
     """Return the time of packets on ports, as the engines count it."""
     if tick_ps <= 1:
-        return (wire_bytes * fabric.port_byte_ps[ports] + 0.5).astype(np.int64)
+        found: Int64s = (wire_bytes * fabric.port_byte_ps[ports] + 0.5).astype(np.int64)
+        return found
     sent = np.stack(np.broadcast_arrays(np.asarray(wire_bytes, np.float64), fabric.port_rate_bps[ports]))
     kinds, which = np.unique(sent, axis=1, return_inverse=True)
     times = [cut_ps(int(wire), rate, tick_ps) for wire, rate in kinds.T.tolist()]
@@ -115,14 +116,14 @@ def least_fct_ps(
     if len(alone):
 
         def step(hop: int, active: Int64s, nodes: Int64s) -> Int64s:
-            return fabric.first_ports(nodes, dst[alone[active]]) if hop else ports[alone[active]]
+            return fabric.first_ports(nodes, dst[alone[active]]).astype(np.int64) if hop else ports[alone[active]]
 
         bound[alone] = base_fct_ps(
             fabric, src[alone], dst[alone], size_bytes[alone], payload_bytes, header_bytes, step, tick_ps
         )
     again = np.flatnonzero(is_several & (is_slow | (not has_equal_ways(fabric))))
     for some in np.split(again, range(_AT_ONCE, len(again), _AT_ONCE)):
-        parts = (each[some] for each in (src, dst, ports, full, rest))
+        parts = src[some], dst[some], ports[some], full[some], rest[some]
         bound[some] = _by_every_way(fabric, *parts, (wires[0], wires[1][some]), tick_ps)
     return bound
 
@@ -172,7 +173,7 @@ def _by_first_way(
         nodes = fabric.port_peer[ports]
         on = nodes != dst[active]
         active, nodes, place = active[on], nodes[on], place + 1
-        ports = fabric.first_ports(nodes, dst[active])
+        ports = fabric.first_ports(nodes, dst[active]).astype(np.int64)
         open_ = np.flatnonzero(~is_several[active])
         is_several[active[open_]] = choices(fabric, nodes[open_].astype(np.int64), dst[active[open_]]) > 1
     is_slow = (middle > np.maximum(first[0], last[0])) | (np.diff(fabric.node_first_port)[dst] > 1)
