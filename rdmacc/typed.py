@@ -45,17 +45,11 @@ _LATE = {
 """Origin, as "module:name", of names that modules import only for type checking."""
 
 
-_TO_NETWORK = {"topology": "network"}
-_TO_FABRIC_RATE = {"spine_rate": "fabric_rate"}
-_RENAMED: dict[str, dict[str, str]] = {
-    "MaxMin": _TO_NETWORK, "Scenario": _TO_NETWORK, "Simulation": _TO_NETWORK, "simulate": _TO_NETWORK,
-    "study": {"work": "workload"}, "dragonfly_paths": {"work": "workload"},
-    "poisson": {"sizes": "size"}, "random_pairs": {"window": "jitter"},
-    "leaf_spine": _TO_FABRIC_RATE, "multi_plane": _TO_FABRIC_RATE, "rail_optimised": _TO_FABRIC_RATE,
-    "jobs": {"node": "hosts_per_node"}, "Nccl": {"node": "hosts_per_node"},
-    "from_htsim": {"start_unit": "unit"}, "to_htsim": {"start_unit": "unit"},
+_RENAMED = {
+    "graph": "network", "topology": "network", "work": "workload", "sizes": "size", "window": "jitter",
+    "spine_rate": "fabric_rate", "node": "hosts_per_node", "start_unit": "unit",
 }  # fmt: skip
-"""Former names of arguments, by function or class: an error names the new word."""
+"""Former names of arguments: an error names the new word."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +112,10 @@ def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 def unknown_name(of: str, name: str, known: Sequence[str], noun: str) -> ConfigError:
     """Return the error for an argument that a function or a class does not have; a renamed one gets its new name."""
-    new = _RENAMED.get(of.removesuffix("()"), {}).get(name)
-    return ConfigError(of, name, f"written {new!r}: the name has changed") if new else unknown(of, name, known, noun)
+    new = _RENAMED.get(name)
+    if new in known:
+        return ConfigError(of, name, f"written {new!r}: the name has changed")
+    return unknown(of, name, known, noun)
 
 
 def _check_names(function: Any, given: tuple[Any, ...], by_name: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import named
 from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.sizes import SizeDistribution
 
@@ -90,6 +91,7 @@ def drawn_from(work: pd.DataFrame, *sizes: Sizes) -> pd.DataFrame:
     return work
 
 
+@named
 def size_distribution(size: Sizes) -> SizeDistribution:
     """Return a distribution of sizes.
 
