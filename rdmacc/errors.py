@@ -7,18 +7,24 @@ them survive pickling, so a sweep over several processes reports the original er
 
 from __future__ import annotations
 
+import os
 import pickle
 import reprlib
+import sys
+import sysconfig
+import traceback
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
+from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
-
-from rdmacc import tracebacks
 
 __all__ = [
     "CompileError", "ConfigError", "DeadlockError", "HandlerError", "LivelockError", "RdmaccError", "SimulationError",
     "StalledError", "install_command", "microseconds", "not_installed", "unknown",
 ]  # fmt: skip
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 _SHOWN = 8
 _repr = reprlib.Repr()
@@ -49,10 +55,7 @@ class RdmaccError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return the traceback's lines for IPython, which asks for them by this name."""
-        return tracebacks.rendered(self)
-
-
-tracebacks.install(RdmaccError)
+        return _rendered(self)
 
 
 class ConfigError(RdmaccError, ValueError):
@@ -326,3 +329,62 @@ class CompileError(RdmaccError):
         place = "" if self.line is None else f" (line {self.line})"
         code = f"{self.code}: " if self.code else ""
         return f"{self.handler}{place} cannot be compiled: {code}{self.reason}"
+
+
+def shortened(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without the frames of rdmacc and of libraries that it calls; users' functions stay in it."""
+    if os.environ.get("RDMACC_TRACEBACK") == "full":
+        return trace
+    kept: list[TracebackType] = []
+    is_inside = False
+    step = trace
+    while step is not None:
+        is_own = str(step.tb_frame.f_globals.get("__name__")).partition(".")[0] == "rdmacc"
+        is_inside |= is_own
+        if not is_own and not (is_inside and _is_library(step.tb_frame)) and not _is_generated(step.tb_frame):
+            kept.append(step)
+        step = step.tb_next
+    short: TracebackType | None = None
+    for one in reversed(kept):
+        short = TracebackType(short, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return short
+
+
+def _install(kind: type[BaseException]) -> None:
+    """Print tracebacks of uncaught errors of a kind in short, by whatever printed them before."""
+    before = sys.excepthook
+
+    def hook(error_kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if isinstance(error, kind):
+            whole, error.__traceback__ = error.__traceback__, shortened(trace)
+            try:
+                before(error_kind, error, error.__traceback__)
+            finally:
+                error.__traceback__ = whole
+        else:
+            before(error_kind, error, trace)
+
+    sys.excepthook = hook
+
+
+def _rendered(error: BaseException) -> list[str]:
+    """Return the lines of an error's short traceback, as IPython draws them if it runs."""
+    short = shortened(error.__traceback__)
+    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        return traceback.format_exception(type(error), error, short)
+    lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, short)
+    return lines
+
+
+def _is_library(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return file.startswith(("<frozen", *_LIBRARIES)) or "site-packages" in Path(file).parts
+
+
+def _is_generated(frame: FrameType) -> bool:
+    """Tell whether a frame is the constructor that `dataclass` wrote."""
+    return frame.f_code.co_filename == "<string>" and frame.f_code.co_name == "__init__"
+
+
+_install(RdmaccError)

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rdmacc import units
-from rdmacc.described import Doc, Signature
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.scaling import Scaled
+from rdmacc.show.described import Doc, Signature
 from rdmacc.typed import unknown_name
 
 if TYPE_CHECKING:

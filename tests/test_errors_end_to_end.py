@@ -12,9 +12,9 @@ import pytest
 
 import rdmacc
 from rdmacc import ConfigError, DropTail, EcnStep, Loss, Pfc, Probe, Red, Scheme, probes, topology
+from rdmacc.errors import shortened
 from rdmacc.faults import LinkDown, ScriptedLoss
 from rdmacc.protocols.dasr import Dasr
-from rdmacc.tracebacks import shortened
 
 GRAPH = rdmacc.star(3)
 WORK = rdmacc.messages([("h0", "h1", 1000), ("h1", "h2", 1000)])
