@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
-from rdmacc import presets as presets  # they register the schemes
-from rdmacc.sources import lazy_names
+from rdmacc.sources import lazy_names  # first: it notes the text of what is imported from here on
+
+from rdmacc import presets as presets  # isort: skip - they register the schemes
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_names(__name__)  # imported on first use: `__init__.pyi` lists them

@@ -1,164 +1,291 @@
-"""The sources of modules, what they import, and a hash of them: worked out from syntax trees, nothing is run.
+"""The text of the code that this process runs, as it was when it was imported, and what has been changed in memory.
 
-Both caches are keyed by it: compiled code by the sources of the kernel, stored points by those of a simulation.
-Comments, docstrings and imports for type checkers do not count. Nor does the ``__init__`` of a package count as
-imported by what imports a module in it: it may show names, not change them.
+Stored rows and compiled code are keyed by it. Python asks `_Notes` first where a module is: it notes the text, and what
+a module of rdmacc defines once it has run. A file that is edited later counts when it is imported again.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
-
-from rdmacc.errors import ConfigError
-from rdmacc.garbage import uncollected
 
 PACKAGE = Path(__file__).parent
 """The folder of `rdmacc` itself."""
 
 _ROOT = "rdmacc"
+_MAPPED = {name: PACKAGE / name if (PACKAGE / name).is_dir() else PACKAGE.parent / name
+           for name in ("models", "experiments")}  # fmt: skip
+"""Packages that lie beside the others in a checkout."""
+
 _SITES = frozenset({"site-packages", "dist-packages"})
-"""Folders that pip installs into."""
+_FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")]
+_READ = (".py", ".csv", ".gz", ".jsonl")
+_NO_MATTER = ("rdmacc.cli", "rdmacc.explorer", "rdmacc.show", "rdmacc.sweep")
+_MATTERS = ("rdmacc.sweep.tidy", "rdmacc.sweep.study_runs")
+
+_TEXTS: dict[str, str | None] = {}
+"""Hash of each module's text when it was imported, by name; None if that is not known."""
+_ON_DISK: dict[str, str] = {}
+"""The same of files of rdmacc that have not been imported, when they were first asked for."""
+_DEFINED: dict[str, dict[str, tuple[Any, Any]]] = {}
+"""What modules of rdmacc defined when they had just run: by name, each value and what can be changed inside it."""
+_TAINTS: list[str] = []
+_BUILT_IN = frozenset(name for name in vars(builtins) if not name.startswith("__"))
 
 
-@cache
-def source_file(module: str) -> Path | None:
-    """Return a module's source file; None if there is no such module, or it has none."""
-    file = getattr(sys.modules.get(module), "__file__", None)  # a script has a file, and no spec
-    if file is None:
-        try:
-            spec = importlib.util.find_spec(module)
-        except (ImportError, ValueError):
-            return None
-        file = spec.origin if spec is not None else None
-    return Path(file) if file and file.endswith(".py") else None
-
-
-@cache
-def syntax_tree(module: str) -> ast.Module:
-    """Return a module's syntax tree, without docstrings and imports for type checkers."""
-    file = source_file(module)
-    if file is None:
-        raise ConfigError(
-            "module", module, "must be a module with a source file, because results are keyed by its code"
-        )
-    tree = ast.parse(file.read_bytes())
-    for node in [tree, *statements_of(tree)]:
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [item for item in body if not _has_no_effect(item)]  # type: ignore[attr-defined]
-    return tree
-
-
-def statements_of(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements in a node, at whatever depth, without a look at the expressions in them: quick."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        inside = getattr(node, name, ())
-        for item in inside if isinstance(inside, list) else ():
-            yield item
-            yield from statements_of(item)
-
-
-def _has_no_effect(node: ast.AST) -> bool:
-    if isinstance(node, ast.If):
-        return not node.orelse and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def digest_of(*trees: ast.AST) -> str:
-    """Return a hash of syntax trees, which comments and line numbers do not change."""
-    return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()
-
-
-def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str]]:
-    """Yield (bound name, imported module) for each import among some nodes of a module.
-
-    Those of `rdmacc`, of the package that `module` is in, and of nothing that is installed count.
-    """
-    own = {_ROOT, module.partition(".")[0]}
-    is_package = _is_package(module)
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            found = [(alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            source = node.module or ""
-            if node.level:
-                above = module.split(".")[: None if is_package and node.level == 1 else int(is_package) - node.level]
-                source = ".".join([*above, source] if source else above)
-            inside = [(alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names]
-            may_be_modules = _is_counted(source, own) and _is_package(source)
-            found = [(bound, name if may_be_modules and source_file(name) else source) for bound, name in inside]
-        else:
-            continue
-        yield from ((bound, name) for bound, name in found if _is_counted(name, own))
-
-
-def _is_package(module: str) -> bool:
-    file = source_file(module)
-    return file is None or file.name == "__init__.py"  # without a file: a folder
-
-
-def _is_counted(name: str, packages: set[str]) -> bool:
-    top = name.partition(".")[0]
-    return top in packages or not _is_installed(top)
-
-
-@cache
-def _is_installed(package: str) -> bool:
-    """Tell whether a package or a module belongs to Python or to a library; what is nowhere does, too."""
+def _digest(path: Path | str) -> str | None:
     try:
-        spec = importlib.util.find_spec(package)
-    except (ImportError, ValueError):
-        return True
-    places = [spec.origin, *(spec.submodule_search_locations or ())] if spec is not None else []
-    paths = [Path(place) for place in places if place and Path(place).exists()]
-    return all(is_standard(path) or not _SITES.isdisjoint(path.parts) for path in paths)
+        content = Path(path).read_bytes()
+    except OSError:
+        return None
+    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
+
+
+@cache
+def is_installed(file: str) -> bool:
+    """Return whether a file belongs to Python or to an installed package, or is a command that one installs."""
+    path = Path(file)
+    if not path.is_absolute():  # built-in or frozen
+        return not path.exists()
+    return not _SITES.isdisjoint(path.parts) or any(path.is_relative_to(folder) for folder in _FOLDERS)
 
 
 def is_standard(path: Path) -> bool:
-    """Tell whether a file or a folder belongs to Python itself."""
-    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
-    return any(map(path.is_relative_to, folders)) and _SITES.isdisjoint(path.parts)
+    """Return whether a file belongs to Python itself."""
+    return any(map(path.is_relative_to, _FOLDERS[:2])) and _SITES.isdisjoint(path.parts)
 
 
-def import_closure(roots: Iterable[str], skipped: Collection[str] = ()) -> set[str]:
-    """Return the modules that some modules import, at whatever depth and in functions too; themselves included."""
-    seen: set[str] = set()
-    waiting = [name for name in roots if name not in skipped]
-    for name in waiting:
-        syntax_tree(name)
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name in skipped or source_file(name) is None:
+@cache
+def is_own(file: str) -> bool:
+    """Return whether a file belongs to rdmacc."""
+    return any(Path(file).is_relative_to(folder) for folder in (PACKAGE, *_MAPPED.values()))
+
+
+class _Notes:
+    """Finds no module itself: notes the text of what the other finders find."""
+
+    def __init__(self) -> None:
+        self._installed: set[str] = set()
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        top = name.partition(".")[0]
+        if top in self._installed or (target is None and name in sys.modules):
+            return None
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
+            spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+            if spec is not None:
+                self._note(spec, top)
+                return spec
+        return None
+
+    def _note(self, spec: ModuleSpec, top: str) -> None:
+        if top == _ROOT:
+            text = _digest(str(spec.origin))
+            if _TEXTS.get(spec.name) not in (None, text):  # others still hold what it defined before
+                taint(spec.name)
+            _TEXTS[spec.name] = text
+            _own_text.cache_clear()
+            loader = spec.loader
+            matters = not spec.name.startswith(_NO_MATTER) or spec.name in _MATTERS
+            if matters and isinstance(loader, SourceFileLoader):
+                run = loader.exec_module
+
+                def exec_module(module: ModuleType) -> None:
+                    run(module)
+                    _DEFINED[module.__name__] = _contents(module)
+
+                loader.exec_module = exec_module  # type: ignore[method-assign]
+        elif spec.origin is not None and is_installed(spec.origin):
+            if spec.name == top:
+                self._installed.add(top)
+        elif spec.origin is not None:
+            _TEXTS[spec.name] = _digest(spec.origin)
+
+
+# What has been changed in memory
+
+
+def _contents(module: ModuleType) -> dict[str, tuple[Any, Any]]:
+    return {
+        name: (value, _inside(value, module.__name__))
+        for name, value in vars(module).items()
+        if not name.startswith("__")
+    }
+
+
+def _inside(value: Any, module: str) -> Any:
+    """Return what can be changed in a value without replacing it."""
+    if isinstance(value, FunctionType):
+        return value.__code__, value.__defaults__, value.__kwdefaults__
+    if isinstance(value, type) and value.__module__ == module:
+        return {name: (item, _inside(item, "")) for name, item in vars(value).items()}
+    return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list) else None
+
+
+def _is_changed(value: Any, inside: Any) -> bool:
+    if isinstance(value, FunctionType):
+        return any(one is not other for one, other in zip(_inside(value, ""), inside))
+    if isinstance(value, type):
+        own = vars(value)
+        if inside and any(not name.startswith("_") for name in own.keys() - inside.keys()):
+            return True
+        return any(
+            own.get(name) is not item or _is_changed(item, part) for name, (item, part) in (inside or {}).items()
+        )
+    if isinstance(value, dict):
+        return any(value.get(key) is not item for key, item in inside.items())
+    if not isinstance(value, list):
+        return False
+    return len(value) < len(inside) or any(one is not other for one, other in zip(value, inside, strict=False))
+
+
+def patched() -> str:
+    """Return what of rdmacc is not as its module defined it, or has been compiled when it was not; "" if nothing."""
+    for name, defined in _DEFINED.items():
+        now: Mapping[str, Any] = vars(sys.modules[name]) if name in sys.modules else {}
+        for key, (value, inside) in defined.items():
+            if now and (now.get(key) is not value or _is_changed(value, inside)):
+                return f"{name}.{key}"
+        for key in (now.keys() - defined.keys()) & _BUILT_IN:
+            if not isinstance(now[key], ModuleType):
+                return f"{name}.{key}"
+    return _TAINTS[0] if _TAINTS else ""
+
+
+def taint(what: str) -> None:
+    """Note what this process holds in two versions: from now on, nothing that it computes or compiles is stored."""
+    _TAINTS.append(what)
+
+
+# The text of rdmacc
+
+
+@cache
+def _files() -> dict[str, tuple[str, Path]]:
+    """Return the module and the path of each file of rdmacc, by its name from the package's folder."""
+    found = {}
+    for prefix, folder in {"": PACKAGE, **_MAPPED}.items():
+        for path in folder.rglob("*"):
+            name = "/".join((*filter(None, [prefix]), *path.relative_to(folder).parts))
+            if path.suffix in _READ and (prefix or name.partition("/")[0] not in _MAPPED):
+                module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+                found[name] = (f"{_ROOT}.{module}" if path.suffix == ".py" else name, path)
+    return dict(sorted(found.items()))
+
+
+def own_text(counts: Callable[[str], bool]) -> str:
+    """Return a hash of the text of those files of rdmacc whose names, such as ``rules/pfc.py``, count."""
+    return _own_text(tuple(filter(counts, _files())))
+
+
+@lru_cache(8)
+def _own_text(names: tuple[str, ...]) -> str:
+    lines = []
+    for name in names:
+        module, path = _files()[name]
+        text = _TEXTS.get(module)
+        if text is None:
+            text = _ON_DISK[name] = _ON_DISK.get(name) or str(_digest(path))
+        lines.append(f"{name} {text}")
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+# The text of the user's modules
+
+
+def user_sources() -> dict[str, str | None]:
+    """Return a hash of the text of each module that is imported and is neither installed nor of rdmacc, by name.
+
+    The script is ``__main__``, without one what ``python -c`` was given; each cell of a notebook has a name of its own.
+    None where the text that was imported is not known.
+    """
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or name in ("__main__", "__mp_main__") or name.partition(".")[0] == _ROOT:
             continue
-        seen.add(name)
-        waiting += _imported(name)
-    return seen
+        if not is_installed(file):
+            found[name] = _text(name, file)
+    return found | _main()
 
 
-@cache
-def _imported(module: str) -> list[str]:
-    """Return the modules that a module imports, in functions too."""
-    return [name for _, name in imports_of(statements_of(syntax_tree(module)), module)]
+def _main() -> dict[str, str | None]:
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None)
+    if file is not None:
+        return {} if is_installed(file) or is_own(str(Path(file).resolve())) else {"__main__": _text("__main__", file)}
+    cells = vars(main).get("In")
+    if isinstance(cells, list) and "get_ipython" in vars(main):
+        texts = [hashlib.sha256(str(cell).encode()).hexdigest() for cell in cells[1:]]
+        return {f"cell {text}": text for text in texts}
+    given = sys.orig_argv
+    code = given[given.index("-c") + 1] if "-c" in given[1:-1] else None
+    return {"__main__": None if code is None else hashlib.sha256(code.encode()).hexdigest()}
 
 
-@uncollected()  # none of the syntax trees' many objects is garbage
-def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[str, str]:
-    """Return the hash of each module's source, by name, for all that `import_closure` finds."""
-    return {name: _digest(name) for name in sorted(import_closure(roots, skipped))}
+def _text(name: str, file: str) -> str | None:
+    if name not in _TEXTS:
+        _TEXTS[name] = _digest(file) if _is_as_compiled(name, file) else None
+    return _TEXTS[name]
 
 
-@cache
-def _digest(module: str) -> str:
-    return digest_of(syntax_tree(module))
+def _is_as_compiled(name: str, file: str) -> bool:
+    """Return whether a module that was imported before rdmacc is still the file that Python compiled, if it tells."""
+    try:
+        head = Path(str(getattr(sys.modules[name], "__cached__", None))).read_bytes()[:16]
+        about = Path(file).stat()
+    except OSError:
+        return True
+    flags, *noted = (int.from_bytes(head[place : place + 4], "little") for place in (4, 8, 12))
+    return bool(flags) or noted == [int(about.st_mtime) & 0xFFFFFFFF, about.st_size & 0xFFFFFFFF]
+
+
+def are_current(sources: Mapping[str, str | None]) -> bool:
+    """Return whether modules have the text that `user_sources` found: imported ones, or the files to be imported."""
+    now = user_sources()
+    for name, text in sources.items():
+        if name in now:
+            if now[name] != text:
+                return False
+        elif name == "__main__" or name.startswith("cell ") or _text_to_import(name) != text:
+            return False
+    return True
+
+
+def _text_to_import(name: str) -> str | None:
+    """Return a hash of the text of a module, or a package, that is not imported, and import nothing for it."""
+    path, parts = None, name.split(".")
+    for number in range(len(parts)):
+        spec = PathFinder.find_spec(".".join(parts[: number + 1]), path)
+        if spec is None:
+            return None
+        path = spec.submodule_search_locations
+    return _digest(spec.origin) if spec is not None and spec.origin else None
+
+
+def installed_text(packages: Iterable[str]) -> dict[str, str]:
+    """Return a hash of the text of each installed package that is not rdmacc, by name."""
+    found = {}
+    for name in sorted(set(packages)):
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        files = [Path(spec.origin)]
+        if spec.submodule_search_locations:
+            files = sorted(file for place in spec.submodule_search_locations for file in Path(place).rglob("*.py"))
+        found[name] = hashlib.sha256("".join(map(str, map(_digest, files))).encode()).hexdigest()
+    return found
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -194,3 +321,11 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 def _with_parents(module: str) -> list[str]:
     parts = module.split(".")
     return [".".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+if not any(type(finder).__name__ == _Notes.__name__ for finder in sys.meta_path):
+    for _name, _module in list(sys.modules.items()):
+        _file = getattr(_module, "__file__", None)
+        if isinstance(_file, str) and not is_installed(_file):
+            _text(_name, _file)
+    sys.meta_path.insert(0, _Notes())  # type: ignore[arg-type]

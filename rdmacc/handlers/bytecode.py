@@ -25,8 +25,8 @@ class Bytecode:
         Names that it uses from its module or (True) its closure, with the attributes read from each.
     names : frozenset of str
         All attributes that it may read.
-    has_import : bool
-        Whether it imports something.
+    imports : tuple of (str, int, tuple of str)
+        Modules that it imports, with the level of a relative import and the names that it takes from them.
     can_raise : bool
         Whether it raises an exception, which names file and line.
     """
@@ -34,7 +34,7 @@ class Bytecode:
     digest: str
     taken: tuple[tuple[str, bool, tuple[str, ...]], ...]
     names: frozenset[str]
-    has_import: bool
+    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
     can_raise: bool
 
 
@@ -42,7 +42,9 @@ class Bytecode:
 def bytecode_of(code: types.CodeType) -> Bytecode:
     """Analyse bytecode."""
     taken: dict[tuple[str, bool, tuple[str, ...]], None] = {}
-    constants, names, has_import, can_raise = set(), set(code.co_names), False, False
+    imports: dict[tuple[str, int, tuple[str, ...]], None] = {}
+    constants, names, can_raise = set(), set(code.co_names), False
+    values: list[Any] = []
     chain: list[str] = []
     is_free = False
 
@@ -54,6 +56,10 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
     for step in dis.get_instructions(code):
         if step.opcode in dis.hasconst and step.arg is not None:
             constants.add(step.arg)
+        if step.opname.startswith("LOAD_") and ("CONST" in step.opname or "SMALL_INT" in step.opname):
+            values.append(step.argval)
+        if step.opname == "IMPORT_NAME":
+            imports[step.argval, values[-2], tuple(values[-1] or ())] = None
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
             end()
             chain, is_free = [step.argval], step.opname.endswith("DEREF")
@@ -61,7 +67,6 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
             chain += [step.argval] if chain else []
         elif step.opname not in ("EXTENDED_ARG", "PUSH_NULL", "NOP"):
             end()
-            has_import |= step.opname == "IMPORT_NAME"
             can_raise |= step.opname == "RAISE_VARARGS"
     end()
     described: list[Any] = []
@@ -71,7 +76,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
             inner = bytecode_of(value)
             taken |= dict.fromkeys(inner.taken)
             names |= inner.names
-            has_import |= inner.has_import
+            imports |= dict.fromkeys(inner.imports)
             can_raise |= inner.can_raise
         elif isinstance(value, str):
             names.add(value)
@@ -81,7 +86,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
         code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FUTURE, code.co_exceptiontable, described,
     )  # fmt: skip
     own = tuple(one for one in taken if not one[1] or one[0] in code.co_freevars)
-    return Bytecode(hashlib.sha256(repr(parts).encode()).hexdigest(), own, frozenset(names), has_import, can_raise)
+    return Bytecode(hashlib.sha256(repr(parts).encode()).hexdigest(), own, frozenset(names), tuple(imports), can_raise)
 
 
 def _constant(value: Any) -> Any:

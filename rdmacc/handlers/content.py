@@ -4,6 +4,9 @@ A function's behaviour follows from its bytecode, its defaults, its closure and 
 All of these are followed recursively and described by content, so equal content has the same hash in every process.
 Only objects defined by a release of Python, NumPy or Numba count by name. A module counts with the attributes that are
 read. Objects that cannot be described are errors, because a key without them could find stale code.
+
+For stored rows (`is_row`) all that is installed counts by name, and so does rdmacc, whose text is in their key. What a
+function imports when it is called is imported here, to be described.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import copyreg
 import enum
 import functools
 import hashlib
+import importlib.util
+import os
 import sys
 import types
 from collections.abc import Iterator
@@ -25,7 +30,7 @@ import numpy as np
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.language import NATIVE
-from rdmacc.sources import is_standard
+from rdmacc.sources import is_installed, is_own, is_standard
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
 _LIBRARIES = ("numpy", "numba", "scipy")
@@ -54,6 +59,13 @@ _WRITTEN = frozenset({
 })  # fmt: skip
 """Methods that the dataclass decorator writes."""
 
+_DYNAMIC = frozenset({
+    "import_module", "spec_from_file_location", "run_path", "run_module", "exec_module", "load_module",
+})  # fmt: skip
+"""Functions that run what no bytecode names."""
+
+_ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
+
 _HEAP_TYPE = 1 << 9
 """Flag of a type that is made while Python runs."""
 
@@ -64,10 +76,10 @@ _ALLOWED = (
 )
 
 
-def content_hash(value: Any, field: str, has_places: bool = False) -> str:
+def content_hash(value: Any, field: str, has_places: bool = False, is_row: bool = False) -> str:
     """Return the hash of a function, or of a class, and of everything that it can reach."""
     try:
-        return _Walk(has_places).digest(value)
+        return _Walk(has_places, is_row).digest(value)
     except _UnknownError as unknown:
         raise ConfigError(field, unknown.name, _ALLOWED) from None
 
@@ -100,8 +112,8 @@ class _Walk:
     Functions and classes are numbered in the order in which they are found, and described in that order.
     """
 
-    def __init__(self, has_places: bool) -> None:
-        self._has_places = has_places
+    def __init__(self, has_places: bool, is_row: bool) -> None:
+        self._has_places, self._is_row = has_places, is_row
         self._numbers: dict[int, int] = {}
         self._found: list[Any] = []
         self._around: list[int] = []
@@ -124,6 +136,10 @@ class _Walk:
                     if (number, name) not in read:
                         read.add((number, name))
                         described.append((number, name, self._named(name, vars(module)[name])))
+        if self._is_row and not self._names.isdisjoint(_DYNAMIC):
+            raise _UnknownError(importlib).within(min(self._names & _DYNAMIC))
+        if not self._names.isdisjoint(_ENVIRONMENT):
+            described.append([(name, os.environ[name]) for name in sorted(self._names & os.environ.keys())])
         return _sha256(repr(described).encode())
 
     def of(self, value: Any) -> Any:
@@ -135,11 +151,11 @@ class _Walk:
             if value.__globals__.get("__name__") == _CHECKING:
                 value = getattr(value, "__wrapped__", value)
             # A library function with a closure may hold one of ours.
-            if value in NATIVE or (not value.__closure__ and _is_library_file(value.__code__.co_filename)):
+            if value in NATIVE or (not value.__closure__ and self._is_library_file(value.__code__.co_filename)):
                 return ("name", value.__module__, value.__qualname__)
             return ("function", self._number(value))
         if isinstance(value, type):
-            if value.__module__ in _OURS or _is_known(value):
+            if value.__module__ in _OURS or self._is_known(value):
                 return ("name", value.__module__, value.__qualname__)
             return ("class", self._number(value))
         if value is _MISSING:
@@ -148,6 +164,10 @@ class _Walk:
             return ("member", self.of(kind), value.name)
         if kind is types.ModuleType:
             return self._module(value)
+        if value is os.environ:  # the variables that are named count
+            return ("environ",)
+        if value is sys.modules:
+            raise _UnknownError(value)
         if id(value) in self._around:
             return ("around", len(self._around) - self._around.index(id(value)))
         self._around.append(id(value))
@@ -173,7 +193,7 @@ class _Walk:
             return ("cached", self.of(value.__wrapped__))
         if isinstance(value, functools.cached_property):
             return ("cached", self.of(value.func))
-        if _is_known(value):
+        if self._is_known(value):
             return ("name", _module_of(value), value.__name__)
         if hasattr(value, "__objclass__"):  # a method of a type of C's, such as str.upper
             return ("name", value.__name__, self.of(value.__objclass__))
@@ -190,7 +210,7 @@ class _Walk:
         reduce = copyreg.dispatch_table.get(kind)
         methods = [next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) for name in _PICKLING]
         own = [method for method in (*methods, reduce) if isinstance(method, types.FunctionType)]
-        if any(not _is_library_file(method.__code__.co_filename) for method in own):
+        if any(not self._is_library_file(method.__code__.co_filename) for method in own):
             raise _UnknownError(value)
         try:
             parts = reduce(value) if reduce is not None else value.__reduce_ex__(4)
@@ -220,7 +240,7 @@ class _Walk:
             value = getattr(value, name, _MISSING)
             if type(value) is not types.ModuleType:
                 return self._named(".".join(attributes[: depth + 1]), value)
-        if not _is_library(value.__name__) and value not in self._modules:
+        if not self._is_library(value.__name__) and value not in self._modules:
             self._modules.append(value)
         return ("module", value.__name__)
 
@@ -233,7 +253,9 @@ class _Walk:
             place = function.__code__
             parts.append((place.co_filename, place.co_firstlineno, place.co_linetable))
         try:
-            if code.has_import and not _is_ours(function):
+            if self._is_row:
+                parts += [self._imported(function, *each) for each in code.imports]
+            elif code.imports and not _is_ours(function):
                 raise _UnknownError(__import__)
             for name, is_free, attributes in code.taken:
                 value = _content(cells[name]) if is_free else function.__globals__.get(name, _MISSING)
@@ -258,24 +280,59 @@ class _Walk:
         try:
             if issubclass(kind, enum.Enum):
                 parts += [(name, self.of(member.value)) for name, member in kind.__members__.items()]
-            parts += [(name, self._named(name, item)) for name, item in _own(kind)]
+            parts += [(name, self._named(name, item)) for name, item in self._own(kind)]
         except _UnknownError as unknown:
             raise unknown.within(kind.__qualname__) from None
         return parts
 
+    def _own(self, kind: type[Any]) -> Iterator[tuple[str, Any]]:
+        """Yield a class's own attributes, by name."""
+        is_enum = issubclass(kind, enum.Enum)
+        for name, item in sorted(vars(kind).items()):
+            file = item.__code__.co_filename if isinstance(item, types.FunctionType) else None
+            if name in _OF_NO_EFFECT or isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType):
+                continue
+            if name in _WRITTEN and file is not None and (file == "<string>" or self._is_library_file(file)):
+                continue
+            if is_enum and file is None and (name.startswith("_") or name in kind.__members__):
+                continue
+            yield name, item
 
-def _own(kind: type[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield a class's own attributes, by name."""
-    is_enum = issubclass(kind, enum.Enum)
-    for name, item in sorted(vars(kind).items()):
-        file = item.__code__.co_filename if isinstance(item, types.FunctionType) else None
-        if name in _OF_NO_EFFECT or isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType):
-            continue
-        if name in _WRITTEN and file is not None and (file == "<string>" or _is_library_file(file)):
-            continue
-        if is_enum and file is None and (name.startswith("_") or name in kind.__members__):
-            continue
-        yield name, item
+    def _is_known(self, value: Any) -> bool:
+        """Tell whether a library defines an object under its name."""
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        module = _module_of(value)
+        if not isinstance(name, str) or not isinstance(module, str) or not self._is_library(module):
+            return False
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return found is value or (isinstance(value, type) and not value.__flags__ & _HEAP_TYPE)
+
+    def _is_library(self, module: str) -> bool:
+        return _is_library(module) or (self._is_row and _is_counted(module))
+
+    def _is_library_file(self, file: str) -> bool:
+        return _is_library_file(file) or (self._is_row and (is_installed(file) or is_own(file)))
+
+    def _imported(self, function: Any, name: str, level: int, names: tuple[str, ...]) -> Any:
+        """Describe what a function imports when it is called."""
+        if level:
+            package = function.__globals__.get("__package__") or ""
+            name = importlib.util.resolve_name("." * level + name, package)
+        if self._is_library(name):
+            return ("module", name)
+        found = []
+        for each in (name, *(f"{name}.{one}" for one in names)):
+            parts = each.split(".")
+            for number in range(len(parts)):
+                part = ".".join(parts[: number + 1])
+                try:
+                    found.append(self._module(importlib.import_module(part)))
+                except Exception:  # a user's module may raise anything; one that is no module is an attribute
+                    found.append(("missing", part))
+                    break
+        return found
 
 
 def _content(cell: types.CellType) -> Any:
@@ -290,18 +347,6 @@ def _module_of(value: Any) -> Any:
     return getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
 
 
-def _is_known(value: Any) -> bool:
-    """Tell whether a library defines an object under its name."""
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    module = _module_of(value)
-    if not isinstance(name, str) or not isinstance(module, str) or not _is_library(module):
-        return False
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is value or (isinstance(value, type) and not value.__flags__ & _HEAP_TYPE)
-
-
 def _is_ours(function: Any) -> bool:
     return str(function.__globals__.get("__name__")).partition(".")[0] == "rdmacc"
 
@@ -314,6 +359,17 @@ def _is_library(module: str) -> bool:
         return True
     file = getattr(sys.modules.get(top), "__file__", None)
     return top in sys.stdlib_module_names and (file is None or _is_library_file(file))
+
+
+@cache
+def _is_counted(module: str) -> bool:
+    """Return whether a module is installed, or is rdmacc's."""
+    top = module.partition(".")[0]
+    if top == "rdmacc":
+        return True
+    spec = importlib.util.find_spec(top) if top not in sys.modules else None
+    file = getattr(sys.modules.get(top), "__file__", None) if spec is None else spec.origin
+    return file is not None and is_installed(file)
 
 
 @cache

@@ -22,7 +22,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.records import NEVER
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import as_scheme
-from rdmacc.sweep.codehash import code_hash, versions
+from rdmacc.sweep.codehash import UncertainError, code_hash, versions
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
 
@@ -30,10 +30,6 @@ _LITERAL = (Decimal, Fraction, PurePath, datetime.date, datetime.timedelta, type
 """Types whose values are told apart by their text."""
 
 _PLAIN_DATA = "plain data: numbers, strings, lists, mappings, arrays, frames, components"
-
-
-class UncertainError(Exception):
-    """A point depends on something whose content cannot be told: its rows are computed, and not stored."""
 
 
 class PointLike(Protocol):
@@ -94,14 +90,15 @@ class Fingerprints:
 
     def code(self, experiment: Any, point: PointLike) -> dict[str, Any]:
         """Return the hash of the code that computes the point, and the versions that numbers depend on."""
-        parts: frozenset[type[Any]] | None = None
+        kinds: frozenset[type[Any]] = frozenset()
         if point.scenario is not None:
-            scheme = as_scheme(point.scenario.scheme)
-            parts = frozenset(type(part) for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme))
-        key = _owner(experiment), parts
-        if key not in self._codes:
-            self._codes[key] = code_hash(*key)
-        return {"hash": self._codes[key], "versions": versions()}
+            one, scheme = point.scenario, as_scheme(point.scenario.scheme)
+            parts = (*scheme.components, scheme.buffer, scheme.queueing, scheme, *one.probes, *one.faults)
+            kinds = frozenset(map(type, parts))
+        owner = _owner(experiment)
+        if (owner, kinds) not in self._codes:
+            self._codes[owner, kinds] = code_hash(experiment, owner, kinds)
+        return {"hash": self._codes[owner, kinds], "versions": versions()}
 
     def _built(self, value: Any, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         if not callable(value):

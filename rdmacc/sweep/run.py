@@ -25,6 +25,7 @@ from tqdm.auto import tqdm
 
 from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
+from rdmacc.sources import user_sources
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import PointLike, identify
@@ -341,7 +342,7 @@ def _stored(
     found = Sweep(experiment.name, scale, seed, changes, list(shown.values()), identities, seeds)
     for name in asked:
         if "uncertain" in identities[name]:
-            _say_once(f"computing and not storing points of {experiment.name}: {identities[name]['uncertain']}")
+            _say_uncertain(experiment.name, identities[name]["uncertain"])
             continue
         kept = store.load(identities[name])
         if kept is not None:
@@ -351,8 +352,8 @@ def _stored(
 
 
 @cache
-def _say_once(what: str) -> None:
-    _log.warning("rdmacc: %s", what)
+def _say_uncertain(experiment: str, why: str) -> None:
+    _log.warning("rdmacc: computing points of %s without storing them: %s", experiment, why)
 
 
 @dataclass
@@ -391,6 +392,13 @@ class _Keeper:
             "packet_hops": outcome.packet_hops,
             "simulated_ps": outcome.simulated_ps,
         }
+        if outcome.sources is not None:
+            now = user_sources()
+            differs = [each for each, text in outcome.sources.items() if text is None or now.get(each, text) != text]
+            provenance["sources"] = {**outcome.sources, **now}
+            if differs:
+                provenance["uncertain"] = f"{differs[0]} was edited while points were computed"
+                _say_uncertain(found.experiment, provenance["uncertain"])
         try:
             if "uncertain" not in provenance:
                 self.store.save(outcome.table, provenance)

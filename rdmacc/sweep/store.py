@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError
+from rdmacc.sources import are_current
 from rdmacc.sweep.tidy import TABLE_COLUMNS, check_table, typed
 
 __all__ = ["Store", "as_stored", "default_folder", "read_table", "write_atomically", "write_table"]
@@ -211,10 +212,12 @@ class Store:
             for name, value in identity.items():
                 if _text(provenance.get(name)) != _text(value):
                     raise ConfigError("file", path.name, f"the table of {identity['point']}; its {name} differs")
+            if not are_current(provenance.get("sources", {})):  # of code that has changed since
+                return None
             return check_table(table, identity["point"]), provenance
         except FileNotFoundError:
             return None
-        except (RuntimeError, ValueError, TypeError, OSError) as error:
+        except Exception as error:
             _log.warning("rdmacc: recomputing %s, ignoring %s: %s", identity["point"], path, error)
             return None
 

@@ -7,6 +7,7 @@ parameters.
 from __future__ import annotations
 
 import logging
+import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -21,9 +22,8 @@ from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import check_window
-from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.schemes import Scheme
 from rdmacc.show.tables import html_table, text_table
-from rdmacc.sources import source_file
 from rdmacc.sweep.run import Sweep, SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
@@ -260,7 +260,7 @@ def study(
         Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     store : Store or path, optional
         Where to keep runs, so that the same call continues where it stopped; default: the user's own store. A scheme
-        whose components have no source file, such as one defined in a notebook, runs in this process and is not stored.
+        with a component that is defined in a function runs in this process and is not stored.
     progress : bool
         Show a progress bar.
 
@@ -302,8 +302,7 @@ def study(
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
-    parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
-    if all(source_file(type(part).__module__) for part in parts):
+    if _can_be_sent([one.scenario.scheme for one in runs]):
         jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
         found = sweep(
             StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor,
@@ -314,6 +313,14 @@ def study(
     for name, failed in found.failures.items():
         _log.warning("rdmacc: %s failed: %s", name, failed.reason)
     return _study(found, tuple(values), window)
+
+
+def _can_be_sent(work: Any) -> bool:
+    try:
+        pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
 
 
 def _unstored(runs: Sequence[StudyRun], engine: str, threads: int) -> Sweep:

@@ -27,6 +27,8 @@ import pandas as pd
 from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.sources import user_sources
+from rdmacc.sweep.codehash import UncertainError, is_users
 from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
@@ -69,6 +71,8 @@ class Computed:
     packet_hops: int
     simulated_ps: int
     wall_s: float
+    sources: Mapping[str, str | None] | None = None
+    """The text of the user's modules, if the experiment is theirs; see `rdmacc.sources.user_sources`."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +99,26 @@ def compute(task: Task) -> Computed | Failed:
     """Compute a point; return any error instead of raising it, so that it can cross process boundaries."""
     try:
         experiment, point, engine, threads = pickle.loads(task.payload)
-        if task.code["hash"] and Fingerprints().code(experiment, point) != task.code:
-            reason = "the code, its inputs or the versions have changed since the sweep began; run it again"
-            return Failed(reason)
+        if not _is_that(task.code, experiment, point):
+            return Failed(_CHANGED)
+        outcome = compute_here(experiment, point, engine, threads)
+        # What was imported meanwhile may be newer.
+        return outcome if isinstance(outcome, Failed) or _is_that(task.code, experiment, point) else Failed(_CHANGED)
     except Exception as error:
         return Failed(reason_of(error), traceback.format_exc())
-    return compute_here(experiment, point, engine, threads)
+
+
+_CHANGED = (
+    "the code, its inputs or the versions are not those that the sweep's own process imported: start that again, with"
+    " jobs=1 if it changes them in memory"
+)
+
+
+def _is_that(code: Mapping[str, Any], experiment: Any, point: Any) -> bool:
+    try:
+        return not code["hash"] or Fingerprints().code(experiment, point) == code
+    except UncertainError:
+        return False
 
 
 def compute_here(experiment: Any, point: Any, engine: str, threads: int = 1) -> Computed | Failed:
@@ -133,7 +151,11 @@ def _compute(experiment: Any, point: Any, engine: str, threads: int) -> Computed
     begin = time.perf_counter()
     table = check_table(experiment.execute(point, run), point.name)
     engines, hops, simulated = zip(*results, strict=True) if results else ((), (), ())
-    return Computed(table, tuple(sorted(set(engines))), sum(hops), sum(simulated), time.perf_counter() - begin)
+    sources = user_sources() if any(map(is_users, type(experiment).__mro__)) else None
+    if sources is not None:
+        sources.pop("__main__", None)  # in a pool, that is another one
+    wall_s = time.perf_counter() - begin
+    return Computed(table, tuple(sorted(set(engines))), sum(hops), sum(simulated), wall_s, sources)
 
 
 def compute_all(

@@ -31,7 +31,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setenv("RDMACC_CACHE_DIR", str(folder))
 
     def run():
-        cache.cache_folder.cache_clear()
+        cache._folder.cache_clear()
         compiled = []
 
         def make():
@@ -43,7 +43,7 @@ def small(tmp_path, monkeypatch):
 
     run.folder = folder
     yield run
-    cache.cache_folder.cache_clear()
+    cache._folder.cache_clear()
 
 
 def test_a_unit_is_compiled_once(small):
@@ -196,9 +196,9 @@ def test_a_folder_that_anyone_may_replace_is_refused(tmp_path, monkeypatch):
         with pytest.raises(
             ConfigError, match=f"folders that other users cannot write to.*chmod o-w {tmp_path / 'open'}$"
         ):
-            cache.cache_folder.__wrapped__()
+            cache._folder.__wrapped__("version")
         (tmp_path / "open").chmod(0o1777)  # as /tmp
-        assert cache.cache_folder.__wrapped__()
+        assert cache._folder.__wrapped__("version")
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners")
@@ -206,19 +206,19 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("RDMACC_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
     with pytest.raises(ConfigError, match="writable only by you.*chmod go-w"):
-        cache.cache_folder.__wrapped__()
+        cache._folder.__wrapped__("version")
     tmp_path.chmod(0o700)
-    assert cache.cache_folder.__wrapped__().stat().st_mode & 0o077 == 0
+    assert cache._folder.__wrapped__("version").stat().st_mode & 0o077 == 0
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(ConfigError, match="owned by you"):
-        cache.cache_folder.__wrapped__()
+        cache._folder.__wrapped__("version")
 
 
 def test_the_folder_is_never_taken_from_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RDMACC_CACHE_DIR", "here")
     with pytest.raises(ConfigError, match="RDMACC_CACHE_DIR = 'here': must be an absolute path"):
-        cache.cache_folder.__wrapped__()
+        cache._folder.__wrapped__("version")
     monkeypatch.setenv("RDMACC_CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     assert tmp_path not in cache._root().parents
@@ -226,6 +226,6 @@ def test_the_folder_is_never_taken_from_the_working_directory(tmp_path, monkeypa
 
 
 def test_another_processor_has_another_folder(monkeypatch):
-    own = cache.kernel_hash.__wrapped__()
+    own = cache._machine.__wrapped__()
     monkeypatch.setattr(cache.binding, "get_host_cpu_name", lambda: "another")
-    assert cache.kernel_hash.__wrapped__() != own
+    assert cache._machine.__wrapped__() != own

@@ -32,8 +32,6 @@ from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.notebook import Paper
 from rdmacc.experiments.ledger.score import by_reading, words_of
 from rdmacc.scenario import Scenario
-from rdmacc.sources import import_closure
-from rdmacc.sweep import codehash
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
 from rdmacc.units import time_ps
 
@@ -304,25 +302,6 @@ def test_a_new_figure_is_one_new_file(registry, tmp_path, monkeypatch):
     assert record.write(["dart.fig99"]) == []
     assert by_reading("dart").loc["dart-f99-1", "default"] == "holds"
     assert words_of("dart.fig99").startswith("stands")
-
-
-HELPERS = {
-    "dart.fig1": "dart.convergence", "dart.fig4": "dart.receiver", "dart.fig6": "dart.paths",
-    "dart.fig8": "dart.testbed", "dart.fig2": "framework.trace", "igbn.table1": "igbn.setup",
-}  # fmt: skip
-"""A module that the experiment's measurements need."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
-def test_the_code_of_a_point_has_its_helpers_and_no_claims_or_pictures(one):
-    """The hash covers exactly the code that computes a figure's points, wherever it is."""
-    kinds = [kind for kind in (one.points_of or type(one)).__mro__ if kind.__module__ not in codehash._NO_RESULT]
-    roots = set().union(*(codehash._reached(kind)[1] for kind in kinds if kind.__module__.startswith("rdmacc.")))
-    reached = {name for name in import_closure(roots, codehash._NO_RESULT) if name.startswith("rdmacc.experiments.")}
-    assert not {name for name in reached if name.endswith((".known", ".drawing", ".loads", ".tables"))}
-    if one.name in HELPERS:
-        assert f"rdmacc.experiments.{HELPERS[one.name]}" in reached
 
 
 @pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import pickle
+import re
+import subprocess
 import sys
+import threading
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import networkx
 import pandas as pd
@@ -17,10 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import rdmacc
+from rdmacc import sources
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Point, experiment
 from rdmacc.faults import Clocks, LinkDown, ScriptedLoss
-from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.run import sweep
@@ -28,6 +31,8 @@ from rdmacc.sweep.store import Store, default_folder, read_table, write_atomical
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import ms
 from tests.sweeps import Tiny, Troubled, incast
+
+ROOT = Path(__file__).parents[2]
 
 
 def identity(point, one=None):
@@ -297,78 +302,96 @@ def test_what_is_no_plain_data_is_named():
 # Code
 
 
-SOURCE = '''
-"""An experiment."""
-import rdmacc.units
-from tests.sweeps import Tiny
-LIMIT, COLOUR = 3, "red"
-
-def limit():
-    return rdmacc.units.us(LIMIT)
-
-def colour():
-    return COLOUR
-
-class Own(Tiny):
-    """Its own."""
-    name = "tests.own"
-
-    def measure(self, point, result):
-        """Measure."""
-        return limit()
-
-    def plot(self, table):
-        return colour()
-'''
+def test_what_an_experiment_or_a_scheme_reaches_counts(monkeypatch):
+    keys = [identity(point(), Tiny())["key"]]
+    keys.append(identity(point(), Other())["key"])
+    monkeypatch.setattr(Other, "limit", 4)
+    keys.append(identity(point(), Other())["key"])
+    changed = Other()
+    changed.limit = 5
+    keys.append(identity(point(), changed)["key"])
+    changed.limit = 6
+    keys.append(identity(point(), changed)["key"])
+    assert len(set(keys)) == len(keys)
+    changed.limit = threading.Lock()
+    assert "(lock)" in identity(point(), changed)["uncertain"]
 
 
-def reached(folder, monkeypatch, name, source):
-    """Return the digest of the code that an experiment's class reaches in a module of that source."""
-    (folder / f"{name}.py").write_text(source)
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    importlib.invalidate_caches()
-    digest, modules = codehash._reached(importlib.import_module(name).Own)
-    assert modules == {"rdmacc.units", "tests.sweeps"}
-    return digest
+class Other(Tiny):
+    """Another class, with an attribute."""
+
+    limit = 3
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "differs"),
-    [
-        ("Measure.", "Measure it.", False),
-        ('"red"', '"blue"', True),  # one statement sets both names
-        ("return colour()", "return None", False),
-        ('"tests.own"', '"tests.other"', False),
-        ("def colour():\n", "def colour():\n    # a comment\n", False),
-        ("us(LIMIT)", "us(LIMIT + 1)", True),
-        ("return limit()", "return limit() + 1", True),
-    ],
-)
-def test_code_counts_if_a_result_can_depend_on_it(tmp_path, monkeypatch, old, new, differs):
-    assert old in SOURCE
-    number = len(sys.modules)
-    before = reached(tmp_path, monkeypatch, f"rdmacc_own_{number}", SOURCE)
-    after = reached(tmp_path, monkeypatch, f"rdmacc_own_{number}_changed", SOURCE.replace(old, new))
-    assert (before != after) == differs
-
-
-def test_a_protocol_counts_for_the_schemes_that_have_it():
+def test_an_experiments_own_paper_counts_and_no_other(monkeypatch):
+    """An edit of another paper's figure, of the command line or the report costs no simulation."""
     one = experiment("dart.fig3")
-    assert len({identity(part, one)["code"]["hash"] for part in one.points()}) == 1  # all run DASR and DCQCN
-    dasr = {type(part) for part in rdmacc.scheme("dasr").components}
-    plain = {type(part) for part in rdmacc.scheme("line-rate").components}
-    assert codehash.code_hash(Tiny, frozenset(dasr)) != codehash.code_hash(Tiny, frozenset(plain))
-    closure = import_closure(codehash._SIMULATION, codehash._NO_RESULT)
-    assert "rdmacc.topology.fabric" in closure
-    assert "rdmacc.engine.compiled.kernel" in closure
-    assert not closure & {"rdmacc.protocols.dcqcn", "rdmacc.show.style", "rdmacc.cli.main"}
+    names = [set(), set()]
+    counted = []
+
+    def own_text(counts):
+        counted.append(counts)
+        return "text"
+
+    monkeypatch.setattr("rdmacc.sweep.codehash.own_text", own_text)
+    first = one.points()[0]
+    identity(first, one)
+    identity(first, Other())
+    for found, counts in zip(names, counted, strict=True):
+        found |= {name for name in sources._files() if counts(name)}
+    dart, users = names
+    assert {"engine/reference/hosts.py", "models/max_min.py", "experiments/dart/fig03.py"} <= dart
+    assert {"experiments/framework/trace.py", "experiments/validation/flows.py"} <= dart
+    assert not {
+        name for name in dart if name.startswith(("cli/", "explorer/", "experiments/ren/", "experiments/ledger/"))
+    }
+    assert {"experiments/ren/fig10.py"} <= users - dart
 
 
-def test_code_without_a_source_cannot_be_hashed():
-    kind = type("Typed", (Tiny,), {"__module__": "typed_in_a_notebook"})
-    with pytest.raises(ConfigError, match="a class of a module with a source file"):
-        codehash.code_hash(kind, None)
+def test_papers_import_from_no_other_paper_than_they_are_keyed_by():
+    folder = sources._MAPPED["experiments"]
+    for path in folder.rglob("*.py"):
+        own = path.relative_to(folder).parts[0]
+        taken = set(re.findall(r"^\s*from rdmacc\.experiments\.(\w+)", path.read_text(), re.M))
+        assert own in ("ledger", "__init__.py") or taken <= {own, *codehash._SHARED}, path
+
+
+def test_what_a_patch_computes_is_not_stored(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("rdmacc.rules.pfc.must_pause", lambda *_: False)
+    for _ in range(2):
+        assert sweep(Tiny(), engine="simpy", store=tmp_path).reused == 0
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert caplog.text.count("rdmacc.rules.pfc.must_pause has been changed in this process") == 1
+    monkeypatch.undo()
+    sweep(Tiny(), engine="simpy", store=tmp_path)
+    assert sweep(Tiny(), engine="simpy", store=tmp_path).reused == 4
+
+
+CELLS = """
+import sys
+from types import ModuleType
+import rdmacc
+from rdmacc.sweep import sweep
+main = ModuleType("__main__")
+main.get_ipython, main.In = None, [""]
+sys.modules["__main__"] = main
+for cell in ["from tests.sweeps import Tiny", *sys.argv[2:]]:
+    main.In.append(cell)
+    exec(cell, vars(main))
+sys.stdout.write(str(sweep(main.Own(), engine="simpy", store=sys.argv[1]).reused))
+"""
+
+
+@pytest.mark.slow
+def test_cells_of_a_notebook_count(tmp_path):
+    """A run of all cells again, and of more, costs nothing; one of another cell does."""
+    define = "class Own(Tiny):\n    name = 'tests.cells'\n    k = {}\n"
+    for cells, reused in (
+        ([define.format(1)], 0), ([define.format(1)], 4), ([define.format(1), "x = 1"], 4), ([define.format(2)], 0),
+    ):  # fmt: skip
+        command = [sys.executable, "-c", CELLS, tmp_path, *cells]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+        assert int(done.stdout) == reused
 
 
 def test_no_byte_of_a_file_makes_it_fail(store, kept):

@@ -96,9 +96,11 @@ def test_processes_and_executors_give_the_same(run, tmp_path):
         pd.testing.assert_frame_equal(other.flows, alone.flows)
 
 
-def test_a_component_without_a_source_file_is_run_here_and_not_kept(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(Dcqcn, "__module__", "typed_in_a_notebook")
-    found = run(["dcqcn"], seeds=2)
+def test_a_component_that_cannot_be_sent_is_run_here_and_not_kept(run, tmp_path):
+    class Local(Dcqcn):
+        """A class of a function."""
+
+    found = run({"mine": rdmacc.scheme("dcqcn").replace(control=Local())}, seeds=2)
     assert len(found.runs) == 2
     assert not list(tmp_path.rglob("*.parquet"))
 
@@ -197,7 +199,7 @@ def test_nodes_that_look_alike_are_computed_and_not_stored(run, tmp_path, caplog
     for _ in range(2):
         assert run("line-rate", network=network, work=work).reused == 0
     assert not list(tmp_path.rglob("*.parquet"))
-    assert caplog.text.count("computing and not storing points of study: node = host: must be plain data") == 1
+    assert caplog.text.count("computing points of study without storing them: node = host: must be plain data") == 1
 
 
 def test_the_table_is_tidy(run):

@@ -13,6 +13,7 @@ from rdmacc.engine.compiled.cache import cache_folder, is_kept, kept
 from rdmacc.engine.compiled.machine_code import MachineCode, object_code
 from rdmacc.engine.compiled.plain import IN_TIME, PLAIN
 from rdmacc.engine.compiled.window_kernel import run_windows
+from rdmacc.sources import patched, taint
 
 _log = logging.getLogger(__name__)
 
@@ -53,6 +54,9 @@ class Kernel(NamedTuple):
 @cache
 def compiled_kernel() -> Kernel:
     """Return the kernel, compiled now if this version of the sources has never run here."""
+    changed = patched()
+    if changed:  # even if that is undone later, this kernel stays
+        taint(changed)
     is_new = not is_kept("kernel")
     begin = time.perf_counter()
     if is_new:

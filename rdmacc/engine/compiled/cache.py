@@ -1,9 +1,9 @@
 """Where compiled code is kept, so that it is compiled once.
 
 Numba's own cache does not notice a change in an imported module. So every version of the sources that the kernel is
-made of has a folder of its own, named by their hash: a stale kernel can never run. Which sources these are follows
-from the imports. Handlers are kept in the same folder under the hash of what they are made of
-(`rdmacc.engine.compiled.hooks`).
+made of, as they were when they were imported, has a folder of its own, named by their hash: a stale kernel never runs.
+While something of rdmacc is patched in this process, nothing is kept and nothing is found. Handlers are kept in the
+same folder under the hash of what they are made of (`rdmacc.engine.compiled.hooks`).
 
 A unit of code is a zip archive of object files, so that `unzip` and `objdump -d` show what runs. The linker trusts an
 object file, and one that is cut short crashes the process. So each archive is signed, in its comment, with a key that
@@ -36,7 +36,7 @@ from llvmlite import binding
 from rdmacc.engine.compiled.machine_code import INTERFACE
 from rdmacc.errors import ConfigError
 from rdmacc.garbage import uncollected
-from rdmacc.sources import source_hashes
+from rdmacc.sources import own_text, patched
 
 _log = logging.getLogger(__name__)
 
@@ -49,30 +49,51 @@ _KEY = "key"
 _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64
 
-_ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.hooks", "rdmacc.engine.compiled.on_arrays")
-"""What compiles. All that they import counts, at whatever depth: a constant of it may be in the machine code."""
+_COUNTED = ("engine/compiled/", "handlers/", "rules/", "units/", *(f"{name}.py" for name in (
+    "bits", "chance", "component", "engine/records", "engine/trace", "errors", "garbage", "parameters", "records",
+    "scaling", "sources", "state", "typed",
+)))  # fmt: skip
+"""Files of rdmacc that compile, or whose constants may be in the machine code."""
 
 
-@cache
 def kernel_hash() -> str:
     """Return a hash of the sources of all that is compiled, of the libraries' versions, and of the processor."""
-    features = binding.get_host_cpu_features().flatten()
-    text = (
-        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {np.__version__} {INTERFACE}"
-        f" {binding.get_host_cpu_name()} {features} {source_hashes(_ROOTS)}"
-    )
+    text = f"{_machine()} {own_text(lambda name: name.startswith(_COUNTED))}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache
+def _machine() -> str:
+    features = binding.get_host_cpu_features().flatten()
+    return (
+        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {np.__version__} {INTERFACE}"
+        f" {binding.get_host_cpu_name()} {features}"
+    )
+
+
 def cache_folder() -> Path | None:
-    """Return this version's folder, made if need be; those of the oldest versions are removed.
+    """Return the folder of what this process compiles; None if what it compiles cannot be kept."""
+    changed = patched()
+    if changed:
+        _say_changed(changed)
+        return None
+    return _folder(kernel_hash())
+
+
+@cache
+def _say_changed(what: str) -> None:
+    _log.warning("rdmacc: %s has been changed in this process: what is compiled here is neither kept nor found", what)
+
+
+@cache
+def _folder(version: str) -> Path | None:
+    """Return a version's folder, made if need be; those of the oldest versions are removed.
 
     It lies in ``RDMACC_CACHE_DIR`` if that is set, else in the user's cache folder. None if no folder can be written:
     what is compiled is not kept then.
     """
     root = _root()
-    folder = root / kernel_hash()
+    folder = root / version
     try:
         for each in (root, folder):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)

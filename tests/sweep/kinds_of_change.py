@@ -1,0 +1,238 @@
+"""Kinds of change that a stored row must never outlive, and processes that sweep and study before and after each.
+
+Each kind is a few files. A number in them changes from 1 to 2, and `value()` of ``mine.py`` returns it, to an
+experiment's measurement and to a scheme's handler. Run as a script: ``kinds_of_change.py FOLDER KIND...``. It imports
+rdmacc once, and every run is a fork of it that imports and executes the kind's files as a new process does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+MINE = """
+from dataclasses import dataclass, replace
+import rdmacc
+from rdmacc.experiments import Experiment, Point
+from rdmacc.sweep.tidy import tidy
+
+class Own(Experiment):
+    name, title, description = "own", "Own", "Own"
+
+    def points(self, scale="quick", seed=0):
+        work = rdmacc.messages([("h1", "h0", "40kB")])
+        return [Point(name="a", scenario=rdmacc.Scenario(topology=rdmacc.star(3), workload=work, scheme="line-rate"))]
+
+    def measure(self, point, result):
+        return tidy(point.name, {"value": (value(), "")})
+
+    def plot(self, table):
+        return None
+
+@dataclass(frozen=True, kw_only=True)
+class Part(rdmacc.Component):
+    class Sender(rdmacc.records.Record):
+        rate_bps = rdmacc.records.Float()
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        sender.rate_bps = qp.line_bps / (1 + value())
+"""
+MAIN = """
+import mine
+one, scheme = mine.Own(), mine.Part()
+"""
+VALUE = "def value():\n    return {}\n"
+HELPER = {"helper.py": "K = @"}
+
+KINDS: dict[str, dict[str, str]] = {
+    "a constant": {"mine.py": "K = @\n" + VALUE.format("K")},
+    "a constant of a function": {"mine.py": VALUE.format("@")},
+    "from helper import": HELPER | {"mine.py": "from helper import K\n" + VALUE.format("K")},
+    "from helper import *": HELPER | {"mine.py": "from helper import *\n" + VALUE.format("K")},
+    "an imported module": HELPER | {"mine.py": "import helper\n" + VALUE.format("helper.K")},
+    "import as": HELPER | {"mine.py": "import helper as h\n" + VALUE.format("h.K")},
+    "a helper's helper": HELPER | {
+        "middle.py": "import helper\ndef f():\n    return helper.K\n",
+        "mine.py": "from middle import f\n" + VALUE.format("f()"),
+    },
+    "a submodule": {
+        "pkg/__init__.py": "", "pkg/sub.py": "K = @", "mine.py": "import pkg.sub\n" + VALUE.format("pkg.sub.K"),
+    },
+    "a submodule by name": {
+        "pkg/__init__.py": "", "pkg/sub.py": "K = @", "mine.py": "from pkg import sub\n" + VALUE.format("sub.K"),
+    },
+    "a package's init": {"pkg/__init__.py": "K = @", "mine.py": "from pkg import K\n" + VALUE.format("K")},
+    "a relative import": {
+        "pkg/__init__.py": "from .sub import f", "pkg/sub.py": "from .deep import K\ndef f():\n    return K\n",
+        "pkg/deep.py": "K = @", "mine.py": "import pkg\n" + VALUE.format("pkg.f()"),
+    },
+    "try import": HELPER | {
+        "mine.py": "try:\n    from helper import K\nexcept ImportError:\n    K = 0\n" + VALUE.format("K"),
+    },
+    "an item": {"mine.py": "SETTINGS = {}\nSETTINGS['k'] = @\n" + VALUE.format("SETTINGS['k']")},
+    "an attribute": {"mine.py": "class C:\n    k = 0\nC.k = @\n" + VALUE.format("C.k")},
+    "an element": {"mine.py": "LIST = [0]\nLIST[0] = @\n" + VALUE.format("LIST[0]")},
+    "append": {"mine.py": "LIST = []\nLIST.append(@)\n" + VALUE.format("LIST[0]")},
+    "in a loop": {
+        "mine.py": "SETTINGS = {}\nfor k, v in [('k', @)]:\n    SETTINGS[k] = v\n" + VALUE.format("SETTINGS['k']"),
+    },
+    "by a function": {
+        "mine.py": "S = {}\ndef fill(v):\n    S['k'] = v\nfill(@)\n" + VALUE.format("S['k']"),
+    },
+    "setattr": {"mine.py": "class C:\n    k = 0\nsetattr(C, 'k', @)\n" + VALUE.format("C.k")},
+    "globals": {"mine.py": "globals()['K'] = @\n" + VALUE.format("K")},
+    "def inside if": {"mine.py": "if True:\n    def value():\n        return @\n"},
+    "def inside with": {
+        "mine.py": "from contextlib import suppress\nwith suppress(ImportError):\n    def value():\n        return @\n",
+    },
+    "class inside try": {
+        "mine.py": "try:\n    class C:\n        k = @\nexcept ImportError:\n    pass\n" + VALUE.format("C.k"),
+    },
+    "import inside a function": HELPER | {"mine.py": "def value():\n    from helper import K\n    return K\n"},
+    "import of a submodule inside a function": {
+        "pkg/__init__.py": "", "pkg/sub.py": "K = @",
+        "mine.py": "def value():\n    from pkg import sub\n    return sub.K\n",
+    },
+    "a dynamic import": HELPER | {
+        "mine.py": "import importlib\ndef value():\n    return importlib.import_module('helper').K\n",
+    },
+    "a file that is executed": {
+        "settings.txt": "K = @", "mine.py": "exec(open(HERE + '/settings.txt').read())\n" + VALUE.format("K"),
+    },
+    "an environment variable": {"mine.py": "import os\n" + VALUE.format("int(os.environ['RDMACC_TEST_K'])")},
+    "an environment variable at import": {
+        "mine.py": "import os\nK = int(os.environ['RDMACC_TEST_K'])\n" + VALUE.format("K"),
+    },
+    "an environment variable behind an import": {
+        "helper.py": "import os\ndef k():\n    return int(os.getenv('RDMACC_TEST_K'))\n",
+        "mine.py": "def value():\n    import helper\n    return helper.k()\n",
+    },
+    "a patched module": {
+        "helper.py": "def k():\n    return 0\n", "mine.py": "import helper\n" + VALUE.format("helper.k()"),
+        "main.py": "import helper\nhelper.k = lambda: @" + MAIN,
+    },
+    "a module patched by what a script is given": {
+        "helper.py": "K = 0\n", "mine.py": "def value():\n    import helper\n    return helper.K\n",
+        "main.py": "import helper, os\nhelper.K = int(os.environ['RDMACC_TEST_K'])" + MAIN,
+    },
+    "rdmacc patched": {
+        "mine.py": VALUE.format("rdmacc.units.us(1)"),
+        "main.py": "import rdmacc.units\nrdmacc.units.us = lambda n: @" + MAIN,
+    },
+    "rdmacc patched inside": {
+        "mine.py": VALUE.format("rdmacc.units.us(1)"),
+        "main.py": "import os, rdmacc\n"
+        "def us(n, *more): return int(os.environ['RDMACC_TEST_K'])\n"
+        "rdmacc.units.us.__code__ = us.__code__\nrdmacc.units.us.__defaults__ = None" + MAIN,
+    },
+    "a default": {"mine.py": "def value(k=@):\n    return k\n"},
+    "a closure": {"mine.py": "def make(k):\n    def inner():\n        return k\n    return inner\nvalue = make(@)\n"},
+    "a decorator": {
+        "helper.py": "def add(f):\n    def g():\n        return f() + @\n    return g\n",
+        "mine.py": "from helper import add\n@add\ndef value():\n    return 0\n".replace("@add", "\x00add"),
+    },
+    "a base class": {"helper.py": "class B:\n    k = @\n", "mine.py": "import helper\nclass C(helper.B):\n    pass\n"
+                     + VALUE.format("C.k")},
+    "an instance": {
+        "mine.py": "class C:\n    def __init__(self, k):\n        self.k = k\nONE = C(@)\n" + VALUE.format("ONE.k"),
+    },
+    "an array": {"mine.py": "import numpy\nA = numpy.arange(5) * @\n" + VALUE.format("int(A[1])")},
+    "a partial": {"mine.py": "from functools import partial\nvalue = partial(int, @)\n"},
+    "an experiment's attribute": {
+        "mine.py": "def value():\n    return 0\nclass Mine:\n    pass\n",
+        "main.py": "import mine\nfrom rdmacc.sweep.tidy import tidy\nclass Own(mine.Own):\n"
+        "    def measure(self, point, result):\n        return tidy(point.name, {'value': (self.k, '')})\n"
+        "import os\none, scheme = Own(), mine.Part()\none.k = int(os.environ['RDMACC_TEST_K'])\n",
+    },
+    "a file loaded by its path": HELPER | {
+        "mine.py": "import importlib.util\n"
+        "def value():\n    s = importlib.util.spec_from_file_location('x', HERE + '/helper.py')\n"
+        "    m = importlib.util.module_from_spec(s)\n    s.loader.exec_module(m)\n    return m.K\n",
+    },
+}  # fmt: skip
+
+NOT_KEPT = {
+    "a dynamic import", "a file loaded by its path", "rdmacc patched", "rdmacc patched inside",
+}  # fmt: skip
+"""What cannot be known is computed each time."""
+
+
+def write(folder: Path, kind: str, number: int) -> None:
+    """Write a kind's files before (1) or after (2) the change."""
+    for name, text in ({"main.py": MAIN} | KINDS[kind]).items():
+        if name == "mine.py":
+            text = f"HERE = {str(folder)!r}\n{text}{MINE.replace('@', chr(0))}"
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("@", str(number)).replace("\x00", "@"))
+
+
+def run(folder: Path, store: Path, number: int) -> dict[str, object]:
+    """Execute the script in this process; return what the sweep and the study gave, and whether it was stored."""
+    import rdmacc
+    from rdmacc import sources
+    from rdmacc.sweep import sweep
+
+    os.environ["RDMACC_TEST_K"] = str(number)
+    sys.path.insert(0, str(folder))
+    script = folder / "main.py"
+    main = ModuleType("__main__")
+    main.__file__ = str(script)
+    sys.modules["__main__"] = main
+    sources._TEXTS.pop("__main__", None)
+    exec(compile(script.read_text(), script, "exec"), vars(main))
+    made = vars(main)
+    swept = sweep(made["one"], engine="simpy", store=store)
+    found = {"value": int(swept.table["value"].iloc[0]), "reused": swept.reused}
+    try:
+        network, work = rdmacc.star(3), rdmacc.messages([("h1", "h0", "40kB")])
+        scheme = rdmacc.scheme("go-back-n").replace(control=made["scheme"])
+        study = rdmacc.study(network, work, {"own": scheme}, engine="simpy", store=store, progress=False)
+        found |= {"fct_ps": int(study.runs["fct_mean_ps"].iloc[0]), "studied": study.reused}
+    except rdmacc.ConfigError as error:  # what handlers may not do
+        found["refused"] = str(error)
+    return found
+
+
+def forked(*given: object) -> dict[str, object]:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            answer = json.dumps(run(*given))  # type: ignore[arg-type]
+        except BaseException as error:
+            import traceback
+
+            answer = json.dumps({"error": f"{error!r} {traceback.format_exc()[-1500:]}"})
+        os.write(writer, answer.encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(text)
+
+
+def main(root: Path, kinds: list[str]) -> dict[str, list[dict[str, object]]]:
+    import rdmacc
+    import rdmacc.experiments
+
+    rdmacc.scheme("go-back-n")
+    sys.dont_write_bytecode = True  # two versions of one size and one second would be taken for one
+    found = {}
+    for number, kind in enumerate(kinds):
+        folder, store = root / str(number), root / f"{number}-store"
+        runs = []
+        for version in (1, 1, 2):
+            write(folder, kind, version)
+            runs.append(forked(folder, store, version))
+        found[kind] = runs
+    return found
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), sys.argv[2:])))
