@@ -24,7 +24,7 @@ class Own(Experiment):
 
     def points(self, scale="quick", seed=0):
         work = rdmacc.messages([("h1", "h0", "40kB")])
-        return [Point(name="a", scenario=rdmacc.Scenario(topology=rdmacc.star(3), workload=work, scheme="line-rate"))]
+        return [Point(name="a", scenario=rdmacc.Scenario(network=rdmacc.star(3), workload=work, scheme="line-rate"))]
 
     def measure(self, point, result):
         return tidy(point.name, {"value": (value(), "")})
@@ -126,7 +126,7 @@ KINDS: dict[str, dict[str, str]] = {
     "rdmacc patched inside": {
         "mine.py": VALUE.format("rdmacc.units.us(1)"),
         "main.py": "import os, rdmacc\n"
-        "def us(n, *more): return int(os.environ['RDMACC_TEST_K'])\n"
+        "def us(n, *more): return int(__import__('os').environ['RDMACC_TEST_K'])\n"
         "rdmacc.units.us.__code__ = us.__code__\nrdmacc.units.us.__defaults__ = None" + MAIN,
     },
     "a default": {"mine.py": "def value(k=@):\n    return k\n"},

@@ -275,19 +275,19 @@ def test_nodes_that_look_alike_are_told_apart_or_nothing_is_stored():
         nodes = [make(number) for number in range(4)]
         work = rdmacc.messages([(nodes[0], nodes[1], "4kB")])
         keys = {
-            identity(point(topology=line(nodes, order), workload=work, probes=[], faults=[]))["key"]
+            identity(point(network=line(nodes, order), workload=work, probes=[], faults=[]))["key"]
             for order in ((0, 2, 3, 1), (0, 3, 2, 1), (1, 2, 3, 0))
         }
         assert len(keys) == 3
         back = rdmacc.messages([(nodes[1], nodes[0], "4kB")])
         assert (
-            identity(point(topology=line(nodes, (0, 2, 3, 1)), workload=back, probes=[], faults=[]))["key"] not in keys
+            identity(point(network=line(nodes, (0, 2, 3, 1)), workload=back, probes=[], faults=[]))["key"] not in keys
         )
     nodes = [Rack(number) for number in range(4)]
-    found = identity(point(topology=line(nodes, (0, 2, 3, 1)), probes=[], faults=[]))
+    found = identity(point(network=line(nodes, (0, 2, 3, 1)), probes=[], faults=[]))
     assert "node = rack: must be plain data" in found["uncertain"]
     mixed = [(1,), frozenset([1]), "s2", "s3"]
-    assert "two nodes" in identity(point(topology=line(mixed, (0, 2, 3, 1)), probes=[], faults=[]))["uncertain"]
+    assert "two nodes" in identity(point(network=line(mixed, (0, 2, 3, 1)), probes=[], faults=[]))["uncertain"]
 
 
 def test_what_is_no_plain_data_is_named():
