@@ -25,6 +25,7 @@ from rdmacc.formats import (
     from_goal as from_goal,
     from_hpcc as from_hpcc,
     from_htsim as from_htsim,
+    from_simai as from_simai,
     to_hpcc as to_hpcc,
     to_htsim as to_htsim,
 )

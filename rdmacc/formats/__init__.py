@@ -5,6 +5,7 @@
 :func:`from_chakra`                          Chakra execution traces, the format of ASTRA-sim
 :func:`from_htsim`, :func:`to_htsim`         htsim's connection matrix and topology
 :func:`from_hpcc`, :func:`to_hpcc`           flows and topology of the HPCC simulator for ns-3
+:func:`from_simai`                           SimAI's layers of a training step
 ===========================================  ===================================================================
 
 If a file uses a feature that rdmacc lacks, an error names it, with the file and the line.
@@ -16,5 +17,6 @@ from rdmacc.formats.chakra import from_chakra
 from rdmacc.formats.goal import from_goal
 from rdmacc.formats.hpcc import from_hpcc, to_hpcc
 from rdmacc.formats.htsim import from_htsim, to_htsim
+from rdmacc.formats.simai import from_simai
 
-__all__ = ["from_chakra", "from_goal", "from_hpcc", "from_htsim", "to_hpcc", "to_htsim"]
+__all__ = ["from_chakra", "from_goal", "from_hpcc", "from_htsim", "from_simai", "to_hpcc", "to_htsim"]

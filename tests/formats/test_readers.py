@@ -12,7 +12,7 @@ import pytest
 import rdmacc
 from rdmacc import topology
 from rdmacc.errors import ConfigError
-from rdmacc.formats import from_goal, from_hpcc, from_htsim, operations, to_hpcc, to_htsim
+from rdmacc.formats import from_goal, from_hpcc, from_htsim, from_simai, operations, to_hpcc, to_htsim
 
 US = 10**6
 
@@ -584,6 +584,49 @@ def test_flows_that_wait_are_not_written(tmp_path):
     work = rdmacc.ring_all_reduce(["h0", "h1"], "1kB")
     with pytest.raises(ConfigError, match="do not wait for each other"):
         to_hpcc(work, rdmacc.star(2), tmp_path / "f", tmp_path / "t")
+
+
+# SimAI
+
+LAYERS = """\
+HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4
+2
+embed -1 1000 ALLREDUCE 100000 2000 NONE 0 3000 ALLREDUCE 400000 50
+mlp -1 5000 ALLGATHER 200000 7000 REDUCESCATTER 200000 9000 REDUCESCATTER 400000 50
+"""
+
+
+def test_layers_pass_forward_then_backward(write):
+    """Collectives of weight gradients hold up nothing but their update; sizes are those of the larger buffer."""
+    work = from_simai(write("w.txt", LAYERS))
+    assert work["size_bytes"].sum() == 2 * (2 * 10**5 + 2 * 2 * 10**5) + 2 * (2 * 4 * 10**5 + 4 * 10**5)
+    result = rdmacc.simulate(rdmacc.star(4), work, "line-rate", progress=False)
+    table = result.collectives.groupby("operation")[["start_ps", "time_ps"]].agg(list)
+    forward, scattered = table.loc["all-reduce"], table.loc["reduce-scatter"]
+    gathered = table.loc["all-gather"]
+    assert forward["start_ps"].count(US) == 2, "one for each tensor-parallel group"
+    assert set(gathered["start_ps"]) == {US + int(forward["time_ps"][0]) + 5 * US}
+    backward = next(iter(gathered["start_ps"])) + int(gathered["time_ps"][0]) + 7 * US
+    assert min(scattered["start_ps"]) == backward
+    weights = backward + int(scattered["time_ps"][0]) + 9 * US
+    assert max(scattered["start_ps"]) == weights
+    assert max(forward["start_ps"]) == weights + 5 * US, "it does not wait for the weights of the layer before"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ("pp: 1", "pp: 4", "pp: = '4'"), ("all_gpus: 4", "all_gpus: 5", "a multiple of 2"),
+        ("2\n", "3\n", "layers = 3"), ("NONE", "BROADCAST", "collective of input gradient"),
+        ("9000", "-1", "time of weight gradient"),
+        ("all_gpus: 4", "all_gpus: 900000", "at most"), (" 50\n", "\n", "of 12 words"),
+        ("all_gpus: 4", "", "all_gpus: ="),
+    ],
+)  # fmt: skip
+def test_mistakes_in_simai_s_layers_name_the_file(write, old, new, match):
+    with pytest.raises(ConfigError, match=match) as caught:
+        from_simai(write("w.txt", LAYERS.replace(old, new, 1)))
+    assert "w.txt" in str(caught.value)
 
 
 # Graphs
