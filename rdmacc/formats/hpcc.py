@@ -110,7 +110,7 @@ def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Hosts
 
 def _head(tokens: _Tokens) -> tuple[int, int, int, int]:
     """Return the numbers of nodes, NVSwitches, other switches and links."""
-    fields = ("nodes", "switches", "links")
+    fields: tuple[str, ...] = ("nodes", "switches", "links")
     width = tokens.width()
     if width == 4:
         fields = ("nodes", "switches", "ToRs", "links")

@@ -120,8 +120,8 @@ def schedule_of(
             rows.flush()
             ready = [list(_ready(operations[member], done, starts)) for member in members]
             ends = expand(schedule, operation, [hosts[rank] for rank in operation.group], ready)
-            for member, before, end in zip(members, ready, ends, strict=True):
-                starts[member], done[member] = before, end
+            for member, begin, end in zip(members, ready, ends, strict=True):
+                starts[member], done[member] = begin, end
             continue
         before = starts[number] = _ready(operation, done, starts)
         rank = operation.rank
@@ -218,7 +218,8 @@ class _Order:
         horizon = min(self._place[need // 2] for need in missing)
         if self._place[one] > self._place[other]:
             return False
-        near, far, seen = [2 * other], [], {2 * other}
+        near, seen = [2 * other], {2 * other}
+        far: list[int] = []
         while near or far:
             state = near.pop() if near else far.pop()
             for is_far, reached in self._known(state, other):

@@ -181,7 +181,7 @@ class Tables:
         self.ports = ports
         hosts = self._rows("host", fabric.n_nodes, HOST)
         hosts["node"] = np.arange(fabric.n_nodes)
-        hosts["line_bps"] = fabric.port_rate_bps[fabric.node_first_port[:-1]]
+        hosts["line_bps"][fabric.hosts] = fabric.port_rate_bps[fabric.node_first_port[fabric.hosts]]
         hosts["base_rtt_ps"] = plan.host_base_rtt_ps
         hosts["clock_offset_ps"], hosts["clock_key"] = plan.clock_offset_ps, plan.clock_key
         self.hosts = hosts
