@@ -15,6 +15,7 @@ from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.scaling import Links, Scaled
+from rdmacc.schemes.features import Feature, parts_without
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
@@ -256,6 +257,32 @@ class Scheme(Parameters):
             unit = next(one.metadata.get("unit", "") for one in fields_of(owner) if one.name == own_name)
             check_unit(f"{type(owner).__name__}.{own_name}", value, unit)
         return self.replace(**changes)
+
+    def without(self, *features: Feature) -> Scheme:
+        """Return a copy without ECN marks, PFC or CNPs.
+
+        Parameters
+        ----------
+        *features : {"ecn", "pfc", "cnp"}
+            "ecn": switches and NICs mark no packet; features that only mark are dropped, `UetQueue` still trims. "pfc":
+            switches drop what finds no room (`DropTail`) and pause nobody. "cnp": receivers send no CNP; the control
+            that waits for CNPs, such as DCQCN's, is dropped, so nothing but the link's rate limits its senders.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such feature, or the scheme has none of it.
+
+        Examples
+        --------
+        >>> from rdmacc import scheme
+        >>> scheme("dcqcn").without("ecn", "pfc")
+        <Scheme dcqcn: GoBackN(), Dcqcn(), DropTail(), Queueing()>
+        """
+        made = self
+        for name in features:
+            made = dataclasses.replace(made, **parts_without(made, name))
+        return made
 
     def at(self, network: Any) -> Scheme:
         """Return the scheme for a network, with every `Scaled` parameter replaced by a number.

@@ -315,10 +315,11 @@ def _pair(graph: Graph, src: Hashable, dst: Hashable) -> tuple[Fabric, npt.NDArr
     """Return a network's arrays and the numbers of two of its hosts."""
     from rdmacc.topology.fabric import Fabric
 
+    graph = completed(graph)
     fabric = Fabric.from_graph(graph)
     for field, name in (("src", src), ("dst", dst)):
-        if name not in fabric.index or not fabric.is_host[fabric.index[name]]:
-            raise unknown(field, name, hosts(completed(graph)), "a host of the network")
-    ends = [np.array([fabric.index[name]], np.int64) for name in (src, dst)]
-    fabric.check_paths(*ends)
-    return fabric, *ends
+        if name not in graph or graph.nodes[name]["kind"] != "host":  # unlike a dict, a graph bears unhashable names
+            raise unknown(field, name, hosts(graph), "a host of the network")
+    one, other = (np.array([fabric.index[name]], np.int64) for name in (src, dst))
+    fabric.check_paths(one, other)
+    return fabric, one, other

@@ -188,3 +188,43 @@ def test_buffers_are_part_of_the_table():
     assert components >= {"GoBackN", "DropTail", "Scheme"}
     assert "Pfc" not in components
     assert Scheme().buffer == Pfc()
+
+
+@pytest.mark.parametrize(
+    ("name", "features"),
+    [(name, feature) for name in ("dcqcn", "infiniband-cc") for feature in ("ecn", "cnp", "pfc")]
+    + [("dasr", "ecn"), ("nscc", "ecn"), ("polo", "ecn"), ("line-rate", "pfc")],
+)
+def test_a_scheme_without_a_feature_has_nothing_of_it(name, features):
+    """Of an incast into a small buffer, which marks, pauses and notifies under the whole scheme."""
+    network = rdmacc.star(9, buffer="600kB")
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "150kB")
+    found = []
+    for made in (scheme(name), scheme(name).without(features)):
+        result = rdmacc.simulate(network, work, made, engine="simpy", trace=True, until="3ms", progress=False)
+        found.append({
+            "ecn": result.ports["marked_packets"].sum(), "pfc": result.counters["pfc_pauses"],
+            "cnp": (result.packet_trace["kind"] == "cnp").sum(),
+        }[features])  # fmt: skip
+    assert found[0] > 0 == found[1]
+
+
+def test_only_what_a_scheme_has_can_be_left_out():
+    assert scheme("dcqcn").without() == scheme("dcqcn")
+    assert scheme("dcqcn").without("pfc", "ecn") == scheme("dcqcn").without("ecn", "pfc")
+    for name, feature in (("nscc", "pfc"), ("hpcc", "ecn"), ("hpcc", "cnp")):
+        with pytest.raises(ConfigError, match=f"feature of {name} = '{feature}': must be one that the scheme has"):
+            scheme(name).without(feature)
+    with pytest.raises(ConfigError, match="did you mean 'ecn'"):
+        scheme("dcqcn").without("ECN")
+
+    class Policer(rdmacc.Component):
+        """Marks and drops."""
+
+        @staticmethod
+        def on_enqueue(params, port, packet):
+            packet.ce = 1
+            packet.verdict = 0
+
+    with pytest.raises(ConfigError, match="feature ecn = 'Policer': must be a component that only marks"):
+        scheme("line-rate", switch=Policer()).without("ecn")
