@@ -328,4 +328,4 @@ if not any(type(finder).__name__ == _Notes.__name__ for finder in sys.meta_path)
         _file = getattr(_module, "__file__", None)
         if isinstance(_file, str) and not is_installed(_file):
             _text(_name, _file)
-    sys.meta_path.insert(0, _Notes())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Notes())

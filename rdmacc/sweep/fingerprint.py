@@ -186,6 +186,7 @@ def _frame_digest(frame: pd.DataFrame) -> str:
         if values.dtype.kind in "biuf":
             digest.update(np.ascontiguousarray(values).tobytes())
             continue
+        distinct: Any
         try:
             codes, distinct = pd.factorize(column)
         except TypeError:  # lists and arrays, such as paths, have no hash

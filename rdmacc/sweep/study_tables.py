@@ -45,7 +45,7 @@ class StudyComparison:
         return title
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        return cells_of(self.frame, list(self.frame.index.names), is_difference=True)
+        return cells_of(self.frame, [str(name) for name in self.frame.index.names], is_difference=True)
 
     def __repr__(self) -> str:
         headers, cells = self._cells()
@@ -108,7 +108,7 @@ def cells_of(
         headers.append(f"{words} ({unit})" if unit else words)
     cells = []
     for label, row in table.iterrows():
-        values = list(label) if isinstance(label, tuple) else [label]
+        values: list[Any] = list(label) if isinstance(label, tuple) else [label]
         line = [str(values[0]), *("-" if pd.isna(one) else _shown(one) for one in values[1:])]
         for name in names:
             factor = _SCALES[QUANTITIES[name]][0]
