@@ -387,6 +387,11 @@ def check_unit(name: str, value: Any, unit: str) -> None:
         What the user gave.
     unit : str
         The parameter's unit.
+
+    Raises
+    ------
+    ConfigError
+        For such a number.
     """
     if unit not in ("ps", "bps") or isinstance(value, bool | str | units.Picoseconds | None):
         return

@@ -197,7 +197,7 @@ class Setup(Named):
         if self.work == "two long flows":
             later = _time(_LONG * self.size_kb * 8 / self.rate_gbps / 4)
             pairs = [(last, receiver), (next_to_last, receiver)]
-            return _Call("long_flows", pairs, _size(_LONG * self.size_kb), ["0us", later])
+            return _Call("long_flows", pairs, _size(_LONG * self.size_kb), start=["0us", later])
         if self.work == "permutation":
             return _Call("permutation", hosts, size, seed=self.seed)
         if self.work == "all-reduce":

@@ -92,8 +92,9 @@ def _kind(field: dataclasses.Field[Any]) -> str:
     if about["is_optional"]:
         words += " or None"
     parts = [words, f"default {_default(field)!r}"]
-    if hasattr(field.default, "rule"):
-        parts[-1] += f" at {field.default.where()}, scaled {field.default.rule()}"
+    scaled: Any = field.default
+    if hasattr(scaled, "rule"):
+        parts[-1] += f" at {scaled.where()}, scaled {scaled.rule()}"
     for word, bound in (("at least", about["low"]), ("at most", about["high"])):
         if bound is not None:
             parts.append(f"{word} {_FORMATS[unit][1](bound, None) if unit in _FORMATS else f'{bound:g}'}")

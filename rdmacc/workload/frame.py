@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import hosts
+from rdmacc.topology.base import Graph, hosts
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.columns import Int64s, converted, durations, is_name, nothing_after, row_error
@@ -224,13 +224,13 @@ def hosts_in(network: Any) -> list[Host] | None:
     return hosts(network) if isinstance(network, nx.Graph) else None
 
 
-def host_names(field: str, names: Iterable[Host]) -> list[Host]:
+def host_names(field: str, names: Graph | Fabric | Iterable[Host]) -> list[Host]:
     """Return names of hosts as a list; raise a ConfigError if one cannot be a name."""
     everyone = hosts_in(names)
     if everyone is not None:
         return everyone
     try:
-        listed = None if isinstance(names, str) else list(names)
+        listed = None if isinstance(names, str | Fabric) else list(names)
     except TypeError:
         listed = None
     if listed is None:
@@ -241,7 +241,7 @@ def host_names(field: str, names: Iterable[Host]) -> list[Host]:
     return listed
 
 
-def checked_hosts(hosts: Iterable[Host]) -> list[Host]:
+def checked_hosts(hosts: Graph | Fabric | Iterable[Host]) -> list[Host]:
     """Return hosts as a list; raise a ConfigError unless there are at least two, all different."""
     names = host_names("hosts", hosts)
     if len(names) < 2 or len(set(names)) < len(names):

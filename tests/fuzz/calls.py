@@ -91,7 +91,7 @@ def toml_text(**changes: Any) -> Any:
 
 def study(**changes: Any) -> Any:
     """Run a study of something small."""
-    given: dict[str, Any] = {"network": _NET, "work": _WORK, "schemes": "dcqcn", "engine": "simpy", "until": "20us",
+    given: dict[str, Any] = {"network": _NET, "workload": _WORK, "schemes": "dcqcn", "engine": "simpy", "until": "20us",
                              "progress": False} | changes  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         return rdmacc.study(**{"store": folder, **given})
@@ -354,7 +354,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         study,
         {
             "network": _NET,
-            "work": _WORK,
+            "workload": _WORK,
             "schemes": "dcqcn",
             "vary": {"g": [0.5]},
             "seeds": 1,

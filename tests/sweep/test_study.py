@@ -284,7 +284,7 @@ def test_a_run_that_fails_loses_no_other(run, caplog):
         ({"seeds": [1, 1]}, "seeds"), ({"seeds": "two"}, "seeds"), ({"vary": {"gg": [1]}}, "vary = 'gg'"),
         ({"vary": {"g": 1}}, "vary, g = 1"), ({"vary": {"g": []}}, "vary, g"),
         ({"vary": {"g": [0.5, 0.25, 0.5]}}, "without repeats"), ({"vary": {"seed": [1]}}, "seeds="),
-        ({"vary": 3}, "vary = 3"), ({"work": lambda: 3}, "work = 3"), ({"engine": "fast"}, "engine"),
+        ({"vary": 3}, "vary = 3"), ({"work": lambda: 3}, "workload = 3"), ({"engine": "fast"}, "engine"),
         ({"vary": {"g": [2.0]}}, "g = 2.0"),
     ],
 )  # fmt: skip
