@@ -21,9 +21,9 @@ def chosen(
     field: str, given: SomeHosts, hosts: Hosts | None, without: Collection[Host], seed: int, purpose: int
 ) -> list[Host]:
     """Return different hosts, at least one: those given, or so many drawn from `hosts`, in the order of `hosts`."""
-    if isinstance(given, str):
+    if isinstance(given, str | bool):
         raise ConfigError(field, given, "a list of hosts, a network, or how many to draw from hosts=")
-    if isinstance(given, bool) or not isinstance(given, int | Integral):
+    if not isinstance(given, int | Integral):
         everyone = hosts_in(given)
         names = host_names(field, given) if everyone is None else [name for name in everyone if name not in without]
         if not names or len(set(names)) < len(names):
