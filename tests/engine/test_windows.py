@@ -223,6 +223,44 @@ def test_a_training_step_runs_in_windows(count: int):
     assert engine.globals["window_events"] > 0.5 * engine.events if count > 1 else engine.outcome().visits > 1000
 
 
+class _Counted:
+    """A table that counts the rows that are read of it one by one, and refuses to be read whole."""
+
+    def __init__(self, table: Any) -> None:
+        self.table, self.rows, self.reads = table, 0, 0
+
+    def __getitem__(self, name: str) -> Any:
+        column, owner = self.table[name], self
+
+        class Column:
+            def __getitem__(self, rows: Any) -> Any:
+                owner.rows, owner.reads = owner.rows + len(rows), owner.reads + 1
+                return column[rows]
+
+        return Column()
+
+
+def test_rows_that_wait_cost_a_window_nothing():
+    """Ten thousand computations wait for the last of 32 messages, each of which waits for another host to compute."""
+    rows: list[dict[str, Any]] = []
+    for n in range(32):
+        here, there = f"h{5 * n % 16}", f"h{5 * (n + 1) % 16}"
+        rows.append({"src": here, "duration": f"{2 + n % 7}us", "after": [len(rows) - 1] if n else []})
+        rows.append({"src": there, "dst": here, "size": "60kB", "after": [len(rows) - 1]})
+    rows += [{"src": "h0", "duration": "1us", "after": [len(rows) - 1]} for _ in range(10_000)]
+    work = rdmacc.messages(rows)
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        simulation = rdmacc.Simulation(**tree(workload=work), engine="compiled", order="windows")
+        engine = simulation.engine
+        assert isinstance(engine, CompiledEngine)
+        table, engine.computation = engine.computation, _Counted(engine.computation)  # type: ignore[assignment]
+        while engine.now < 300_000_000:
+            engine.run(engine.now + 1_000_000)
+        counted, engine.computation = engine.computation, table
+    assert counted.reads > 30
+    assert counted.rows <= counted.reads
+
+
 def test_small_work_stays_in_the_order_of_time():
     result = rdmacc.simulate(**tree(workload=WORK.iloc[:1]), engine="compiled", order="windows")
     assert result.provenance["order"] == "time: too little happens"

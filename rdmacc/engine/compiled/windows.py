@@ -148,12 +148,14 @@ class Windows:
         if not self._why_not:  # to read handlers takes a third of a millisecond
             self._why_not = why_by_time(engine.plan, has_features)
         self._shift = self._factor = 0
+        self._has_far = False
         if not self._why_not:
             grains = int(engine.plan.fabric.port_delay_ps.min()) >> GRAIN_BITS
             self._shift = _FACTOR_BITS - 1 + (grains - 1).bit_length()
             self._factor = -(-(1 << self._shift) // grains)  # so many grains later it is a later window
             engine.watches["node"][: len(engine.plan.watches)] = nodes_probed(engine.plan)
-            engine.computation["is_far"] = ends_elsewhere(engine.plan)[engine.plan.n_messages :]
+            is_far = ends_elsewhere(engine.plan)[engine.plan.n_messages :]
+            engine.computation["is_far"], self._has_far = is_far, bool(is_far.any())
             engine.globals["is_entwined"] = bool(shared_fields(engine.plan.scheme.components).after_loss)
         self._before = 0, 0
         self._until_ps = -1
@@ -209,9 +211,9 @@ class Windows:
         self.resume_ps = self._far_ps() + 1
 
     def _far_ps(self) -> int:
-        """Return when the next such computation ends; NEVER if none is under way."""
+        """Return when the next such computation ends; NEVER if none is under way. Rows that wait cost nothing."""
         engine = self._engine
-        if not engine.computation["is_far"].any():
+        if not self._has_far:
             return NEVER
         events = engine.team.pending()
         events = events[events[:, 1] < DELIVER]
