@@ -8,7 +8,9 @@ as green: a lone message within 5% of the ideal, an incast at 90% of the link's 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +33,12 @@ MOST_SLOWDOWN, LEAST_GOODPUT, LEAST_JAIN = 1.05, 0.9, 0.9
 _SIZES = {"10 kB": 10_000, "1 MB": 1_000_000}
 _LONG_FLOWS = 4
 _RTTS = 100
-"""Round trips between joining flows, from the last one to the measurement, and of the measurement."""
+"""Round trips between joining flows, and of a measurement."""
+_AFTER = (100, 400, 1600)
+"""Round trips from the last flow that joins to each measurement of the shares."""
+_DRAWS = 3
+_SPREAD = 0.05
+"""Runs of the long flows, in each of which delays of links are drawn within this share: equal ones lock phases."""
 _PATIENCE = 20
 """A run ends after this many times the duration of the workload at line rate."""
 
@@ -52,8 +59,9 @@ class Plausibility:
         Payload rate of the whole incast over the link's payload capacity; by incast.
     dropped, resent : dict
         Packets dropped and resent, by incast.
-    shares : tuple of float
-        Share of the link's payload capacity that each long flow gets.
+    shares : dict
+        Shares of the link's payload capacity that the long flows get, one tuple for each draw; by round trips after the
+        last has joined.
     """
 
     scheme: str
@@ -62,13 +70,12 @@ class Plausibility:
     goodput: dict[str, float]
     dropped: dict[str, int]
     resent: dict[str, int]
-    shares: tuple[float, ...]
+    shares: dict[int, list[tuple[float, ...]]]
 
     @property
-    def jain(self) -> float:
-        """Jain's index of the long flows' shares."""
-        total = sum(share**2 for share in self.shares)
-        return sum(self.shares) ** 2 / (len(self.shares) * total) if total else math.nan
+    def jain(self) -> dict[int, list[float]]:
+        """Jain's indices of the long flows' shares, one for each draw."""
+        return {after: [_jain(shares) for shares in draws] for after, draws in self.shares.items()}
 
     @property
     def red(self) -> tuple[str, ...]:
@@ -76,7 +83,11 @@ class Plausibility:
         return (
             *(name for name, value in self.slowdown.items() if not value <= MOST_SLOWDOWN),
             *(name for name, value in self.goodput.items() if not value >= LEAST_GOODPUT),
-            *(("long flows",) if not self.jain >= LEAST_JAIN else ()),
+            *(
+                f"Jain after {after:,}"
+                for after, indices in self.jain.items()
+                if not statistics.median(indices) >= LEAST_JAIN
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,9 +123,27 @@ def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausib
         counters = result.counters
         dropped[name] = int(counters["dropped_packets"])
         resent[name] = int(counters["retransmissions"])
-    return Plausibility(
-        chosen.name, line_bps, slowdown, goodput, dropped, resent, _shares(near, line_bps, chosen, engine)
-    )
+    shares: dict[int, list[tuple[float, ...]]] = {after: [] for after in _AFTER}
+    for seed in range(_DRAWS):
+        for after, found in _shares(rate, line_bps, chosen, engine, seed).items():
+            shares[after].append(found)
+    return Plausibility(chosen.name, line_bps, slowdown, goodput, dropped, resent, shares)
+
+
+def behaviour(name: str) -> str:
+    """Return a digest of a short run at each rate, by which a page tells that a scheme's rows are out of date."""
+    found = hashlib.sha256()
+    for rate in RATES:
+        work = workload.messages([(f"h{i}", "h0", 50_000) for i in range(1, 9)])
+        result = simulate(topology.star(9, rate=rate), work, name, until="20ms", progress=False)
+        found.update(f"{result.flows['fct_ps'].tolist()} {result.counters['retransmissions']}".encode())
+    return found.hexdigest()[:12]
+
+
+def _jain(shares: Sequence[float]) -> float:
+    """Return Jain's index; not a number if nobody has a share."""
+    total = sum(share**2 for share in shares)
+    return sum(shares) ** 2 / (len(shares) * total) if total else math.nan
 
 
 def _payload_bps(line_bps: float, scheme: Scheme) -> float:
@@ -139,24 +168,31 @@ def _incast_share(result: Result, line_bps: float, scheme: Scheme) -> float:
     return ideal_ps / (float(flows["fct_ps"].max()) - first_ps)
 
 
-def _shares(graph: nx.Graph[Any], line_bps: float, scheme: Scheme, engine: str) -> tuple[float, ...]:
-    """Return the long flows' shares of the payload capacity, 100 to 200 round trips after the last has joined."""
+def _shares(rate: Any, line_bps: float, scheme: Scheme, engine: str, seed: int) -> dict[int, tuple[float, ...]]:
+    """Return the long flows' shares of the payload capacity, each over 100 round trips, by when these begin."""
+    graph, draw = topology.star(_LONG_FLOWS + 1, rate=rate), np.random.default_rng(seed)
+    for _, _, link in graph.edges(data=True):
+        link["delay_ps"] = int(us(1) * draw.uniform(1 - _SPREAD, 1 + _SPREAD))
     rtt_ps = 4 * us(1) + int(2 * scheme.wire_bytes * 8e12 / line_bps)
-    step_ps = _RTTS * rtt_ps
-    size = int(2 * line_bps * (_LONG_FLOWS + 2) * step_ps / 8e12)
+    step_ps, steps = _RTTS * rtt_ps, _LONG_FLOWS + _AFTER[-1] // _RTTS
+    size = int(2 * line_bps * (steps + 1) * step_ps / 8e12)
     work = workload.messages([(f"h{i + 1}", "h0", size, ps(i * step_ps)) for i in range(_LONG_FLOWS)])
     watched: list[Probe] = [probes.field("flow", i, "received_packets", every=ps(step_ps)) for i in range(_LONG_FLOWS)]
-    run = Simulation(graph, work, scheme, engine=engine, probes=watched)
-    result = run.run(ps((_LONG_FLOWS + 1) * step_ps + 1), progress=False)
-    packets = [np.asarray(result.samples(one.name), np.float64) for one in watched]
-    gained = [each[-1] - each[-2] for each in packets]
+    run = Simulation(graph, work, scheme, engine=engine, probes=watched, seed=seed)
+    result = run.run(ps(steps * step_ps + 1), progress=False)
+    packets = np.array([np.asarray(result.samples(one.name), np.float64) for one in watched])
     most = _payload_bps(line_bps, scheme) * step_ps / 8e12
-    return tuple(float(each) * scheme.payload_bytes / most for each in gained)
+    found = {}
+    for after in _AFTER:
+        end = packets.shape[1] - 1 - (_AFTER[-1] - after) // _RTTS
+        gained = (packets[:, end] - packets[:, end - 1]) * scheme.payload_bytes / most
+        found[after] = tuple(float(each) for each in gained)
+    return found
 
 
 _HEADERS = (
     "scheme", "link rate", "10 kB, 2 hops", "1 MB, 2 hops", "10 kB, 6 hops", "1 MB, 6 hops", "8 x 10 MB", "32 x 200 kB",
-    "drops", "sent again", "shares of 4 long flows", "Jain",
+    "drops", "sent again", "shares of 4 long flows", *(f"Jain after {after:,}" for after in _AFTER),
 )  # fmt: skip
 
 
@@ -166,9 +202,19 @@ def _row(one: Plausibility, mark: str) -> tuple[str, ...]:
 
     slow = [show(name, f"{value:.2f}") for name, value in one.slowdown.items()]
     good = [show(name, f"{value:.2f}") for name, value in one.goodput.items()]
-    shares = " / ".join(f"{share:.2f}" for share in one.shares)
+    shares = " / ".join(f"{share:.2f}" for share in one.shares[_AFTER[0]][0])
     losses = (f"{sum(one.dropped.values()):,}", f"{sum(one.resent.values()):,}")
-    return (one.scheme, format_rate(one.rate_bps), *slow, *good, *losses, shares, show("long flows", f"{one.jain:.2f}"))
+    jain = [
+        f"{show(f'Jain after {after:,}', _range(indices))} ({_range([sum(each) for each in one.shares[after]])})"
+        for after, indices in one.jain.items()
+    ]
+    return (one.scheme, format_rate(one.rate_bps), *slow, *good, *losses, shares, *jain)
+
+
+def _range(values: Sequence[float]) -> str:
+    """Return the least and the largest of the draws, once if they are alike."""
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def text(found: Sequence[Plausibility]) -> str:
@@ -182,7 +228,12 @@ def fill(page: str, found: Sequence[Plausibility]) -> str:
     _, end, after = rest.partition("<!-- end -->")
     if not end:
         raise ConfigError("page", page[:40], "a page with the lines <!-- plausible --> and <!-- end -->")
-    return f"{before}{begin}{markdown(found)}\n{end}{after}"
+    digests = "".join(f"<!-- behaviour: {name} {behaviour(name)} -->\n" for name in dict.fromkeys(_names(found)))
+    return f"{before}{begin}{markdown(found)}\n\n{digests}{end}{after}"
+
+
+def _names(found: Sequence[Plausibility]) -> Iterator[str]:
+    return (one.scheme for one in found)
 
 
 def markdown(found: Sequence[Plausibility]) -> str:
