@@ -156,7 +156,8 @@ class Figure6(LossSweep):
             quote="Go-Back-N with CE plays even a little better than the Improved Go-Back-N, because the ST "
             "mechanism applied to the Improved Go-Back-N caused some unnecessary transmission of the last "
             "packet.",
-            measure=_cost_of_the_duplicate, band=Each(Between(0, 0.02), of="loss rate"), expect=Outcome.FAILS,
+            measure=_cost_of_the_duplicate, band=Each(Between(0, 0.02), of="loss rate"), too_small=FEW,
+            expect=Outcome.FAILS,
             why="The duplicate costs 0.04 points at most. CE's timeouts, after the loss of the last packet or of the"
             " last ACK, cost more: at 0.1% CE is 5 points below.",
         ),

@@ -254,7 +254,7 @@ class Figure22(ReadingFigure):
                 ax.minorticks_off()
             for load, line in zip(LOADS, ("-", "--"), strict=True):
                 for kind in kinds:
-                    use = 100 * _means(table, "utilisation", *kind)[load]
+                    use = 100 * _means(table, "utilisation", *kind).reindex(columns=list(LOADS))[load]
                     axes[2].plot(use.index, use, "o" + line, color=COLOURS[colours[kind]], markersize=4)
                 axes[2].plot([], [], line, color="0.3", label=f"load {load:g}")
             axes[2].set(title="use of the bottleneck", xlabel="sampling period (base RTTs)", ylabel="utilisation (%)")

@@ -30,7 +30,7 @@ def queue_pairs(src: Ints, dst: Ints, is_pairwise: bool, labels: Ints) -> tuple[
     """Return each message's queue pair, and source and destination of each queue pair."""
     if not len(labels) and not is_pairwise:
         return np.arange(len(src)), src, dst
-    count = int(dst.max()) + 1
+    count = int(dst.max(initial=-1)) + 1
     pairs = src * count + dst
     if len(labels):
         own = np.full(len(src), -1) if is_pairwise else -1 - np.arange(len(src))

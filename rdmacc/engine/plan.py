@@ -173,10 +173,10 @@ def make_plan(
     )
     size = frame["size_bytes"].to_numpy(np.int64)
     packets = -(-size // scheme.payload_bytes)
-    if packets.max() >= 2**31:
+    if packets.max(initial=0) >= 2**31:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
     start_ps = frame["start_ps"].to_numpy(np.int64)
-    if start_ps.max() > _LATEST_PS:
+    if start_ps.max(initial=0) > _LATEST_PS:
         raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
     labels = queue_pair_labels(frame)
@@ -197,7 +197,7 @@ def make_plan(
     loss_data, loss_control = losses_of(fabric, faults)
     priority = _priorities(frame, scheme)
     scheme = _with_turns(scheme, frame, priority)
-    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
+    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max(initial=1)))
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, _CLOCK_OFFSETS))
     upsets = upsets_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
     sources, destinations = _narrow(src), _narrow(dst)

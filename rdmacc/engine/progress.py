@@ -40,8 +40,8 @@ class Progress:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         starts_ps = np.append(plan.start_ps, plan.computation.start_ps)
-        self._last_start_ps = int(starts_ps.max()) + plan.scheme.start_delay_ps
-        self._least_ps = _LEAST_RTTS * int(plan.qp_base_rtt_ps.max())
+        self._last_start_ps = int(starts_ps.max(initial=0)) + plan.scheme.start_delay_ps
+        self._least_ps = _LEAST_RTTS * int(plan.qp_base_rtt_ps.max(initial=0))
         limits = [getattr(part, "retry_limit", 0) for part in plan.scheme.components]
         self._most_retries = _MARGIN * max(_LEAST_RETRIES, *limits) * _tries(plan)
         waits = (plan.computation.duration_ps, () if plan.dependents is None else plan.dependents.delay_ps)

@@ -132,6 +132,8 @@ class Transport:
             Messages to count.
         """
         delivered = self.delivered_ps[chosen]
+        if not len(delivered):  # hosts only compute
+            return float("nan")
         end = int(delivered.max()) if (delivered >= 0).all() else self.now_ps
         spent = end - int(self.start_ps[chosen].min())
         return float(self.received_bytes[chosen].sum()) * 8e12 / spent if spent > 0 else float("nan")
@@ -145,6 +147,8 @@ class Transport:
             Messages to count.
         """
         start_ps, size = self.start_ps[chosen], self.size_bytes[chosen]
+        if not len(start_ps):
+            return float("nan")
         last = int(np.argmax(start_ps))
         span = int(start_ps[last] - start_ps.min())
         return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
@@ -157,7 +161,8 @@ class Transport:
         chosen : ndarray of bool
             The messages whose first and last starts bound the time.
         """
-        begin, end = int(self.start_ps[chosen].min()), int(self.start_ps[chosen].max())
+        start_ps = self.start_ps[chosen]
+        begin, end = (int(start_ps.min()), int(start_ps.max())) if len(start_ps) else (0, 0)
         if end == begin:
             return float("nan")
         until = np.where(self.delivered_ps >= 0, self.delivered_ps, np.maximum(self.now_ps, self.start_ps))

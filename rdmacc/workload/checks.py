@@ -48,8 +48,6 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     if not len(workload):
         raise ConfigError("workload", "0 messages", "must have at least one message")
     frame = messages(workload)
-    if computation(frame).all():
-        raise ConfigError("workload", "computation only", "must have at least one message")
     _take_numbers(frame, fabric)
     labels = unique_index(frame)
     numbered = pd.RangeIndex(len(frame), name="message")

@@ -109,11 +109,17 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
         If a column is missing or has invalid values, or the file does not exist or is not Parquet.
     """
     try:
-        table = pq.read_table(path)
+        return messages(_frame_of(pq.read_table(path).replace_schema_metadata()))
+    except ConfigError:
+        raise
     except OSError as error:
         raise ConfigError("file", str(path), f"a Parquet file that can be read ({error})") from None
-    except (pa.ArrowException, ValueError, TypeError) as error:
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise ConfigError("file", str(path), f"a Parquet file ({error})") from None
+
+
+def _frame_of(table: pa.Table) -> pd.DataFrame:
+    """Return a table's rows, with lists as tuples."""
     after = None
     if "after" in table.column_names:
         place = table.column_names.index("after")
@@ -133,7 +139,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
         frame["delay_ps"] = [
             None if is_missing(delays) else tuple(np.asarray(delays).tolist()) for delays in frame["delay_ps"]
         ]
-    return messages(frame)
+    return frame
 
 
 @typed

@@ -211,6 +211,8 @@ def port_loads(
     definition, fabric = as_definition(of), as_fabric(network)
     frame = validate(workload, fabric)
     frame = frame[~computation(frame)]
+    if frame.empty:
+        raise ConfigError("workload", "computation only", "must have at least one message")
     node_of = pd.Series(fabric.index)
     src, dst = (frame[end].map(node_of).to_numpy(np.int64) for end in ("src", "dst"))
     counted = definition.counted_bytes(frame["size_bytes"].to_numpy(np.int64))

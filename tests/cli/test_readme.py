@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
@@ -103,7 +103,7 @@ def explore(folder):
 
 def answers(port, link):
     with suppress(OSError, HTTPException):
-        connection = HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S["seconds"])
-        connection.request("GET", link.partition(str(port))[2])
-        return connection.getresponse().status in (200, 302)
+        with closing(HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S["seconds"])) as connection:
+            connection.request("GET", link.partition(str(port))[2])
+            return connection.getresponse().status in (200, 302)
     return False

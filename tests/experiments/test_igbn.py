@@ -48,7 +48,7 @@ OTHERS = ["igbn.others", "igbn.readings"]
 PUBLISHED_IDS = {
     "igbn.fig2": ["igbn-f2-1", "igbn-f2-2", "igbn-f2-3"],
     "igbn.table1": ["igbn-t1-1"],
-    "igbn.fig3": ["igbn-f3-1", "igbn-f3-2", "igbn-f3-3"],
+    "igbn.fig3": ["igbn-f3-1", "igbn-f3-2"],
     "igbn.fig4": ["igbn-f4-1"],
     "igbn.fig5": ["igbn-f5-1"],
     "igbn.fig6": [
@@ -58,7 +58,6 @@ PUBLISHED_IDS = {
         "igbn-f7a-1", "igbn-f7a-2", "igbn-f7a-3", "igbn-f7b-1", "igbn-f7c-1", "igbn-f7c-2", "igbn-f7c-3", "igbn-f7d-1",
         "igbn-f7d-2",
     ],
-    "igbn.readings": ["igbn-x-1"],
 }  # fmt: skip
 """Claims of the paper; the experiments add checks of their own."""
 
@@ -218,12 +217,12 @@ def test_the_stored_table_has_the_runs_that_its_experiment_asks_for():
 
 @pytest.mark.parametrize("name", OF_THE_SWEEP)
 def test_a_table_is_judged_by_either_timer(name):
-    """Only one claim tells them apart."""
+    """One claim tells them apart, and chance leaves another undecided with one of them."""
     one, table = experiment(name), load_summary(name)
     assert one.readings_in(table) == ["first packet"]
     last, first = (one.check(table, "paper", reading).set_index("id") for reading in ("last packet", "first packet"))
     differ = last.index[last["verdict"] != first["verdict"]]
-    assert list(differ) == (["igbn-f6c-2"] if name == "igbn.fig6" else [])
+    assert list(differ) == {"igbn.fig6": ["igbn-f6c-2"], "igbn.fig7": ["igbn-f7c-3"]}.get(name, [])
     with pytest.raises(ConfigError, match="first packet"):
         one.check(table, "paper", "for all packets")
     assert one.plot(one.under(table, "first packet")).axes

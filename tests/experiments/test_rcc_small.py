@@ -36,8 +36,8 @@ EXACT = ["rcc.fig2", "rcc.fig3", "rcc.fig4", "rcc.table1"]
 CHEAP = ["rcc.fig8", "rcc.fig14", "rcc.fig6"]
 PUBLISHED = {
     "rcc.fig1": ["rcc-f1-1", "rcc-f1-2"],
-    "rcc.fig4": [f"rcc-f4-{n}" for n in range(1, 7)],
-    "rcc.fig5": [f"rcc-f5-{n}" for n in range(1, 6)],
+    "rcc.fig4": [f"rcc-f4-{n}" for n in range(1, 6)],
+    "rcc.fig5": [f"rcc-f5-{n}" for n in range(1, 5)],
     "rcc.fig6": ["rcc-f6-1", "rcc-f6-2", "rcc-f6-3"],
     "rcc.fig7": ["rcc-f7-1", "rcc-f7-2"],
     "rcc.fig8": ["rcc-f8-1", "rcc-f8-2"],
@@ -105,8 +105,12 @@ def put(table, quantity, value, **where):
 def test_judges_refuse_tables_that_say_otherwise(tables, name, id, quantity, value, where):
     one = experiment(name)
     claim = next(claim for claim in one.claims if claim.id == id)
-    assert claim.verdict(one.view(tables[name])).outcome == Outcome.HOLDS
-    assert claim.verdict(one.view(put(tables[name], quantity, value, **where))).outcome != Outcome.HOLDS
+    usual, other = (
+        claim.verdict(one.view(rows)) for rows in (tables[name], put(tables[name], quantity, value, **where))
+    )
+    assert usual.outcome == claim.expectation("quick")
+    assert usual.outcome in (Outcome.HOLDS, Outcome.DIRECTION)
+    assert other.outcome not in (Outcome.HOLDS, usual.outcome)
 
 
 UNDER = [

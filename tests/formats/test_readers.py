@@ -332,6 +332,18 @@ def test_computation_of_a_cpu_runs_one_at_a_time(write, engine):
     assert set(result.computation["host"]) == {"h2"}
 
 
+@pytest.mark.parametrize("scheme", ["dcqcn", "nscc", "rccc", "homa", "line-rate"])
+def test_hosts_may_only_compute(write, engine, scheme):
+    text = "num_ranks 1\nrank 0 {\nl1: calc 1000\nl2: calc 2000\nl2 requires l1\n}\n"
+    work = from_goal(write("c.goal", text))
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, progress=False)
+    assert result.computation["end_ps"].tolist() == [US, 3 * US]
+    assert (len(result.flows), result.now_ps) == (0, 3 * US)
+    assert result.summary().flows == 0
+    with pytest.raises(ConfigError, match="computation only"):
+        rdmacc.offered_load(work, rdmacc.star(2))
+
+
 def test_what_requires_a_send_may_wait_for_its_start_only(write, engine):
     text = "num_ranks 2\nrank 0 {\ns: send 5000b to 1\nc: calc 10\nc requires s\n}\nrank 1 {\nrecv 5000b from 0\n}\n"
     ends = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,19 @@ def test_parquet_in_row_groups(tmp_path):
     workload.to_parquet(frame, path)
     pq.write_table(pq.read_table(path), path, row_group_size=7)
     same(workload.from_parquet(path), frame)
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.nightly)])
+def test_a_parquet_file_with_a_flipped_bit_is_read_or_refused(tmp_path, count):
+    frame = workload.messages([("h0", "h1", 1000), ("h1", "h0", 2000, "1us", 3, (0,))])
+    workload.to_parquet(frame, tmp_path / "whole.parquet")
+    whole, rng = (tmp_path / "whole.parquet").read_bytes(), np.random.default_rng(53)
+    for _ in range(count):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] ^= 1 << int(rng.integers(8))
+        (tmp_path / "w.parquet").write_bytes(damaged)
+        with suppress(ConfigError):
+            workload.from_parquet(tmp_path / "w.parquet")
 
 
 def test_parquet_refuses(tmp_path):

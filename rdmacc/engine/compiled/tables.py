@@ -175,7 +175,7 @@ class Tables:
         ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
         ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
-        ports["base_rtt_ps"], ports["wire_bytes"] = plan.qp_base_rtt_ps.max(), plan.scheme.wire_bytes
+        ports["base_rtt_ps"], ports["wire_bytes"] = plan.qp_base_rtt_ps.max(initial=0), plan.scheme.wire_bytes
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
         self.ports = ports
@@ -293,7 +293,7 @@ class Tables:
         plan, hooks = self.plan, self.hooks.addresses
         self._fan_in = 1
         if hooks["on_candidate"]:  # one event may pick every message to a host
-            self._fan_in = int(np.bincount(plan.dst).max())
+            self._fan_in = int(np.bincount(plan.dst).max(initial=0))
         if not hooks["on_announce"] and not hooks["on_advertise"]:
             return
         first = np.zeros(plan.n_messages, np.int64)
