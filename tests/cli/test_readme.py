@@ -102,8 +102,8 @@ def explore(folder):
 
 
 def answers(port, link):
-    with suppress(OSError, HTTPException):
-        with closing(HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S["seconds"])) as connection:
-            connection.request("GET", link.partition(str(port))[2])
-            return connection.getresponse().status in (200, 302)
+    connecting = closing(HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S["seconds"]))
+    with suppress(OSError, HTTPException), connecting as connection:
+        connection.request("GET", link.partition(str(port))[2])
+        return connection.getresponse().status in (200, 302)
     return False
