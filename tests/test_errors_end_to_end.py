@@ -408,3 +408,35 @@ def test_a_notebook_shows_the_cell_alone(capsys):
     assert "src = 'h9'" in shown
     assert "rdmacc/simulation.py" not in shown
     assert len(shown.splitlines()) < 12
+
+
+def _joined_directly():
+    graph = nx.Graph()
+    graph.add_edges_from([("h0", "h2"), ("h2", "h1")], rate_bps=1e11, delay_ps=1_000_000)
+    nx.set_node_attributes(graph, "host", "kind")
+    return graph
+
+
+def _without_links():
+    graph = nx.Graph()
+    topology.add_switch(graph, "s0", "1MB")
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: rdmacc.simulate(_joined_directly(), WORK.iloc[:1], "dcqcn"), "hosts do not forward"),
+        (lambda: rdmacc.simulate(_without_links(), WORK, "dcqcn"), "must have at least one link"),
+        (
+            lambda: rdmacc.simulate(GRAPH, WORK.set_index(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])), "dcqcn"),
+            "one level of labels",
+        ),
+        (lambda: rdmacc.permutation(["h0", "h1"], np.array([1, 2, 3])), "one for each of 2 messages"),
+        (lambda: rdmacc.study(lambda n: GRAPH, WORK, "dcqcn", vary={"n": [{}]}), "vary, n = {}"),
+        (lambda: rdmacc.study(lambda n: GRAPH, WORK, "dcqcn", vary={"n": [pd.NA]}), "vary, n = <NA>"),
+    ],
+)
+def test_odd_plans_are_refused(call, text):
+    with pytest.raises(ConfigError, match=text):
+        call()

@@ -176,7 +176,7 @@ def test_only_folders_that_were_made_here_are_removed(tmp_path, monkeypatch):
         ("rdmacc.rules.pfc.min", max), ("rdmacc.records.NEVER", 5), ("rdmacc.experiments.experiment", None),
         ("rdmacc.protocols.dcqcn.Dcqcn.on_timer", None), ("rdmacc.sweep.tidy.tidy", None),
     ],
-    ids=str,
+    ids=lambda one: one if isinstance(one, str) else "",
 )  # fmt: skip
 def test_what_is_patched_is_noticed_and_forgotten_when_it_is_undone(monkeypatch, place, value):
     for name in ("sweep.study", "experiments", "engine.reference.core"):

@@ -100,7 +100,6 @@ def once_survived() -> list[Mutant]:
         named("experiments/ren/fig08.py", "51.696e6 / 1.2e6", "64.62e6 / 1.2e6", "tests/experiments/test_ren_small.py",
               only="sum_of_its_parts"),
         named("experiments/rcc/fig06.py", "Between(92, 96)", "Between(93, 96)", JUDGES, only="rcc.fig6"),
-        named("experiments/rcc/fig07.py", "Between(750, 1050)", "Between(937.5, 1050)", JUDGES, only="rcc.fig7"),
         named("experiments/rcc/pid_forms.py", '"Jain": "min"', '"Jain": "max"', JUDGES, only="rcc.readings"),
         named("rdmacc/presets/hpcc_ns3.py", '"Pfc.alpha": (0.125,', '"Pfc.alpha": (0.15625,',
               "tests/presets/test_presets.py", only="papers"),
