@@ -7,6 +7,7 @@ import sys
 import traceback
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 import pytest
 
