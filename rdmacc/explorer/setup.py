@@ -165,10 +165,10 @@ class Setup(Named):
         ]  # fmt: skip
         for name in self.schemes:
             changes = self.changes.get(name, {})
-            given = f", **{dict(changes)!r}" if changes else ""
+            given = f".replace(**{dict(changes)!r})" if changes else ""  # in base units
             lines.append(
                 f"results[{name!r}] = rdmacc.simulate("
-                f"network, work, rdmacc.scheme({name!r}{given}), seed={self.seed}, probes=probes)"
+                f"network, work, rdmacc.scheme({name!r}){given}, seed={self.seed}, probes=probes)"
             )
         lines += [
             "", "figure, axes = plt.subplots(1, 3, figsize=(15, 4))", "for name, result in results.items():",

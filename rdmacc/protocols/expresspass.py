@@ -67,7 +67,7 @@ class ExpressPass(Component):
     target_loss: float = param(
         0.125,
         "target loss of credits; the simulator's law scales it by 1 - rate / maximum",
-        source="ns2-xpass, target_loss_scaling_; 0.1 in the paper",
+        source="ns2-xpass: target_loss_scaling; 0.1 in the paper",
         low=0.0,
         high=1.0,
     )
