@@ -145,7 +145,7 @@ def draw_fct_cdf(
 
 def log_axes(ax: Axes, names: str) -> None:
     """Make axes logarithmic, after drawing; one without a number above zero stays linear, for it cannot be."""
-    for name, least in zip("xy", ax.dataLim.minpos, strict=True):
+    for name, least in zip("xy", np.asarray(ax.dataLim.minpos), strict=True):
         if name in names and np.isfinite(least):
             getattr(ax, f"set_{name}scale")("log")
 

@@ -64,7 +64,8 @@ def _steps(
     fabric: Fabric, port_between: Callable[[Any, Any], int], value: Any, src: Hashable, dst: Hashable
 ) -> list[tuple[int, int]]:
     """Return (node, port) of each step of a path."""
-    names = node_names(value) if isinstance(value, Iterable) and getattr(value, "ndim", 1) else []
+    is_scalar = not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    names = [] if is_scalar else node_names(value)
     if len(names) < 2 or names[0] != src or names[-1] != dst:
         raise ConfigError("path", value, f"must lead from {src!r} to {dst!r}, with all nodes in between")
     if len(set(names)) < len(names):

@@ -360,7 +360,7 @@ def test_unreachable_receivers_are_named():
     for name in ("far0", "far1"):
         topology.add_host(graph, name)
     topology.add_link(graph, "far0", "far1", "1Gbps", "1us")
-    with pytest.raises(ConfigError, match="must be reachable from 'h0'"):
+    with pytest.raises(ConfigError, match="must be reachable from 'far0'"):
         workload.poisson(graph, 1, 0.5, count=1)
 
 
