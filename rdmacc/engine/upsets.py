@@ -131,7 +131,9 @@ def _cut_off(plan: Plan, down: tuple[int, ...]) -> npt.NDArray[np.int8]:
     is_up[list(down)] = False
     node, peer = fabric.port_node, fabric.port_peer
     inner = is_up & ~fabric.is_host[node] & ~fabric.is_host[peer]
-    links = csr_array((inner[inner], (node[inner], peer[inner])), shape=(fabric.n_nodes, fabric.n_nodes))
+    links = csr_array(
+        (np.ones(int(inner.sum()), np.int8), (node[inner], peer[inner])), shape=(fabric.n_nodes, fabric.n_nodes)
+    )
     _, parts = connected_components(links, directed=False)
     last = is_up & fabric.is_host[peer]
     led = peer[last].astype(np.int64) * fabric.n_nodes + parts[node[last]]  # pairs of host and part of the network
