@@ -207,6 +207,11 @@ def port_loads(
     -------
     DataFrame
         ``port, link_class, rate_bps, offered_bps, load``; one row per port, in the order of the ports.
+
+    Raises
+    ------
+    ConfigError
+        If the workload has no message.
     """
     definition, fabric = as_definition(of), as_fabric(network)
     frame = validate(workload, fabric)

@@ -215,7 +215,9 @@ def test_base_rtt_avoids_hosts():
 )
 def test_base_rtt_refuses(src, dst, text):
     graph = topology.star(2)
-    graph.add_node("lone", kind="host")
+    topology.add_host(graph, "lone")
+    topology.add_switch(graph, "s1", "1MB")
+    topology.add_link(graph, "lone", "s1", "1Gbps", "1us")
     for function in (topology.base_rtt_ps, topology.bdp_bytes):
         with pytest.raises(ConfigError) as caught:
             function(graph, src, dst)
