@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from itertools import chain
+from operator import attrgetter, is_not
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).parent
 """The folder of `rdmacc` itself."""
@@ -38,9 +40,12 @@ _TEXTS: dict[str, str | None] = {}
 """Hash of each module's text when it was imported, by name; None if that is not known."""
 _ON_DISK: dict[str, str] = {}
 """The same of files of rdmacc that have not been imported, when they were first asked for."""
-_DEFINED: dict[str, dict[str, tuple[Any, Any]]] = {}
-"""What modules of rdmacc defined when they had just run: by name, each value and what can be changed inside it."""
+_DEFINED: dict[str, tuple[list[_Space], list[FunctionType], list[Any]]] = {}
+"""What modules of rdmacc defined when they had just run, by name."""
+_PARTS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _TAINTS: list[str] = []
+_OTHERS: dict[str, Any] = {}
+"""Modules that are not the user's, as far as they have been met."""
 _BUILT_IN = frozenset(name for name in vars(builtins) if not name.startswith("__"))
 
 
@@ -92,8 +97,8 @@ class _Notes:
     def _note(self, spec: ModuleSpec, top: str) -> None:
         if top == _ROOT:
             text = _digest(str(spec.origin))
-            if _TEXTS.get(spec.name) not in (None, text):  # others still hold what it defined before
-                taint(spec.name)
+            if {_TEXTS.get(spec.name), _ON_DISK.get(spec.name)} - {None, text}:
+                taint(spec.name)  # others hold what it defined before, or keys its text
             _TEXTS[spec.name] = text
             _own_text.cache_clear()
             loader = spec.loader
@@ -103,7 +108,7 @@ class _Notes:
 
                 def exec_module(module: ModuleType) -> None:
                     run(module)
-                    _DEFINED[module.__name__] = _contents(module)
+                    _DEFINED[module.__name__] = _spaces(module)
 
                 loader.exec_module = exec_module  # type: ignore[method-assign]
         elif spec.origin is not None and is_installed(spec.origin):
@@ -116,50 +121,64 @@ class _Notes:
 # What has been changed in memory
 
 
-def _contents(module: ModuleType) -> dict[str, tuple[Any, Any]]:
-    return {
-        name: (value, _inside(value, module.__name__))
-        for name, value in vars(module).items()
-        if not name.startswith("__")
-    }
+class _Space(NamedTuple):
+    """A module, a class, a dictionary or a list: what it held when its module had just run, and what it holds now."""
+
+    name: str
+    now: Any
+    keys: tuple[Any, ...]
+    values: tuple[Any, ...]
+    size: int
+
+    def changed(self) -> str:
+        """Return the name of what is another object now, or of what hides something; "" if there is nothing."""
+        if not isinstance(self.now, list):
+            found = tuple(map(self.now.get, self.keys))
+        else:
+            found = (*self.now[: len(self.values)], *[None] * (len(self.values) - len(self.now)))
+        for key in self.keys if any(map(is_not, found, self.values)) else ():
+            if found[self.keys.index(key)] is not self.values[self.keys.index(key)]:
+                return f"{self.name}.{key}"
+        if len(self.now) <= self.size or (isinstance(self.now, dict | list) and "__name__" not in self.now):
+            return ""  # what is registered later is none
+        is_class = not isinstance(self.now, dict)
+        for key in self.now.keys() - set(self.keys):
+            if not key.startswith("_") if is_class else key in _BUILT_IN and not isinstance(self.now[key], ModuleType):
+                return f"{self.name}.{key}"
+        return ""
 
 
-def _inside(value: Any, module: str) -> Any:
-    """Return what can be changed in a value without replacing it."""
-    if isinstance(value, FunctionType):
-        return value.__code__, value.__defaults__, value.__kwdefaults__
-    if isinstance(value, type) and value.__module__ == module:
-        return {name: (item, _inside(item, "")) for name, item in vars(value).items()}
-    return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list) else None
-
-
-def _is_changed(value: Any, inside: Any) -> bool:
-    if isinstance(value, FunctionType):
-        return any(one is not other for one, other in zip(_inside(value, ""), inside))
-    if isinstance(value, type):
-        own = vars(value)
-        if inside and any(not name.startswith("_") for name in own.keys() - inside.keys()):
-            return True
-        return any(
-            own.get(name) is not item or _is_changed(item, part) for name, (item, part) in (inside or {}).items()
-        )
-    if isinstance(value, dict):
-        return any(value.get(key) is not item for key, item in inside.items())
-    if not isinstance(value, list):
-        return False
-    return len(value) < len(inside) or any(one is not other for one, other in zip(value, inside, strict=False))
+def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[Any]]:
+    """Return what a module defines, and its functions with what can be changed inside them."""
+    name, spaces, functions = module.__name__, [], []
+    own = {key: value for key, value in vars(module).items() if not key.startswith("__")}
+    spaces.append(_Space(name, vars(module), tuple(own), tuple(own.values()), len(vars(module))))
+    for key, value in own.items():
+        items: Any = None
+        if isinstance(value, FunctionType) and value.__module__ == name:
+            functions.append(value)
+        elif isinstance(value, type) and value.__module__ == name:
+            items = vars(value)
+            inside = (getattr(item, "__func__", item) for item in items.values())
+            functions += [item for item in inside if isinstance(item, FunctionType)]
+        elif isinstance(value, dict):
+            items = value
+        elif isinstance(value, list):
+            spaces.append(_Space(f"{name}.{key}", value, tuple(range(len(value))), tuple(value), len(value)))
+        if items:
+            spaces.append(_Space(f"{name}.{key}", items, tuple(items), tuple(items.values()), len(items)))
+    return spaces, functions, list(chain.from_iterable(map(_PARTS, functions)))
 
 
 def patched() -> str:
     """Return what of rdmacc is not as its module defined it, or has been compiled when it was not; "" if nothing."""
-    for name, defined in _DEFINED.items():
-        now: Mapping[str, Any] = vars(sys.modules[name]) if name in sys.modules else {}
-        for key, (value, inside) in defined.items():
-            if now and (now.get(key) is not value or _is_changed(value, inside)):
-                return f"{name}.{key}"
-        for key in (now.keys() - defined.keys()) & _BUILT_IN:
-            if not isinstance(now[key], ModuleType):
-                return f"{name}.{key}"
+    for spaces, functions, parts in _DEFINED.values():
+        for space in spaces:
+            if changed := space.changed():
+                return changed
+        if any(map(is_not, chain.from_iterable(map(_PARTS, functions)), parts)):
+            at = next(i for i, part in enumerate(chain.from_iterable(map(_PARTS, functions))) if part is not parts[i])
+            return f"{functions[at // 3].__module__}.{functions[at // 3].__qualname__}"
     return _TAINTS[0] if _TAINTS else ""
 
 
@@ -196,7 +215,7 @@ def _own_text(names: tuple[str, ...]) -> str:
         module, path = _files()[name]
         text = _TEXTS.get(module)
         if text is None:
-            text = _ON_DISK[name] = _ON_DISK.get(name) or str(_digest(path))
+            text = _ON_DISK[module] = _ON_DISK.get(module) or str(_digest(path))
         lines.append(f"{name} {text}")
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -212,10 +231,13 @@ def user_sources() -> dict[str, str | None]:
     """
     found = {}
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or name in ("__main__", "__mp_main__") or name.partition(".")[0] == _ROOT:
+        if _OTHERS.get(name) is module:
             continue
-        if not is_installed(file):
+        file = getattr(module, "__file__", None)
+        is_main = name in ("__main__", "__mp_main__")
+        if is_main or not isinstance(file, str) or name.partition(".")[0] == _ROOT or is_installed(file):
+            _OTHERS[name] = module
+        else:
             found[name] = _text(name, file)
     return found | _main()
 

@@ -27,7 +27,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.sources import user_sources
+from rdmacc.sources import patched, user_sources
 from rdmacc.sweep.codehash import UncertainError, is_users
 from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.processes import process_pool, refers_to_script
@@ -102,8 +102,8 @@ def compute(task: Task) -> Computed | Failed:
         if not _is_that(task.code, experiment, point):
             return Failed(_CHANGED)
         outcome = compute_here(experiment, point, engine, threads)
-        # What was imported meanwhile may be newer.
-        return outcome if isinstance(outcome, Failed) or _is_that(task.code, experiment, point) else Failed(_CHANGED)
+        is_same = isinstance(outcome, Failed) or not task.code["hash"] or not patched()
+        return outcome if is_same else Failed(_CHANGED)  # what was imported meanwhile may be newer
     except Exception as error:
         return Failed(reason_of(error), traceback.format_exc())
 
@@ -114,11 +114,19 @@ _CHANGED = (
 )
 
 
+_CHECKED: set[str] = set()
+"""Hashes of code that this process found to be its own, before measurements kept anything in memory."""
+
+
 def _is_that(code: Mapping[str, Any], experiment: Any, point: Any) -> bool:
-    try:
-        return not code["hash"] or Fingerprints().code(experiment, point) == code
-    except UncertainError:
-        return False
+    if code["hash"] and code["hash"] not in _CHECKED:
+        try:
+            if Fingerprints().code(experiment, point) != code:
+                return False
+        except UncertainError:
+            return False
+        _CHECKED.add(code["hash"])
+    return True
 
 
 def compute_here(experiment: Any, point: Any, engine: str, threads: int = 1) -> Computed | Failed:
