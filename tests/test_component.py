@@ -88,7 +88,7 @@ def test_parameters_carry_their_description():
     field = {field.name: field for field in dataclasses.fields(Example)}["period_ps"]
     wanted = {
         "doc": "a time", "unit": "ps", "symbol": "K", "equation": "", "source": "section 1", "low": 1, "high": None,
-        "slider": None, "is_log": False, "choices": (), "is_optional": False, "is_vector": False,
+        "slider": None, "is_log": False, "choices": (), "is_optional": False, "is_vector": False, "rtts": 0.0,
     }  # fmt: skip
     assert dict(field.metadata) == wanted
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,12 @@ _MANY = 16
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
     """Return a table that fits the terminal; one that goes elsewhere keeps each row on a line."""
-    return text_table(headers, rows, align, width=shutil.get_terminal_size((0, 0)).columns)
+    return text_table(headers, rows, align, width=_terminal_columns(0))
+
+
+def _terminal_columns(otherwise: int) -> int:
+    """Return the width of the terminal; `otherwise` if the output goes elsewhere, whatever COLUMNS says."""
+    return shutil.get_terminal_size((otherwise, 24)).columns if sys.stdout.isatty() else otherwise
 
 
 def format_value(value: float, unit: str) -> str:
@@ -51,7 +57,7 @@ def scalars_text(numbers: pd.DataFrame) -> str:
 
 def _fitting(quantities: tuple[str, ...], by_point: dict[str, list[str]]) -> list[list[str]]:
     """Return the points in groups whose columns fit next to the quantities' names, at least one per group."""
-    room = max(shutil.get_terminal_size((120, 24)).columns, 80) - max(map(len, quantities))
+    room = max(_terminal_columns(120), 80) - max(map(len, quantities))
     groups: list[list[str]] = []
     left = 0
     for point, cells in by_point.items():

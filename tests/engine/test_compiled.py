@@ -330,7 +330,7 @@ def test_deadlines_set_before_the_start_are_kept(engine):
 def test_the_table_of_routes_says_what_the_fabric_says():
     """Also where the ports to choose from have no consecutive numbers: a way between leads elsewhere."""
     mixed = nx.Graph()
-    mixed.add_nodes_from(["s0", "s1", "s2", "s3", "s4"], kind="switch")
+    mixed.add_nodes_from(["s0", "s1", "s2", "s3", "s4", "s5"], kind="switch")
     mixed.add_nodes_from(["h0", "h1", "h2"], kind="host")
     wires = [
         ("s0", "h0"),
@@ -340,7 +340,8 @@ def test_the_table_of_routes_says_what_the_fabric_says():
         ("s1", "s4"),
         ("s3", "s4"),
         ("s4", "h1"),
-        ("s2", "h2"),
+        ("s2", "s5"),
+        ("s5", "h2"),
     ]
     mixed.add_edges_from(wires, rate="10Gbps", delay="1us")
     for graph in (mixed, rdmacc.fat_tree(4), rdmacc.topology.dart_clos()):

@@ -15,7 +15,7 @@ from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass, ask, stop
 from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, CREDITS, DATA_CLASS, REQUEST, Message, QueuePair
-from tests.support import check_finished, packet_with, samples, spokes
+from tests.support import check_finished, packet_with, plain, samples, spokes
 
 FULL = 1538
 LINE_BPS = 10e9
@@ -23,7 +23,7 @@ MOST_BPS = CREDIT_SHARE * LINE_BPS
 RTT_PS = 20_000_000
 
 
-def plain(**changes):
+def scheme_of(**changes):
     return replace(rdmacc.scheme("expresspass"), recovery=ExpressPass(**changes))
 
 
@@ -34,7 +34,7 @@ class Crediter:
     """The receiver of a message, driven by hand: one update at a time."""
 
     def __init__(self, rate, **changes):
-        self.params = ExpressPass(jitter=0.0, **changes)
+        self.params = plain(ExpressPass(jitter=0.0, **changes))
         self.qp, self.receiver = QueuePair(), ExpressPass.Receiver()
         self.qp.peer_line_bps = LINE_BPS
         self.receiver.credit_bps = rate * MOST_BPS
@@ -152,7 +152,7 @@ def test_feedback_of_the_paper():
 
 def test_jitter_and_sizes_are_drawn_within_their_bounds():
     crediter = Crediter(1.0)
-    crediter.params = ExpressPass(least_credit_bytes=76, most_credit_bytes=92)
+    crediter.params = plain(ExpressPass(least_credit_bytes=76, most_credit_bytes=92))
     found = [crediter.send() for _ in range(2000)]
     sizes, gaps = np.array([(credit.wire_bytes, gap) for credit, gap in found]).T
     assert set(sizes) == set(range(76, 93))
@@ -163,7 +163,7 @@ def test_jitter_and_sizes_are_drawn_within_their_bounds():
 
 
 def test_smoothed_time_from_credit_to_packet():
-    params, receiver = ExpressPass(), ExpressPass.Receiver()
+    params, receiver = plain(ExpressPass()), ExpressPass.Receiver()
     packet, reply = packet_with(ExpressPass.Header), packet_with(ExpressPass.Header)
     message, transfer = rdmacc.state.Message(), ExpressPass.Transfer()
     message.packets = 10
@@ -190,7 +190,7 @@ def test_wrong_parameters(changes, name):
 def test_the_first_rate_scales_with_small_messages(engine, packets, fraction):
     work = rdmacc.messages([("h1", "h0", packets * 1460)])
     watch = probes.field("flow", 0, "credit_bps")
-    simulation = rdmacc.Simulation(spokes(["10Gbps"] * 2), work, plain(), engine=engine, probes=[watch])
+    simulation = rdmacc.Simulation(spokes(["10Gbps"] * 2), work, scheme_of(), engine=engine, probes=[watch])
     result = simulation.run("4us", progress=False)
     assert samples(result, watch.name)[-1][1] == pytest.approx(fraction * MOST_BPS)
 
@@ -198,7 +198,7 @@ def test_the_first_rate_scales_with_small_messages(engine, packets, fraction):
 def test_one_message_takes_a_round_trip_more_than_its_bytes(engine):
     """A request of 84 B, a credit of 84 B, the packet; each over two links of 10 Gb/s and 1 us."""
     work = rdmacc.messages([("h1", "h0", 1460)])
-    result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, plain(), engine=engine)
+    result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme_of(), engine=engine)
     hop = 1_000_000
     assert result.flows["fct_ps"].tolist() == [2 * (84 * 800 + hop) * 2 + 2 * (FULL * 800 + hop)]
     assert result.counters.requests == 2
@@ -244,7 +244,7 @@ def test_credits_take_their_share_of_every_port(engine):
 def test_data_and_credits_take_the_same_links(engine):
     fabric = rdmacc.fat_tree(4, "10Gbps", "1us")
     work = rdmacc.messages([(f"h{i}", f"h{15 - i}", "30kB") for i in range(8)])
-    result = rdmacc.simulate(fabric, work, plain(), engine=engine, trace=True)
+    result = rdmacc.simulate(fabric, work, scheme_of(), engine=engine, trace=True)
     trace = result.packet_trace[result.packet_trace["what"] == "sent"]
     for _, rows in trace.groupby("message"):
         ways = {kind: set(zip(some["node"], some["peer"])) for kind, some in rows.groupby("kind")}
@@ -258,7 +258,7 @@ def test_early_stop_saves_credits(engine):
     wasted = []
     for early_stop in (False, True):
         result = rdmacc.simulate(
-            spokes(["10Gbps"] * 2, delay="20us"), work, plain(early_stop=early_stop), engine=engine
+            spokes(["10Gbps"] * 2, delay="20us"), work, scheme_of(early_stop=early_stop), engine=engine
         )
         wasted.append(int(result.transfers["wasted_credits"].iloc[0]))
         assert result.counters.credits == 206 + wasted[-1]
@@ -268,7 +268,7 @@ def test_early_stop_saves_credits(engine):
 
 def test_a_request_says_what_is_left():
     """That decides whether the receiver sends credits at all, and how fast it begins."""
-    message, transfer, params = Message(), ExpressPass.Transfer(), ExpressPass()
+    message, transfer, params = Message(), ExpressPass.Transfer(), plain(ExpressPass())
     message.packets, message.next_psn, transfer.is_last = 7, 3, 1
     request = packet_with(ExpressPass.Header)
     ask(params, message, transfer, request, 5)
@@ -286,7 +286,7 @@ def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
     """One NAK; the packets in flight behind it are sent again: none for the last packet, which the stop reveals."""
     work = rdmacc.messages([("h1", "h0", "300kB")])
     faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
-    scheme = plain(early_stop=False)
+    scheme = scheme_of(early_stop=False)
     result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme, engine=engine, faults=faults)
     assert result.counters.naks == 1
     assert result.flows["retransmissions"].iloc[0] >= 1
@@ -300,7 +300,7 @@ def test_a_lost_request_costs_a_timeout(engine):
     work = rdmacc.messages([("h1", "h0", 1460)])
     faults = [ScriptedLoss(message=0, psn=None, nth=1, kind="request")]
     base, hurt = (
-        rdmacc.simulate(spokes(["10Gbps"] * 2), work, plain(), engine=engine, faults=some) for some in ((), faults)
+        rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme_of(), engine=engine, faults=some) for some in ((), faults)
     )
     assert hurt.flows["fct_ps"].iloc[0] - base.flows["fct_ps"].iloc[0] == 100_000_000
     assert hurt.counters.timeouts == 1
@@ -309,7 +309,7 @@ def test_a_lost_request_costs_a_timeout(engine):
 def test_a_message_whose_receiver_is_gone_fails(engine):
     work = rdmacc.messages([("h1", "h0", "3MB")])
     down = rdmacc.LinkDown(link=("s0", "h0"), at_ps="100us")
-    scheme = plain(retry_limit=3)
+    scheme = scheme_of(retry_limit=3)
     result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme, engine=engine, faults=[down])
     assert result.flows["status"].tolist() == ["failed"]
 
@@ -317,7 +317,7 @@ def test_a_message_whose_receiver_is_gone_fails(engine):
 def test_a_receiver_whose_sender_is_gone_falls_silent(engine):
     work = rdmacc.messages([("h1", "h0", "3MB"), ("h2", "h0", "30kB", "50ms")])
     down = rdmacc.LinkDown(link=("s0", "h1"), at_ps="100us")
-    scheme = plain(retry_limit=3, idle_timeout_ps="100us")
+    scheme = scheme_of(retry_limit=3, idle_timeout_ps="100us")
     result = rdmacc.simulate(spokes(["10Gbps"] * 3), work, scheme, engine=engine, faults=[down])
     assert result.flows["status"].tolist() == ["failed", "finished"]
     assert result.counters.credits < 3000

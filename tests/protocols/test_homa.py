@@ -23,7 +23,7 @@ from rdmacc.state import DATA_CLASS, NAK, NONE, NUM_CLASSES, Message
 from rdmacc.units import ms, us
 from rdmacc.workload import SIZES, SizeDistribution
 from tests.engine.test_host_features import both
-from tests.support import WIRE, check_finished, packet_with, samples
+from tests.support import WIRE, check_finished, packet_with, plain, samples
 
 RTT = 10
 """RTTbytes in packets."""
@@ -263,7 +263,7 @@ def test_a_resend_asks_for_no_more_than_was_granted(granted, end):
     message.packets, transfer.granted_packets, transfer.held = 9, granted, bytearray(9)
     for psn in (0, 1):
         set_bit(transfer.held, psn)
-    Homa.on_resend_timer(Homa(), message, transfer, reply, 0)
+    Homa.on_resend_timer(plain(Homa()), message, transfer, reply, 0)
     assert message.timeouts == (end is not None)
     assert reply.kind == (NONE if end is None else NAK)
     if end is not None:

@@ -31,6 +31,7 @@ from tests.support import (
     make_message,
     mostly_at_night,
     packet_with,
+    plain,
     transmission,
 )
 
@@ -62,7 +63,7 @@ class Sender:
     """A sender as an engine drives it."""
 
     def __init__(self, count, **changes):
-        self.params, self.message, self.transfer = Ndp(**changes), make_message(count), Ndp.Transfer()
+        self.params, self.message, self.transfer = plain(Ndp(**changes)), make_message(count), Ndp.Transfer()
         for name in ("acked", "lost", "awaited", "held"):
             setattr(self.transfer, name, make_bits(count))
         self.qp = QueuePair()
@@ -250,7 +251,7 @@ class Receiver:
     """A receiver at 10 Gb/s: pulls are 7.2 us apart."""
 
     def __init__(self, count):
-        self.params, self.endpoint, self.host = Ndp(), Ndp.Endpoint(), Host()
+        self.params, self.endpoint, self.host = plain(Ndp()), Ndp.Endpoint(), Host()
         self.host.line_bps = 10e9
         self.message, self.transfer = make_message(count), Ndp.Transfer()
         self.transfer.held = make_bits(count)

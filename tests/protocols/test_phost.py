@@ -25,6 +25,7 @@ from tests.support import (
     make_message,
     mostly_at_night,
     packet_with,
+    plain,
     transmission,
 )
 
@@ -59,7 +60,7 @@ class Sender:
 
     def __init__(self, count, **changes):
         changes = {"free_packets": 8, "window_packets": 8} | changes
-        self.params, self.message, self.transfer = PHost(**changes), make_message(count), PHost.Transfer()
+        self.params, self.message, self.transfer = plain(PHost(**changes)), make_message(count), PHost.Transfer()
         self.qp = QueuePair()
         self.qp.line_bps = 10e9
         self.request = packet_with(PHost.Header)

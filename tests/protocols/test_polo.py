@@ -49,7 +49,7 @@ def test_the_difference_is_driven_or_withheld():
 
 def test_it_fills_the_link_and_slows_down_on_marks(engine):
     """4 packets in 8 slots: one more each epoch until a queue of 4 is marked, then fewer; a queue like a saw."""
-    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=4, timeout_rtts=20.0)
+    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=4, timeout_rtts=20.0, kmin_bytes="6kB")
     work = rdmacc.messages([("h0", "h2", 500 * 1460)])
     watch = [rdmacc.probes.field("flow", 0, "extra", every="9.604us"), rdmacc.probes.queue("s0", "s1", every="9.604us")]
     result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, probes=watch, progress=False)
@@ -65,7 +65,7 @@ def test_it_fills_the_link_and_slows_down_on_marks(engine):
 
 @pytest.mark.parametrize("nth", [2, 5, 9])
 def test_a_loss_in_the_burst_needs_no_timeout(engine, nth):
-    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=8, timeout_rtts=50.0)
+    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=8, timeout_rtts=50.0, kmin_bytes="6kB")
     work = rdmacc.messages([("h0", "h2", 100 * 1460)])
     faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
     result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, faults=faults, progress=False)

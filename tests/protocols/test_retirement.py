@@ -13,7 +13,7 @@ from rdmacc.protocols.uet import Uet, take_older_as_lost
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, NAK, QueuePair
 from tests.protocols.test_uet import PAYLOAD, transfer_of
-from tests.support import check_conservation, check_finished, packet_with
+from tests.support import check_conservation, check_finished, packet_with, plain
 
 
 def turns(params, sender, count):
@@ -27,7 +27,7 @@ def reply(sender, params, value, kind=ACK, marked=0, last_hop=0):
 
 
 def test_each_value_has_its_turn_and_each_link_its_share():
-    params, sender = Retirement(values=16), Retirement.Sender()
+    params, sender = plain(Retirement(values=16)), Retirement.Sender()
     sender.mask = 11
     taken = turns(params, sender, 160)
     for begin in range(145):
@@ -37,7 +37,7 @@ def test_each_value_has_its_turn_and_each_link_its_share():
 
 
 def test_a_mark_costs_a_turn_and_a_trim_four():
-    params, sender = Retirement(values=8), Retirement.Sender()
+    params, sender = plain(Retirement(values=8)), Retirement.Sender()
     reply(sender, params, 3, marked=1)
     reply(sender, params, 5, kind=NAK)
     reply(sender, params, 6, kind=NAK, last_hop=1)
@@ -48,7 +48,7 @@ def test_a_mark_costs_a_turn_and_a_trim_four():
 
 
 def test_enough_values_stay_active():
-    params, sender = Retirement(values=16, least_active=0.25), Retirement.Sender()
+    params, sender = plain(Retirement(values=16, least_active=0.25)), Retirement.Sender()
     for value in range(16):
         retire(params, sender, value, now=0)
     assert sender.retired_count == 12
@@ -58,7 +58,7 @@ def test_enough_values_stay_active():
 
 
 def test_probes_go_round_and_become_seldom_until_one_is_answered():
-    params, sender = Retirement(values=4, probe_ps="100us", longest_probe_ps="300us"), Retirement.Sender()
+    params, sender = plain(Retirement(values=4, probe_ps="100us", longest_probe_ps="300us")), Retirement.Sender()
     retire(params, sender, 1, now=0)
     retire(params, sender, 2, now=0)
     asked, waits, now = [], [], sender.probe_timer_ps

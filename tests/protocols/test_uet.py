@@ -321,7 +321,7 @@ def test_marks_of_packets_in_flight_at_quick_adapt_do_not_count_again():
 def test_a_timeout_takes_a_packet_off():
     window = Window()
     window.message.timeouts = 2
-    Nscc.on_send(window.params, window.sender, window.message, window.transfer)
+    Nscc.on_send(window.qp, window.sender, window.message, window.transfer)
     assert window.sender.window == pytest.approx(262_926 - 2 * MTU)
 
 

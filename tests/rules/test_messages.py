@@ -14,6 +14,7 @@ from rdmacc import state
 from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse, Transit, Transmitter
 from rdmacc.records import NEVER
 from rdmacc.rules import addressing, links, pacing, progress, routing
+from rdmacc.rules.progress import HAS_WAITED
 from rdmacc.schemes import Scheme
 from rdmacc.state import ACK, CNP, CONTROL, DATA, DATA_CLASS, IDLE, IN_NETWORK, LAST_HOP, NAK, PACING, READY, REQUEST
 from rdmacc.switch.queueing import ROUTINGS
@@ -111,7 +112,7 @@ def test_something_fails_once_and_only_while_it_waits():
     row = record(ComputationProgress, waits_for=1)
     assert progress.fail_waiting(row)
     assert not progress.fail_waiting(row)
-    assert (row.failed, row.waits_for) == (1, -1)
+    assert (row.failed, row.waits_for) == (HAS_WAITED, -1)
     assert not progress.fail_waiting(record(ComputationProgress, waits_for=0))
 
 
