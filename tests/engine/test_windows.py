@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import pickle
+import signal
 import threading
 from dataclasses import dataclass, replace
 from typing import Any
@@ -484,6 +485,7 @@ def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
 @pytest.mark.parametrize("where", ["EventQueue.lay", "Team.begin", "Team.end", "Team.provide", "Team.run"])
 def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     """Whenever the tables change, it comes, and the run goes on from there."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     owner, name = where.split(".")
     changed = getattr(event_queue.EventQueue if owner == "EventQueue" else threads.Team, name)
     interrupts = 0
