@@ -126,6 +126,9 @@ class Figure6(LossSweep):
             "97.2% (2.8% below lossless)", unit="%", measure=_near_lossless, band=Each(Between(0.96, 0.99)),
             quote="When the packet loss rate is less than 0.1%, ... Go-Back-N with CE recovers the throughput to "
             "about 97.2% compared to that in traditional Go-Back-N.",
+            expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
+            why="Without the runs that meet a timeout, CE has 97.4%. Those few pull its mean below the band, and their"
+            " number is left to chance.",
         ),
         Claim(
             "igbn-f6a-3", "IV-A, abstract", "Improved", "100 ms, p = 1e-2", "64% (about 60%)",
