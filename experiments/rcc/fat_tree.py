@@ -28,6 +28,7 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments.framework.case import CaseFigure
+from rdmacc.experiments.framework.ideal import in_order_fct_ps
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.rows import by_load, having
 from rdmacc.experiments.rcc.setup import in_place
@@ -219,7 +220,7 @@ class FatTreeFigure(CaseFigure):
         fct_ps = flows["fct_ps"].astype(np.float64).fillna(passed).to_numpy()
         size = flows["size_bytes"].to_numpy()
         peak = ports.groupby("link_class")["peak_queue_bytes"].max()
-        slowdown = fct_ps / flows["ideal_fct_ps"].to_numpy(np.float64)
+        slowdown = fct_ps / in_order_fct_ps(result)
         chosen_by = {"all": counts, "short": counts & (size < SHORT_BYTES), "long": counts & (size > LONG_BYTES)}
         edges = [*SIZE_BINS.values(), np.inf]
         for name, least, most in zip(SIZE_BINS, edges[:-1], edges[1:], strict=True):

@@ -34,6 +34,7 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments.framework.case import CaseFigure
+from rdmacc.experiments.framework.ideal import in_order_fct_ps
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.results.result import Result
@@ -191,7 +192,7 @@ class LeafSpineFigure(CaseFigure):
         """Return completion times, throughput, slowdowns by size, drops and failures."""
         flows, counters = result.flows, result.counters
         size, fct_ps = flows["size_bytes"].to_numpy(), fct_so_far_ps(result)
-        slowdown = fct_ps / flows["ideal_fct_ps"].to_numpy()
+        slowdown = fct_ps / in_order_fct_ps(result)
         by_size = np.array_split(np.argsort(size, kind="stable"), len(TENTHS))
         hops = counters["data_packet_hops"] + counters["control_packet_hops"]
         numbers = {

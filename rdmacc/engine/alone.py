@@ -62,7 +62,7 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
         else:
             first = messages.ports[0][messages.qp]
             ideal = least_fct_ps(fabric, src, dst, first, size, payload, header, tick)
-        return Alone(ideal, _of_scheme(fabric, scheme, rtt, rtt[:0]), there)
+        return Alone(ideal, _of_scheme(fabric, scheme, rtt, messages.paths), there)
     ideal = np.zeros(len(src), np.int64)
     ways = np.zeros((2, len(src)), np.int64)
     given = (
@@ -82,7 +82,7 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
     rtt = ways.sum(axis=0)
     order = np.lexsort((rtt, messages.qp))
     slowest = order[np.searchsorted(messages.qp[order], np.arange(len(qp_src)), side="right") - 1]
-    return Alone(ideal, _of_scheme(fabric, scheme, rtt[slowest], rtt[given[0]]), ways[0, slowest])
+    return Alone(ideal, _of_scheme(fabric, scheme, rtt[slowest], messages.paths), ways[0, slowest])
 
 
 def links_with(fabric: Fabric, scheme: Scheme, paths: Paths) -> Links:
@@ -90,20 +90,31 @@ def links_with(fabric: Fabric, scheme: Scheme, paths: Paths) -> Links:
     links = links_of(fabric, scheme)
     if not len(paths.ports):
         return links
-    there = np.r_[0, np.cumsum(packet_ps(fabric, scheme.wire_bytes)[paths.ports] + fabric.port_delay_ps[paths.ports])]
-    longest = int((there[paths.first[1::2]] - there[paths.first[:-1:2]]).max())
+    longest = int(_round_trips(fabric, paths, scheme.wire_bytes, 0).max())
     return Links(links.rate_bps, lambda: max(links.rtt_ps, longest), lambda: links.oversubscription)
 
 
-def _of_scheme(fabric: Fabric, scheme: Scheme, rtt: Ints, given: Ints) -> Ints:
-    """Return what the scheme takes for the base RTTs of queue pairs; `given` are those of messages with a path."""
+def _of_scheme(fabric: Fabric, scheme: Scheme, rtt: Ints, paths: Paths) -> Ints:
+    """Return what the scheme takes for the base RTTs of queue pairs."""
     if scheme.base_rtt == "pair":
         return rtt
-    if scheme.base_rtt == "network":
-        longest = largest_rtt_ps(fabric, scheme.payload_bytes)
-    else:
-        longest = largest_rtt_ps(fabric, scheme.payload_bytes, scheme.header_bytes, scheme.ack_bytes)
-    return np.full(len(rtt), max(longest, given.max(initial=0)), np.int64)
+    header, ack = (0, 0) if scheme.base_rtt == "network" else (scheme.header_bytes, scheme.ack_bytes)
+    longest = largest_rtt_ps(fabric, scheme.payload_bytes, header, ack)
+    own = _round_trips(fabric, paths, scheme.payload_bytes + header, ack)
+    return np.full(len(rtt), max(longest, own.max(initial=0)), np.int64)
+
+
+def _round_trips(fabric: Fabric, paths: Paths, wire_bytes: int, ack_bytes: int) -> Ints:
+    """Return the round trips of messages with a path; replies without one may take the slowest of the shortest."""
+    first = paths.first[np.flatnonzero(np.diff(paths.first)[::2])[:, None] * 2 + np.arange(3)]
+    there, back = (np.r_[0, np.cumsum(packet_ps(fabric, wire)[paths.ports])] for wire in (wire_bytes, ack_bytes))
+    found: Ints = there[first[:, 1]] - there[first[:, 0]] + back[first[:, 2]] - back[first[:, 1]]
+    bare = first[first[:, 1] == first[:, 2]]
+    src, dst = fabric.port_node[paths.ports[bare[:, 0]]], fabric.port_peer[paths.ports[bare[:, 1] - 1]]
+    found[first[:, 1] == first[:, 2]] += longest_ps(
+        fabric, dst.astype(np.int64), src.astype(np.int64), packet_ps(fabric, ack_bytes)
+    )
+    return found
 
 
 def _step(
