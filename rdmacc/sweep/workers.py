@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -17,7 +18,7 @@ from concurrent.futures import (
     as_completed,
     wait,
 )
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -147,11 +148,24 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Silence what a simulation warns of: a table of hundreds has it in its rows."""
+    log = logging.getLogger("rdmacc.simulation")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
 def _compute(experiment: Any, point: Any, engine: str, threads: int) -> Computed:
     results: list[tuple[str, int, int]] = []
 
     def run(scenario: Scenario) -> Result:
-        result = replace(scenario, engine=engine).run(threads)
+        with _unwarned():
+            result = replace(scenario, engine=engine).run(threads)
         hops = int(result.counters["data_packet_hops"] + result.counters["control_packet_hops"])
         results.append((result.engine, hops, result.now_ps))
         return result

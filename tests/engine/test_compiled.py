@@ -9,11 +9,13 @@ import sys
 import textwrap
 import weakref
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 
 import rdmacc
@@ -365,3 +367,21 @@ def test_a_row_of_ports_has_an_odd_number_of_lines():
         rows = layout.Layout.of(rdmacc.scheme(name)).row_bytes
         assert rows["port"] % (2 * layout.CACHE_LINE) == layout.CACHE_LINE
         assert rows["packet"] % (layout.CACHE_LINE // 2) == 0
+
+
+def test_there_is_room_for_the_first_events_of_thousands_of_probes():
+    """All look at time 0: without room the kernel would write behind its memory."""
+    network = rdmacc.star(3)
+    work = rdmacc.messages([("h0", "h1", 2_000), ("h2", "h1", 2_000)])
+    one = rdmacc.probes.field("flow", 0, "received_packets", every="1us")
+    watched = [replace(one, name=f"watch {i}", at=i % 2) for i in range(5_000)]
+    frames = []
+    for engine in ("compiled", "simpy"):
+        simulation = Simulation(network, work, "line-rate", probes=watched, engine=engine)
+        if engine == "compiled":
+            row = simulation.engine.globals
+            first = row["heap_length"] + row["node_used"]
+            assert first >= 5_000
+            assert first + row["reserve_events"] <= row["event_capacity"]
+        frames.append(simulation.run(progress=False).probes)
+    pd.testing.assert_frame_equal(*frames)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -177,6 +178,16 @@ def test_the_summary_says_so_and_a_warning_is_given_once(caplog: pytest.LogCaptu
     assert [record.getMessage() for record in caplog.records] == [
         "rdmacc: 1 of 2 messages failed, the first from h1 to h0: no route to h0; flows has the `reason` of each"
     ]
+
+
+def test_a_study_counts_them_in_its_rows_and_warns_of_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    down = LinkDown(link=("h1", "s0"), at_ps=_AT)
+    with caplog.at_level(logging.WARNING):
+        found = rdmacc.study(_STAR, _WORK, ["irn"], faults=[down], engine="simpy", store=tmp_path, progress=False)
+        assert found.runs["unfinished"].tolist() == [1]
+        assert caplog.messages == []
+        rdmacc.simulate(_STAR, _WORK, "irn", faults=[down], engine="simpy", progress=False)
+        assert len(caplog.messages) == 1
 
 
 def test_a_scheme_that_gives_up_says_after_how_many_retries(engine: str) -> None:
