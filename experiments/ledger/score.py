@@ -102,6 +102,7 @@ def score() -> pd.DataFrame:
             counts = count_outcomes(pd.DataFrame({"verdict": verdicts[reading]}))
             hold, *others = counts.values()
             words = name if reading == DEFAULT else f"{name}, reading \u201c{reading}\u201d"
+            words += ", against its text" if reading != DEFAULT and readings[reading].against else ""
             rows[words] = [len(verdicts), identities, hold, *ends, *others]
     return pd.DataFrame(rows, index=list(COLUMNS)).T
 
@@ -117,7 +118,11 @@ def score_text() -> str:
     headings = [
         "", "claims", "of them identities", "hold", "least to most", "hold under all", *COLUMNS[6:],
     ]  # fmt: skip
-    rows = {name: [row[0], row[1], row[2], f"{row[3]} to {row[4]}", *row[5:]] for name, *row in score().itertuples()}
+    rows = {}
+    for name, *row in score().itertuples():
+        is_paper = name in PAPERS.values()  # the range is the paper's, not a set-up's
+        spread = [f"{row[3]} to {row[4]}", row[5]] if is_paper else ["", ""]
+        rows[name] = [row[0], row[1], row[2], *spread, *row[6:]]
     added, late = [], []
     for paper, name in PAPERS.items():
         found = by_reading(paper)
