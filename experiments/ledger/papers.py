@@ -28,6 +28,7 @@ papers/dart
 papers/igbn
 papers/ren
 papers/rcc
+papers/sample
 notebooks/dart
 notebooks/igbn
 notebooks/ren
