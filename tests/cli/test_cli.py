@@ -127,8 +127,10 @@ def test_run_takes_a_group_and_gives_json(tmp_path, small_group):
 
 
 def test_wide_tables_are_cut_to_the_terminal(tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
+    piped = invoke("run", "dart.fig3", "--store", tmp_path)
+    monkeypatch.setattr("rdmacc.cli.report._terminal_columns", lambda otherwise: 100)
     text = invoke("run", "dart.fig3", "--store", tmp_path)
+    assert max(map(len, piped.split("\n[")[0].splitlines()[2:])) > 100
     table = text.split("\n[")[0].splitlines()[2:]
     assert max(map(len, table)) <= 100
     assert text.count("time to back off") == sum("---" in line for line in table)
