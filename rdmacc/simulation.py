@@ -13,12 +13,12 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rdmacc.engine.deadlock import find_deadlock
+from rdmacc.engine.fault_events import FaultEvents
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.progress import Progress
 from rdmacc.engine.select import make_engine
 from rdmacc.engine.short_times import warn_of_short_times
-from rdmacc.engine.upsets import Upsets
 from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
 from rdmacc.faults import Fault
@@ -129,7 +129,7 @@ class Simulation:
             network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             is_checked=is_checked(chosen, check),
         )  # fmt: skip
-        self._upsets = Upsets(self.plan)
+        self._fault_events = FaultEvents(self.plan)
         warn_of_short_times(self.plan)
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._progress = Progress(self.plan)
@@ -194,14 +194,14 @@ class Simulation:
                     upcoming_ps - self.now_ps >= _SLICE_PS
                 ):  # nothing is in flight: check before retransmission timers obscure the deadlock
                     self._raise_if_deadlocked()
-                if upcoming_ps == NEVER and until is None and self._upsets.next_ps == NEVER:
+                if upcoming_ps == NEVER and until is None and self._fault_events.next_ps == NEVER:
                     raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
-                self._run_to(min(stop_ps, self._upsets.next_ps), bar, until_ps)
-                self._upsets.happen(self.engine)
+                self._run_to(min(stop_ps, self._fault_events.next_ps), bar, until_ps)
+                self._fault_events.happen(self.engine)
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
-                if until is None and not self.is_finished and self._upsets.next_ps == NEVER:
+                if until is None and not self.is_finished and self._fault_events.next_ps == NEVER:
                     if self._progress.has_ended(self.engine):
                         raise self._stalled()
         except (KeyboardInterrupt, HandlerError, LivelockError) as error:
@@ -254,7 +254,7 @@ class Simulation:
         outcome, progress = self.engine.outcome(), self._progress
         is_unfinished = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
         numbers = np.flatnonzero(is_unfinished).tolist()
-        reason = explain_stall(self.engine, self._upsets.fabric, numbers, progress.since_ps, progress.retries)
+        reason = explain_stall(self.engine, self._fault_events.fabric, numbers, progress.since_ps, progress.retries)
         return self._with_result(StalledError(self.plan.workload.index[numbers].tolist(), self.now_ps, reason))
 
     def _with_result(self, error: Any) -> Any:

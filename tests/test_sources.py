@@ -79,7 +79,7 @@ def run_kernel(address, until_ps, max_events):
     return value()
 
 
-def upset_port(address, number, kind):
+def fault_port(address, number, kind):
     pass
 
 

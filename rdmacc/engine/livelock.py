@@ -31,7 +31,7 @@ class _Stepping(Protocol):
     def step(self) -> None: ...
 
 
-class Standstill:
+class Livelock:
     """Notices when an engine does not get beyond an instant.
 
     Parameters

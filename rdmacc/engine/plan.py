@@ -19,9 +19,9 @@ from rdmacc import workload as workloads
 from rdmacc.chance import hash63_many, stream_key
 from rdmacc.engine.alone import Messages, links_with, times_alone
 from rdmacc.engine.dependencies import Computation, Dependents, dependencies
+from rdmacc.engine.fault_events import FaultEvent, fault_events_of, lasting_rates
 from rdmacc.engine.impairments import clocks_of, losses_of, scripts_of
 from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
-from rdmacc.engine.upsets import Upset, lasting_rates, upsets_of
 from rdmacc.engine.watches import Watch, watch_of
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, ScriptedLoss
@@ -109,7 +109,7 @@ class Plan:
     """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
     symmetric_salt: int
     scripts: tuple[ScriptedLoss, ...]
-    upsets: tuple[Upset, ...]
+    fault_events: tuple[FaultEvent, ...]
     """Changes of links and NICs, by time; `fabric` has the rates at the start."""
     clock_offset_ps: Ints
     """By node number."""
@@ -199,7 +199,7 @@ def make_plan(
     scheme = _with_turns(scheme, frame, priority)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max(initial=1)))
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, _CLOCK_OFFSETS))
-    upsets = upsets_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
+    fault_events = fault_events_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
         fabric=_started(fabric, faults), scheme=scheme, workload=frame, computation=computing, seed=seed,
@@ -218,7 +218,7 @@ def make_plan(
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=_alike(priority.astype(np.int8)), distance=distance,
         symmetric_salt=symmetric_salt, scripts=scripts_of(faults, frame),
-        upsets=upsets, clock_offset_ps=offsets, clock_jitter_ps=jitter,
+        fault_events=fault_events, clock_offset_ps=offsets, clock_jitter_ps=jitter,
         clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
         has_trace=has_trace, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from rdmacc.engine.fault_events import DOWN, RATE
 from rdmacc.engine.trace import ARRIVED, DROPPED, SENT, TRIMMED
-from rdmacc.engine.upsets import DOWN, RATE
 from rdmacc.errors import ConfigError
 from rdmacc.state import KIND_NAMES, PAUSE
 from rdmacc.units import transmission_ps
@@ -43,7 +43,7 @@ class _Follower:
         self.node = self.fabric.port_node.tolist()
         self.downs_ps = defaultdict(set)
         self.rates: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        for time_ps, what, ports, rate_bps in plan.upsets:
+        for time_ps, what, ports, rate_bps in plan.fault_events:
             for port in ports:
                 if what == DOWN:
                     self.downs_ps[port].add(time_ps)

@@ -111,7 +111,7 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
         lost = None if rng.random() < 0.3 else ((one, other), (other, one))[: int(rng.integers(1, 3))]
         faults.append(Loss(data=data, control=control, links=lost))
     later = rng.spawn(1)[0]
-    faults += _upsets(later, scenario.topology)
+    faults += _fault_events(later, scenario.topology)
     if later.random() < 0.4:
         gap_ps = int(later.choice([0, 200_000, 5_000_000]))
         routing = str(later.choice(ROUTINGS[5:]))
@@ -131,7 +131,7 @@ def with_equal_links(scenario: Scenario) -> Scenario:
 
 
 def on_planes(number: int) -> Scenario:
-    """Return a scenario of those with upsets, in which hosts have up to three links and senders use all of them."""
+    """Return a scenario of those with faults, in which hosts have up to three links and senders use all of them."""
     scenario = draw(number)
     rng = np.random.default_rng([36, number])
     switches = rdmacc.topology.switches(scenario.topology)
@@ -179,7 +179,7 @@ def _without_scripts(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
     return tuple(fault for fault in faults if not isinstance(fault, ScriptedLoss))
 
 
-def _upsets(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:
+def _fault_events(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:
     """Draw links that come back, links that are slow, and pause storms; some overlap."""
     found: list[Fault] = []
     links, hosts = list(topology.edges), rdmacc.topology.hosts(topology)

@@ -294,7 +294,7 @@ def test_why_the_order_of_time_stays(reason: str, options: dict[str, Any]):
     ],
     ids=["slow", "down"],
 )
-def test_upsets_come_between_windows(fault: Any):
+def test_fault_events_come_between_windows(fault: Any):
     assert compare(tree(scheme="irn", faults=(fault,)), []).outcome().visits > 0
 
 
@@ -391,7 +391,7 @@ RAILS = rdmacc.topology.rail_optimised(3, groups=4, spines=2, hosts_per_group=4)
 @pytest.mark.parametrize("topology", [PLANES, RAILS], ids=["planes", "rails"])
 def test_threads_agree_on_planes_and_rails(topology: Any, count: int):
     engine = compare(tree(network=topology), [], count)
-    assert engine.team.account == str(count)
+    assert engine.pool.account == str(count)
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -482,12 +482,14 @@ def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", mostly_at_night([2, 1], every=2))
-@pytest.mark.parametrize("where", ["EventQueue.lay", "Team.begin", "Team.end", "Team.provide", "Team.run"])
+@pytest.mark.parametrize(
+    "where", ["EventQueue.lay", "ThreadPool.begin", "ThreadPool.end", "ThreadPool.provide", "ThreadPool.run"]
+)
 def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     """Whenever the tables change, it comes, and the run goes on from there."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     owner, name = where.split(".")
-    changed = getattr(event_queue.EventQueue if owner == "EventQueue" else threads.Team, name)
+    changed = getattr(event_queue.EventQueue if owner == "EventQueue" else threads.ThreadPool, name)
     interrupts = 0
 
     def change(*arguments: Any) -> Any:

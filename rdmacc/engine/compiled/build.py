@@ -27,7 +27,7 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
     "find_nodes": (kernel.find_nodes, "void(int64, int64, int64, int64)", ""),
     "move_packets": (kernel.move_packets, "void(int64, int64, int64)", ""),
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
-    "upset_port": (kernel.upset_port, "void(int64, int64, int64)", ""),
+    "fault_port": (kernel.fault_port, "void(int64, int64, int64)", ""),
 }
 """The kernel's functions: the source of each, its types, and what is linked with it."""
 
@@ -48,7 +48,7 @@ class Kernel(NamedTuple):
     call_rows: Callable[..., Any]
     fail_message: Callable[..., Any]
     push_events: Callable[..., Any]
-    upset_port: Callable[..., Any]
+    fault_port: Callable[..., Any]
 
 
 @cache

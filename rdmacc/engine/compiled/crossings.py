@@ -21,7 +21,7 @@ from rdmacc.engine.compiled.address import (
 )
 from rdmacc.engine.compiled.events import lay_event
 from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.rows import globals_at, packet_at, port_at, rank_in
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import DELIVER
@@ -36,7 +36,7 @@ _SPINS = 4_000
 @jit
 def globals_of(g, thread):
     """Return the row of globals of one of the threads; the first one's holds what all share."""
-    return globals_at(load_i8(g.team + 8 * thread))
+    return globals_at(load_i8(g.pool + 8 * thread))
 
 
 @jit
@@ -45,7 +45,7 @@ def crossing_at(g, port):
     return _crossing(g.crossings + (g.turn & 1) * g.crossings_bytes + port * _CROSSING_BYTES)
 
 
-@rarely
+@cold
 def hand_over(g, port, number):
     """Put a packet on a link to a node of another thread."""
     crossing = crossing_at(g, port.number)
@@ -60,7 +60,7 @@ def hand_over(g, port, number):
     crossing.last = number
 
 
-@rarely
+@cold
 def take_in(g):
     """Append what other threads have sent to this one, in the window that has ended, to the packets under way."""
     for thread in range(g.n_threads):
@@ -86,7 +86,7 @@ def take_in(g):
     g.handed_ps = NEVER
 
 
-@rarely
+@cold
 def wait_for_all(g):
     """Come to the barrier; return whether this thread is the last one, which decides while the others wait."""
     generation = load_shared(g.meeting + _LINE)

@@ -17,10 +17,10 @@ from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
 from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
-from rdmacc.engine.compiled.threads import Team
+from rdmacc.engine.compiled.threads import ThreadPool
 from rdmacc.engine.compiled.windows import Windows
 from rdmacc.engine.interrupts import held_interrupts
-from rdmacc.engine.livelock import Standstill
+from rdmacc.engine.livelock import Livelock
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.handlers.hooks import records_of, transfer_fields
@@ -48,12 +48,12 @@ class CompiledEngine(Tables):
         super().__init__(plan)
         has_features = self._has_features()
         self._run = self.kernel.run if has_features else self.kernel.run_plain
-        self.team = Team(self, threads)
+        self.pool = ThreadPool(self, threads)
         self._windows = Windows(self, order, has_features)
         self.n_ready = 0
         """Of the first so many messages that start, the queue pairs are open."""
         self._told: list[tuple[int, str, tuple[Any, ...]]] = []
-        self._standstill = Standstill(plan)
+        self._livelock = Livelock(plan)
         self._open()
 
     def _has_features(self) -> bool:
@@ -69,7 +69,7 @@ class CompiledEngine(Tables):
             slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
             self.queue.grow(int(self.globals["event_capacity"]) + self.plan.n_qps * slots)
             self.n_ready = len(self.starts)
-            self.team.note_ready()
+            self.pool.note_ready()
             self._call("on_open", self._memory["qp"], self.queue_pairs.open(np.arange(self.plan.n_qps)))
         self._call("on_port", self._memory["port"], np.arange(len(self.ports)))
 
@@ -116,14 +116,14 @@ class CompiledEngine(Tables):
         self.queue_pairs.release(self.packet_rows.queue_pairs, armed)
         starts = self.starts[self.n_ready : self.n_ready + _STARTS]
         self.n_ready += len(starts)
-        self.team.note_ready()
+        self.pool.note_ready()
         self._call("on_open", self._memory["qp"], self.queue_pairs.open(self.plan.qp[starts].astype(np.int64)))
 
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
         """Take both directions of a link down, or bring them back."""
         self._told.append((self.now, "set_link", (ports, is_up)))
         for what in (kernel.UP, kernel.WORK) if is_up else (kernel.DOWN,):
-            self._upset(ports, what)
+            self._fault(ports, what)
 
     def set_routes(self, fabric: Fabric) -> None:
         """Route by another fabric, of the same numbering."""
@@ -140,7 +140,7 @@ class CompiledEngine(Tables):
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
         """Let hosts' ports send PAUSE for all data classes, or RESUME."""
         self._told.append((self.now, "storm", (ports, is_over)))
-        self._upset(ports, kernel.CALM if is_over else kernel.STORM)
+        self._fault(ports, kernel.CALM if is_over else kernel.STORM)
 
     def give_up(self, messages: Sequence[int], reason: int) -> None:
         """Fail messages that have not ended: they have no route any more."""
@@ -149,7 +149,7 @@ class CompiledEngine(Tables):
         for number in messages:
             self.kernel.fail_message(self.rows.ctypes.data, number, reason)
 
-    def _upset(self, ports: Sequence[int], what: int) -> None:
+    def _fault(self, ports: Sequence[int], what: int) -> None:
         """Let something happen to ports, between two events; it may need more memory than one event does."""
         self._windows.leave()
         state, first = self.globals, self.plan.fabric.node_first_port
@@ -164,7 +164,7 @@ class CompiledEngine(Tables):
             rows = int(state["trace_count"]) + int(state["live_packets"]) + frames
             if self.plan.has_trace and len(self.trace) < rows + int(state["reserve_events"]):
                 self._grow_trace(2 * rows + int(state["reserve_events"]))
-            self.kernel.upset_port(self.rows.ctypes.data, number, what)
+            self.kernel.fault_port(self.rows.ctypes.data, number, what)
 
     # Running
 
@@ -208,7 +208,7 @@ class CompiledEngine(Tables):
 
     def _event_times(self) -> npt.NDArray[np.int64]:
         """Return the times of all events but those of probes."""
-        events = self.team.pending()
+        events = self.pool.pending()
         return events[events[:, 1] < self._first_probe, 0]
 
     def peek(self) -> tuple[int, int] | None:
@@ -230,7 +230,7 @@ class CompiledEngine(Tables):
         until_ps = min(until_ps, self._windows.round_up(soon_ps))
         chunk, begin = _CHUNK, time.perf_counter()
         while self._run_kernel(until_ps, chunk) != kernel.STOPPED:
-            self._standstill.look(self)
+            self._livelock.look(self)
             taken_s, begin = time.perf_counter() - begin, time.perf_counter()
             chunk = min(_CHUNK, max(1_000, int(chunk * _CHUNK_S / taken_s)))
         if self.unfinished and until_ps < NEVER:
@@ -243,7 +243,7 @@ class CompiledEngine(Tables):
             is_in_windows = bool(self.globals["node_bits"])
             with Catcher(self) as caught:
                 if is_in_windows:
-                    reason = self.team.run(until_ps, self.events + max_events)
+                    reason = self.pool.run(until_ps, self.events + max_events)
                 else:
                     stop_ps = min(until_ps, self._windows.resume_ps)
                     reason = int(self._run(self.rows.ctypes.data, stop_ps, max_events))
@@ -252,7 +252,7 @@ class CompiledEngine(Tables):
             elif caught.raised is not None:
                 reason = kernel.AGAIN
             if is_in_windows and kernel.MORE_PACKETS <= reason <= kernel.MORE_QUEUE_PAIRS:
-                self.team.provide()
+                self.pool.provide()
             elif reason == kernel.MORE_PACKETS:
                 self.packet_rows.provide(self.kernel, self.rows)
             elif reason == kernel.MORE_EVENTS:
@@ -273,9 +273,9 @@ class CompiledEngine(Tables):
                 return reason
 
     def _begin_again(self) -> None:
-        """Run from the beginning in the order of time, as far as the last upset: windows have gone too far."""
+        """Run from the beginning in the order of time, as far as the last fault event: windows have gone too far."""
         told = self._told
-        CompiledEngine.__init__(self, self.plan, "time", self.team.asked)
+        CompiledEngine.__init__(self, self.plan, "time", self.pool.asked)
         for time_ps, name, arguments in told:
             self.run(time_ps)
             getattr(self, name)(*arguments)

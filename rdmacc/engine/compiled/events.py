@@ -21,7 +21,7 @@ import numpy as np
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, lowest_bit, prefetch, store_i4, store_i8
 from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
 from rdmacc.engine.compiled.layout import WATCH
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.rows import (
     computation_at,
     fetch_port,
@@ -125,7 +125,7 @@ def node_of(g, rank):
     return node_of_timer(g, rank, number)
 
 
-@rarely
+@cold
 def node_of_timer(g, rank, number):
     """As `node_of`, for what is seldom scheduled."""
     if rank < PACE:

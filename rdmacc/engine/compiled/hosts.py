@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.messages import after_sender, count_down
 from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule, send_request
 from rdmacc.engine.compiled.rows import (
@@ -117,7 +117,7 @@ def on_arrival(g, host, node, number, now):
         pick_messages(g, host, now)
 
 
-@rarely
+@cold
 def forget_incoming(g, host, number):
     """Take a delivered message out of its host's list."""
     message = message_at(g, number)
@@ -133,7 +133,7 @@ def forget_incoming(g, host, number):
         host.last_incoming = before
 
 
-@rarely
+@cold
 def pick_messages(g, host, now):
     """Serve the incoming messages with the lowest keys, as many as handlers ask for."""
     host_row = g.hosts + host.node * g.host_bytes
@@ -178,7 +178,7 @@ def first_by_key(g, host):
     return best
 
 
-@rarely
+@cold
 def announce_group(g, node, message_number, now):
     """Tell the handlers of every message of the group to this host, then let them tell the senders."""
     host_row = g.hosts + node * g.host_bytes

@@ -7,7 +7,7 @@ from rdmacc.engine.compiled.events import lay_event, node_of, pop_event, push_ev
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.messages import end_computation, give_up, start
 from rdmacc.engine.compiled.ports import (
     expire_nic_timer,
@@ -60,7 +60,7 @@ from rdmacc.rules.ranks import (
 from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
 DOWN, UP, WORK, STORM, CALM = range(5)
-"""What `upset_port` does."""
+"""What `fault_port` does."""
 
 STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS, LEFT, AGAIN = range(9)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; memory is short; windows
@@ -172,7 +172,7 @@ def deliver(g, number, now):
         switch_receive(g, packet_number, port.peer, port.reverse, hop, now)
 
 
-@rarely
+@cold
 def is_scripted_loss(g, packet):
     """Count a transmission that scripts name; return whether it is one to lose."""
     is_lost = False
@@ -206,7 +206,7 @@ def value_of(watch):
     return load_f8(watch.address)
 
 
-@rarely
+@cold
 def record_sample(g, number, value, now):
     """Append a sample."""
     sample = sample_at(g.samples + g.sample_count * _SAMPLE_BYTES)
@@ -216,7 +216,7 @@ def record_sample(g, number, value, now):
     g.sample_count += 1
 
 
-@rarely
+@cold
 def look_at_changes(g, now):
     """Record every watched field that has another value than before."""
     for number in range(g.n_watches):
@@ -419,8 +419,8 @@ def fail_message(address, number, reason):
     give_up(g, number, reason, g.now_ps)
 
 
-def upset_port(address, number, what):
-    """Take a port down, bring it back (then let it work), or let it send PFC frames (see `rdmacc.engine.upsets`)."""
+def fault_port(address, number, what):
+    """Take a port down, bring it back (then let it work), or let it send PFC frames."""
     g = globals_at(address)
     if what == DOWN:
         fail_port(g, number)

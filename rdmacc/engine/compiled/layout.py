@@ -340,7 +340,7 @@ class KernelGlobals(Record):
     verdict = Int(doc="in windows: what all threads do next")
     meeting = Int(doc="address of two cache lines: threads that have come to the end of the window; how often all have")
     n_threads = Int(1)
-    team = Int(doc="addresses of the rows of all threads, this one's first if it has n_threads")
+    pool = Int(doc="addresses of the rows of all threads, this one's first if it has n_threads")
     thread = Int(doc="place in that list")
     outbox = Int(doc="first ports that have sent to each other thread, in even windows and in odd ones")
     crossings = Int(doc="rows of ports, for even windows and for odd ones")

@@ -20,7 +20,15 @@ from rdmacc.engine.compiled import numba_public
 from rdmacc.engine.compiled.numba_public import NotCompiledError, signature_of
 
 __all__ = [
-    "CHECKED", "INTERFACE", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "object_code", "rarely",
+    "CHECKED",
+    "INTERFACE",
+    "OVERLOAD",
+    "UNIT",
+    "MachineCode",
+    "NotCompiledError",
+    "Part",
+    "cold",
+    "object_code",
 ]  # fmt: skip
 
 _log = logging.getLogger(__name__)
@@ -41,7 +49,7 @@ INTERFACE: str = _numba.__name__
 UNIT, OVERLOAD = _numba.UNIT, _numba.OVERLOAD
 """Options for a function that Python calls, and for the compiled form of a function that handlers call."""
 
-Part, rarely = _numba.Part, _numba.rarely
+Part, cold = _numba.Part, _numba.cold
 """Compile a function that compiled code calls; one that is seldom called, whose code lies apart from the others'."""
 
 CHECKED: dict[str, Any] = {"error_model": "python", "boundscheck": True}

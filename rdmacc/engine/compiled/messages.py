@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit, load_i8
 from rdmacc.engine.compiled.events import push_event
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.ports import schedule, send_request
 from rdmacc.engine.compiled.rows import (
     computation_at,
@@ -35,7 +35,7 @@ from rdmacc.rules.ranks import START
 _FAILED = 1 << 40
 
 
-@rarely
+@cold
 def start(g, number, now):
     """Start a message at its sender, unless it has failed."""
     message = message_at(g, number)
@@ -67,7 +67,7 @@ def after_sender(g, qp_number, message_number, now):
     schedule(g, qp_number, now)
 
 
-@rarely
+@cold
 def finish(g, qp_number, number, now):
     """Take a message out of its queue pair; release what waits for it."""
     qp, message = qp_at(g, qp_number), message_at(g, number)
@@ -96,7 +96,7 @@ def finish(g, qp_number, number, now):
     g.unfinished -= 1
 
 
-@rarely
+@cold
 def give_up(g, number, reason, now):
     """Fail a message without a route, and with it all of its queue pair; it may not have started."""
     message = message_at(g, number)
@@ -114,7 +114,7 @@ def give_up(g, number, reason, now):
         g.unfinished -= 1
 
 
-@rarely
+@cold
 def count_down(g, number, now, is_acked):
     """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
     message = message_at(g, number)
@@ -130,7 +130,7 @@ def count_down(g, number, now, is_acked):
             release(g, waiting, load_i8(g.dependent_delays + 8 * i), now)
 
 
-@rarely
+@cold
 def release(g, number, delay_ps, now):
     """Count one dependency as met; after the last one, start once its delay is over."""
     if number < g.n_messages:
@@ -147,7 +147,7 @@ def release(g, number, delay_ps, now):
         push_event(g, start_ps + row.duration_ps, rank_last(g, START + number))
 
 
-@rarely
+@cold
 def end_computation(g, number, now):
     """End a row of computation; release what waits for it."""
     computation_at(g, number).end_ps = now
@@ -156,7 +156,7 @@ def end_computation(g, number, now):
     g.unfinished -= 1
 
 
-@rarely
+@cold
 def fail_dependents(g, number):
     """Fail everything that waits, directly or not, for a message; `next_pending` chains what is still to visit."""
     todo = number

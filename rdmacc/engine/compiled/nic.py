@@ -6,7 +6,7 @@ from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.bit_trees import enter, following, leave, qp_in_place
 from rdmacc.engine.compiled.bits import clear_bit, has_bit, set_bit
 from rdmacc.engine.compiled.events import push_event
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
     backlog_of,
@@ -150,7 +150,7 @@ def next_turn(g, port, backlog, cls):
             return best
 
 
-@rarely
+@cold
 def note_out_of_order(g, message, psn):
     """Count a retransmission; mark skipped packets, whose first transmission is still to come."""
     highest = message.highest_psn

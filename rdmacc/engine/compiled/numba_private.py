@@ -216,7 +216,7 @@ class Part(CPUDispatcher):
         return super().get_call_template([_widened(kind) for kind in args], kws)
 
 
-def rarely(function: Callable[..., Any]) -> Part:
+def cold(function: Callable[..., Any]) -> Part:
     """Compile a function that is seldom called: its code lies apart, and what runs all the time is closer together."""
     _RARE.add(function)
     return Part(function)

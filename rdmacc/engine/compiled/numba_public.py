@@ -28,7 +28,7 @@ def Part(function: Callable[..., Any], **options: Any) -> Any:
     return numba.njit(**{**UNIT, **options})(function)
 
 
-rarely = Part
+cold = Part
 
 
 def signature_of(text: str) -> tuple[tuple[Any, ...], Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.queues import (
     join_queue,
@@ -128,7 +128,7 @@ def look(g, port, now):
         kick(g, port, now)
 
 
-@rarely
+@cold
 def expire_nic_timer(g, number, now):
     """With a tick: serve a NIC's timer, unless another one has taken its place."""
     port = port_at(g, number)
@@ -144,7 +144,7 @@ def send_request(g, number, qp, message, now):
         enqueue(g, port_at(g, qp_at(g, qp).nic), number, packet_at(g, number).priority, now)
 
 
-@rarely
+@cold
 def pause_or_resume(g, port, number, now):
     """Obey a PFC frame that came back over the link."""
     if obey(port, packet_at(g, number), now) and not port.is_wake_pending:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rdmacc.engine.compiled.address import call, jit, prefetch
 from rdmacc.engine.compiled.crossings import hand_over
 from rdmacc.engine.compiled.events import push_event
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.rows import (
     backlog_of,
     discard,
@@ -162,7 +162,7 @@ def release(g, node, number, now):
         send_pfc(g, packet.ingress, RESUME, now)
 
 
-@rarely
+@cold
 def send_pfc(g, ingress, kind, now):
     """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
     port = port_at(g, ingress // NUM_CLASSES)

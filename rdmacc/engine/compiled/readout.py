@@ -30,7 +30,7 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
     heads = np.concatenate([engine.queues["head"].ravel(), ports["flight_head"]])
     payload = packets["payload_bytes"]
     in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
-    samples = engine.team.samples
+    samples = engine.pool.samples
     trace = engine.trace[: int(engine.globals["trace_count"])]
     return RunOutcome(
         messages={name: engine.messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
@@ -47,8 +47,8 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
         transfers=engine.transfers(),
         trace=trace.copy() if engine.plan.has_trace else None,
         order=engine.order,
-        threads=engine.team.account,
-        balance=engine.team.balance,
+        threads=engine.pool.account,
+        balance=engine.pool.balance,
         visits=int(engine.globals["visits"]),
     )
 

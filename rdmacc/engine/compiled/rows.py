@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.plain import globals_at
 from rdmacc.engine.trace import DROPPED, ROW
 from rdmacc.rules import ranks
@@ -187,7 +187,7 @@ def recycle(g, number):
     g.live_packets -= 1
 
 
-@rarely
+@cold
 def note(g, what, port, number, now):
     """Add a row to the trace."""
     packet = packet_at(g, number)

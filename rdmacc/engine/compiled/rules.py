@@ -6,7 +6,7 @@ from numba.extending import overload
 
 from rdmacc.engine.compiled import chance  # noqa: F401 - what rules call for chance
 from rdmacc.engine.compiled.address import jit, lowest_bit
-from rdmacc.engine.compiled.machine_code import OVERLOAD, rarely
+from rdmacc.engine.compiled.machine_code import OVERLOAD, cold
 from rdmacc.rules import addressing, admission, classes, credits, links, pacing, pfc, progress, ranks, routing
 from rdmacc.units import cut_ps
 
@@ -22,20 +22,20 @@ for _rule in (classes.count_lane, admission.xoff_bytes, routing.modulo, ranks.ne
 starts_later, open_message, has_ended = jit(progress.starts_later), jit(progress.open_message), jit(progress.has_ended)
 sends_in_order, is_delivered = jit(progress.sends_in_order), jit(progress.is_delivered)
 close_message, close_pair = jit(progress.close_message), jit(progress.close_pair)
-cut_off = rarely(progress.cut_off)
+cut_off = cold(progress.cut_off)
 is_due, wait_for_less, fail_waiting = jit(progress.is_due), jit(progress.wait_for_less), jit(progress.fail_waiting)
 may_send, next_start_ps, wait_for_turn = jit(pacing.may_send), jit(pacing.next_start_ps), jit(pacing.wait_for_turn)
 arm_pace, expire_pace = jit(pacing.arm_pace), jit(pacing.expire_pace)
 write_data, request_class = jit(addressing.write_data), jit(addressing.request_class)
 address_reply, address_request = jit(addressing.address_reply), jit(addressing.address_request)
 reply_class = jit(addressing.reply_class)
-put_on_link, is_busy, is_lost = jit(links.put_on_link), jit(links.is_busy), rarely(links.is_lost)
+put_on_link, is_busy, is_lost = jit(links.put_on_link), jit(links.is_busy), cold(links.is_lost)
 end_pause, read_clock = jit(links.end_pause), jit(links.read_clock)
 modulo, route_key, wait_ps = jit(routing.modulo), jit(routing.route_key), jit(routing.wait_ps)
 way_by_packet, way_in_turn = jit(routing.way_by_packet), jit(routing.way_in_turn)
 way_by_distance, flowlet_place = jit(routing.way_by_distance), jit(routing.flowlet_place)
 first_in_scan, draw_deflection = jit(routing.first_in_scan), jit(routing.draw_deflection)
-is_deflection_port, cut_payload = jit(routing.is_deflection_port), rarely(routing.cut_payload)
+is_deflection_port, cut_payload = jit(routing.is_deflection_port), cold(routing.cut_payload)
 admit_lossless, admit_lossy = jit(admission.admit_lossless), jit(admission.admit_lossy)
 release_lossless, release_lossy = jit(admission.release_lossless), jit(admission.release_lossy)
 queue_limit_bytes, fits_queue = jit(admission.queue_limit_bytes), jit(admission.fits_queue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.bit_trees import following, leave, qp_in_place
 from rdmacc.engine.compiled.events import push_event
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.nic import join, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
 from rdmacc.engine.compiled.rows import (
@@ -30,7 +30,7 @@ def has_work(g, port):
     return backlog_of(g, port.number, LINE).ready != 0 or (port.waiting & ~port.paused) != 0
 
 
-@rarely
+@cold
 def join_scanned_line(g, qp):
     """Put a queue pair with packets left in the line."""
     if qp.state != READY and unsent_message(g, qp) >= 0:
@@ -46,7 +46,7 @@ def leave_line(g, port, qp):
     port.queue_bytes -= g.wire_bytes
 
 
-@rarely
+@cold
 def send_next_scanning(g, port, now):
     """Send a waiting packet, or the next one of the queue pair whose turn it is."""
     cls = next_class(g, port, now)
@@ -125,7 +125,7 @@ def push_timer(g, port, at_ps):
     push_event(g, at_ps, rank)
 
 
-@rarely
+@cold
 def advance(g, qp, now):
     """Bring the timer forward if a new rate has."""
     port = port_at(g, qp.nic)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i4, store_i8
 from rdmacc.engine.compiled.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.ports import enqueue, forward, pause_or_resume
 from rdmacc.engine.compiled.queues import release, run_port_hook, send_pfc
 from rdmacc.engine.compiled.rows import (
@@ -101,7 +101,7 @@ def switch_receive(g, number, node, in_port_number, hop, now):
     forward(g, port, number, packet.priority, now)
 
 
-@rarely
+@cold
 def turn_back(g, number, node, port):
     """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
     packet = packet_at(g, number)
@@ -157,7 +157,7 @@ def choice_of(g, entry, chosen):
     return first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen)
 
 
-@rarely
+@cold
 def first_up(g, entry, chosen):
     """Return the first of a route's choices, from one on, whose port is up; that one if none is."""
     count = entry & ROUTE_COUNT
@@ -168,7 +168,7 @@ def first_up(g, entry, chosen):
     return chosen
 
 
-@rarely
+@cold
 def adapt(g, switch, entry, key):
     """Return which choice has the shortest queue, or the last packet's of the message if that is not long ago."""
     count = entry & ROUTE_COUNT
@@ -198,7 +198,7 @@ def route_entry(g, node, dst):
     return g.routes + (switch_at(g, node).route_row * g.n_attachments + load_entry(g.attach, dst)) * 8
 
 
-@rarely
+@cold
 def own_hop(g, node, key):
     """Return the port by which a message's own path leaves a node; -1 if there is none."""
     for step in range(load_entry(g.path_first, key), load_entry(g.path_first, key + 1)):
@@ -247,7 +247,7 @@ def call_route(g, hook, hop, node, number, now):
     )  # fmt: skip
 
 
-@rarely
+@cold
 def trim(g, number, port, now):
     """Cut a packet's payload off."""
     packet = packet_at(g, number)
@@ -258,7 +258,7 @@ def trim(g, number, port, now):
         note(g, TRIMMED, port.number, number, now)
 
 
-@rarely
+@cold
 def trim_tail(g, number, node, port, now):
     """Cut the payload of the last packet of the queue off in place of this packet's."""
     packet = packet_at(g, number)

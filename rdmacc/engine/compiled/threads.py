@@ -115,7 +115,7 @@ class _Worker:
         return int(self.rows.ctypes.data)
 
 
-class Team:
+class ThreadPool:
     """The threads of a simulation, or the only one; the first one's row and queue are the engine's.
 
     Parameters
@@ -132,7 +132,7 @@ class Team:
         if asked > 1 and not engine.plan.is_checked:  # all would write into the same trail
             self.count = min(asked, len(np.unique(racks_of(engine.plan.fabric))))
         self._addresses = np.array([engine.rows.ctypes.data] * self.count, np.int64)
-        engine.globals["n_threads"], engine.globals["team"] = self.count, self._addresses.ctypes.data
+        engine.globals["n_threads"], engine.globals["pool"] = self.count, self._addresses.ctypes.data
         self._workers: list[_Worker] = [_Worker(engine.rows, engine.queue, engine.samples)]
         if self.count == 1:
             self._workers[0].starts = engine.starts

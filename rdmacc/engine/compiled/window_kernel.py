@@ -18,7 +18,7 @@ from rdmacc.engine.compiled.kernel import (
     spare_events,
     what_is_short,
 )
-from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.messages import end_computation, start
 from rdmacc.engine.compiled.rows import globals_at, load_entry, message_at, message_row
 from rdmacc.engine.compiled.timers import KINDS, slot_offset
@@ -111,7 +111,7 @@ def play(g):
     return reason
 
 
-@rarely
+@cold
 def begin_window(g, step):
     """Go on to the window agreed on; schedule the messages that start next; return what is short, if so."""
     g.wheel_now = (step << g.node_bits) - 1  # nothing is pending up to there
@@ -132,7 +132,7 @@ def begin_window(g, step):
     return _OPEN
 
 
-@rarely
+@cold
 def decide(g, until_ps, last_event):
     """Agree on the next window, all nodes having come to its begin; return why not, if so. `g`: the first thread's."""
     reason, step, is_halted = g.reason, g.upcoming_step, g.is_halted
@@ -190,7 +190,7 @@ def begin_of(g, step):
     return ((step << g.wheel_shift) + g.window_factor - 1) // g.window_factor << GRAIN_BITS
 
 
-@rarely
+@cold
 def is_handled(g, rank, now):
     """Tell whether an event is of a message's deadline that has come, so that its handler will be called."""
     if rank >= ENDPOINT_TIMER:

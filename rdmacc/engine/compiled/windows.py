@@ -10,7 +10,7 @@ is multiplied by a number of seven bits and shifted. What they rely on:
   is appended to its link's chain, of which only the receiver takes the head.
 - Ranks of simultaneous events do not depend on when they are scheduled, chance is counted by place, totals are sums.
 - Between windows all nodes have come to the same time. There the kernel pauses, and there the order of time takes over
-  where a run must stop between (a time asked for, an upset), or may end: from the moment that every message is
+  where a run must stop between (a time asked for, a fault event), or may end: from the moment that every message is
   delivered. Until then no last ACK can arrive in the same window.
 
 A run that ends all the same, as when its last messages fail, and time that stands still, are found when other nodes
@@ -77,7 +77,7 @@ def why_not_better(engine: CompiledEngine) -> str:
     if not engine.globals["reach"]:
         return "the network fits into the cache"
     bytes_each = float(fabric.port_rate_bps.min()) * float(fabric.port_delay_ps.min()) / 8e12
-    few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes and engine.team.count == 1
+    few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes and engine.pool.count == 1
     return "a link has too few packets in a window" if few else ""
 
 
@@ -126,7 +126,7 @@ def _reads_starts(plan: Plan) -> bool:
 
 def _loses(plan: Plan) -> bool:
     """Tell whether faults lose packets."""
-    return bool(len(plan.upsets) or plan.loss_data.any() or plan.loss_control.any())
+    return bool(len(plan.fault_events) or plan.loss_data.any() or plan.loss_control.any())
 
 
 class Windows:
@@ -215,7 +215,7 @@ class Windows:
         engine = self._engine
         if not self._has_far:
             return NEVER
-        events = engine.team.pending()
+        events = engine.pool.pending()
         events = events[events[:, 1] < DELIVER]
         rows = (events[:, 1] & (1 << RANK_SHIFT) - 1) - engine.plan.n_messages
         events, rows = events[rows >= 0], rows[rows >= 0]
@@ -231,7 +231,7 @@ class Windows:
     def _sort(self, in_windows: bool) -> None:
         """Sort the pending events by window and node, or by time alone; the starts to come are scheduled one by one."""
         engine = self._engine
-        state, events = engine.globals, engine.team.pending()
+        state, events = engine.globals, engine.pool.pending()
         messages = events[:, 1] & (1 << RANK_SHIFT) - 1
         is_chained = (events[:, 1] < DELIVER) & (messages < engine.plan.n_messages)
         which = messages[is_chained]
@@ -240,9 +240,9 @@ class Windows:
         if in_windows:
             window = self._shift, self._factor
             state["far_ps"] = self._far_ps()
-            engine.team.begin(others, int(state["next_start"]), self._step_of(engine.now), window)
+            engine.pool.begin(others, int(state["next_start"]), self._step_of(engine.now), window)
             return
-        engine.team.end()
+        engine.pool.end()
         state["next_start"] -= int(is_chained.sum())  # all before it have happened
         starts = engine.starts[state["next_start"] :][:1]
         chain = np.stack([engine.plan.start_ps[starts], START + starts.astype(np.int64)], axis=1)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.livelock import Standstill
+from rdmacc.engine.livelock import Livelock
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.build import make_computation, make_messages, make_nodes, make_queue_pairs
@@ -75,10 +75,10 @@ class Network(Core):
     def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
         """Process every event before `until_ps`, or until the last message is finished; return at `soon_ps`."""
         until_ps = min(until_ps, soon_ps)
-        standstill = Standstill(self.plan)
+        livelock = Livelock(self.plan)
         try:
             while self._run_some(until_ps):
-                standstill.look(self)
+                livelock.look(self)
         except Exception as error:
             raise self._explained(error) from error
         if self.unfinished and until_ps < NEVER:

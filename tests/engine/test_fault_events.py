@@ -104,7 +104,7 @@ def test_slow_one_way_and_several_at_once():
     plan = rdmacc.Simulation(network, work, line_rate(), faults=faults, engine="simpy").plan
     there, back = (plan.fabric.port(*ends) for ends in (("h0", "s0"), ("s0", "h0")))
     assert plan.fabric.port_rate_bps[[there, back]].tolist() == [50e9, 100e9]
-    rates = {(one.time_ps, one.ports[0]): one.rate_bps for one in plan.upsets}
+    rates = {(one.time_ps, one.ports[0]): one.rate_bps for one in plan.fault_events}
     assert rates == {
         (0, there): 50e9, (us(1), there): 5e9, (us(1), back): 10e9, (us(2), there): 50e9, (us(2), back): 100e9,
     }  # fmt: skip
@@ -157,9 +157,9 @@ def test_overlapping_failures_count():
     ]
     work = rdmacc.messages([("h0", "h1", 1000)])
     plan = rdmacc.Simulation(rdmacc.star(2), work, line_rate(), faults=faults, engine="simpy").plan
-    assert [one.time_ps for one in plan.upsets] == [10, 10, 40, 40]
-    assert plan.upsets[1].ports == plan.upsets[0].ports
-    assert plan.upsets[3].ports == ()
+    assert [one.time_ps for one in plan.fault_events] == [10, 10, 40, 40]
+    assert plan.fault_events[1].ports == plan.fault_events[0].ports
+    assert plan.fault_events[3].ports == ()
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_faults_survive_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("batch", batches(5, quick=0, slow=1))
-def test_engines_agree_on_upsets(batch):
+def test_engines_agree_on_fault_events(batch):
     first = WIDENED + 9000 + batch * 8
     scenarios = [draw(number) for number in range(first, first + 8)]
-    upset = [
+    faulty = [
         one
         for one in scenarios
         if any(isinstance(fault, SlowLink | PauseStorm) or getattr(fault, "until_ps", None) for fault in one.faults)
     ]
-    assert upset
-    for scenario in upset:
+    assert faulty
+    for scenario in faulty:
         compare(scenario)

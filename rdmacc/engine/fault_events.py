@@ -1,6 +1,6 @@
-"""Upsets: what faults do to links and NICs, as one list ordered by time.
+"""Fault events: what faults do to links and NICs, as one list ordered by time.
 
-Both engines are told of an upset at the same time and react alike; it is not an event. It takes effect before the
+Both engines are told of a fault event at the same time and react alike; it is not an event. It takes effect before the
 events of its instant.
 
 A queue pair is cut off for good if, with all links that will ever come back, no path is left from the port of its
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DOWN, UP, REROUTED, RATE, PAUSED, RESUMED, CUT_OFF = range(7)
 
 
-class Upset(NamedTuple):
+class FaultEvent(NamedTuple):
     """One change."""
 
     time_ps: int
@@ -71,12 +71,12 @@ class Engine(Protocol):
         """Fail messages that have not ended: they have no route any more."""
 
 
-class Upsets:
-    """The upsets of a plan that are still to come."""
+class FaultEvents:
+    """The fault events of a plan that are still to come."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._pending = list(reversed(plan.upsets))
+        self._pending = list(reversed(plan.fault_events))
         self.fabric = plan.fabric
         """The network with the routes of now."""
         self._reasons = np.zeros(plan.n_qps, np.int8)
@@ -118,7 +118,7 @@ class Upsets:
             self._reasons[new] = reasons[new]
             late_ps = now + int(plan.qp_base_rtt_ps[new].max())
             place = next((n for n, one in enumerate(self._pending) if one.time_ps <= late_ps), len(self._pending))
-            self._pending.insert(place, Upset(late_ps, CUT_OFF, ()))
+            self._pending.insert(place, FaultEvent(late_ps, CUT_OFF, ()))
 
 
 def _cut_off(plan: Plan, down: tuple[int, ...]) -> npt.NDArray[np.int8]:
@@ -146,7 +146,7 @@ def _cut_off(plan: Plan, down: tuple[int, ...]) -> npt.NDArray[np.int8]:
     return reasons
 
 
-def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tuple[Upset, ...]:
+def fault_events_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tuple[FaultEvent, ...]:
     """Return what faults do to a network."""
     found = _downs(fabric, [one for one in faults if isinstance(one, LinkDown)])
     found += _rates(fabric, [one for one in faults if isinstance(one, SlowLink)])
@@ -154,7 +154,7 @@ def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tupl
     ports_of = [_nics(fabric, one.host) for one in storms]
     if has_pfc:
         for ports, what, time in _switched(storms, ports_of, PAUSED, RESUMED):
-            found.append(Upset(time, what, ports))
+            found.append(FaultEvent(time, what, ports))
     return tuple(sorted(found, key=lambda one: (one.time_ps, one.what == REROUTED)))
 
 
@@ -197,19 +197,19 @@ def _switched(
     return changes
 
 
-def _downs(fabric: Fabric, downs: Sequence[LinkDown]) -> list[Upset]:
+def _downs(fabric: Fabric, downs: Sequence[LinkDown]) -> list[FaultEvent]:
     """Return when links go down and come back, and when routes do without them."""
     links = [tuple(sorted((fabric.port(*one.link), fabric.port(*reversed(one.link))))) for one in downs]
-    found = [Upset(time, what, ports) for ports, what, time in _switched(downs, links, DOWN, UP)]
+    found = [FaultEvent(time, what, ports) for ports, what, time in _switched(downs, links, DOWN, UP)]
     late = [time_ps(one.convergence_ps, bare_ps=True) for one in downs]
     without: set[int] = set()
     for ports, what, time in _switched(downs, links, DOWN, UP, late):
         without = without | set(ports) if what == DOWN else without - set(ports)
-        found.append(Upset(time, REROUTED, tuple(sorted(without))))
+        found.append(FaultEvent(time, REROUTED, tuple(sorted(without))))
     return found
 
 
-def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[Upset]:
+def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[FaultEvent]:
     """Return when ports' rates change, and to what."""
     shares: dict[int, dict[int, float]] = defaultdict(dict)  # by port: of the faults of now
     steps = []
@@ -223,5 +223,5 @@ def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[Upset]:
         else:
             del shares[port][number]
         rate = float(fabric.port_rate_bps[port]) * prod(shares[port][k] for k in sorted(shares[port]))
-        found.append(Upset(time, RATE, (port,), rate))
+        found.append(FaultEvent(time, RATE, (port,), rate))
     return found
