@@ -42,6 +42,8 @@ _ON_DISK: dict[str, str] = {}
 """The same of files of rdmacc that have not been imported, when they were first asked for."""
 _DEFINED: dict[str, tuple[list[_Space], list[FunctionType], list[Any]]] = {}
 """What modules of rdmacc defined when they had just run, by name."""
+_CONTAINERS: dict[int, Any] = {}
+"""Dictionaries and lists that modules defined, by identity."""
 _PARTS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _TAINTS: list[str] = []
 _OTHERS: dict[str, Any] = {}
@@ -161,9 +163,13 @@ def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[
             items = vars(value)
             inside = (getattr(item, "__func__", item) for item in items.values())
             functions += [item for item in inside if isinstance(item, FunctionType)]
+        elif isinstance(value, dict | list) and id(value) in _CONTAINERS:
+            pass  # it was noted where it is defined, before what is registered later
         elif isinstance(value, dict):
             items = value
+            _CONTAINERS[id(value)] = value
         elif isinstance(value, list):
+            _CONTAINERS[id(value)] = value
             spaces.append(_Space(f"{name}.{key}", value, tuple(range(len(value))), tuple(value), len(value)))
         if items:
             spaces.append(_Space(f"{name}.{key}", items, tuple(items), tuple(items.values()), len(items)))

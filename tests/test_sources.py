@@ -236,3 +236,20 @@ def test_what_was_edited_before_rdmacc_was_imported_is_not_known(tmp_path):
         command = [sys.executable, "-c", textwrap.dedent(program), *given]
         done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
+
+
+def test_what_is_registered_again_is_no_change_wherever_the_table_is_imported():
+    """A cell that registers an experiment of one's own runs more than once, and rdmacc's modules are imported late."""
+    program = """
+        import sys
+        from rdmacc import sources
+        from rdmacc.experiments.framework import registry
+
+        registry.EXPERIMENTS["mine.fig1"] = object()
+        late = "rdmacc.experiments.ledger.record"
+        assert late not in sys.modules
+        __import__(late)
+        registry.EXPERIMENTS["mine.fig1"] = object()
+        assert sources.patched() == "", sources.patched()
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
