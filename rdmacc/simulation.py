@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import networkx as nx
@@ -32,6 +33,8 @@ from rdmacc.units import Quantity, time_ps
 __all__ = ["Simulation", "is_checked", "simulate"]
 
 _log = logging.getLogger(__name__)
+IS_QUIET = ContextVar("is_quiet", default=False)
+"""Whether simulations warn of nothing, in this thread."""
 
 _SLICE_PS = time_ps("1ms")
 """Simulated time between two checks for a deadlock."""
@@ -222,7 +225,7 @@ class Simulation:
     def _warn(self, result: Result) -> None:
         """Warn, once, that messages have failed."""
         failed = np.flatnonzero(result.outcome.messages["failed"])
-        if len(failed) and not self._has_warned:
+        if len(failed) and not self._has_warned and not IS_QUIET.get():
             self._has_warned = True
             first, flows = int(failed[0]), result.flows
             _log.warning(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -18,7 +17,7 @@ from concurrent.futures import (
     as_completed,
     wait,
 )
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.simulation import IS_QUIET
 from rdmacc.sources import patched, user_sources
 from rdmacc.sweep.codehash import UncertainError, is_users
 from rdmacc.sweep.fingerprint import Fingerprints
@@ -148,24 +148,15 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
-@contextmanager
-def _unwarned() -> Iterator[None]:
-    """Silence what a simulation warns of: a table of hundreds has it in its rows."""
-    log = logging.getLogger("rdmacc.simulation")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-
-
 def _compute(experiment: Any, point: Any, engine: str, threads: int) -> Computed:
     results: list[tuple[str, int, int]] = []
 
     def run(scenario: Scenario) -> Result:
-        with _unwarned():
+        token = IS_QUIET.set(True)  # a table of hundreds of runs has in its rows what one would warn of
+        try:
             result = replace(scenario, engine=engine).run(threads)
+        finally:
+            IS_QUIET.reset(token)
         hops = int(result.counters["data_packet_hops"] + result.counters["control_packet_hops"])
         results.append((result.engine, hops, result.now_ps))
         return result
