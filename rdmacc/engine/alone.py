@@ -87,10 +87,7 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
 
 def links_with(fabric: Fabric, scheme: Scheme, paths: Paths) -> Links:
     """Return the properties of a network that parameters scale with; the RTT is that of a given path if longer."""
-    links = links_of(fabric, scheme)
-    if not len(paths.ports):
-        return links
-    longest = int(_round_trips(fabric, paths, scheme.wire_bytes, 0).max())
+    links, longest = links_of(fabric, scheme), _longest_rtt_ps(fabric, paths, scheme.wire_bytes, 0)
     return Links(links.rate_bps, lambda: max(links.rtt_ps, longest), lambda: links.oversubscription)
 
 
@@ -100,21 +97,22 @@ def _of_scheme(fabric: Fabric, scheme: Scheme, rtt: Ints, paths: Paths) -> Ints:
         return rtt
     header, ack = (0, 0) if scheme.base_rtt == "network" else (scheme.header_bytes, scheme.ack_bytes)
     longest = largest_rtt_ps(fabric, scheme.payload_bytes, header, ack)
-    own = _round_trips(fabric, paths, scheme.payload_bytes + header, ack)
-    return np.full(len(rtt), max(longest, own.max(initial=0)), np.int64)
+    own = _longest_rtt_ps(fabric, paths, scheme.payload_bytes + header, ack)
+    return np.full(len(rtt), max(longest, own), np.int64)
 
 
-def _round_trips(fabric: Fabric, paths: Paths, wire_bytes: int, ack_bytes: int) -> Ints:
-    """Return the round trips of messages with a path; replies without one may take the slowest of the shortest."""
-    first = paths.first[np.flatnonzero(np.diff(paths.first)[::2])[:, None] * 2 + np.arange(3)]
-    there, back = (np.r_[0, np.cumsum(packet_ps(fabric, wire)[paths.ports])] for wire in (wire_bytes, ack_bytes))
-    found: Ints = there[first[:, 1]] - there[first[:, 0]] + back[first[:, 2]] - back[first[:, 1]]
-    bare = first[first[:, 1] == first[:, 2]]
-    src, dst = fabric.port_node[paths.ports[bare[:, 0]]], fabric.port_peer[paths.ports[bare[:, 1] - 1]]
-    found[first[:, 1] == first[:, 2]] += longest_ps(
-        fabric, dst.astype(np.int64), src.astype(np.int64), packet_ps(fabric, ack_bytes)
-    )
-    return found
+def _longest_rtt_ps(fabric: Fabric, paths: Paths, wire_bytes: int, ack_bytes: int) -> int:
+    """Return the longest round trip of messages with a path, 0 without any; other replies take the slowest shortest."""
+    if not len(paths.ports):
+        return 0
+    forth, back = (packet_ps(fabric, wire) for wire in (wire_bytes, ack_bytes))
+    there, here = (np.r_[0, np.cumsum(port_ps[paths.ports])] for port_ps in (forth, back))
+    begin, turn, end = paths.first[np.flatnonzero(np.diff(paths.first)[::2]) * 2 + np.arange(3)[:, None]]
+    found = there[turn] - there[begin] + here[end] - here[turn]
+    bare = np.flatnonzero(turn == end)
+    src, dst = fabric.port_node[paths.ports[begin[bare]]], fabric.port_peer[paths.ports[turn[bare] - 1]]
+    found[bare] += longest_ps(fabric, dst.astype(np.int64), src.astype(np.int64), back)
+    return int(found.max(initial=0))
 
 
 def _step(
