@@ -163,14 +163,12 @@ def _spaces(module: ModuleType) -> tuple[list[_Space], list[FunctionType], list[
             items = vars(value)
             inside = (getattr(item, "__func__", item) for item in items.values())
             functions += [item for item in inside if isinstance(item, FunctionType)]
-        elif isinstance(value, dict | list) and id(value) in _CONTAINERS:
-            pass  # it was noted where it is defined, before what is registered later
-        elif isinstance(value, dict):
-            items = value
-            _CONTAINERS[id(value)] = value
-        elif isinstance(value, list):
-            _CONTAINERS[id(value)] = value
-            spaces.append(_Space(f"{name}.{key}", value, tuple(range(len(value))), tuple(value), len(value)))
+        elif isinstance(value, dict | list) and id(value) not in _CONTAINERS:
+            _CONTAINERS[id(value)] = value  # where it is defined; importers may come after what is registered later
+            if isinstance(value, dict):
+                items = value
+            else:
+                spaces.append(_Space(f"{name}.{key}", value, tuple(range(len(value))), tuple(value), len(value)))
         if items:
             spaces.append(_Space(f"{name}.{key}", items, tuple(items), tuple(items.values()), len(items)))
     return spaces, functions, list(chain.from_iterable(map(_PARTS, functions)))
