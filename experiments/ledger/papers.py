@@ -140,6 +140,18 @@ def _letter(paper: str) -> list[str]:
     return ["## Questions to the authors", "\n".join(lines)]
 
 
+def sample_page(page: str) -> str:
+    """Return the page on a sample of claims with their sentences and bands; why each is right stands only there."""
+    papers = {claim.id: (paper, claim) for paper in PAPERS for one in select(paper) for claim in one.claims}
+
+    def row(found: re.Match[str]) -> str:
+        paper, claim = papers[found[1]]
+        cells = [f"[{claim.id}]({paper}.md#{claim.id})", f"\u201c{claim.quote}\u201d", claim.band_words()]
+        return "| " + " | ".join([*(cell.replace("|", "\\|") for cell in cells), found[2]]) + " |"
+
+    return re.sub(r"^\| \[([^\]]+)\].* \| (.*) \|$", row, page, flags=re.MULTILINE)
+
+
 def write() -> None:
     """Write the score into the README, and the pages on the papers, where they are: in a checkout."""
     root = Path(__file__).parents[2]
@@ -149,3 +161,5 @@ def write() -> None:
         (pages / "papers.md").write_text(papers_page(), encoding="utf-8")
         for paper in PAPERS:
             (pages / "papers" / f"{paper}.md").write_text(page_of(paper), encoding="utf-8")
+        sample = pages / "papers" / "sample.md"
+        sample.write_text(sample_page(sample.read_text(encoding="utf-8")), encoding="utf-8")

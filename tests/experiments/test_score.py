@@ -17,7 +17,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import history
 from rdmacc.experiments.ledger import score as scores
-from rdmacc.experiments.ledger.papers import page_of, papers_page, with_score
+from rdmacc.experiments.ledger.papers import page_of, papers_page, sample_page, with_score
 from rdmacc.experiments.ledger.quotes import missing
 from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import (
@@ -46,6 +46,13 @@ def test_the_page_on_the_papers_is_what_the_ledger_says():
     assert papers_page() == (ROOT / "docs" / "papers.md").read_text(), HOW
     for paper in PAPERS:
         assert page_of(paper) == (ROOT / "docs" / "papers" / f"{paper}.md").read_text(), HOW
+
+
+def test_the_sample_of_bands_has_todays():
+    page = (ROOT / "docs" / "papers" / "sample.md").read_text()
+    assert sample_page(page) == page, HOW
+    assert sample_page(page.replace("at least 5x for every scheme", "at least 2x")) == page
+    assert page.count("\n| [") == 60
 
 
 def claims_of(paper):
