@@ -5,6 +5,7 @@ They are in a module of their own because other processes import them.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -255,9 +256,14 @@ def kill_a_reproduction(folder, kills):
     return {"killed": killed, "spoiled": spoiled, "kept": len(kept), "codes": codes}
 
 
-def run_forever(folder, jobs):
+def run_forever(folder):
     """Sweep over points that never end but for the first two; for signals from outside."""
-    sweep(Endless(), engine="simpy", store=Store(folder), jobs=jobs)
+    sweep(Endless(), engine="simpy", store=Store(folder), jobs=2)
+
+
+def print_missing(folder):
+    """Print the points of that sweep that are not stored: a program of the same text has the same key."""
+    print(json.dumps([point.name for point in stored(Endless(), store=Store(folder)).missing]))  # noqa: T201
 
 
 class Endless(Tiny):

@@ -6,6 +6,7 @@ import _thread
 import pickle
 import signal
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
@@ -480,14 +481,22 @@ def test_an_interrupt_comes_between_windows_and_the_run_goes_on_from_there():
         assert not differences(whole, simulation.run(progress=False).outcome)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell's background job ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("count", mostly_at_night([2, 1], every=2))
 @pytest.mark.parametrize(
     "where", ["EventQueue.lay", "ThreadPool.begin", "ThreadPool.end", "ThreadPool.provide", "ThreadPool.run"]
 )
 def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     """Whenever the tables change, it comes, and the run goes on from there."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     owner, name = where.split(".")
     changed = getattr(event_queue.EventQueue if owner == "EventQueue" else threads.ThreadPool, name)
     interrupts = 0
