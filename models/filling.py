@@ -35,7 +35,7 @@ class _Flows(NamedTuple):
     """0: not active, 1: has a rate, 2: rises."""
     changed: Ints
     n_changed: Ints
-    """How many of `changed` there are; shape 1. As an argument it would have all of this compiled twice: for 0, too."""
+    """Length of `changed`, shape 1. An int argument would compile everything a second time, for the literal 0."""
     is_changed: npt.NDArray[np.bool_]
 
 
@@ -127,7 +127,7 @@ def hold(k: int, rate: float, flows: _Flows, on: _Links) -> None:
 
 
 def rise(f: int, flows: _Flows, on: _Links) -> None:
-    """Let a flow rise from 0, with a rate before or without."""
+    """Make a flow rise from 0, whether or not it had a rate."""
     lose(f, flows, on)
     for k in range(flows.first[f], flows.first[f + 1]):
         link = flows.links[k]
@@ -149,7 +149,7 @@ def watch(f: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> 
 
 
 def free(link: int, flows: _Flows, on: _Links, queue: list[tuple[float, int]]) -> None:
-    """Let all flows rise that a link stops."""
+    """Make all flows rise that a link stops."""
     for k in on.members[on.base[link] : on.base[link] + on.size[link]]:
         if flows.stop[flows.owner[k]] == k:
             rise(flows.owner[k], flows, on)

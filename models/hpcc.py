@@ -86,7 +86,7 @@ class HpccSteady(Model):
         return pd.Series(values, index=["window_bytes", "utilisation", "queue_bytes", "memory"])
 
     def evaluate(self) -> pd.DataFrame:
-        """Return the last round beside the steady state: `iterated, steady`, indexed by quantity."""
+        """Return the last round and the steady state: `iterated, steady`, indexed by quantity."""
         last = self.solve().iloc[-1]
         others = self.flows - 1
         mean = (last["window_first_bytes"] + others * last["window_other_bytes"]) / self.flows

@@ -155,7 +155,7 @@ class RccFluid(RccTarget):
         )
 
     def evaluate(self) -> pd.DataFrame:
-        """Return the last quarter's mean beside the equilibrium: `integrated, equilibrium`, indexed by
+        """Return the last quarter's mean and the equilibrium: `integrated, equilibrium`, indexed by
         quantity.
 
         The window and the rate are means over the flows.

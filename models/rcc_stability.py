@@ -162,7 +162,7 @@ class RccLoop(RccTarget):
         return plot_bode(self.evaluate(), self.margins(), title, axes)
 
     def is_stable(self) -> bool:
-        """Tell whether the phase margin is positive."""
+        """Return whether the phase margin is positive."""
         return bool(self.margins().phase_deg > 0.0)
 
     def discrete_roots(self, *, is_accumulating: bool = True, delay: int = 0) -> npt.NDArray[np.complex128]:

@@ -118,7 +118,7 @@ class RcpFluid(Model):
         return pd.DataFrame({"time_ps": path.time_s * 1e12, "rate_bps": rate * 8, "queue_bytes": queue})
 
     def evaluate(self) -> pd.DataFrame:
-        """Return the last quarter's mean beside the fixed point: `integrated, fixed_point`."""
+        """Return the last quarter's mean and the fixed point: `integrated, fixed_point`."""
         frame = self.solve()
         late = frame.iloc[-max(1, len(frame) // 4) :].mean()
         return pd.DataFrame({"integrated": late[["rate_bps", "queue_bytes"]], "fixed_point": self.fixed_point()})

@@ -259,7 +259,7 @@ class PatchedTimelyFluid(TimelyFluid):
         return change
 
     def evaluate(self) -> pd.DataFrame:
-        """Return the last quarter's mean beside the fixed point: `integrated, fixed_point`."""
+        """Return the last quarter's mean and the fixed point: `integrated, fixed_point`."""
         frame = self.solve()
         late = frame.iloc[-max(1, len(frame) // 4) :].mean()
         rates = np.array([late["rate_first_bps"], *[late["rate_other_bps"]] * (self.flows - 1)])

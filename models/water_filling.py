@@ -101,7 +101,7 @@ def _transfer(
     volume: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats, first: Ints,
     links: Ints, use: Floats, capacity: Floats, begin: Floats, end: Floats,
 ) -> None:  # fmt: skip
-    """Do what `transfer` says; `begin` is `ready` at first, and `end` infinite."""
+    """Fill `begin` and `end` as `transfer` describes. On entry `begin` is `ready`, and `end` infinite."""
     n = len(volume)
     left, rate, waiting = volume.copy(), np.zeros(n), waits.copy()
     active = np.empty(n, np.int64)

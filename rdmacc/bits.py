@@ -14,7 +14,7 @@ def make_bits(packets: int) -> bytearray:
 
 
 def has_bit(bits: bytearray, psn: int) -> bool:
-    """Tell whether a packet is in the set."""
+    """Return whether a packet is in the set."""
     return bits[psn] != 0
 
 

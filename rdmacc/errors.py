@@ -383,7 +383,7 @@ def _is_library(frame: FrameType) -> bool:
 
 
 def _is_generated(frame: FrameType) -> bool:
-    """Tell whether a frame is the constructor that `dataclass` wrote."""
+    """Return whether a frame is the constructor that `dataclass` wrote."""
     return frame.f_code.co_filename == "<string>" and frame.f_code.co_name == "__init__"
 
 

@@ -45,7 +45,7 @@ _STEP_S = 0.1, 0.5
 
 
 def is_checked(scheme: Scheme, check: bool | None) -> bool:
-    """Tell whether to check a scheme's handlers at run time: by default, only those from outside the package.
+    """Return whether to check a scheme's handlers at run time: by default, only those from outside the package.
 
     They stay checked after a clean run, because in the next run an index may be out of range.
 

@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).parent
 _ROOT = "rdmacc"
 _MAPPED = {name: PACKAGE / name if (PACKAGE / name).is_dir() else PACKAGE.parent / name
            for name in ("models", "experiments")}  # fmt: skip
-"""Packages that lie beside the others in a checkout."""
+"""Packages that a checkout has next to `rdmacc`."""
 
 _SITES = frozenset({"site-packages", "dist-packages"})
 _FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")]

@@ -264,7 +264,7 @@ def _either(kinds: Sequence[_Kind]) -> _Kind:
 
 
 def _is_list(given: Any) -> bool:
-    """Tell whether a value is a sequence; arrays and columns of frames count."""
+    """Return whether a value is a sequence; arrays and columns of frames count."""
     return (isinstance(given, Sequence | range) and not isinstance(given, str | bytes | memoryview)) or (
         hasattr(given, "__array__") and getattr(given, "ndim", 0) == 1
     )  # fmt: skip

@@ -214,7 +214,7 @@ class Receiver:
         return bool(packet.accepted), self.reply.kind, self.reply.psn
 
     def check(self, now):
-        """Let the timer of Check-EPSN fire; return (kind of the reply, its psn)."""
+        """Fire Check-EPSN's timer; return (kind of the reply, its psn)."""
         reply = self._reply()
         self.transfer.check_timer_ps = NEVER
         call(

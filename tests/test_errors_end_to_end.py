@@ -99,7 +99,7 @@ def test_duplicate_ids():
         (WORK.drop(columns="src"), "src", "a column"),
         (WORK.drop(columns="dst"), "dst", "a column"),
         (WORK.drop(columns="size_bytes"), "size_bytes", "a column"),
-        (WORK.assign(size=1), "size", "beside"),
+        (WORK.assign(size=1), "size", "together"),
     ],
 )
 def test_bad_workloads(work, field, allowed):

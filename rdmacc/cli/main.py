@@ -202,7 +202,7 @@ def bench(
         str, typer.Option("--order", help="Take events by their 'time' or in 'windows' of nodes; default: 'auto'.")
     ] = "auto",
     threads: Annotated[
-        list[int] | None, typer.Option("--threads", help="Run with so many threads; repeatable, for a comparison.")
+        list[int] | None, typer.Option("--threads", help="Run with this many threads; repeatable, for a comparison.")
     ] = None,
     rounds: Annotated[
         int, typer.Option("--rounds", help="Repeat each case's measurements by turns; show the fastest.", min=1)

@@ -2,7 +2,7 @@
 
 A switch reconsiders a pause whenever a packet of that ingress leaves. So a paused ingress queue is stuck if none of its
 packets can leave, or if it would stay above the resume threshold after all that can leave have left. The search starts
-with every paused queue marked as stuck and unmarks those that the others would let resume, until nothing changes.
+with every paused queue marked as stuck and unmarks those that could resume, until nothing changes.
 Whatever is still marked can never move again.
 """
 

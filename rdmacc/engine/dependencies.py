@@ -26,7 +26,7 @@ class Computation:
     host: npt.NDArray[np.int32]
     """By node number."""
     start_ps: Ints
-    """Not before."""
+    """Earliest start."""
     duration_ps: Ints
 
     def __len__(self) -> int:

@@ -65,7 +65,7 @@ class Engine(Protocol):
         """Set the rate of ports' links for what they send from now on."""
 
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
-        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        """Make hosts' ports send PAUSE for all data classes, or RESUME."""
 
     def give_up(self, messages: Sequence[int], reason: int) -> None:
         """Fail messages that have not ended: they have no route any more."""
@@ -78,7 +78,7 @@ class FaultEvents:
         self._plan = plan
         self._pending = list(reversed(plan.fault_events))
         self.fabric = plan.fabric
-        """The network with the routes of now."""
+        """The network with its current routes."""
         self._reasons = np.zeros(plan.n_qps, np.int8)
         """For each queue pair why it is cut off, 0 if it is not."""
 
@@ -89,7 +89,7 @@ class FaultEvents:
 
     @held_interrupts()
     def happen(self, engine: Engine) -> None:
-        """Let what is due happen to an engine."""
+        """Apply the faults that are due."""
         while self._pending and self._pending[-1].time_ps <= engine.now and engine.unfinished:
             _, what, ports, rate_bps = self._pending.pop()
             if what == REROUTED:
@@ -211,7 +211,7 @@ def _downs(fabric: Fabric, downs: Sequence[LinkDown]) -> list[FaultEvent]:
 
 def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[FaultEvent]:
     """Return when ports' rates change, and to what."""
-    shares: dict[int, dict[int, float]] = defaultdict(dict)  # by port: of the faults of now
+    shares: dict[int, dict[int, float]] = defaultdict(dict)  # by port: of the current faults
     steps = []
     for number, one in enumerate(slow):
         ports = [fabric.port(*one.link)] + ([fabric.port(*reversed(one.link))] if one.both_ways else [])

@@ -62,7 +62,7 @@ def first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
 
 
 def lead_by_paths(ports: Ints, paths: Paths, back: int, qp: Ints, frame: pd.DataFrame) -> None:
-    """Let queue pairs leave their hosts by the first links of their messages' paths."""
+    """Make queue pairs leave their hosts by the first links of their messages' paths."""
     if not len(paths.ports):
         return
     first = paths.first[back:-1:2]

@@ -151,7 +151,7 @@ class Engine(Protocol):
         """Set the rate of ports' links for what they send from now on."""
 
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
-        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        """Make hosts' ports send PAUSE for all data classes, or RESUME."""
 
     def give_up(self, messages: Sequence[int], reason: int) -> None:
         """Fail messages that have not ended: they have no route any more."""

@@ -53,7 +53,7 @@ class Progress:
         self._round_end_ps = self._round_moved = 0
 
     def has_ended(self, engine: Engine) -> bool:
-        """Tell whether a simulation has stalled; call it after each slice."""
+        """Return whether a simulation has stalled; call it after each slice."""
         now, done = engine.now, (engine.accepted_bytes, engine.unfinished)
         if done != self._done or now <= self._last_start_ps:
             self._done = done
@@ -74,7 +74,7 @@ class Progress:
         return self.retries > self._most_retries and now - self.since_ps >= self._least_ps
 
     def _begin(self, engine: Engine) -> None:
-        """Count from here."""
+        """Start counting from the current time."""
         self.since_ps = self._moved_ps = engine.now
         self.retries = self._round_end_ps = 0
 

@@ -36,7 +36,7 @@ class QueuePairUse(Record):
 
 
 class Clock(Record):
-    """Of a host."""
+    """State of a host's clock."""
 
     clock_count = Int(doc="readings so far")
     clock_offset_ps = Int()

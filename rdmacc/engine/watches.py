@@ -70,7 +70,7 @@ def watch_of(probe: Probe, fabric: Fabric, scheme: Scheme, qp: npt.NDArray[np.in
 
 
 def _has_window(scheme: Scheme) -> bool:
-    """Tell whether a component limits queue pairs by a window."""
+    """Return whether a component limits queue pairs by a window."""
     records = (part.record("Sender") for part in scheme.components)
     return any(field.name == "window_bytes" for record in records if record for field in record.fields)
 

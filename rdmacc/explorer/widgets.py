@@ -259,7 +259,7 @@ class Explorer:
 
 
 def _differ(old: Mapping[str, Result], new: Mapping[str, Result]) -> bool:
-    """Tell whether any flow or sample changed."""
+    """Return whether any flow or sample changed."""
     return list(old) != list(new) or any(
         not (old[name].flows.equals(new[name].flows) and old[name].probes.equals(new[name].probes)) for name in new
     )

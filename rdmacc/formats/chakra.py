@@ -10,7 +10,7 @@
 =======================  =============================================================================================
 
 ``comm_size`` is what a rank puts in, as in ASTRA-sim and in PyTorch's converter: of an all-gather the rank's own part,
-of the others its whole buffer. A profile has a collective's call on the CPU beside its kernel: if a file has
+of the others its whole buffer. A profile has a collective's call on the CPU as well as its kernel: if a file has
 communication of the accelerator, that of the CPU is computation.
 
 A node waits for its control and data dependencies; control dependencies on operators that the file lacks, the callers
@@ -195,7 +195,7 @@ def _kind(node: dict[str, Any]) -> str:
 
 
 def _is_on_cpu(node: dict[str, Any]) -> bool:
-    """Tell whether a node is an operator of the CPU, not of the accelerator."""
+    """Return whether a node is an operator of the CPU, not of the accelerator."""
     return bool(node["attributes"].get("is_cpu_op"))
 
 

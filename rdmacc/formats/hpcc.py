@@ -56,7 +56,7 @@ class _Tokens:
         return numbers.count(numbers[0]) if numbers else 0
 
     def is_number(self, ahead: int) -> bool:
-        """Tell whether the word that follows after some others is a number."""
+        """Return whether the word that follows after some others is a number."""
         return self._words[self._next + ahead][0].isdecimal()
 
     @property

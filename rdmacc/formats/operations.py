@@ -204,7 +204,7 @@ class _Order:
                 raise ConfigError("tag", first.tag, allowed + "depend on time", self._operations[other].where)
 
     def _is_first(self, one: int, other: int) -> bool:
-        """Tell whether an operation starts no later than another: whether the other one waits for it or its needs.
+        """Return whether an operation starts no later than another: whether the other one waits for it or its needs.
 
         The search goes back from the other one as far as the first thing needed, in topological order, so all searches
         for a pair of ranks together look at each operation about once.

@@ -299,7 +299,7 @@ class _Walk:
             yield name, item
 
     def _is_known(self, value: Any) -> bool:
-        """Tell whether a library defines an object under its name."""
+        """Return whether a library defines an object under its name."""
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         module = _module_of(value)
         if not isinstance(name, str) or not isinstance(module, str) or not self._is_library(module):
@@ -353,7 +353,7 @@ def _is_ours(function: Any) -> bool:
 
 @cache
 def _is_library(module: str) -> bool:
-    """Tell whether a module belongs to Python itself, or to a library whose version counts."""
+    """Return whether a module belongs to Python itself, or to a library whose version counts."""
     top = module.partition(".")[0]
     if top in _LIBRARIES or top in sys.builtin_module_names:
         return True

@@ -117,5 +117,5 @@ def moved(scheme: Ticks, deadline: str, armed: str) -> str:
 
 
 def has_requests(components: Components) -> bool:
-    """Tell whether any handler of the scheme takes a `request`; if so, engines pass one to every hook of a sender."""
+    """Return whether any handler of the scheme takes a `request`; if so, engines pass one to every hook of a sender."""
     return any("request" in _arguments(function) for part in components for function in part.handlers().values())

@@ -116,7 +116,7 @@ class _Reading:
     forms: Mapping[Callable[..., Any], Any]
 
     def is_current(self) -> bool:
-        """Tell whether the functions, and all outside, are what they were, but for the values of numbers."""
+        """Return whether the cached analysis still holds; values of numbers may differ."""
         if any(_form(function) != form for function, form in self.forms.items()):
             return False
         for one, was in self.used.items():

@@ -64,7 +64,7 @@ def _functions(text: str) -> list[tuple[Function, types.CodeType]]:
 
 
 def _is_of(code: types.CodeType, read: types.CodeType) -> bool:
-    """Tell whether a function's code matches its source; pytest rewrites assertions."""
+    """Return whether a function's code matches its source; pytest rewrites assertions."""
     if code.co_qualname != read.co_qualname:
         return False
     if "@pytest_ar" in code.co_names:

@@ -16,7 +16,7 @@ def first_unbound(function: ast.FunctionDef) -> ast.Name | None:
 
 
 def falls_through(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether some path through statements may reach their end."""
+    """Return whether some path through statements may reach their end."""
     if not statements:
         return True
     last = statements[-1]

@@ -302,7 +302,7 @@ def note_answer(transfer, is_ack):
 
 
 def is_bad_path(transfer):
-    """Tell whether more than a quarter of the latest answers were ACKs, so that only this path is bad."""
+    """Return whether more than a quarter of the latest answers were ACKs, so that only this path is bad."""
     acks = 0
     for place in range(_HISTORY):
         acks += transfer.recent_acks >> place & 1

@@ -263,7 +263,7 @@ def target(params, flow):
 
 
 def is_due(params, flow, now):
-    """Tell whether the PID is due for an update."""
+    """Return whether the PID is due for an update."""
     period_ps = flow.last_rtt_ps if params.period == "rtt" else flow.base_rtt_ps
     return params.period == "packet" or (now // 1000 - flow.update_timer_ns) % 2**31 >= period_ps // 1000
 

@@ -92,6 +92,6 @@ class Rcp(Component):
 
 
 def is_slow(params, sender):
-    """Tell whether packets are further apart than probes would be."""
+    """Return whether packets are further apart than probes would be."""
     gap_ps = sender.wire_bytes * 8e12 / sender.rate_bps
     return params.probe_rtts > 0.0 and gap_ps > params.probe_rtts * sender.least_rtt_ps

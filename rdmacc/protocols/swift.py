@@ -157,7 +157,7 @@ def target_delay(params, window, hops):
 
 
 def can_cut(sender, now):
-    """Tell whether the last cut is at least a round trip old."""
+    """Return whether the last cut is at least a round trip old."""
     return now - sender.cut_ps >= sender.rtt_ps
 
 

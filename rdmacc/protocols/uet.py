@@ -47,7 +47,7 @@ class Uet(Component):
     )
     reorder: float = param(
         0.0,
-        "a packet is lost if one that left so many base RTTs later has arrived; 0: only after the timeout",
+        "a packet is lost if one that left this many base RTTs later has arrived; 0: only after the timeout",
         source="assumed: MRC is said to detect losses without trimming, not how",
         low=0.0,
     )

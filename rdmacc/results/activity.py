@@ -106,7 +106,7 @@ def jobs_of_hosts(plan: Plan) -> dict[str, str]:
 
 
 def _name_jobs(ax: Axes, jobs: list[str]) -> None:
-    """Write each job's name beside its hosts, and draw a line between jobs."""
+    """Write each job's name next to its hosts, and draw a line between jobs."""
     edges = [row for row in range(1, len(jobs)) if jobs[row] != jobs[row - 1]]
     for low, high in zip([0, *edges], [*edges, len(jobs)], strict=True):
         where = ax.get_yaxis_transform()

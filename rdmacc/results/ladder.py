@@ -204,7 +204,7 @@ def _chosen_hops(result: Result, messages: Hashable | Sequence[Hashable] | None)
 
 
 def _is_in(name: Any, known: Any) -> bool:
-    """Tell whether a value is a known name; a value that cannot be hashed or compared is not."""
+    """Return whether a value is a known name; a value that cannot be hashed or compared is not."""
     try:
         return name in known
     except TypeError:

@@ -45,7 +45,7 @@ def address_request(scheme, request, qp, message):
 
 
 def reply_class(scheme, reply):
-    """Return the class in which a reply waits at its host: the ACKs' may be another one there."""
+    """Return a reply's priority class at its own NIC, where ACKs may have a class of their own."""
     is_other = reply.priority == scheme.ack_priority and scheme.nic_ack_priority >= 0
     return scheme.nic_ack_priority if is_other else reply.priority
 

@@ -45,7 +45,7 @@ def is_lost(port, packet):
 
 
 def end_pause(port, now):
-    """Let nothing be paused at a port whose link is back."""
+    """Clear all pauses of a port whose link is back."""
     if port.paused:
         port.paused_ps += now - port.paused_since_ps
         port.paused = 0

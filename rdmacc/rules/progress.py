@@ -20,7 +20,7 @@ def starts_later(message, delay_ps, now):
 
 
 def open_message(qp, message):
-    """Let a message be one of those that its queue pair serves."""
+    """Add a message to those that its queue pair serves."""
     message.is_open = 1
     qp.remaining -= 1
     qp.active_messages += 1
@@ -76,7 +76,7 @@ def is_due(waiting, message, is_acked):
 
 
 def wait_for_less(waiting, delay_ps, now):
-    """Let something wait for one less; return when it starts, a delay after that one, or NEVER if it waits for more."""
+    """Resolve one dependency; return the start time (`delay_ps` after it), or NEVER if others remain."""
     if delay_ps:
         waiting.start_ps = max(waiting.start_ps, now + delay_ps)
     waiting.waits_for -= 1

@@ -17,7 +17,7 @@ RANK_SHIFT = 58
 """An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
 
 _TICK_SHIFT, ORDER_SHIFT = 28, 32
-"""With a tick: so far the class is shifted, and the order above it."""
+"""With a tick: bit offset of the class; the order sits above it."""
 
 RANK_MASK = (1 << RANK_SHIFT) - 1
 _TICK_NUMBERS, _TICK_CLASSES = (1 << _TICK_SHIFT) - 1, (1 << ORDER_SHIFT - _TICK_SHIFT) - 1

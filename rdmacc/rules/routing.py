@@ -95,7 +95,7 @@ def draw_deflection(switch, count):
 
 
 def cut_payload(packet, wire_bytes, cls):
-    """Cut a packet's payload off, which leaves so many bytes on the wire, in another class."""
+    """Cut a packet's payload off; `wire_bytes` remain, in another class."""
     packet.payload_bytes = 0
     packet.wire_bytes = wire_bytes
     packet.priority = cls

@@ -1,4 +1,4 @@
-"""What jobs cost each other: each job beside the others, and alone on the same network."""
+"""What jobs cost each other: each one among the others, and alone on the same network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["JobComparison", "compare_jobs"]
 _NEVER_PS = 10**18
 """When the others start while a job is alone: the latest start there is."""
 _LONGEST = 10
-"""A job alone is given so many times as long as all took together."""
+"""Time limit of a job that runs alone, as a multiple of the joint run."""
 
 
 @dataclass(frozen=True, eq=False)

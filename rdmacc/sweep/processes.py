@@ -36,7 +36,7 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
 
 
 def refers_to_script(payloads: Iterable[bytes]) -> bool:
-    """Tell whether tasks refer to definitions in the main script."""
+    """Return whether tasks refer to definitions in the main script."""
     return any(b"__main__" in payload for payload in payloads)
 
 

@@ -226,7 +226,7 @@ def sweep(
     executor : concurrent.futures.Executor, optional
         Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     threads : int
-        Of each simulation, as in `rdmacc.simulate`. There are so many times fewer processes by default.
+        Threads of each simulation, as in `rdmacc.simulate`. The default number of processes is divided by it.
     progress : bool
         Show a progress bar.
 

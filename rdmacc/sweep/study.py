@@ -255,7 +255,7 @@ def study(
     jobs : int, optional
         Number of processes. Default: 1 for short studies, otherwise one per processor.
     threads : int
-        Threads of each run, as in `rdmacc.simulate`. There are so many times fewer processes by default.
+        Threads of each run, as in `rdmacc.simulate`. The default number of processes is divided by it.
     executor : concurrent.futures.Executor, optional
         Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     store : Store or path, optional

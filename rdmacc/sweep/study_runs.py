@@ -178,12 +178,12 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
 
 
 def is_list(value: Any) -> bool:
-    """Tell whether a value is a collection of values; strings and zero-dimensional arrays are not."""
+    """Return whether a value is a collection of values; strings and zero-dimensional arrays are not."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
 
 
 def _takes(made: Any, name: str) -> bool:
-    """Tell whether a function takes an argument of that name."""
+    """Return whether a function takes an argument of that name."""
     if not callable(made):
         return False
     try:

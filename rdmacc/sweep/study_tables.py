@@ -122,7 +122,7 @@ def cells_of(
 
 
 def _shown(value: Any) -> str:
-    """Return a parameter's value as an int where possible; pandas turns integers into floats beside missing values."""
+    """Return a parameter's value as text; pandas turns integers into floats where values are missing."""
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 

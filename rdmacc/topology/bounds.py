@@ -95,7 +95,7 @@ def checked_buffer(value: Quantity | None) -> int | None:
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether a value is a whole number, and no truth value."""
+    """Return whether a value is an int but not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -238,7 +238,7 @@ def _written(
 
 
 def _is_quantity(name: str, text: str) -> bool:
-    """Tell whether a text is a rate or a time, not the name of an attribute."""
+    """Return whether a text is a rate or a time, not the name of an attribute."""
     try:
         _READ[name](text)
     except ConfigError:

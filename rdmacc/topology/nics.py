@@ -20,8 +20,8 @@ from rdmacc.units import format_rate
 def joined(fabric: Fabric) -> Fabric:
     """Return a network in which each host of several links sends by all of them.
 
-    The new nodes come after all others. One is called as its host with ".nic" behind it, and takes the host's place
-    where a link is named.
+    The new nodes come after all others. Each is named like its host with ".nic" appended, and
+    stands for the host where a link is named.
     """
     several = fabric.hosts[np.diff(fabric.node_first_port)[fabric.hosts] > 1]
     if not len(several):

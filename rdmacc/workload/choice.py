@@ -20,7 +20,7 @@ SomeHosts: TypeAlias = "int | Graph | Fabric | Sequence[Any]"
 def chosen(
     field: str, given: SomeHosts, hosts: Hosts | None, without: Collection[Host], seed: int, purpose: int
 ) -> list[Host]:
-    """Return different hosts, at least one: those given, or so many drawn from `hosts`, in the order of `hosts`."""
+    """Return different hosts, at least one: those given, or that many drawn from `hosts`, in the order of `hosts`."""
     if isinstance(given, str | bool):
         raise ConfigError(field, given, "a list of hosts, a network, or how many to draw from hosts=")
     if not isinstance(given, int | Integral):

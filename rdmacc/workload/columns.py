@@ -72,7 +72,7 @@ def row_error(frame: pd.DataFrame | pd.Series[Any], row: int, field: str, value:
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a cell is empty."""
+    """Return whether a cell is empty."""
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
@@ -87,7 +87,7 @@ def filled(column: pd.Series[Any], value: object) -> pd.Series[Any]:
 
 
 def is_name(name: object) -> bool:
-    """Tell whether a value can be the name of a node."""
+    """Return whether a value can be the name of a node."""
     try:
         hash(name)
     except TypeError:

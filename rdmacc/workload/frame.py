@@ -107,7 +107,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     renamed = {old: new for old, new in _ALIASES.items() if old in given and new not in given}
     names = [renamed.get(name, name) for name in given]
     for both in (old for old in _ALIASES if old in names):
-        raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
+        raise ConfigError(both, "a column", f"must not be given together with {_ALIASES[both]}, which means the same")
     for name in names:
         stem = str(name).rpartition("_")[0]
         if stem in _ALIASES and name not in (

@@ -275,7 +275,7 @@ def _levels(fabric: Fabric) -> Int64s:
 
 
 def _are_pairs(links: Any) -> bool:
-    """Tell whether a value is a non-empty list of pairs."""
+    """Return whether a value is a non-empty list of pairs."""
     if not isinstance(links, Sequence) or isinstance(links, bytes):
         return False
     return bool(links) and all(

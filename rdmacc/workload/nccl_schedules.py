@@ -210,7 +210,7 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
         after(schedule, made, down[edge[inner]].ravel(), down[edge[parents[inner]]].ravel())
         top = child[parents[child] == root]
         ahead = nccl.buffer_steps
-        if 0 < ahead < k:  # a chunk waits until one so many before it has left the receiver again
+        if 0 < ahead < k:  # a chunk waits until the one `ahead` before it has left the receiver again
             after(schedule, made, up[edge[inner], ahead:].ravel(), up[edge[parents[inner]], :-ahead].ravel())
             after(schedule, made, down[edge[parents[inner]], ahead:].ravel(), down[edge[inner], :-ahead].ravel())
             after(schedule, made, up[edge[top], ahead:].ravel(), down[edge[top], :-ahead].ravel())

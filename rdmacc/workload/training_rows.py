@@ -149,7 +149,7 @@ class _Rows:
         return parts
 
     def _blocks(self) -> bool:
-        """Tell whether ranks exchange data inside a layer, on the network."""
+        """Return whether ranks exchange data inside a layer, on the network."""
         return self.step.experts > 1 or (self.step.tensor > 1 and not self._tensor_is_inner())
 
     def _tensor_is_inner(self) -> bool:

@@ -162,7 +162,7 @@ def test_verify_says_what_holds_and_why_not(tmp_path, small_group):
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """Let the command line know an experiment, and return it."""
+    """Register an experiment for the command line and return it."""
 
     def known(one):
         monkeypatch.setitem(EXPERIMENTS, one.name, one)

@@ -132,7 +132,7 @@ class Picker(Component):
 class Marker(Component):
     """Flag the first packets of each message as unscheduled."""
 
-    packets: int = param(10, "so many")
+    packets: int = param(10, "a count")
 
     @staticmethod
     def on_send(params, packet):

@@ -217,7 +217,7 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
 
 
 def _with_requests(scheme: Scheme, rng: np.random.Generator) -> Scheme:
-    """Let senders send packets that are not data, headers go back to them, and pad short packets."""
+    """Draw senders that send packets other than data, headers that return to them, and padding."""
     if rng.random() < 0.3:
         scheme = replace(scheme, control=(*scheme.control, Talker()))
         scheme = scheme.replace(least_wire_bytes=int(rng.choice([0, 84, 1000])))

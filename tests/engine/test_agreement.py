@@ -21,9 +21,9 @@ PLAIN_EVERY = 5
 CHECKED_EVERY = 8
 """One scenario in this many is compared in checked mode, as schemes from outside the package run."""
 MEMORIES: tuple[dict[str, Any], ...] = (
-    {"_REACH_BYTES": (NEVER, NEVER)},
-    {"_REACH_BYTES": (0, NEVER), "_FIRST_PACKETS": 0, "_FIRST_EVENTS": 0, "_FIRST_SAMPLES": 0},
-    {"_REACH_BYTES": (0, 0)},
+    {"_PREFETCH_BYTES": (NEVER, NEVER)},
+    {"_PREFETCH_BYTES": (0, NEVER), "_FIRST_PACKETS": 0, "_FIRST_EVENTS": 0, "_FIRST_SAMPLES": 0},
+    {"_PREFETCH_BYTES": (0, 0)},
 )
 """In turn the kernel looks ahead as in a small network, a middle one (there with tables that grow), and a large one."""
 

@@ -23,7 +23,7 @@ ENDS = {"sender": "h1", "receiver": "h0"}
 
 
 def check_ends(name: Any, *engines: str) -> None:
-    """Cut off a sender and a receiver, for good and for a while, and let the engines agree."""
+    """Cut off a sender and a receiver, for good and for a while: the engines agree."""
     for end, host in ENDS.items():
         for until, first in ((None, "failed"), ("300us", "finished")):
             down = LinkDown(link=(host, "s0"), at_ps=_AT, until_ps=until)

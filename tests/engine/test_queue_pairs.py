@@ -30,7 +30,7 @@ def _plan(scheme, *, loss=0.0):
 def _run(plan, monkeypatch, *, is_early):
     with monkeypatch.context() as patch:
         patch.setattr(compiled_engine, "_STARTS", 100)
-        patch.setattr(queue_pairs, "_SPARE_BLOCKS", 0)
+        patch.setattr(queue_pairs, "_FREE_BLOCKS", 0)
         if is_early:
             patch.setattr(CompiledEngine, "_opens_early", lambda self: True)
         engine = CompiledEngine(plan)
@@ -52,7 +52,7 @@ def test_results_are_as_if_all_rows_were_there_from_the_start(name, loss, monkey
 def test_rows_that_are_done_take_no_memory(monkeypatch):
     """All blocks but the last are given back: their pages read as zeros, as those never written."""
     engine = _run(_plan("dcqcn"), monkeypatch, is_early=False)
-    monkeypatch.setattr(queue_pairs, "_SPARE_BLOCKS", 0)
+    monkeypatch.setattr(queue_pairs, "_FREE_BLOCKS", 0)
     engine.queue_pairs.release(np.zeros(0, np.int32), [])
     is_written = engine.queue_pairs.raw.reshape(-1, mmap.PAGESIZE).any(axis=1)
     assert is_written.sum() * mmap.PAGESIZE < 2 * queue_pairs.BLOCK * engine.queue_pairs.row_bytes
@@ -61,7 +61,7 @@ def test_rows_that_are_done_take_no_memory(monkeypatch):
 def test_packets_and_receivers_timers_hold_rows(monkeypatch):
     plan = _plan("dcqcn")
     rows = queue_pairs.QueuePairs(plan, bytes(280), np.zeros(plan.n_qps, np.int32))
-    monkeypatch.setattr(queue_pairs, "_SPARE_BLOCKS", 0)
+    monkeypatch.setattr(queue_pairs, "_FREE_BLOCKS", 0)
     rows.open(np.arange(2 * queue_pairs.BLOCK))
     table = queue_pairs._rows(rows.raw, rows.row_bytes)[: 2 * queue_pairs.BLOCK]
     table["closed"] = 1

@@ -62,7 +62,7 @@ def scenario_of(number: int) -> Scenario:
 
 
 def waiting_at_hand(work: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Let each row wait only for what ends at its host, and a third of them for computation there or elsewhere."""
+    """Make each row wait only for what ends at its host, and a third of them for computation there or elsewhere."""
     work = work.drop(columns=["delay_ps"], errors="ignore")
     if rng.random() < 0.5:
         return work.drop(columns=["after"], errors="ignore")
@@ -115,7 +115,7 @@ def run(
 
 
 def compare(arguments: dict[str, Any], stops: list[int], count: int = 1) -> CompiledEngine:
-    """Run in both orders, and return the engine that was to run in windows, with so many threads."""
+    """Run in both orders, and return the engine that was to run in windows on `threads` threads."""
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0, _LEAST_PS=2**9):
         ending, outcomes, _ = run("time", arguments, stops)
         other_ending, others, simulation = run("windows", arguments, stops, count)
@@ -431,7 +431,7 @@ def test_a_busy_rack_is_a_thread_of_its_own():
     [
         (rdmacc.fat_tree(4), 2, "2"),
         (rdmacc.star(16), 2, "1: one switch has all hosts"),
-        (rdmacc.fat_tree(4), 11, "8: so many switches have hosts"),
+        (rdmacc.fat_tree(4), 11, "8: only 8 switches have hosts"),
     ],
     ids=["two", "star", "racks"],
 )
@@ -543,7 +543,7 @@ def test_no_thread_works_if_one_cannot_start():
 def raised_in_both_orders(
     kind: type[SimulationError], text: str, count: int = 1, **arguments: Any
 ) -> list[SimulationError]:
-    """Return the error that both orders raise, alike and at the same time; in windows with so many threads."""
+    """Return the error that both orders raise, alike and at the same time; in windows on each number of threads."""
     errors, times = [], []
     with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
         for order, asked in (("time", 1), ("windows", count)):

@@ -207,7 +207,7 @@ def test_experiments_are_selected_by_name_and_by_group():
 
 @pytest.fixture
 def registry():
-    """Let a test register experiments; forget them afterwards."""
+    """Allow a test to register experiments; forget them afterwards."""
     kept = dict(EXPERIMENTS)
     yield EXPERIMENTS
     EXPERIMENTS.clear()

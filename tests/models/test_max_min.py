@@ -221,7 +221,7 @@ def test_the_record_is_what_is_measured():
 
 
 def is_of(record, rows):
-    """Tell whether part of a record is what has been measured."""
+    """Return whether part of a record is what has been measured."""
     part = record[(record["scheme"] == rows["scheme"].iloc[0]) & (record["load"] == rows["load"].iloc[0])]
     numbers = ["size_class", "messages", "median_error", "p90_error", "bias"]
     return part[numbers].shape == rows[numbers].shape and np.allclose(part[numbers], rows[numbers], rtol=0, atol=1e-3)

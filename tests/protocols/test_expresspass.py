@@ -49,7 +49,7 @@ class Crediter:
         return reply, self.receiver.credit_timer_ps - self.now
 
     def update(self, lost=0, total=100, after_ps=RTT_PS):
-        """Let a round trip pass in which a number of credits bring no packet; return the rate over the maximum."""
+        """Spend a round trip in which some credits bring no packet; return the rate over the maximum."""
         self.now += after_ps
         self.receiver.heard_ps = self.now
         self.receiver.total_credits, self.receiver.lost_credits = total, lost

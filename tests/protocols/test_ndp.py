@@ -52,7 +52,7 @@ def sent(result, kind, node, peer=None):
 
 
 def packets(count, scheme=NDP):
-    """Return the size of a message of so many full packets."""
+    """Return the size of a message of `packets` full packets."""
     return f"{count * scheme.payload_bytes}B"
 
 

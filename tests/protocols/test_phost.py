@@ -48,7 +48,7 @@ def sent(result, kind, node):
 
 
 def packets(count):
-    """Return the size of a message of so many full packets."""
+    """Return the size of a message of `packets` full packets."""
     return f"{1460 * count}B"
 
 

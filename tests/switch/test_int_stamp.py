@@ -58,7 +58,7 @@ def test_quantised_counter_reads_two_or_three_units():
 
 @pytest.mark.parametrize(("multiple", "tx", "queue"), [(1, 768, 960), (2, 768, 960), (5, 640, 800)])
 def test_units_are_so_many_times_as_large(multiple, tx, queue):
-    """Of 128 and 80 bytes: 1,023 sent and 1,039 queued are so many whole units."""
+    """Of 128 and 80 bytes: 1,023 sent and 1,039 queued are rounded to whole units."""
     packet = data()
     stamp(IntStamp(unit_multiple=multiple), packet, tx=895, queue=1039)
     assert (packet.int_tx_bytes[0], packet.int_queue_bytes[0]) == (tx, queue)

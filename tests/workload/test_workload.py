@@ -319,7 +319,7 @@ def test_validate_names_the_bad_row(fabric, column, value, text):
         ),
         (
             pd.DataFrame(GOOD).assign(size=1),
-            "size = 'a column': must not be given beside size_bytes, which means the same",
+            "size = 'a column': must not be given together with size_bytes, which means the same",
         ),
         (
             pd.DataFrame(GOOD, index=[5, 5, 5]),

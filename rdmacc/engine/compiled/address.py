@@ -154,7 +154,7 @@ def store_shared(typing_context: Any, address: Any, value: Any) -> Any:
 
 @intrinsic
 def relax(typing_context: Any) -> Any:
-    """Let the processor know that this thread waits for another one."""
+    """Hint to the processor that this thread spins."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if platform.machine() in ("x86_64", "AMD64"):

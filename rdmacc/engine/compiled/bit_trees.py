@@ -2,7 +2,7 @@
 
 A set is a tree of 64-bit words: a bit of the lowest level for each of the NIC's queue pairs, and above it a bit for
 each word that is not 0. The top word lies in the class's backlog, so that a NIC with up to 64 queue pairs has
-no other. Read beside the sorted lists of `rdmacc.engine.reference.nic`.
+no other. Counterpart of the sorted lists of `rdmacc.engine.reference.nic`.
 """
 
 from __future__ import annotations

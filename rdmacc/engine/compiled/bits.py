@@ -12,13 +12,13 @@ from rdmacc.engine.compiled.machine_code import OVERLOAD
 
 
 def words_of(packets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return how many words the sets of messages of so many packets take; one past the last packet has a bit too."""
+    """Return the words of a set of `n_packets` packets; the place after the last one has a bit too."""
     return packets // 64 + 1
 
 
 @jit
 def has_bit(address, psn):
-    """Tell whether a packet is in the set."""
+    """Return whether a packet is in the set."""
     return (load_i8(address + (psn >> 6) * 8) >> (psn & 63)) & 1 == 1
 
 

@@ -143,7 +143,7 @@ def _check_parents(folder: Path) -> None:
 
 
 def is_kept(unit: str) -> bool:
-    """Tell whether a unit of code is in the cache, whole."""
+    """Return whether a unit of code is in the cache, whole."""
     return _read(unit) is not None
 
 

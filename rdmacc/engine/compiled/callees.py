@@ -1,6 +1,6 @@
 """The compiled forms of handlers, which schemes share.
 
-Most of what a scheme new to this process is made of is not new: another one has the same switch, or the same recovery.
+A scheme that is new to this process mostly reuses handlers that others have compiled: their switch, their recovery.
 A handler and the plain functions that it calls become `Part`s. A process keeps the last of them, with what Numba found
 out about their types, under their content (`rdmacc.handlers.content`) and the parts that they call.
 """

@@ -19,7 +19,7 @@ from rdmacc.engine.compiled.address import (
     store_i8,
     store_shared,
 )
-from rdmacc.engine.compiled.events import lay_event
+from rdmacc.engine.compiled.events import wheel_event
 from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING
 from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.rows import globals_at, packet_at, port_at, rank_in
@@ -46,7 +46,7 @@ def crossing_at(g, port):
 
 
 @cold
-def hand_over(g, port, number):
+def cross_over(g, port, number):
     """Put a packet on a link to a node of another thread."""
     crossing = crossing_at(g, port.number)
     if crossing.first < 0:
@@ -61,7 +61,7 @@ def hand_over(g, port, number):
 
 
 @cold
-def take_in(g):
+def receive_crossings(g):
     """Append what other threads have sent to this one, in the window that has ended, to the packets under way."""
     for thread in range(g.n_threads):
         box = globals_of(g, thread).outbox + 8 * ((g.turn & 1) * g.n_threads + g.thread)
@@ -76,7 +76,7 @@ def take_in(g):
                 packet = packet_at(g, first)
                 port.flight_head = first
                 port.flight_next = packet.next
-                lay_event(g, packet.arrival_ps, rank_in(g, DELIVER + number, packet.order))
+                wheel_event(g, packet.arrival_ps, rank_in(g, DELIVER + number, packet.order))
             else:
                 if port.flight_next < 0:
                     port.flight_next = first
@@ -104,6 +104,6 @@ def wait_for_all(g):
 
 @jit
 def release_all(g):
-    """Let the threads go on that wait at the barrier; this one is the last."""
+    """Release the threads that wait at the barrier; this one came last."""
     store_i8(g.meeting, 0)
     store_shared(g.meeting + _LINE, load_i8(g.meeting + _LINE) + 1)

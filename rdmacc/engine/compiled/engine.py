@@ -51,13 +51,13 @@ class CompiledEngine(Tables):
         self.pool = ThreadPool(self, threads)
         self._windows = Windows(self, order, has_features)
         self.n_ready = 0
-        """Of the first so many messages that start, the queue pairs are open."""
+        """Messages, in the order of their starts, whose queue pairs exist."""
         self._told: list[tuple[int, str, tuple[Any, ...]]] = []
         self._livelock = Livelock(plan)
         self._open()
 
     def _has_features(self) -> bool:
-        """Tell whether the simulation uses a feature that the plain kernel lacks."""
+        """Return whether the simulation uses a feature that the plain kernel lacks."""
         return any(self.globals[name] for name in FEATURES)
 
     def _open(self) -> None:
@@ -87,7 +87,7 @@ class CompiledEngine(Tables):
         return bool(due)
 
     def _opens_early(self) -> bool:
-        """Tell whether all queue pairs must be open from the start: something else than their packets reads them.
+        """Return whether all queue pairs must be open from the start: something else than their packets reads them.
 
         Or on_open sets a timer. Whether it does is tried out, on other memory.
         """
@@ -106,12 +106,12 @@ class CompiledEngine(Tables):
         return False
 
     def open_up_to(self, count: int) -> None:
-        """Open the queue pairs of the first so many messages that start."""
+        """Create the queue pairs of the first `n_messages` messages, in the order of their starts."""
         while self.n_ready < count:
             self.open_more()
 
     def open_more(self) -> None:
-        """Give back what is done of queue pairs; open those of the messages that start next."""
+        """Free the queue pairs that have finished and create the next batch."""
         armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
         self.queue_pairs.release(self.packet_rows.queue_pairs, armed)
         starts = self.starts[self.n_ready : self.n_ready + _STARTS]
@@ -138,7 +138,7 @@ class CompiledEngine(Tables):
         self.ports["byte_ps"][list(ports)] = 8e12 / rate_bps
 
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
-        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        """Make hosts' ports send PAUSE for all data classes, or RESUME."""
         self._told.append((self.now, "storm", (ports, is_over)))
         self._fault(ports, kernel.CALM if is_over else kernel.STORM)
 
@@ -150,7 +150,7 @@ class CompiledEngine(Tables):
             self.kernel.fail_message(self.rows.ctypes.data, number, reason)
 
     def _fault(self, ports: Sequence[int], what: int) -> None:
-        """Let something happen to ports, between two events; it may need more memory than one event does."""
+        """Change ports between two events, which may take more memory than an event does."""
         self._windows.leave()
         state, first = self.globals, self.plan.fabric.node_first_port
         for number in ports:
@@ -273,7 +273,7 @@ class CompiledEngine(Tables):
                 return reason
 
     def _begin_again(self) -> None:
-        """Run from the beginning in the order of time, as far as the last fault event: windows have gone too far."""
+        """Windows overshot: run again from time 0 in event order, up to the last fault event."""
         told = self._told
         CompiledEngine.__init__(self, self.plan, "time", self.pool.asked)
         for time_ps, name, arguments in told:

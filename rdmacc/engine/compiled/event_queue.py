@@ -14,7 +14,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 
 _EVENTS_A_STEP = 32
-"""Of the wheel, if every link were busy: so many packets are sent in a step. Most links are not, most of the time."""
+"""Packets per wheel step if every link were busy; most links are idle most of the time."""
 
 _NEAR_BITS = 6, 16
 """The near wheel has at least 2**6 and at most 2**16 buckets."""
@@ -32,19 +32,19 @@ class EventQueue:
         One row of globals.
     plan : Plan
         What runs.
-    spare : int
+    crossing_room : int
         Rows beyond those that the kernel counts with.
 
     Attributes
     ----------
-    spare : int
+    crossing_room : int
         As above.
     heap : array
-        Time and rank of the events of now, from place HEAP_PADDING on.
+        Time and rank of the current step's events, from place HEAP_PADDING on.
     """
 
-    def __init__(self, rows: npt.NDArray[np.void], plan: Plan, spare: int = 0) -> None:
-        self._rows, self._row, self._plan, self.spare = rows, rows[0], plan, spare
+    def __init__(self, rows: npt.NDArray[np.void], plan: Plan, crossing_room: int = 0) -> None:
+        self._rows, self._row, self._plan, self.crossing_room = rows, rows[0], plan, crossing_room
         self._capacity = 0
         self._wheels: list[npt.NDArray[Any]] = []
         self.heap = self._nodes = np.zeros((0, 2), np.int64)
@@ -79,7 +79,7 @@ class EventQueue:
     def grow(self, capacity: int) -> None:
         """Allocate more rows, at least as many as before, and copy what there is."""
         self._capacity = capacity = max(capacity, self._capacity)
-        count = capacity + self.spare
+        count = capacity + self.crossing_room
         heap = zeroed((count + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
         heap[:] = NEVER
         heap[: len(self.heap)] = self.heap
@@ -95,7 +95,7 @@ class EventQueue:
         self.grow(2 * int(self._row["event_capacity"]) + int(self._row["reserve_events"]))
 
     def empty_heap(self) -> None:
-        """Forget the events of now."""
+        """Forget the current step's events."""
         self.heap[HEAP_PADDING : HEAP_PADDING + int(self._row["heap_length"])] = NEVER
         self._row["heap_length"] = 0
 

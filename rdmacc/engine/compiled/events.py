@@ -1,10 +1,10 @@
 """The queue of events: a timing wheel of two levels behind a small heap.
 
 Time is cut into steps of `2**wheel_shift` ps, in each of which a few events fall. The heap holds the events up to the
-end of the step of now, in order; a bucket of the near wheel holds those of one later step, in no order, and a bucket of
-the far wheel those of as many steps as the near wheel has buckets. What is later still, as a timer of seconds, waits in
+end of the current step, in order; a bucket of the near wheel holds those of one later step, unordered; a bucket of the
+far wheel those of as many steps as the near wheel has buckets. What is later still, as a timer of seconds, waits in
 a chain. An event that is pushed goes to its bucket at the cost of a chained row, however many others are pending;
-when the heap is empty, the next bucket is poured into it. Each wheel has a bit for each bucket, so that empty ones are
+when the heap is empty, the next bucket is loaded into it. Each wheel has a bit for each bucket, so that empty ones are
 passed 64 at a time.
 
 In windows (`rdmacc.engine.compiled.windows`), a step has a bucket for each node, and the heap holds what one node does
@@ -48,7 +48,7 @@ from rdmacc.rules.ranks import (
 )
 
 GRAIN_BITS = 7
-"""Windows begin at multiples of so many ps, as a power of two."""
+"""Windows begin at multiples of this, a power of two in ps."""
 
 FAR_BITS = 12
 """The far wheel has 2**12 buckets."""
@@ -62,7 +62,7 @@ _WATCH_BYTES = WATCH.itemsize
 
 @jit
 def push_event(g, time_ps, rank):
-    """Add an event; the caller has seen to it that there is room."""
+    """Push an event. The caller has made room."""
     step = step_of(g, time_ps)
     if step <= g.wheel_now >> g.node_bits:  # in windows: of this node, since nothing reaches another one so soon
         near_push(g, time_ps, rank)
@@ -70,7 +70,7 @@ def push_event(g, time_ps, rank):
         g.wheel_now = step
         near_push(g, time_ps, rank)
     else:
-        lay_event(g, time_ps, rank)
+        wheel_event(g, time_ps, rank)
 
 
 @jit
@@ -79,7 +79,7 @@ def replace_event(g, time_ps, rank):
     if step_of(g, time_ps) <= g.wheel_now >> g.node_bits:
         near_replace(g, time_ps, rank)
     else:
-        lay_event(g, time_ps, rank)
+        wheel_event(g, time_ps, rank)
         pop_event(g)
 
 
@@ -92,7 +92,7 @@ def pop_event(g):
 
 
 @jit
-def lay_event(g, time_ps, rank):
+def wheel_event(g, time_ps, rank):
     """Add an event that is due later than what the heap is for."""
     wheel_push(g, time_ps, rank, bucket_of(g, time_ps, rank))
 
@@ -236,22 +236,22 @@ def go_to(g, step):
         number = g.beyond_head
         g.beyond_head = -1
         g.beyond_first = NEVER
-        pour(g, number)
+        load_heap(g, number)
     if step == g.far_first:
         turn = step >> g.near_shift
         number = take_bucket(g.far_wheel, g.far_bits, turn & _FAR_MASK)
         ahead = buckets_ahead(g.far_bits, _FAR_MASK, turn & _FAR_MASK)
         g.far_first = (turn + ahead) << g.near_shift if ahead else NEVER
-        pour(g, number)
-    pour(g, take_bucket(g.near_wheel, g.near_bits, step & g.near_mask))
-    if g.reach > 1:  # the first row of the bucket after this one will have left the cache
+        load_heap(g, number)
+    load_heap(g, take_bucket(g.near_wheel, g.near_bits, step & g.near_mask))
+    if g.prefetch_depth > 1:  # the first row of the bucket after this one will have left the cache
         ahead = buckets_ahead(g.near_bits, g.near_mask, step & g.near_mask)
         if ahead:
             prefetch(g.nodes + load_i4(g.near_wheel + ((step + ahead) & g.near_mask) * 4) * NODE_BYTES)
 
 
 @jit
-def pour(g, number):
+def load_heap(g, number):
     """Move the events of a chain of rows to where they belong now."""
     while number >= 0:
         node = g.nodes + number * NODE_BYTES

@@ -67,7 +67,7 @@ class Catcher:
             self._make_harmless(trail)
 
     def _make_harmless(self, trail: Any) -> None:
-        """Let the current event end safely: what the handler has written may be no number that the kernel can use."""
+        """End the current event safely: the handler may have written numbers that the kernel cannot use."""
         packets = self._engine.layout.packet
         for name in ("packet_row", "reply_row", "notice_row"):
             if trail[name]:

@@ -40,7 +40,7 @@ def is_before(typing_context, time_ps, rank, other_time_ps, other_rank):
 
 @jit
 def near_push(g, time_ps, rank):
-    """Add an event; the caller has seen to it that there is room."""
+    """Push an event. The caller has made room."""
     heap = g.heap
     i = g.heap_length
     g.heap_length = i + 1

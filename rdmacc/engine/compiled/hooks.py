@@ -50,7 +50,7 @@ _LOADED: OrderedDict[str, MachineCode] = OrderedDict()
 """Hooks that this process used last, by the hash of everything that they depend on."""
 
 _MOST_LOADED = 256
-"""Schemes. Code that a simulation runs stays loaded as long as the simulation is there."""
+"""Most schemes kept compiled. Code in use stays loaded as long as its simulation exists."""
 
 assert compiled_chance
 assert compiled_bits
@@ -100,7 +100,7 @@ class CompiledHooks:
         self.params_offsets: list[int] = []
         self.params_bytes = 0
         self._inputs: list[str] = []
-        """What the machine code depends on beside its source: layouts, and the handlers with all that they reach."""
+        """What the machine code depends on besides its source: layouts, and the handlers with all that they reach."""
         self._namespace: dict[str, Any] = {"__name__": __name__}
         for number, part in enumerate(scheme.components):
             dtype = params_dtype(part)

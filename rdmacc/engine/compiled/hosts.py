@@ -1,4 +1,4 @@
-"""Hosts of the kernel, and timers. Read beside `Host` of `rdmacc.engine.reference.hosts`, name by name."""
+"""Hosts of the kernel, and timers. Mirrors `Host` of `rdmacc.engine.reference.hosts`, function by function."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def on_arrival(g, host, node, number, now):
     message = message_at(g, message_number)
     qp = message.qp
     reply = new_packet(g)
-    if g.spare < 0:
-        g.spare = new_packet(g)
+    if g.notice_packet < 0:
+        g.notice_packet = new_packet(g)
         g.live_packets -= 1
-    notice = g.spare
+    notice = g.notice_packet
     if g.on_candidate and not message.is_incoming and message.delivered_ps < 0:
         message.is_incoming = 1
         message.next_incoming = -1
@@ -107,7 +107,7 @@ def on_arrival(g, host, node, number, now):
             g.discarded_bytes += packet.payload_bytes
     send(g, reply, qp, message_number, now)
     if packet_at(g, notice).kind:
-        g.spare = -1
+        g.notice_packet = -1
         g.live_packets += 1
         send(g, notice, qp, message_number, now)
     if host.announce:
@@ -180,7 +180,7 @@ def first_by_key(g, host):
 
 @cold
 def announce_group(g, node, message_number, now):
-    """Tell the handlers of every message of the group to this host, then let them tell the senders."""
+    """Call the handlers of every message of the group to this host, which then tell the senders."""
     host_row = g.hosts + node * g.host_bytes
     if g.on_announce:
         first = load_entry(g.member_first, message_number)

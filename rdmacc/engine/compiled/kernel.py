@@ -1,9 +1,9 @@
-"""The kernel: one loop that takes the first event, sees what it is, and lets it happen."""
+"""The kernel's event loop: pop, dispatch, repeat."""
 
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, lowest_bit, prefetch, store_i8
-from rdmacc.engine.compiled.events import lay_event, node_of, pop_event, push_event, refill, replace_event
+from rdmacc.engine.compiled.events import node_of, pop_event, push_event, refill, replace_event, wheel_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
@@ -82,7 +82,7 @@ def look_ahead(g):
     if DELIVER <= rank < SHAPE:
         number = first_packet(g, rank)
         if number >= 0:
-            if g.reach > 1:
+            if g.prefetch_depth > 1:
                 fetch_onward(g, rank, packet_at(g, number))
             else:
                 prefetch(packet_row(g, number))
@@ -90,7 +90,7 @@ def look_ahead(g):
             following = port_at(g, rank & RANK_MASK).flight_next
             if following >= 0:
                 prefetch(packet_row(g, following))
-    if g.reach > 1:
+    if g.prefetch_depth > 1:
         for child in range(1, 5):
             rank = rank_at(g, child)
             if DELIVER <= rank < SHAPE:
@@ -158,7 +158,7 @@ def deliver(g, number, now):
         replace_event(g, upcoming.arrival_ps, rank_in(g, DELIVER + number, upcoming.order))
     else:
         pop_event(g)
-    if g.reach:
+    if g.prefetch_depth:
         look_ahead(g)
     if is_lost:
         port.lost_packets += 1
@@ -248,7 +248,7 @@ def dispatch_timer(g, rank, now):
 @jit
 def events_with_room(g):
     """Return for how many events there is memory, whatever they do."""
-    room = min(spare_packets(g) // g.reserve_packets, spare_events(g) // g.reserve_events)
+    room = min(packet_room(g) // g.reserve_packets, event_room(g) // g.reserve_events)
     if g.n_watches:
         room = min(room, (g.sample_capacity - g.sample_count) // g.n_watches)
     if g.has_trace:
@@ -257,11 +257,11 @@ def events_with_room(g):
 
 
 @jit
-def what_is_short(g):
-    """Return what there is too little memory of for one event, if there is."""
-    if spare_packets(g) < g.reserve_packets:
+def full_table(g):
+    """Return which table lacks room for one more event, 0 if none does."""
+    if packet_room(g) < g.reserve_packets:
         return MORE_PACKETS
-    if spare_events(g) < g.reserve_events:
+    if event_room(g) < g.reserve_events:
         return MORE_EVENTS
     if g.sample_capacity - g.sample_count < g.n_watches:
         return MORE_SAMPLES
@@ -269,13 +269,13 @@ def what_is_short(g):
 
 
 @jit
-def spare_packets(g):
+def packet_room(g):
     """Return how many packets there are rows for."""
     return g.packet_capacity - g.packet_count + g.free_count
 
 
 @jit
-def spare_events(g):
+def event_room(g):
     """Return how many events there are rows for."""
     return g.event_capacity - g.heap_length - g.wheel_count
 
@@ -296,7 +296,7 @@ def run_kernel(address, until_ps, max_events):
                 break
             room = events_with_room(g)
             if room < 1:
-                reason = what_is_short(g)
+                reason = full_table(g)
                 break
             next_look = min(last_event, events + room)
         rank = load_i8(g.heap + 8)
@@ -334,9 +334,9 @@ def run_kernel(address, until_ps, max_events):
 
 @jit
 def serve(g, rank, number, now):
-    """Let an event happen that is neither a start nor an arrival."""
+    """Dispatch an event that is neither a start nor an arrival."""
     pop_event(g)
-    if g.reach:
+    if g.prefetch_depth:
         look_ahead(g)
     if rank < SHAPE:
         port = port_at(g, number)
@@ -367,7 +367,7 @@ def push_events(address, events, count):
     for _ in range(count):
         time_ps, rank = load_i8(events), load_i8(events + 8)
         if g.node_bits:
-            lay_event(g, time_ps, rank)
+            wheel_event(g, time_ps, rank)
         else:
             push_event(g, time_ps, rank)
         events += 16
@@ -383,7 +383,7 @@ def find_nodes(address, events, nodes, count):
 
 
 def move_packets(source, target, count):
-    """Move so many free rows of packets from one thread's list to another's; it has as many."""
+    """Move `count` rows from one thread's free list to another's; the source has at least `count`."""
     a, b = globals_at(source), globals_at(target)
     first = last = a.free_head
     for _ in range(count - 1):
@@ -420,7 +420,7 @@ def fail_message(address, number, reason):
 
 
 def fault_port(address, number, what):
-    """Take a port down, bring it back (then let it work), or let it send PFC frames."""
+    """Take a port down, bring it back and wake it, or make it send PFC frames."""
     g = globals_at(address)
     if what == DOWN:
         fail_port(g, number)

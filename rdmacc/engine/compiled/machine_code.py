@@ -50,7 +50,7 @@ UNIT, OVERLOAD = _numba.UNIT, _numba.OVERLOAD
 """Options for a function that Python calls, and for the compiled form of a function that handlers call."""
 
 Part, cold = _numba.Part, _numba.cold
-"""Compile a function that compiled code calls; one that is seldom called, whose code lies apart from the others'."""
+"""Compile a function that compiled code calls; `cold` keeps a rarely called one out of line."""
 
 CHECKED: dict[str, Any] = {"error_model": "python", "boundscheck": True}
 """Options for handlers whose mistakes are caught: division by zero and an index out of range are exceptions."""

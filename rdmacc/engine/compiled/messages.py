@@ -1,4 +1,4 @@
-"""Messages of the kernel: how they start, end and wait. Read beside `rdmacc.engine.reference.messages`."""
+"""Messages of the kernel: how they start, end and wait. Mirrors `rdmacc.engine.reference.messages`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def start(g, number, now):
 
 @jit
 def after_sender(g, qp_number, message_number, now):
-    """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
+    """Finish a message that is acknowledged or given up; wake its queue pair."""
     if has_ended(message_at(g, message_number), now):
         finish(g, qp_number, message_number, now)
     schedule(g, qp_number, now)

@@ -1,4 +1,4 @@
-"""A host's NIC in the kernel: which queue pair sends next. Read beside `rdmacc.engine.reference.nic`."""
+"""A host's NIC in the kernel: which queue pair sends next. Mirrors `rdmacc.engine.reference.nic`."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class _UnitLibrary(JITCodeLibrary):
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
-        self._linking_libraries.clear()  # the machine code has all of it: let go of what it was made of
+        self._linking_libraries.clear()  # the machine code has all of it: free what it was made of
 
 
 def _link(module: Any, library: Any) -> None:
@@ -304,7 +304,7 @@ def _codegen() -> Any:
 
 @cache
 def prepare() -> None:
-    """Let the linker know all of Numba's functions, as any compilation does."""
+    """Register Numba's helper functions with the linker, as any compilation does."""
     rtsys.initialize(cpu_target.target_context)
     _codegen()
 

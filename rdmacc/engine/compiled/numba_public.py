@@ -84,5 +84,5 @@ def _machine() -> Any:
 
 @cache
 def prepare() -> None:
-    """Let the linker know all of Numba's functions, as any compilation does."""
+    """Register Numba's helper functions with the linker, as any compilation does."""
     numba.cfunc("void()")(lambda: None)

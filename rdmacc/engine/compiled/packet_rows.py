@@ -65,15 +65,15 @@ class PacketRows:
         return max(int(taker[0]["packet_count"]) for taker in self._takers)
 
     def join(self, taker: Globals) -> None:
-        """Let another thread take rows; the first one keeps only part of those that it has never used."""
+        """Give rows to another thread; the first one keeps only part of those that it has never used."""
         first, row = self._takers[0][0], taker[0]
         if len(self._takers) == 1:
             first["packet_capacity"] = self._dealt = int(first["packet_count"])
-        row["free_head"] = row["spare"] = -1
+        row["free_head"] = row["notice_packet"] = -1
         self._takers.append(taker)
 
     def provide(self, kernel: Any, taker: Globals, more: int = 0) -> None:
-        """Give a thread rows for its next event, and so many more, while no thread is at work."""
+        """Give a thread rows for its next event and `more` beyond it, while no thread is at work."""
         row, others = taker[0], [one for one in self._takers if one is not taker]
         wanted = more + int(row["reserve_packets"])
         live = sum(int(one[0]["live_packets"]) for one in self._takers)

@@ -1,4 +1,4 @@
-"""Ports of the kernel. Read beside `rdmacc.engine.reference.ports`, name by name."""
+"""Ports of the kernel. Mirrors `rdmacc.engine.reference.ports`, function by function."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def send_next_switch(g, port, now):
 
 @jit
 def depart(g, port, number, now):
-    """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
+    """Run the on_dequeue hooks of a data packet; give its bytes back to the buffer."""
     if g.on_dequeue and not switch_at(g, port.node).is_nic:
         packet = packet_at(g, number)
         was_marked = packet.ce
@@ -123,7 +123,7 @@ def schedule(g, number, now):
 
 @jit
 def look(g, port, now):
-    """Let a scanning NIC send if its transmitter is free; otherwise when it is."""
+    """Wake a scanning NIC, now or when its transmitter is free."""
     if has_work(g, port) and not port.is_wake_pending:
         kick(g, port, now)
 
@@ -191,7 +191,7 @@ def restore_port(g, number):
 
 @jit
 def resume_work(g, number):
-    """Let a port send what waited for the link."""
+    """Send what waited for the link."""
     port, now = port_at(g, number), g.now_ps
     if g.has_scanning_nics and port.is_nic:
         look(g, port, now)
@@ -201,6 +201,6 @@ def resume_work(g, number):
 
 @jit
 def storm(g, number, kind):
-    """Let a port send a PFC frame for each data class."""
+    """Send a PFC frame for each data class."""
     for cls in range(DATA_CLASS, NUM_CLASSES):
         send_pfc(g, number * NUM_CLASSES + cls, kind, g.now_ps)

@@ -22,7 +22,7 @@ from rdmacc.state import IDLE
 BLOCK = 512
 """Rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages."""
 
-_SPARE_BLOCKS = 64
+_FREE_BLOCKS = 64
 """Fewest rows worth releasing."""
 
 Numbers = npt.NDArray[np.int64]
@@ -98,7 +98,7 @@ class QueuePairs:
         receiver is pending. A sender's timers are cancelled when it closes; their events, when they come, find another
         time than theirs in the empty row.
         """
-        if len(self._blocks) <= _SPARE_BLOCKS:
+        if len(self._blocks) <= _FREE_BLOCKS:
             return
         is_kept = np.zeros(len(self.raw) // self.row_bytes // BLOCK, np.bool_)
         is_kept[in_use[in_use >= 0] // BLOCK] = True

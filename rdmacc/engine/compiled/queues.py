@@ -6,7 +6,7 @@ See `rdmacc.engine.reference.ports` and `switches`.
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, prefetch
-from rdmacc.engine.compiled.crossings import hand_over
+from rdmacc.engine.compiled.crossings import cross_over
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.rows import (
@@ -91,7 +91,7 @@ def transmit(g, port, number, now):
         note(g, SENT, port.number, number, now)
     packet.next = -1
     if g.node_bits and port.crosses:
-        hand_over(g, port, number)
+        cross_over(g, port, number)
         return
     if port.flight_head < 0:  # only the head of the packets under way has an event
         port.flight_head = number

@@ -171,7 +171,7 @@ def new_packet(g):
 
 @jit
 def copy_words(source, target, count):
-    """Copy so many words of 8 bytes."""
+    """Copy `count` words of 8 bytes."""
     for word in range(count):
         store_i8(target + word * 8, load_i8(source + word * 8))
 

@@ -26,7 +26,7 @@ LINE = DATA_CLASS
 
 @jit
 def has_work(g, port):
-    """Tell whether anything waits that PFC has not stopped, or a queue pair has packets left."""
+    """Return whether anything waits that PFC has not stopped, or a queue pair has packets left."""
     return backlog_of(g, port.number, LINE).ready != 0 or (port.waiting & ~port.paused) != 0
 
 

@@ -1,4 +1,4 @@
-"""Switches of the kernel. Read beside `rdmacc.engine.reference.switches`, name by name."""
+"""Switches of the kernel. Mirrors `rdmacc.engine.reference.switches`, function by function."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def choice_of(g, entry, chosen):
 
 @cold
 def first_up(g, entry, chosen):
-    """Return the first of a route's choices, from one on, whose port is up; that one if none is."""
+    """Return the first candidate from `chosen` on, cyclically, whose port is up; `chosen` itself if all are down."""
     count = entry & ROUTE_COUNT
     for turn in range(count):
         other = modulo(chosen + turn, count)
@@ -170,7 +170,7 @@ def first_up(g, entry, chosen):
 
 @cold
 def adapt(g, switch, entry, key):
-    """Return which choice has the shortest queue, or the last packet's of the message if that is not long ago."""
+    """Return the port with the shortest queue; while the message's flowlet is active, its port."""
     count = entry & ROUTE_COUNT
     place = g.flowlets + (switch.route_row * FLOWLETS + flowlet_place(key)) * 16
     if g.flowlet_gap_ps > 0 and g.now_ps - load_i8(place) < g.flowlet_gap_ps:
@@ -209,7 +209,7 @@ def own_hop(g, node, key):
 
 @jit
 def reroute(g, number, node, in_port_number, hop, now):
-    """Let switch features send a data packet another way than its route; return its port."""
+    """Run the on_route hooks of a data packet, which may change its route; return its port."""
     packet = packet_at(g, number)
     packet.route = -1
     packet.verdict = ACCEPT

@@ -47,7 +47,7 @@ from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
-_REACH_BYTES = 2**18, 2**20
+_PREFETCH_BYTES = 2**18, 2**20
 """Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
 second-level cache of 1 MiB or half of it, for packets too. Asking for what is there already costs 4 to 15%."""
 
@@ -83,7 +83,7 @@ class Tables:
         self.rows = np.zeros(1, GLOBALS)
         self.globals = self.rows[0]
         self.queue = EventQueue(self.rows, plan)
-        self.globals["free_head"] = self.globals["spare"] = -1
+        self.globals["free_head"] = self.globals["notice_packet"] = -1
         self._fill_scheme()
         self._fill_nodes()
         self._fill_flows()
@@ -199,7 +199,7 @@ class Tables:
             switches=self._memory["switch"].ctypes.data, switch_bytes=self.layout.row_bytes["switch"],
             has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, backlogs=self.backlogs.ctypes.data,
             ingresses=self.ingresses.ctypes.data,
-            reach=sum(self._memory["port"].nbytes > limit for limit in _REACH_BYTES),
+            prefetch_depth=sum(self._memory["port"].nbytes > limit for limit in _PREFETCH_BYTES),
         )  # fmt: skip
 
     def _fill_flows(self) -> None:
@@ -315,7 +315,7 @@ class Tables:
         )  # fmt: skip
 
     def _fill_routes(self, fabric: Fabric) -> None:
-        """Write the routes of now: links may fail."""
+        """Write the current routes: links may fail."""
         names = "attach", "attachments", "last_port", "route_ports", "node_first_port"
         self._set(**{name: self._table(name, getattr(fabric, name)) for name in names})
         self._set(routes=self._table("routes", routes_of(fabric), "i8"), n_attachments=len(fabric.attachments))

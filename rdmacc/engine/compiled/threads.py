@@ -39,7 +39,8 @@ _SAMPLES = 1024
 """Rows of samples of a thread at the start."""
 
 _OWN = [
-    "samples", "sample_count", "sample_capacity", "free_head", "free_count", "packet_count", "packet_capacity", "spare",
+    "samples", "sample_count", "sample_capacity", "free_head", "free_count", "packet_count", "packet_capacity",
+    "notice_packet",
 ]  # fmt: skip
 """What a thread keeps between the times that windows run."""
 
@@ -147,11 +148,11 @@ class ThreadPool:
             return "1: the order is that of time"
         if self._engine.plan.is_checked:
             return "1: handlers are checked"
-        return "1: one switch has all hosts" if ran == 1 else f"{ran}: so many switches have hosts"
+        return "1: one switch has all hosts" if ran == 1 else f"{ran}: only {ran} switches have hosts"
 
     @property
     def balance(self) -> float:
-        """Events in windows, over what there would be if each thread had had as many as that with most of them."""
+        """Load balance: mean over maximum number of events per thread."""
         longest = int(self._engine.globals["longest_events"])
         return int(self._engine.globals["window_events"]) / (self.count * longest) if longest else 1.0
 
@@ -171,7 +172,7 @@ class ThreadPool:
         state["crossings"], state["crossings_bytes"] = self._crossings.ctypes.data, self._crossings[0].nbytes
         state["meeting"], state["yield_thread"] = self._meeting.ctypes.data, _yield_address()
         crossing = int((there != here).sum())
-        engine.queue.spare = crossing
+        engine.queue.crossing_room = crossing
         engine.queue.grow(int(state["event_capacity"]))
         by = owners[plan.src[engine.starts]]
         for number in range(self.count):
@@ -264,7 +265,7 @@ class ThreadPool:
         return sum(int(worker.row["next_start"]) for worker in self._workers)
 
     def note_ready(self) -> None:
-        """Let the threads know up to which message queue pairs are open."""
+        """Tell the threads up to which message queue pairs exist."""
         engine = self._engine
         if not engine.globals["node_bits"]:
             engine.globals["n_ready"] = engine.n_ready

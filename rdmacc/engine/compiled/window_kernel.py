@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit, load_i8
-from rdmacc.engine.compiled.crossings import globals_of, release_all, take_in, wait_for_all
-from rdmacc.engine.compiled.events import GRAIN_BITS, go_to, lay_event, next_bucket, pop_event, step_of
+from rdmacc.engine.compiled.crossings import globals_of, receive_crossings, release_all, wait_for_all
+from rdmacc.engine.compiled.events import GRAIN_BITS, go_to, next_bucket, pop_event, step_of, wheel_event
 from rdmacc.engine.compiled.kernel import (
     AGAIN,
     LEFT,
@@ -13,10 +13,10 @@ from rdmacc.engine.compiled.kernel import (
     PAUSED,
     STOPPED,
     deliver,
+    event_room,
     events_with_room,
+    full_table,
     serve,
-    spare_events,
-    what_is_short,
 )
 from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.messages import end_computation, start
@@ -28,7 +28,7 @@ from rdmacc.rules.ranks import DELIVER, ENDPOINT_TIMER, RANK_MASK, START, TRANSF
 _OPEN = -1
 _TRANSFER = KINDS.index("Transfer")
 _PATIENCE = 1 << 20
-"""If a node has so many events in a row and it is the same time as before, time may stand still."""
+"""Events of a node at one instant before a livelock is suspected."""
 
 
 def run_windows(address, until_ps, last_event):
@@ -38,7 +38,7 @@ def run_windows(address, until_ps, last_event):
     """
     g = globals_at(address)
     while True:
-        g.reason = play(g)
+        g.reason = run_window_events(g)
         bucket = next_bucket(g)
         g.upcoming_step = NEVER if bucket == NEVER else bucket >> g.node_bits
         if g.n_threads == 1:
@@ -51,14 +51,14 @@ def run_windows(address, until_ps, last_event):
                 first.verdict = decide(first, until_ps, last_event)
                 release_all(g)
             verdict = first.verdict
-            take_in(g)
+            receive_crossings(g)
         if verdict != _OPEN:
             return verdict
         g.turn += 1
 
 
 @jit
-def play(g):
+def run_window_events(g):
     """Process what is left of this thread's events in the window agreed on; return why it cannot, if so."""
     step = globals_of(g, 0).agreed_step
     if g.window != step:
@@ -82,7 +82,7 @@ def play(g):
         if events >= next_look:
             room = events_with_room(g)
             if room < 1:
-                reason = what_is_short(g)
+                reason = full_table(g)
                 break
             next_look = events + min(room, _PATIENCE)
             if events >= next_check:
@@ -124,9 +124,9 @@ def begin_window(g, step):
             g.start_step = step_of(g, start_ps)
         if g.next_start >= g.n_ready:
             return MORE_QUEUE_PAIRS
-        if spare_events(g) <= g.reserve_events:
+        if event_room(g) <= g.reserve_events:
             return MORE_EVENTS
-        lay_event(g, start_ps, START + number)
+        wheel_event(g, start_ps, START + number)
         g.next_start += 1
     g.window = step
     return _OPEN
@@ -134,7 +134,10 @@ def begin_window(g, step):
 
 @cold
 def decide(g, until_ps, last_event):
-    """Agree on the next window, all nodes having come to its begin; return why not, if so. `g`: the first thread's."""
+    """Choose the next window once all nodes have reached its start; return a stop reason instead, if there is one.
+
+    `g` is the first thread's.
+    """
     reason, step, is_halted = g.reason, g.upcoming_step, g.is_halted
     last_ps = min(until_ps, g.far_ps + 1)
     if g.n_threads > 1:
@@ -192,7 +195,7 @@ def begin_of(g, step):
 
 @cold
 def is_handled(g, rank, now):
-    """Tell whether an event is of a message's deadline that has come, so that its handler will be called."""
+    """Return whether an event is of a message's deadline that has come, so that its handler will be called."""
     if rank >= ENDPOINT_TIMER:
         return False
     number = rank & RANK_MASK

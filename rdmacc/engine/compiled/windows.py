@@ -39,7 +39,7 @@ _LEAST_PS = 2**14
 """A shorter window is not worth the change of nodes: 200 bytes at 100 Gb/s."""
 
 _LEAST_PACKETS = 2
-"""Left to itself, the engine runs in windows if so many packets fit into one on the slowest link, and the network's
+"""By default the engine runs in windows if this many packets fit into one on the slowest link, and the network's
 ports do not all fit into the cache. With one packet it is level, or a quarter slower where hardly anything happens."""
 
 _FACTOR_BITS = 7
@@ -74,7 +74,7 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
 def why_not_better(engine: CompiledEngine) -> str:
     """Return why windows are not expected to be faster; empty if they are."""
     fabric = engine.plan.fabric
-    if not engine.globals["reach"]:
+    if not engine.globals["prefetch_depth"]:
         return "the network fits into the cache"
     bytes_each = float(fabric.port_rate_bps.min()) * float(fabric.port_delay_ps.min()) / 8e12
     few = bytes_each < _LEAST_PACKETS * engine.plan.scheme.wire_bytes and engine.pool.count == 1
@@ -114,7 +114,7 @@ def ends_elsewhere(plan: Plan) -> npt.NDArray[np.bool_]:
 
 
 def _reads_starts(plan: Plan) -> bool:
-    """Tell whether a receiver's handler reads the start of messages that may not have started."""
+    """Return whether a receiver's handler reads the start of messages that may not have started."""
     components = plan.scheme.components
     return any(
         ("message", "start_ps", False) in accesses_of(components, part, name)
@@ -125,7 +125,7 @@ def _reads_starts(plan: Plan) -> bool:
 
 
 def _loses(plan: Plan) -> bool:
-    """Tell whether faults lose packets."""
+    """Return whether faults lose packets."""
     return bool(len(plan.fault_events) or plan.loss_data.any() or plan.loss_control.any())
 
 
@@ -152,7 +152,7 @@ class Windows:
         if not self._why_not:
             grains = int(engine.plan.fabric.port_delay_ps.min()) >> GRAIN_BITS
             self._shift = _FACTOR_BITS - 1 + (grains - 1).bit_length()
-            self._factor = -(-(1 << self._shift) // grains)  # so many grains later it is a later window
+            self._factor = -(-(1 << self._shift) // grains)  # grains per window
             engine.watches["node"][: len(engine.plan.watches)] = nodes_probed(engine.plan)
             is_far = ends_elsewhere(engine.plan)[engine.plan.n_messages :]
             engine.computation["is_far"], self._has_far = is_far, bool(is_far.any())

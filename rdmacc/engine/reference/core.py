@@ -54,7 +54,7 @@ class Core:
     def __init__(self, plan: Plan, arm: Callable[[Any, Slot], None]) -> None:
         self.plan = plan
         self.scheme = scheme = plan.scheme
-        self.fabric = plan.fabric  # with the routes of now: links may fail
+        self.fabric = plan.fabric  # with its current routes: links may fail
         self.env = Environment(scheme.tick_ps)
         self.trace = Trace() if plan.has_trace else None
         self.trail = Trail() if plan.is_checked else None

@@ -139,7 +139,7 @@ class Host(state.Host, Clock):
         self.pick = 0
 
     def _announce_group(self, message: Message, now: int) -> None:
-        """Tell the handlers of every message of the group to this host, then let them tell the senders."""
+        """Call the handlers of every message of the group to this host, which then tell the senders."""
         net = self._net
         if net.on_announce is not None:
             for member in self._group_members.get(message.group, ()):

@@ -23,7 +23,7 @@ from rdmacc.rules.ranks import START
 
 
 def schedule_start(net: Core, message: Message, time_ps: int) -> None:
-    """Let a message start at a time."""
+    """Schedule a message's start."""
     net.env.call_last(time_ps, START + message.number, partial(_start, net, message))
 
 
@@ -45,7 +45,7 @@ def _start(net: Core, message: Message, now: int) -> None:
 
 
 def after_sender(net: Core, qp: QueuePair, message: Message, now: int) -> None:
-    """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
+    """Finish a message that is acknowledged or given up; wake its queue pair."""
     if has_ended(message, now):
         _finish(net, qp, message, now)
     qp.nic.schedule(qp, now)

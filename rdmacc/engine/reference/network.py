@@ -142,7 +142,7 @@ class Network(Core):
             self.ports[number].set_rate(rate_bps)
 
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
-        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        """Make hosts' ports send PAUSE for all data classes, or RESUME."""
         for number in ports:
             for cls in range(DATA_CLASS, NUM_CLASSES):
                 self.ports[number].send_frame(RESUME if is_over else PAUSE, cls, self.now)

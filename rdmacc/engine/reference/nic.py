@@ -63,7 +63,7 @@ class NicPort(Port):
     # Whose turn it is
 
     def schedule(self, qp: QueuePair, now: int) -> None:
-        """Let a queue pair send, or wait for its turn, its pacing time, or whatever it lacks."""
+        """Send from a queue pair, or queue it for its turn, its pacing time or whatever it lacks."""
         if self.join_line(qp, now) and not self.is_wake_pending:
             self.kick(now)
 
@@ -114,7 +114,7 @@ class NicPort(Port):
         return qp
 
     def has_work(self, cls: int) -> bool:
-        """Tell whether a packet or a queue pair waits in a class."""
+        """Return whether a packet or a queue pair waits in a class."""
         return bool(self.queues[cls] or self.lines[cls])
 
     # Sending
@@ -176,7 +176,7 @@ class NicPort(Port):
             message.retransmissions += 1
 
     def _mark(self, packet: Packet, now: int) -> None:
-        """Let switch features that mark at the NIC see a packet."""
+        """Run the switch features that mark at the NIC."""
         if self.net.on_enqueue is not None:
             self.net.on_enqueue(self, packet, now)
         if self.net.on_dequeue is not None:

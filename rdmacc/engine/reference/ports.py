@@ -76,9 +76,9 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
             self.kick(now)
 
     def is_idle(self, now: int) -> bool:
-        """Tell whether a packet that arrives now may leave at once, past its queue.
+        """Return whether a packet that arrives now may leave at once, past its queue.
 
-        Its queue would let it go at once too, but a run of a large network, where most ports are idle, would take
+        Its queue would release it at once too, but a run of a large network, where most ports are idle, would take
         almost 1.5 times as long. Ports whose classes take turns or have limits always use their queues, which do the
         counting; so do ports with a tick.
         """
@@ -117,7 +117,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         return packet
 
     def has_work(self, cls: int) -> bool:
-        """Tell whether something waits in a class."""
+        """Return whether something waits in a class."""
         return bool(self.queues[cls])
 
     # Sending
@@ -205,7 +205,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.receive(packet, self.reverse, now)
 
     def _is_lost(self, packet: Packet) -> bool:
-        """Draw whether the link loses a packet, or let a script say so."""
+        """Return whether the link loses a packet: by chance, or as a script says."""
         return is_lost(self, packet) or (self._has_scripts and self.net.is_scripted_loss(packet))
 
     def _lose(self, packet: Packet, now: int) -> None:

@@ -43,7 +43,7 @@ class ScanningNicPort(NicPort):
             self.kick(now)
 
     def _may_have_work(self) -> bool:
-        """Tell whether anything waits that PFC has not stopped, or a queue pair has packets left."""
+        """Return whether anything waits that PFC has not stopped, or a queue pair has packets left."""
         return bool(self.line or self.waiting & ~self.paused)
 
     def _leave(self, qp: QueuePair) -> None:

@@ -58,7 +58,7 @@ class SwitchPort(Port):
     switch: Switch
 
     def depart(self, packet: Packet, now: int) -> None:
-        """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
+        """Run the on_dequeue hooks of a data packet; give its bytes back to the buffer."""
         net = self.net
         if net.on_dequeue is not None and not self.switch.is_nic:
             was_marked = packet.ce
@@ -156,7 +156,7 @@ class Switch(Routing, SharedBuffer):
         port.enqueue(packet, packet.priority, now)
 
     def _passes_features(self, packet: Packet, port: SwitchPort, now: int) -> bool:
-        """Let switch features see a data packet before its queue; return whether it goes on, trimmed or whole."""
+        """Run the on_enqueue hooks of a data packet; return whether it goes on, trimmed or whole."""
         net = self._net
         if net.on_enqueue is None or self.is_nic:
             return True
@@ -239,7 +239,7 @@ class Switch(Routing, SharedBuffer):
         self._choices.clear()
 
     def _reroute(self, packet: Packet, in_port: Port, port: SwitchPort, now: int) -> SwitchPort:
-        """Let switch features override a data packet's route; return its port."""
+        """Run the on_route hooks of a data packet, which may change its route; return its port."""
         net = self._net
         message = net.messages[packet.message]
         packet.route, packet.verdict = -1, ACCEPT

@@ -45,7 +45,7 @@ class Nic(Protocol):
     rate_bps: float
 
     def schedule(self, qp: QueuePair, now: int) -> None:
-        """Let a queue pair send what it may."""
+        """Wake a queue pair: it sends what it may."""
 
     def heed_rate(self, qp: QueuePair, now: int) -> None:
         """React to an ACK that has changed a queue pair's rate."""
