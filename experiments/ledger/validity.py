@@ -15,7 +15,6 @@ import pandas as pd
 
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.registry import summary_path
-from rdmacc.results.result import Result
 from rdmacc.sweep.store import read_table
 
 if TYPE_CHECKING:
@@ -44,19 +43,6 @@ def digest_of(table: pd.DataFrame) -> str:
     return found.hexdigest()[:16]
 
 
-def digest_of_result(result: Result) -> str:
-    """Return the digest of a simulation: when each message ended, to the picosecond, and the traffic of each port.
-
-    The ideal completion time is a bound that no simulation depends on.
-    """
-    found = hashlib.sha256()
-    for frame in (result.flows.drop(columns="ideal_fct_ps"), result.ports):
-        for name in sorted(frame.columns):
-            if frame[name].dtype.kind in "iub" or str(frame[name].dtype).startswith(("Int", "UInt")):
-                found.update(f"{name} {frame[name].tolist()}".encode())
-    return found.hexdigest()[:16]
-
-
 def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
     """Return the digests of today's results: the table at quick scale, and each canary."""
     from rdmacc.sweep.run import sweep
@@ -66,7 +52,7 @@ def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
         key = (one.points_of or type(one), point.name)
         if key not in _CANARIES:
             assert point.scenario is not None
-            _CANARIES[key] = digest_of_result(point.scenario.run())
+            _CANARIES[key] = point.scenario.run().digest()
         found[point.name] = _CANARIES[key]
     return found
 

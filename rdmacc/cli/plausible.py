@@ -21,6 +21,7 @@ import numpy as np
 from rdmacc import probes, topology, workload
 from rdmacc.cli.report import table
 from rdmacc.errors import ConfigError
+from rdmacc.faults import Fault, LinkDown, Loss, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
@@ -130,14 +131,31 @@ def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausib
     return Plausibility(chosen.name, line_bps, slowdown, goodput, dropped, resent, shares)
 
 
-def behaviour(name: str) -> str:
-    """Return a digest of a short run at each rate, by which a page tells that a scheme's rows are out of date."""
-    found = hashlib.sha256()
-    for rate in RATES:
-        work = workload.messages([(f"h{i}", "h0", 50_000) for i in range(1, 9)])
-        result = simulate(topology.star(9, rate=rate), work, name, until="20ms", progress=False)
-        found.update(f"{result.flows['fct_ps'].tolist()} {result.counters['retransmissions']}".encode())
-    return found.hexdigest()[:12]
+def golden_digest(name: str, engine: str = "auto") -> str:
+    """Return the digest of a scheme's golden runs, three short ones: any change of its behaviour shows here.
+
+    They are an incast, a permutation over many paths with loss, and a bidirectional all-to-all on a small buffer, in
+    which a link fails and comes back, and another one is slow.
+    """
+    star, tree, leaves = (
+        topology.star(9, rate=RATES[0]),
+        topology.fat_tree(4, rate=RATES[2]),
+        topology.leaf_spine(leaves=2, spines=2, hosts_per_leaf=3, rate=RATES[1], buffer="1500kB"),
+    )
+    cut = (
+        LinkDown(link=("leaf0", "spine0"), at_ps="8us", until_ps="60us"),
+        SlowLink(link=("leaf1", "spine1"), share=0.25),
+    )
+    runs: tuple[tuple[nx.Graph[Any], Any, tuple[Fault, ...]], ...] = (
+        (star, workload.incast(8, "h0", "400kB", hosts=star), ()),
+        (tree, workload.permutation(tree, size="60kB", seed=1), (Loss(data=0.002),)),
+        (leaves, workload.all_to_all(leaves, size="100kB"), cut),
+    )
+    found = [
+        simulate(graph, work, name, engine=engine, faults=faults, seed=1, until="20ms", progress=False).digest()
+        for graph, work, faults in runs
+    ]
+    return hashlib.sha256(" ".join(found).encode()).hexdigest()[:12]
 
 
 def _jain(shares: Sequence[float]) -> float:
@@ -228,7 +246,7 @@ def fill(page: str, found: Sequence[Plausibility]) -> str:
     _, end, after = rest.partition("<!-- end -->")
     if not end:
         raise ConfigError("page", page[:40], "a page with the lines <!-- plausible --> and <!-- end -->")
-    digests = "".join(f"<!-- behaviour: {name} {behaviour(name)} -->\n" for name in dict.fromkeys(_names(found)))
+    digests = "".join(f"<!-- golden runs: {name} {golden_digest(name)} -->\n" for name in dict.fromkeys(_names(found)))
     return f"{before}{begin}{markdown(found)}\n\n{digests}{end}{after}"
 
 

@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "plausible.md").read_text()
 TABLE = PAGE.partition("<!-- plausible -->\n")[2].partition("<!-- end -->")[0]
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in TABLE.splitlines()[2:] if line[:1] == "|"]
-BEHAVIOUR = dict(re.findall(r"<!-- behaviour: (\S+) (\S+) -->", TABLE))
+GOLDEN = dict(re.findall(r"<!-- golden runs: (\S+) (\S+) -->", TABLE))
 GUIDE = re.findall(r"^\| \[.*?\]\((\w+\.md)\) \| (.*?) \|", (DOCS / "schemes" / "README.md").read_text(), re.MULTILINE)
 """Pages of the guide, and the schemes of each."""
 
@@ -45,10 +45,11 @@ def test_every_scheme_is_on_the_page():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("name", rdmacc.SCHEMES)
-def test_no_row_is_out_of_date(name):
-    """A short run gives the digest that stands beside the table."""
-    assert plausible.behaviour(name) == BEHAVIOUR[name], "run: rdmacc bench --plausible --page docs/plausible.md"
+def test_golden_runs_have_not_changed(name, engine):
+    """Otherwise the page is out of date, too: rdmacc bench --plausible --page docs/plausible.md."""
+    assert plausible.golden_digest(name, engine) == GOLDEN[name]
 
 
 @pytest.mark.slow
