@@ -20,27 +20,10 @@ Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
 from rdmacc.experiments.dart.setup import PRESET
-from rdmacc.experiments.framework.case import CaseFigure
-from rdmacc.experiments.framework.claim import Claim
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.rows import among, by_load, having
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme
-from rdmacc.sweep.tidy import tidy
-from rdmacc.units import ms
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
 """Loads of each mix (tables I and II)."""

@@ -7,26 +7,9 @@ of the steps down, and the table of delays, LLNL's or one whose every step adds 
 
 from __future__ import annotations
 
-from itertools import product
-from typing import TYPE_CHECKING, Any
-
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.fig10 import incasts, latencies
-from rdmacc.experiments.framework.bands import All, AtLeast, MoreThan, Some, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy, wide
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _DEGREE = 16
 _STEPS = (1, 4)
@@ -102,21 +85,20 @@ class ControlTable(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         found = _by_setting(table)
         colours = dict(zip(_TIMERS, ("blue", "orange", "green"), strict=True))
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharex=True, sharey=True)
-            for ax, kind in zip(axes, _LATENCIES, strict=True):
-                ax.axvspan(-0.5, 0.5, color="0.85", label="published")
-                ax.axhspan(_PUBLISHED, 3.3, color="0.85")
-                for name, increase, timer in _SETTINGS:
-                    setting, colour = _named(name, increase, timer), COLOURS[colours[timer]]
-                    ax.plot(
-                        100 * found[setting][_LONG_FLOW], found[setting][kind], _MARKERS[increase], color=colour,
-                        markerfacecolor=colour if not _TABLES[name] else "none", markersize=8, label=setting,
-                    )  # fmt: skip
-                ax.axhline(1, color="0.5", linewidth=0.8)
-                ax.set(title=f"{kind} FCT", xlabel="long flow slower than beside DASR by (%)")
-            axes[0].set_ylabel("FCT over DASR's")
-            handles, names = axes[0].get_legend_handles_labels()
-            figure.legend(handles, names, loc="outside right center", fontsize=8)
-            figure.suptitle(f"Dart, figure 10 at {_DEGREE} senders: settings of InfiniBand's control")
+        figure, axes = subplots(1, 2, figsize=(10, 4.2), sharex=True, sharey=True)
+        for ax, kind in zip(axes, _LATENCIES, strict=True):
+            ax.axvspan(-0.5, 0.5, color="0.85", label="published")
+            ax.axhspan(_PUBLISHED, 3.3, color="0.85")
+            for name, increase, timer in _SETTINGS:
+                setting, colour = _named(name, increase, timer), COLOURS[colours[timer]]
+                ax.plot(
+                    100 * found[setting][_LONG_FLOW], found[setting][kind], _MARKERS[increase], color=colour,
+                    markerfacecolor=colour if not _TABLES[name] else "none", markersize=8, label=setting,
+                )  # fmt: skip
+            ax.axhline(1, color="0.5", linewidth=0.8)
+            ax.set(title=f"{kind} FCT", xlabel="long flow slower than beside DASR by (%)")
+        axes[0].set_ylabel("FCT over DASR's")
+        handles, names = axes[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside right center", fontsize=8)
+        figure.suptitle(f"Dart, figure 10 at {_DEGREE} senders: settings of InfiniBand's control")
         return figure

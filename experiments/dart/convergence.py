@@ -9,23 +9,9 @@ is the arrivals of two RTTs, headers included.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.framework.bands import AtMost
-from rdmacc.experiments.framework.claim import Measured
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import first_within, settled, shown
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import scalar, tidy
-from rdmacc.units import us
 
 HALF_BPS = LINE_BPS / 2
 

@@ -6,30 +6,10 @@ simulated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.dart.convergence import (
-    ABOUT_ONE,
-    NAMES,
-    measure_convergence,
-    points_for,
-    rtts,
-    rtts_or_watched,
-)
+from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts, rtts_or_watched
 from rdmacc.experiments.dart.setup import LINE_BPS
-from rdmacc.experiments.framework.bands import All, AtLeast, Each, Within
-from rdmacc.experiments.framework.claim import Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, draw_trace, style
-from rdmacc.sweep.tidy import curve, scalar
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 QUOTED = {"RCP": 60, "TIMELY": 50, "NUMFabric": 31, "EyeQ": 27.5}
 """RTTs to converge that the paper quotes (II-B), and EyeQ's 25 to 30 in their middle."""
@@ -84,25 +64,22 @@ class Figure1(Experiment):
         return measure_convergence(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         looks = {"rcp": "vermilion", "timely": "green", "dcqcn": "orange", "dart": "blue"}
-        with style():
-            figure, (above, below) = plt.subplots(2, 1, figsize=(8, 5.2), sharex=True, sharey=True)
-            for name, colour in looks.items():
-                ax = below if name == "dart" else above
-                rate = curve(table, name, "rate of flow 1")
-                rtt, join = scalar(table, name, "base RTT"), scalar(table, name, "join")
-                draw_trace(ax, rate.index - join, rate, unit_ps=rtt, scale=LINE_BPS / 100, label=NAMES[name],
-                           color=COLOURS[colour])  # fmt: skip
-            for name, rtts in QUOTED.items():
-                above.plot(rtts, 50, "|", color="0.3", markersize=12)
-                place = {"xytext": (0, -15 if name == "EyeQ" else 9), "textcoords": "offset points"}
-                above.annotate(name, (rtts, 50), ha="center", fontsize=8, **place)
-            for ax in (above, below):
-                ax.axhline(50, color="0.5", linewidth=1, linestyle=":", zorder=0)
-                ax.set(ylabel="sending rate (% of line)", ylim=(0, 108), xlim=(-5, 100))
-                ax.legend(loc="upper right")
-            above.set_title(f"Dart, figure 1: {self.title} (bars: convergence as quoted)")
-            below.set_xlabel("time since the second flow's first packet arrives (RTTs)")
+        figure, (above, below) = subplots(2, 1, figsize=(8, 5.2), sharex=True, sharey=True)
+        for name, colour in looks.items():
+            ax = below if name == "dart" else above
+            rate = curve(table, name, "rate of flow 1")
+            rtt, join = scalar(table, name, "base RTT"), scalar(table, name, "join")
+            draw_trace(ax, rate.index - join, rate, unit_ps=rtt, scale=LINE_BPS / 100, label=NAMES[name],
+                       color=COLOURS[colour])  # fmt: skip
+        for name, quoted in QUOTED.items():
+            above.plot(quoted, 50, "|", color="0.3", markersize=12)
+            place = {"xytext": (0, -15 if name == "EyeQ" else 9), "textcoords": "offset points"}
+            above.annotate(name, (quoted, 50), ha="center", fontsize=8, **place)
+        for ax in (above, below):
+            ax.axhline(50, color="0.5", linewidth=1, linestyle=":", zorder=0)
+            ax.set(ylabel="sending rate (% of line)", ylim=(0, 108), xlim=(-5, 100))
+            ax.legend(loc="upper right")
+        above.set_title(f"Dart, figure 1: {self.title} (bars: convergence as quoted)")
+        below.set_xlabel("time since the second flow's first packet arrives (RTTs)")
         return figure

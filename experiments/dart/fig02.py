@@ -6,27 +6,9 @@ sum over the ports on the last three hops to the receiver, since the two paths m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import LINE_BPS, PRESET, RECEIVER, WIRE_BYTES, fat_tree, other_pods, ports_towards
-from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Exactly, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import mean_between, settled, shown, worst_between
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, draw_trace, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import format_size, ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _N = f"Dasr.auss_n {RECEIVER}"
 _LINE, _HALF = AtLeast(0.97), Within(1, by=0.03)
@@ -153,24 +135,21 @@ class Figure2(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         end, start = self.until_ps, self.start_ps
-        with style():
-            figure, axes = plt.subplots(3, 1, figsize=(7, 6), sharex=True, height_ratios=(3, 1, 2))
-            for name, colour, width in (("S1", "blue", 3.0), ("S2", "vermilion", 1.5)):
-                rate = shown(curve(table, "long", f"rate of {name}"), 0 if name == "S1" else start, end)
-                draw_trace(axes[0], rate.index, rate, scale=1e9, label=name, color=COLOURS[colour], linewidth=width)
-            throughput = curve(table, "long", "throughput")
-            axes[0].plot(throughput.index / 1e6, throughput / 1e9, color="0.5", linewidth=1, label="received, both")
-            n = shown(curve(table, "long", "n"), 0, end)
-            draw_trace(axes[1], n.index, n, color=COLOURS["black"])
-            queue = curve(table, "long", "queue") / 1e3
-            axes[2].fill_between(queue.index / 1e6, queue, color=COLOURS["green"], alpha=0.25, linewidth=0)
-            axes[2].plot(queue.index / 1e6, queue, color=COLOURS["green"])
-            axes[0].set(title=f"Dart, figure 2: {self.title}", ylabel="rate (Gb/s)", ylim=(0, 10.8))
-            axes[0].legend(loc="center left")
-            axes[1].set(ylabel="n", ylim=(0, 2.5), yticks=(0, 1, 2))
-            axes[2].set(ylabel="queue (kB)", xlabel="time (us)", xlim=(0, end / 1e6))
-            axes[2].set_ylim(bottom=0)
+        figure, axes = subplots(3, 1, figsize=(7, 6), sharex=True, height_ratios=(3, 1, 2))
+        for name, colour, width in (("S1", "blue", 3.0), ("S2", "vermilion", 1.5)):
+            rate = shown(curve(table, "long", f"rate of {name}"), 0 if name == "S1" else start, end)
+            draw_trace(axes[0], rate.index, rate, scale=1e9, label=name, color=COLOURS[colour], linewidth=width)
+        throughput = curve(table, "long", "throughput")
+        axes[0].plot(throughput.index / 1e6, throughput / 1e9, color="0.5", linewidth=1, label="received, both")
+        n = shown(curve(table, "long", "n"), 0, end)
+        draw_trace(axes[1], n.index, n, color=COLOURS["black"])
+        queue = curve(table, "long", "queue") / 1e3
+        axes[2].fill_between(queue.index / 1e6, queue, color=COLOURS["green"], alpha=0.25, linewidth=0)
+        axes[2].plot(queue.index / 1e6, queue, color=COLOURS["green"])
+        axes[0].set(title=f"Dart, figure 2: {self.title}", ylabel="rate (Gb/s)", ylim=(0, 10.8))
+        axes[0].legend(loc="center left")
+        axes[1].set(ylabel="n", ylim=(0, 2.5), yticks=(0, 1, 2))
+        axes[2].set(ylabel="queue (kB)", xlabel="time (us)", xlim=(0, end / 1e6))
+        axes[2].set_ylim(bottom=0)
         return figure

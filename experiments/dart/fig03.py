@@ -6,31 +6,10 @@ Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows
 
 from __future__ import annotations
 
-from itertools import product
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import LINE_BPS, PACKET_PS, PRESET, RECEIVER, Network, fat_tree, other_pods
-from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly, MoreThan, Within
-from rdmacc.experiments.framework.claim import Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import first_within, settled, shown, worst_between
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, draw_trace, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.topology.base_times import base_fct_ps
-from rdmacc.units import ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _N = f"Dasr.auss_n {RECEIVER}"
 _SCHEMES = {"n with look-ahead": "dasr", "n without": "dasr-no-look-ahead"}
@@ -179,36 +158,31 @@ class Figure3(Experiment):
         return tidy(point.name, numbers, {"rate": (shown(rate, 0, result.now_ps), "bps"), "n": (n, "")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         looks = {
             "dasr": ("DASR", "blue", "-"),
             "dasr-no-look-ahead": ("without look-ahead", "vermilion", "--"),
         }
-        with style():
-            figure, axes = plt.subplots(
-                len(self.degrees), len(self.sizes), figsize=(9, 5.6), sharey=True, squeeze=False
-            )
-            for (row, k), (column, size) in product(enumerate(self.degrees), enumerate(self.sizes)):
-                ax: Axes = axes[row, column]
-                for scheme, (label, colour, line) in looks.items():
-                    rate = curve(table, f"k={k} {size} {scheme}", "rate")
-                    draw_trace(
-                        ax, rate.index - self.start_ps, rate, scale=1e9, label=label, color=COLOURS[colour],
-                        linestyle=line,
-                    )  # fmt: skip
-                share = LINE_BPS / (k + 1) / 1e9
-                ax.axhline(share, color="0.4", linewidth=1, linestyle=":")
-                ax.annotate(
-                    f"line / {k + 1}", (0, share), xycoords=("axes fraction", "data"), xytext=(4, 3),
-                    textcoords="offset points", fontsize=9, color="0.35",
+        figure, axes = subplots(len(self.degrees), len(self.sizes), figsize=(9, 5.6), sharey=True, squeeze=False)
+        for (row, k), (column, size) in product(enumerate(self.degrees), enumerate(self.sizes)):
+            ax: Axes = axes[row, column]
+            for scheme, (label, colour, line) in looks.items():
+                rate = curve(table, f"k={k} {size} {scheme}", "rate")
+                draw_trace(
+                    ax, rate.index - self.start_ps, rate, scale=1e9, label=label, color=COLOURS[colour],
+                    linestyle=line,
                 )  # fmt: skip
-                end = scalar(table, f"k={k} {size} dasr", "last short flow ends") / 1e6 + 40
-                ax.set(title=f"k = {k}, {size}", ylim=(0, 10.8), xlim=(-0.15 * end, 1.2 * end))
-            for ax in axes[-1]:
-                ax.set_xlabel("time since the short flows' start (us)")
-            for ax in axes[:, 0]:
-                ax.set_ylabel("long flow's rate (Gb/s)")
-            axes[0, 1].legend(loc="center")
-            figure.suptitle(f"Dart, figure 3: {self.title}", x=0.01, ha="left", fontsize=12)
+            share = LINE_BPS / (k + 1) / 1e9
+            ax.axhline(share, color="0.4", linewidth=1, linestyle=":")
+            ax.annotate(
+                f"line / {k + 1}", (0, share), xycoords=("axes fraction", "data"), xytext=(4, 3),
+                textcoords="offset points", fontsize=9, color="0.35",
+            )  # fmt: skip
+            end = scalar(table, f"k={k} {size} dasr", "last short flow ends") / 1e6 + 40
+            ax.set(title=f"k = {k}, {size}", ylim=(0, 10.8), xlim=(-0.15 * end, 1.2 * end))
+        for ax in axes[-1]:
+            ax.set_xlabel("time since the short flows' start (us)")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("long flow's rate (Gb/s)")
+        axes[0, 1].legend(loc="center")
+        figure.suptitle(f"Dart, figure 3: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

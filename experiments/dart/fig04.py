@@ -7,30 +7,11 @@ than the 2 s after which soft state expires.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.framework.bands import All, Exactly, Within
-from rdmacc.experiments.framework.claim import Claim
-from rdmacc.experiments.framework.experiment import Experiment, Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import shown
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, draw_trace, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ps, s, us
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from rdmacc.units import s
 
 _N = f"Dasr.auss_n {RECEIVER}"
 IDLE_PS = s(2)
@@ -191,26 +172,25 @@ class Figure4(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
-        with style():
-            figure = plt.figure(figsize=(10, 5))
-            grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.35))
-            _draw_diagram(figure.add_subplot(grid[:, 0]))
-            above, below = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
-            n, in_flight = curve(table, "overlap", "n"), curve(table, "overlap", _S_OPEN)
-            draw_trace(above, n.index, n, color=COLOURS["black"], label="n")
-            draw_trace(above, in_flight.index, in_flight, color=COLOURS["vermilion"], linestyle="--", label=_S_OPEN)
-            above.set(title="Two incasts that overlap in S", xlabel="time (us)", ylim=(0, 4.3), yticks=range(5))
-            above.legend(loc="upper center", ncols=2)
-            n = curve(table, "silent", "n")
-            draw_trace(below, n.index, n, unit_ps=1e12, color=COLOURS["black"])
-            below.set(title="S announced, silent for 2.5 s", xlabel="time (s)", ylim=(0, 2.5), yticks=range(3))
-            removed = scalar(table, "silent", "announced sender removed after")
-            below.annotate(
-                f"expires after {removed / 1e12:.4g} s", (removed / 1e12, 0.5), xytext=(-8, 0),
-                textcoords="offset points", ha="right", va="center", fontsize=9, color="0.35",
-            )  # fmt: skip
-            for ax in (above, below):
-                ax.set_ylabel("n")
+        figure = plt.figure(figsize=(10, 5))
+        grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.35))
+        _draw_diagram(figure.add_subplot(grid[:, 0]))
+        above, below = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
+        n, in_flight = curve(table, "overlap", "n"), curve(table, "overlap", _S_OPEN)
+        draw_trace(above, n.index, n, color=COLOURS["black"], label="n")
+        draw_trace(above, in_flight.index, in_flight, color=COLOURS["vermilion"], linestyle="--", label=_S_OPEN)
+        above.set(title="Two incasts that overlap in S", xlabel="time (us)", ylim=(0, 4.3), yticks=range(5))
+        above.legend(loc="upper center", ncols=2)
+        n = curve(table, "silent", "n")
+        draw_trace(below, n.index, n, unit_ps=1e12, color=COLOURS["black"])
+        below.set(title="S announced, silent for 2.5 s", xlabel="time (s)", ylim=(0, 2.5), yticks=range(3))
+        removed = scalar(table, "silent", "announced sender removed after")
+        below.annotate(
+            f"expires after {removed / 1e12:.4g} s", (removed / 1e12, 0.5), xytext=(-8, 0),
+            textcoords="offset points", ha="right", va="center", fontsize=9, color="0.35",
+        )  # fmt: skip
+        for ax in (above, below):
+            ax.set_ylabel("n")
         return figure
 
 

@@ -8,31 +8,11 @@ is taken as five.
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE
-from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly, LessThan, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import shown, time_in, value_at
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, draw_trace, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STATES = {NO_CONGESTION: "none", RECEIVER_CONGESTION: "receiver", NON_RECEIVER_CONGESTION: "non-receiver"}
 _CONGESTION = {
@@ -241,43 +221,41 @@ class Figure5(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
         from matplotlib.lines import Line2D
         from matplotlib.patches import Rectangle
 
         names = [name for name in table["point"].unique() if name != "handlers"]
         colours = {0: "0.85", 1: COLOURS["sky"], 2: COLOURS["orange"]}
-        with style():
-            figure, axes = plt.subplots(len(names), 1, figsize=(8, 1.7 * len(names) + 0.8), sharex=True)
-            for ax, name in zip(axes, names, strict=True):
-                state, rate = curve(table, name, "state"), curve(table, name, "rate")
-                edges = [*state.index.to_list(), self.until_ps]
-                for begin, end, number in zip(edges[:-1], edges[1:], state, strict=True):
-                    ax.axvspan(begin / 1e6, end / 1e6, color=colours[int(number)], alpha=0.55, linewidth=0)
-                draw_trace(ax, rate.index, rate, scale=1e9, color=COLOURS["black"], linewidth=1.5)
-                cnps = curve(table, name, "CNPs of flow 0")
-                at = cnps.index[(cnps.diff() > 0).to_numpy()]
-                ax.plot(
-                    at / 1e6, [value_at(rate, time) / 1e9 for time in at], linestyle="none", marker="v",
-                    color=COLOURS["vermilion"],
-                )  # fmt: skip
-                ax.set(title=_TITLES.get(name, name), ylim=(0, 11), ylabel="Gb/s", xlim=(0, self.until_ps / 1e6))
-                ax.grid(visible=False)
-            patches = [Rectangle((0, 0), 1, 1, color=colours[number], alpha=0.55, linewidth=0) for number in STATES]
-            handles = [
-                *patches,
-                Line2D([], [], color=COLOURS["black"], linewidth=1.5),
-                Line2D([], [], color=COLOURS["vermilion"], marker="v", linestyle="none"),
-            ]
-            figure.legend(
-                handles,
-                [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"],
-                loc="outside lower center",
-                ncols=5,
-                fontsize=8,
-            )
-            axes[-1].set_xlabel("time (us)")
-            figure.suptitle(f"Dart, figure 5: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(len(names), 1, figsize=(8, 1.7 * len(names) + 0.8), sharex=True)
+        for ax, name in zip(axes, names, strict=True):
+            state, rate = curve(table, name, "state"), curve(table, name, "rate")
+            edges = [*state.index.to_list(), self.until_ps]
+            for begin, end, number in zip(edges[:-1], edges[1:], state, strict=True):
+                ax.axvspan(begin / 1e6, end / 1e6, color=colours[int(number)], alpha=0.55, linewidth=0)
+            draw_trace(ax, rate.index, rate, scale=1e9, color=COLOURS["black"], linewidth=1.5)
+            cnps = curve(table, name, "CNPs of flow 0")
+            at = cnps.index[(cnps.diff() > 0).to_numpy()]
+            ax.plot(
+                at / 1e6, [value_at(rate, time) / 1e9 for time in at], linestyle="none", marker="v",
+                color=COLOURS["vermilion"],
+            )  # fmt: skip
+            ax.set(title=_TITLES.get(name, name), ylim=(0, 11), ylabel="Gb/s", xlim=(0, self.until_ps / 1e6))
+            ax.grid(visible=False)
+        patches = [Rectangle((0, 0), 1, 1, color=colours[number], alpha=0.55, linewidth=0) for number in STATES]
+        handles = [
+            *patches,
+            Line2D([], [], color=COLOURS["black"], linewidth=1.5),
+            Line2D([], [], color=COLOURS["vermilion"], marker="v", linestyle="none"),
+        ]
+        figure.legend(
+            handles,
+            [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"],
+            loc="outside lower center",
+            ncols=5,
+            fontsize=8,
+        )
+        axes[-1].set_xlabel("time (us)")
+        figure.suptitle(f"Dart, figure 5: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure
 
 

@@ -9,32 +9,10 @@ which leads back to the congested link ("way back"); the figure draws the other 
 
 from __future__ import annotations
 
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
 from rdmacc.experiments.dart.paths import disorders, hops, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PAYLOAD_BYTES, PRESET, RATE, WIRE_BYTES
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, Each, Exactly, LessThan, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import ms, ps, size_bytes, time_ps
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 TWO_HOPS_PS = 2 * (time_ps(DELAY) + PACKET_PS)
 """Cost of two more hops for the first packet."""
@@ -197,32 +175,29 @@ class Figure6(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         looks = {
             ("none", "delay"): ("queues", "black", "-"),
             ("any queue", "delay, other way"): ("deflected, the other way", "blue", "-"),
             ("dart", "delay, way back"): ("deflected, and back to the queue", "vermilion", "--"),
         }
         rows = wide(table)
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(1, 1.2))
-            _draw_network(left)
-            for (scheme, quantity), (label, colour, line) in looks.items():
-                of_one = rows[(rows["scheme"] == scheme) & rows[quantity].notna()]
-                queue = of_one["packets"] * WIRE_BYTES / 1e3
-                right.plot(queue, of_one[quantity] / 1e6, line, marker="o", color=COLOURS[colour], label=label)
-            right.axhline(TWO_HOPS_PS / 1e6, color="0.5", linewidth=1, linestyle=":")
-            right.annotate(
-                "two hops", (1, TWO_HOPS_PS / 1e6), xycoords=("axes fraction", "data"), xytext=(-4, -4),
-                textcoords="offset points", ha="right", va="top", fontsize=9, color="0.35",
-            )  # fmt: skip
-            right.axvline(15, color="0.5", linewidth=1, linestyle=":")
-            right.annotate("threshold, 15 kB", (15, 49), xytext=(4, 0), textcoords="offset points", fontsize=9,
-                           va="top", color="0.35")  # fmt: skip
-            right.set(title="Latency of the flow from S2", xlabel="queue that it finds (kB)", xlim=(0, None))
-            right.set(ylabel="FCT - FCT alone (us)", ylim=(0, None))
-            right.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9))
+        figure, (left, right) = subplots(1, 2, figsize=(10, 4.2), width_ratios=(1, 1.2))
+        _draw_network(left)
+        for (scheme, quantity), (label, colour, line) in looks.items():
+            of_one = rows[(rows["scheme"] == scheme) & rows[quantity].notna()]
+            queue = of_one["packets"] * WIRE_BYTES / 1e3
+            right.plot(queue, of_one[quantity] / 1e6, line, marker="o", color=COLOURS[colour], label=label)
+        right.axhline(TWO_HOPS_PS / 1e6, color="0.5", linewidth=1, linestyle=":")
+        right.annotate(
+            "two hops", (1, TWO_HOPS_PS / 1e6), xycoords=("axes fraction", "data"), xytext=(-4, -4),
+            textcoords="offset points", ha="right", va="top", fontsize=9, color="0.35",
+        )  # fmt: skip
+        right.axvline(15, color="0.5", linewidth=1, linestyle=":")
+        right.annotate("threshold, 15 kB", (15, 49), xytext=(4, 0), textcoords="offset points", fontsize=9,
+                       va="top", color="0.35")  # fmt: skip
+        right.set(title="Latency of the flow from S2", xlabel="queue that it finds (kB)", xlim=(0, None))
+        right.set(ylabel="FCT - FCT alone (us)", ylim=(0, None))
+        right.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9))
         return figure
 
 

@@ -9,14 +9,8 @@ Deflections, order, lanes and the entries in use are all read from the packet tr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
 from rdmacc.experiments.dart.flow_table import (
     DEFLECTION,
     DRAWN,
@@ -29,22 +23,7 @@ from rdmacc.experiments.dart.flow_table import (
 )
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Between, Each, Exactly, LessThan, MoreThan
-from rdmacc.experiments.framework.claim import Claim, Measured, NotJudged, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import scalar, tidy, wide
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
-from rdmacc.units import ps
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _UP_TO_100_KB = PRESET["dart"].replace(**{"FlowDeflection.short_bytes": "100kB"})
 
@@ -246,23 +225,18 @@ class Figure7(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = _networks(table)
         rows = rows[rows["load"].notna()]
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(1.25, 1))
-            draw_steps(left, table)
-            numbers = np.arange(1, ENTRIES + 1)
-            for shift, colour, (_, row) in zip((-0.2, 0.2), ("sky", "blue"), rows.iterrows(), strict=True):
-                counts = np.array([row[f"entries, {number}"] for number in numbers])
-                label = f"{row['load']:.0%} load"
-                right.bar(
-                    numbers + shift, 100 * counts / max(counts.sum(), 1), 0.38, color=COLOURS[colour], label=label
-                )
-            right.set(title="As entries are made, typical mix", xticks=numbers)
-            right.set(xlabel="entries of the switch in use", ylabel="share of the entries made (%)")
-            right.legend()
+        figure, (left, right) = subplots(1, 2, figsize=(10, 4.2), width_ratios=(1.25, 1))
+        draw_steps(left, table)
+        numbers = np.arange(1, ENTRIES + 1)
+        for shift, colour, (_, row) in zip((-0.2, 0.2), ("sky", "blue"), rows.iterrows(), strict=True):
+            counts = np.array([row[f"entries, {number}"] for number in numbers])
+            label = f"{row['load']:.0%} load"
+            right.bar(numbers + shift, 100 * counts / max(counts.sum(), 1), 0.38, color=COLOURS[colour], label=label)
+        right.set(title="As entries are made, typical mix", xticks=numbers)
+        right.set(xlabel="entries of the switch in use", ylabel="share of the entries made (%)")
+        right.legend()
         return figure
 
 

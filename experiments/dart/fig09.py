@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.testbed import (
     LFS,
@@ -21,21 +17,6 @@ from rdmacc.experiments.dart.testbed import (
     parts_of_epochs,
     testbed_scenario,
 )
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, AtMost, Between, Each, Exactly, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import shown
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, draw_trace, ecdf, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ms, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _CPU = (
     "An input, not a result: we draw the CPU's time to match the published quantiles if the network takes 12 us, the"
@@ -220,31 +201,28 @@ class Figure9(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=(1.3, 1))
-            epoch_ps = scalar(table, "throughput", "burst")
-            rate = curve(table, "throughput", "throughput")
-            for start in curve(table, "throughput", "bursts").index:
-                left.axvline(start / epoch_ps, color="0.7", linewidth=1)
-            end = int(rate.index[-1])
-            trace = shown(rate, int(rate.index[0]), end)
-            draw_trace(left, trace.index, trace, unit_ps=epoch_ps, scale=1e9, color=COLOURS["blue"])
-            left.set(title="(a) LFS among bursts of SFS", xlabel="time (epochs)", ylabel="LFS's throughput (Gb/s)")
-            left.set(ylim=(0, 46), xlim=(0, end / epoch_ps))
-            parts = parts_of_epochs(table, "epochs") / 1e6
-            lines = (
-                (_as_published(parts), "software (CPU calibrated)", "blue", "-"),
-                (parts["t_b"] + parts["t_f'"], "hardware, at R", "vermilion", "--"),
-                (parts["t_f"] + parts["t_b"], "hardware, in truth", "green", ":"),
-            )
-            for times, label, colour, line in lines:
-                ordered, share = ecdf(times)
-                right.plot(np.r_[ordered[0], ordered], np.r_[0, share], line, color=COLOURS[colour], label=label)
-            for level, value in PUBLISHED_US.items():
-                right.plot(value, level, "o", color=COLOURS["black"], label="published" if level == 0.9 else None)
-            right.set(title="(b) Convergence", xlabel="time (us)", ylabel="share of the epochs", xlim=(0, 85))
-            right.legend(loc="lower right")
-            figure.suptitle(f"Dart, figure 9: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, (left, right) = subplots(1, 2, figsize=(10, 4), width_ratios=(1.3, 1))
+        epoch_ps = scalar(table, "throughput", "burst")
+        rate = curve(table, "throughput", "throughput")
+        for start in curve(table, "throughput", "bursts").index:
+            left.axvline(start / epoch_ps, color="0.7", linewidth=1)
+        end = int(rate.index[-1])
+        trace = shown(rate, int(rate.index[0]), end)
+        draw_trace(left, trace.index, trace, unit_ps=epoch_ps, scale=1e9, color=COLOURS["blue"])
+        left.set(title="(a) LFS among bursts of SFS", xlabel="time (epochs)", ylabel="LFS's throughput (Gb/s)")
+        left.set(ylim=(0, 46), xlim=(0, end / epoch_ps))
+        parts = parts_of_epochs(table, "epochs") / 1e6
+        lines = (
+            (_as_published(parts), "software (CPU calibrated)", "blue", "-"),
+            (parts["t_b"] + parts["t_f'"], "hardware, at R", "vermilion", "--"),
+            (parts["t_f"] + parts["t_b"], "hardware, in truth", "green", ":"),
+        )
+        for times, label, colour, line in lines:
+            ordered, share = ecdf(times)
+            right.plot(np.r_[ordered[0], ordered], np.r_[0, share], line, color=COLOURS[colour], label=label)
+        for level, value in PUBLISHED_US.items():
+            right.plot(value, level, "o", color=COLOURS["black"], label="published" if level == 0.9 else None)
+        right.set(title="(b) Convergence", xlabel="time (us)", ylabel="share of the epochs", xlim=(0, 85))
+        right.legend(loc="lower right")
+        figure.suptitle(f"Dart, figure 9: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

@@ -10,30 +10,9 @@ scale the rounds are 3 ms apart, too close for InfiniBand's long flow, which tak
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
-from rdmacc import topology, workload
 from rdmacc.experiments.dart.setup import PRESET, TESTBED_PAYLOAD_BYTES
-from rdmacc.experiments.framework.bands import All, At, AtLeast, Between, Each, MoreThan, Ordered, Rises, Within
-from rdmacc.experiments.framework.claim import Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, ecdf, style
-from rdmacc.sweep.tidy import curve, tidy, wide
-from rdmacc.units import ms
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 AGGREGATOR, BACKGROUND = "h0", "h1"
 _LOOKS = {
@@ -209,25 +188,20 @@ class Figure10(Experiment):
         return tidy(point.name, latencies(result), {"FCT by level": (fct_ps, "ps")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         median, tail = _pairs(table, "median FCT") / 1e9, _pairs(table, "p99 FCT") / 1e9
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
-            for name, (label, colour) in _LOOKS.items():
-                left.plot(median.index, median[name], "o-", color=COLOURS[colour], label=f"{label}, median")
-                left.plot(tail.index, tail[name], "s--", color=COLOURS[colour], label=f"{label}, p99")
-                ordered, share = ecdf(curve(table, f"16 senders, {name}", "FCT by level") / 1e9)
-                right.plot(ordered, share, color=COLOURS[colour], label=label)
-            degrees = np.array(median.index)
-            left.plot(
-                degrees, (degrees + 1) * 0.25 * 1.048576 * 8 / 43, ":", color="0.5", label="fair share of 43 Gb/s"
-            )
-            left.set(title="(a) by degree", xlabel="incast degree", ylabel="FCT (ms)", xticks=degrees)
-            left.set_ylim(bottom=0)
-            left.legend(fontsize=9)
-            right.set(title="(b) degree 16", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))
-            right.set_xlim(left=0)
-            right.legend(loc="upper left")
-            figure.suptitle(f"Dart, figure 10: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, (left, right) = subplots(1, 2, figsize=(10, 4))
+        for name, (label, colour) in _LOOKS.items():
+            left.plot(median.index, median[name], "o-", color=COLOURS[colour], label=f"{label}, median")
+            left.plot(tail.index, tail[name], "s--", color=COLOURS[colour], label=f"{label}, p99")
+            ordered, share = ecdf(curve(table, f"16 senders, {name}", "FCT by level") / 1e9)
+            right.plot(ordered, share, color=COLOURS[colour], label=label)
+        degrees = np.array(median.index)
+        left.plot(degrees, (degrees + 1) * 0.25 * 1.048576 * 8 / 43, ":", color="0.5", label="fair share of 43 Gb/s")
+        left.set(title="(a) by degree", xlabel="incast degree", ylabel="FCT (ms)", xticks=degrees)
+        left.set_ylim(bottom=0)
+        left.legend(fontsize=9)
+        right.set(title="(b) degree 16", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))
+        right.set_xlim(left=0)
+        right.legend(loc="upper left")
+        figure.suptitle(f"Dart, figure 10: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

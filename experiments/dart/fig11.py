@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
@@ -19,25 +17,6 @@ from rdmacc.experiments.dart.loads import (
     panels,
     runs,
 )
-from rdmacc.experiments.framework.bands import (
-    All,
-    At,
-    AtLeast,
-    AtMost,
-    Between,
-    Each,
-    Lowest,
-    MoreThan,
-    Ordered,
-    Some,
-    Within,
-)
-from rdmacc.experiments.framework.claim import Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.units import us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED_TAIL = {
     ("typical", 0.2): 0.16, ("typical", 0.4): 0.21, ("typical", 0.6): 0.07,

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, all_runs, compared, mean_of, panels, runs
-from rdmacc.experiments.framework.bands import At, AtLeast, AtMost, Each, Within
-from rdmacc.experiments.framework.claim import Outcome
-from rdmacc.experiments.framework.registry import register_experiment
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED_MEDIAN = {
     (mix, load): relative

@@ -5,22 +5,10 @@ Setup: `rdmacc.experiments.dart.clos`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import LOADS, LONG_FLOWS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, all_runs, compared, panels, runs
-from rdmacc.experiments.framework.bands import All, At, Band, Each, MoreThan, Within
-from rdmacc.experiments.framework.claim import Outcome
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import having
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED_GOODPUT = {
     (mix, load): relative for mix, relative in {"typical": 1.48, "heavy": 2.73}.items() for load in LOADS[mix]

@@ -5,12 +5,7 @@ Setup and assumptions: `rdmacc.experiments.dart.clos`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import (
     LOADS,
@@ -26,26 +21,6 @@ from rdmacc.experiments.dart.clos import (
     reduction,
 )
 from rdmacc.experiments.dart.techniques import COMPONENTS, VARIANTS, less, p99
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import (
-    All,
-    At,
-    AtLeast,
-    AtMost,
-    Each,
-    Exactly,
-    Highest,
-    Lowest,
-    MoreThan,
-    Ordered,
-    Within,
-)  # fmt: skip
-from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.show.style import COLOURS, draw_spread, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED_RATIOS = {
     ("pri-q", 0.2): 1.0, ("iofd", 0.2): 0.69, ("dasr", 0.2): 0.21, ("dart", 0.2): 0.16,
@@ -70,28 +45,27 @@ def _draw_variants(rows: pd.DataFrame) -> Figure:
     loads = sorted(rows["load"].unique())
     readings = drawn_readings(rows)
     palette = list(COLOURS.values())
-    with style():
-        figure, axes = plt.subplots(1, len(readings), figsize=(6.4 * len(readings), 4.2), squeeze=False, sharey=True)
-        for ax, reading in zip(axes[0], readings, strict=True):
-            chosen = of_reading(rows, reading).query("changes == ''")
-            p99 = {one: part.set_index(["load", "seed"])["p99"] for one, part in chosen.groupby("scheme")}
-            for place, (scheme, name) in enumerate(list(VARIANTS.items())[1:]):
-                spread = (p99[scheme] / p99["dcqcn"]).groupby("load").agg(["min", "mean", "max"])
-                at = np.arange(len(loads)) + (place - 2) * 0.16
-                ax.bar(at, spread["mean"], 0.15, color=palette[place], label=name)
-                draw_spread(ax, at, spread["mean"], spread["min"], spread["max"], fmt="none", ecolor="black")
-                known = [number for number, load in enumerate(loads) if (scheme, load) in PUBLISHED_RATIOS]
-                ax.plot(
-                    at[known], [PUBLISHED_RATIOS[scheme, loads[number]] for number in known], "_", color="black",
-                    markersize=11, markeredgewidth=2.5, label=None if place else "published",
-                )  # fmt: skip
-            ax.axhline(1, color="black", linewidth=1)
-            ax.set_xticks(np.arange(len(loads)), [f"{load:.0%}" for load in loads])
-            ax.set(title=reading, xlabel="load (% of ToR uplinks)")
-        axes[0][0].set_ylabel("p99 of 8 KB flows / DCQCN's")
-        handles, labels = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, ncols=3, loc="outside lower center", fontsize=9)
-        figure.suptitle("Dart, figure 14: each technique alone, typical mix")
+    figure, axes = subplots(1, len(readings), figsize=(6.4 * len(readings), 4.2), squeeze=False, sharey=True)
+    for ax, reading in zip(axes[0], readings, strict=True):
+        chosen = of_reading(rows, reading).query("changes == ''")
+        p99 = {one: part.set_index(["load", "seed"])["p99"] for one, part in chosen.groupby("scheme")}
+        for place, (scheme, name) in enumerate(list(VARIANTS.items())[1:]):
+            spread = (p99[scheme] / p99["dcqcn"]).groupby("load").agg(["min", "mean", "max"])
+            at = np.arange(len(loads)) + (place - 2) * 0.16
+            ax.bar(at, spread["mean"], 0.15, color=palette[place], label=name)
+            draw_spread(ax, at, spread["mean"], spread["min"], spread["max"], fmt="none", ecolor="black")
+            known = [number for number, load in enumerate(loads) if (scheme, load) in PUBLISHED_RATIOS]
+            ax.plot(
+                at[known], [PUBLISHED_RATIOS[scheme, loads[number]] for number in known], "_", color="black",
+                markersize=11, markeredgewidth=2.5, label=None if place else "published",
+            )  # fmt: skip
+        ax.axhline(1, color="black", linewidth=1)
+        ax.set_xticks(np.arange(len(loads)), [f"{load:.0%}" for load in loads])
+        ax.set(title=reading, xlabel="load (% of ToR uplinks)")
+    axes[0][0].set_ylabel("p99 of 8 KB flows / DCQCN's")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=3, loc="outside lower center", fontsize=9)
+    figure.suptitle("Dart, figure 14: each technique alone, typical mix")
     return figure
 
 

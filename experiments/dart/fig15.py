@@ -11,26 +11,10 @@ of 1/2.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts
-from rdmacc.experiments.framework.bands import All, At, AtLeast, Each, MoreThan, Ordered, Within
-from rdmacc.experiments.framework.claim import Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import pivoted
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, draw_spread, style
-from rdmacc.sweep.tidy import curve, scalar, wide
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _WINDOW_RTTS = {TWO: 2, TEN: 10}
 EXPRESSPASS_RTTS = (4, 20)
@@ -140,22 +124,19 @@ class Figure15(Experiment):
         return measure_convergence(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, (*axes, bars) = plt.subplots(1, 3, figsize=(12, 3.8), width_ratios=(1, 1, 0.8))
-            axes[1].sharey(axes[0])
-            for ax, name, panel in zip(axes, ("rcp", "dart"), "ab", strict=True):
-                rtt = scalar(table, name, "base RTT") or np.nan
-                for flow, colour, line in ((1, "blue", "-"), (2, "vermilion", "--")):
-                    throughput = curve(table, name, f"throughput of flow {flow}")
-                    ax.plot((throughput.index - rtt) / rtt, throughput / 1e9, line, color=COLOURS[colour],
-                            label=f"flow {flow}")  # fmt: skip
-                join = scalar(table, name, "join") / rtt
-                ax.axvline(join, color="0.6", linewidth=1, linestyle=":")
-                ax.set(title=f"({panel}) {NAMES[name]}", xlabel="time (RTTs)", xlim=(0, 100), ylim=(0, 10.5))
-            axes[0].set_ylabel("throughput (Gb/s)")
-            axes[0].legend(loc="upper right")
-            _draw_expresspass(bars, table)
-            figure.suptitle(f"Dart, figure 15: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, (*axes, bars) = subplots(1, 3, figsize=(12, 3.8), width_ratios=(1, 1, 0.8))
+        axes[1].sharey(axes[0])
+        for ax, name, panel in zip(axes, ("rcp", "dart"), "ab", strict=True):
+            rtt = scalar(table, name, "base RTT") or np.nan
+            for flow, colour, line in ((1, "blue", "-"), (2, "vermilion", "--")):
+                throughput = curve(table, name, f"throughput of flow {flow}")
+                ax.plot((throughput.index - rtt) / rtt, throughput / 1e9, line, color=COLOURS[colour],
+                        label=f"flow {flow}")  # fmt: skip
+            join = scalar(table, name, "join") / rtt
+            ax.axvline(join, color="0.6", linewidth=1, linestyle=":")
+            ax.set(title=f"({panel}) {NAMES[name]}", xlabel="time (RTTs)", xlim=(0, 100), ylim=(0, 10.5))
+        axes[0].set_ylabel("throughput (Gb/s)")
+        axes[0].legend(loc="upper right")
+        _draw_expresspass(bars, table)
+        figure.suptitle(f"Dart, figure 15: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

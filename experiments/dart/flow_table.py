@@ -5,20 +5,13 @@ The figure shows one entry, id 0xBC to port 12. The rest of the example is assum
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.setup import PRESET
 from rdmacc.records import Byte
-from rdmacc.show.style import COLOURS
 from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
-from rdmacc.sweep.tidy import scalar
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.red import EcnStep
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 DRAWN, ROUTED = 12, -1
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-import matplotlib.pyplot as plt
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import (
     BY_LOAD,
@@ -27,11 +22,6 @@ from rdmacc.experiments.dart.clos import (
     reduction,
     spreads,
 )
-from rdmacc.experiments.framework.bands import AtLeast, Each
-from rdmacc.show.style import COLOURS, log_axes, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")
@@ -74,34 +64,33 @@ def panels(
     readings = drawn_readings(rows)
     palette = list(COLOURS.values())
     size = (3.6 * len(mixes) + 0.6, 3.1 * len(readings) + 0.5)
-    with style():
-        figure, axes = plt.subplots(len(readings), len(mixes), figsize=size, squeeze=False)
-        for row, reading in zip(axes, readings, strict=True):
-            for ax, mix in zip(row, mixes, strict=True):
-                chosen = of_reading(rows, reading)
-                for scheme in SCHEMES:
-                    spread = spreads(chosen, quantity, scheme, mix) * factor
-                    marker, colour = _LOOKS[scheme]
-                    at = spread.index * 100
-                    ax.plot(at, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
-                    ax.fill_between(at, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
-                dcqcn = means(chosen, quantity, "dcqcn", mix) * factor
-                at = [load for load in dcqcn.index if (mix, load) in published]
-                levels = [dcqcn[load] * published[mix, load] for load in at]
-                ax.plot(
-                    [load * 100 for load in at], levels, "x", color="black", markersize=8, zorder=5,
-                    label="Dart, as published from DCQCN's",
-                )  # fmt: skip
-                ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)")
-                if is_log:
-                    log_axes(ax, "y")
-                else:
-                    ax.set_ylim(bottom=0)
-                ax.set_xticks([load * 100 for load in LOADS[mix]])
-            row[0].set_ylabel(label)
-        handles, labels = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
-        figure.suptitle(title)
+    figure, axes = subplots(len(readings), len(mixes), figsize=size, squeeze=False)
+    for row, reading in zip(axes, readings, strict=True):
+        for ax, mix in zip(row, mixes, strict=True):
+            chosen = of_reading(rows, reading)
+            for scheme in SCHEMES:
+                spread = spreads(chosen, quantity, scheme, mix) * factor
+                marker, colour = _LOOKS[scheme]
+                at = spread.index * 100
+                ax.plot(at, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
+                ax.fill_between(at, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
+            dcqcn = means(chosen, quantity, "dcqcn", mix) * factor
+            at = [load for load in dcqcn.index if (mix, load) in published]
+            levels = [dcqcn[load] * published[mix, load] for load in at]
+            ax.plot(
+                [load * 100 for load in at], levels, "x", color="black", markersize=8, zorder=5,
+                label="Dart, as published from DCQCN's",
+            )  # fmt: skip
+            ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)")
+            if is_log:
+                log_axes(ax, "y")
+            else:
+                ax.set_ylim(bottom=0)
+            ax.set_xticks([load * 100 for load in LOADS[mix]])
+        row[0].set_ylabel(label)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
+    figure.suptitle(title)
     return figure
 
 

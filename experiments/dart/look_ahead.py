@@ -13,31 +13,10 @@ as one of an incast of 16 whose other 15 senders send nothing. The arrangements:
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import networkx as nx
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, AtLeast, Exactly, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import mean_between
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ms, ps, s, size_bytes, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from rdmacc.units import s
 
 LISTED = 16
 """Senders that each of the attacker's announcements lists, itself included."""
@@ -165,19 +144,14 @@ class LookAhead(Experiment):
         return tidy(point.name, numbers, {"throughput": (rate[rate.index <= ms(1)], "bps")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, len(_ARRANGEMENTS), figsize=(10, 3.4), sharey=True)
-            for ax, name in zip(axes, _ARRANGEMENTS, strict=True):
-                for attack, colour, line in (("no attack", "black", ":"), ("attack", "vermilion", "-")):
-                    rate = curve(table, f"{name}, {attack}", "throughput")
-                    ax.plot(rate.index / 1e6, rate / 1e9, line, color=COLOURS[colour], label=attack)
-                ax.axvline(_ATTACK_PS / 1e6, color="0.6", linewidth=1, linestyle="--")
-                ax.set(title=name, xlabel="time (us)", xlim=(50, 1000), ylim=(0, 10.5))
-            axes[0].set_ylabel("throughput of tenant A (Gb/s)")
-            axes[-1].legend(loc="lower right")
-            figure.suptitle(
-                "Dart, III-E: tenant B announces 16 senders again and again", x=0.01, ha="left", fontsize=12
-            )
+        figure, axes = subplots(1, len(_ARRANGEMENTS), figsize=(10, 3.4), sharey=True)
+        for ax, name in zip(axes, _ARRANGEMENTS, strict=True):
+            for attack, colour, line in (("no attack", "black", ":"), ("attack", "vermilion", "-")):
+                rate = curve(table, f"{name}, {attack}", "throughput")
+                ax.plot(rate.index / 1e6, rate / 1e9, line, color=COLOURS[colour], label=attack)
+            ax.axvline(_ATTACK_PS / 1e6, color="0.6", linewidth=1, linestyle="--")
+            ax.set(title=name, xlabel="time (us)", xlim=(50, 1000), ylim=(0, 10.5))
+        axes[0].set_ylabel("throughput of tenant A (Gb/s)")
+        axes[-1].legend(loc="lower right")
+        figure.suptitle("Dart, III-E: tenant B announces 16 senders again and again", x=0.01, ha="left", fontsize=12)
         return figure

@@ -6,12 +6,10 @@ packet was deflected, which path it took, and when each entry of a deflection ta
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.chance import hash63
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.results.result import Result
 from rdmacc.state import DATA
 
 _PACKET = ["message", "psn"]

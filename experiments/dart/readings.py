@@ -7,11 +7,7 @@ instead of 6 us and 5. What the authors ran is not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-import matplotlib.pyplot as plt
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import (
     BOTH,
@@ -38,16 +34,6 @@ from rdmacc.experiments.dart.clos import (
 from rdmacc.experiments.dart.loads import BASELINES, mean_of
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS, about
 from rdmacc.experiments.dart.techniques import VARIANTS
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, AtLeast, Each, Falls
-from rdmacc.experiments.framework.claim import OURS, Measured, NotJudged, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
-from rdmacc.experiments.framework.registry import experiment, load_summary, register_experiment
-from rdmacc.experiments.framework.rows import by_load
-from rdmacc.show.style import COLOURS, log_axes, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 QUESTIONS = register(
     "dart",
@@ -326,20 +312,19 @@ def _marks_with_long_window(rows: pd.DataFrame) -> dict[str, float]:
 def _draw_readings(rows: pd.DataFrame) -> Figure:
     shown = [one for one in _SHOWN if len(of_reading(rows, one))]
     palette = list(COLOURS.values())
-    with style():
-        figure, axes = plt.subplots(1, len(shown), figsize=(2.7 * len(shown) + 0.6, 3.6), sharey=True, squeeze=False)
-        for ax, reading in zip(axes[0], shown, strict=True):
-            for place, scheme in enumerate(_COMPARED):
-                chosen = by_load(of_reading(rows, reading), "p99", scheme=scheme, changes="")
-                spread = chosen.agg(["min", "mean", "max"]) / 1e6
-                at, name = spread.index * 100, {**VARIANTS, "timely": "TIMELY"}[scheme]
-                ax.plot(at, spread["mean"], marker="o^vsPD"[place], color=palette[place], label=name)
-                ax.fill_between(at, spread["min"], spread["max"], color=palette[place], alpha=0.2)
-            log_axes(ax, "y")
-            ax.set(title=reading, xlabel="load (% of ToR uplinks)")
-        axes[0][0].set_ylabel("p99 of 8 KB flows (us)")
-        axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-        figure.suptitle("Dart, VI: the tail by what the paper leaves open, typical mix")
+    figure, axes = subplots(1, len(shown), figsize=(2.7 * len(shown) + 0.6, 3.6), sharey=True, squeeze=False)
+    for ax, reading in zip(axes[0], shown, strict=True):
+        for place, scheme in enumerate(_COMPARED):
+            chosen = by_load(of_reading(rows, reading), "p99", scheme=scheme, changes="")
+            spread = chosen.agg(["min", "mean", "max"]) / 1e6
+            at, name = spread.index * 100, {**VARIANTS, "timely": "TIMELY"}[scheme]
+            ax.plot(at, spread["mean"], marker="o^vsPD"[place], color=palette[place], label=name)
+            ax.fill_between(at, spread["min"], spread["max"], color=palette[place], alpha=0.2)
+        log_axes(ax, "y")
+        ax.set(title=reading, xlabel="load (% of ToR uplinks)")
+    axes[0][0].set_ylabel("p99 of 8 KB flows (us)")
+    axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+    figure.suptitle("Dart, VI: the tail by what the paper leaves open, typical mix")
     return figure
 
 

@@ -8,12 +8,7 @@ each host, as VI-A describes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
@@ -26,16 +21,8 @@ from rdmacc.experiments.dart.clos import (
     means,
     of_reading,
     reduction,
-)  # fmt: skip
+)
 from rdmacc.experiments.dart.techniques import VARIANTS, p99
-from rdmacc.experiments.framework.bands import All, At, AtLeast, Each, Exactly, LessThan, Ordered
-from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.show.style import COLOURS, draw_spread, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LOAD = 0.4
 _THRESHOLDS, _DEGREES, _SIZES = ("5kB", "20kB"), (6, 26), (2_000, 4_000, 8_000)
@@ -71,16 +58,15 @@ def _draw_changes(rows: pd.DataFrame) -> Figure:
     chosen = chosen.sort_values("groups", kind="stable")  # those with 128 groups first
     each = chosen.groupby(["scheme", "changes", "groups"], sort=False)["p99"].agg(["min", "mean", "max"]) / 1e6
     names = [f"{VARIANTS[scheme]}, {change or 'as published'}{groups}" for scheme, change, groups in each.index]
-    with style():
-        figure, ax = plt.subplots(figsize=(7.2, 0.8 + 0.3 * len(each)))
-        colours = [palette[list(VARIANTS).index(scheme)] for scheme, *_ in each.index]
-        at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
-        ax.barh(at, each["mean"], color=colours)
-        draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
-        ax.set_yticks(at, names)
-        ax.invert_yaxis()
-        load = rows["load"].max()
-        ax.set(title=f"Dart, VI-C: one parameter at a time, typical mix, {load:.0%}", xlabel="p99 of the flows (us)")
+    figure, ax = subplots(figsize=(7.2, 0.8 + 0.3 * len(each)))
+    colours = [palette[list(VARIANTS).index(scheme)] for scheme, *_ in each.index]
+    at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
+    ax.barh(at, each["mean"], color=colours)
+    draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
+    ax.set_yticks(at, names)
+    ax.invert_yaxis()
+    load = rows["load"].max()
+    ax.set(title=f"Dart, VI-C: one parameter at a time, typical mix, {load:.0%}", xlabel="p99 of the flows (us)")
     return figure
 
 

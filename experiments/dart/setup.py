@@ -15,15 +15,7 @@ the links.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
-import networkx as nx
-
-from rdmacc import topology
-from rdmacc.presets import preset
-from rdmacc.units import size_bytes
+from ..api import *
 
 RATE, LINE_BPS = "10Gbps", 10e9
 DELAY = "5us"

@@ -7,18 +7,10 @@ does not say: `rdmacc.experiments.dart.readings`. Setup: `rdmacc.experiments.dar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, ClosCase, ClosFigure, cases, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
-from rdmacc.experiments.framework.bands import AtLeast, Each, MoreThan, Rises, Some, Within
-from rdmacc.experiments.framework.claim import Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED_MARKS = {
     ("typical", 0.2): (17, 6), ("typical", 0.4): (41, 11), ("typical", 0.6): (67, 14),

@@ -6,20 +6,11 @@ counts the links that a short flow's packet crosses. Setup: `rdmacc.experiments.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
-from rdmacc.experiments.framework.bands import All, Band, Each, MoreThan, Ordered, Within
-from rdmacc.experiments.framework.claim import OURS, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.workload import DART_MIXES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED_DILATION = {
     ("typical", 0.2): (3, 8), ("typical", 0.4): (6, 15), ("typical", 0.6): (9, 23),

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import LOADS, ClosCase, cases, claim, drawn_readings, of_reading
 from rdmacc.experiments.dart.loads import runs
-from rdmacc.experiments.framework.bands import Band
-from rdmacc.experiments.framework.claim import Claim
-from rdmacc.show.style import COLOURS, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CELLS = [(mix, load) for mix, loads in LOADS.items() for load in loads]
 """Mixes and loads of the tables, in their order."""
@@ -50,29 +37,28 @@ def draw_bars(
     readings = drawn_readings(rows)
     places, width = np.arange(len(at)), 0.8 / (1 + len(readings))
     palette = list(COLOURS.values())
-    with style():
-        figure, axes = plt.subplots(2, 1, figsize=(8, 5.2), sharex=True)
-        for number, (ax, name) in enumerate(zip(axes, names, strict=True)):
-            bars = {"published": [published[key][number] for key in at]}
-            for reading in readings:
-                chosen = of_reading(rows, reading)
-                bars[f"measured, {reading}"] = [measured(chosen, *key)[number] for key in at]
-            for place, (label, heights) in enumerate(bars.items()):
-                offset = (place - len(readings) / 2) * width
-                ax.bar(places + offset, heights, 0.95 * width, color=palette[place], label=label)
-            ax.set(title=name, ylabel="percent")
-        axes[1].set_xticks(places, [f"{mix}\n{load:.0%}" for mix, load in at])
-        axes[1].set_xlabel("mix and load")
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
-        figure.suptitle(title)
+    figure, axes = subplots(2, 1, figsize=(8, 5.2), sharex=True)
+    for number, (ax, name) in enumerate(zip(axes, names, strict=True)):
+        bars = {"published": [published[key][number] for key in at]}
+        for reading in readings:
+            chosen = of_reading(rows, reading)
+            bars[f"measured, {reading}"] = [measured(chosen, *key)[number] for key in at]
+        for place, (label, heights) in enumerate(bars.items()):
+            offset = (place - len(readings) / 2) * width
+            ax.bar(places + offset, heights, 0.95 * width, color=palette[place], label=label)
+        ax.set(title=name, ylabel="percent")
+    axes[1].set_xticks(places, [f"{mix}\n{load:.0%}" for mix, load in at])
+    axes[1].set_xlabel("mix and load")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
+    figure.suptitle(title)
     return figure
 
 
 def table_claims(
     number: int, published: Mapping[tuple[str, float], tuple[float, float]], quantity: str,
     measure: Callable[..., Any], band: Callable[[str, float, float], Band],
-    misses: Mapping[str, Any] = MappingProxyType({}), **more: Any,
+    misses: Mapping[str, Any] | None = None, **more: Any,
 ) -> list[Claim]:  # fmt: skip
     """Return a claim for each cell of a table.
 
@@ -83,7 +69,8 @@ def table_claims(
         claim(
             f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", f"Table {'I' * number}", quantity, f"{mix} mix, {load:.0%}",
             f"{one}; {other}", measure=partial(measure, mix=mix, load=load), band=band(mix, one, other),
-            quote=_SENTENCES[number], needs=cases(("dcqcn", "dart"), [(mix, load)]), **more, **misses.get(mix, {}),
+            quote=_SENTENCES[number], needs=cases(("dcqcn", "dart"), [(mix, load)]), **more,
+            **(misses or {}).get(mix, {}),
         )
         for (mix, load), (one, other) in published.items()
     ]  # fmt: skip

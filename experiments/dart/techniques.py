@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.dart.clos import means, reduction
 

@@ -14,22 +14,11 @@ as long as that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from ..api import *
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.experiments.dart.setup import PRESET, TESTBED_HOST_RATE, TESTBED_PAYLOAD_BYTES
-from rdmacc.experiments.framework.point import Point
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.state import DATA
-from rdmacc.sweep.tidy import curve, tidy
-from rdmacc.units import rate_bps, size_bytes, us
 
 R, LFS, SFS = "h0", "h1", "h2"
 

@@ -23,6 +23,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, check_reading, reading
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import in_style
 from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
 
@@ -72,6 +73,12 @@ class Experiment(ABC):
     seed_stride: int = 1
     repetition: str = SEED
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Draw in rdmacc's style."""
+        super().__init_subclass__(**kwargs)
+        if "plot" in vars(cls):
+            cls.plot = in_style(cls.plot)  # type: ignore[method-assign]
+
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         """Return the points."""
@@ -90,7 +97,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table."""
+        """Draw the figure from the table. It is drawn in rdmacc's style."""
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         """Compute one point's rows. Override if a point is not one simulation.

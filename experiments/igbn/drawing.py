@@ -7,20 +7,10 @@ interval of that mean. The thin line is the closed form of the mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
+from ..api import *
 
 from rdmacc.experiments.igbn.setup import GOODPUT, VARIANTS, mean, runs_of
 from rdmacc.models.go_back_n import GoBackNGoodput
-from rdmacc.show.style import COLOURS, draw_spread, log_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _Z95 = 1.96
 

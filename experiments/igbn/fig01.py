@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import All, Exactly, LessThan, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import scalar
-from rdmacc.units import us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _HOPS = 4
 """There and back."""
@@ -43,15 +31,11 @@ class Figure1(LoneMessage):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, ax = plt.subplots(figsize=(7, 3))
-            topology.draw(topology.igbn_pair(), ax)
-            rtt, whole = (round(scalar(table, POINT, name)) for name in ("base RTT", "time of a message"))
-            ax.set_title(
-                f"IGBN, figure 1: {self.title}\n"
-                f"base RTT {rtt / 1e6:.3f} us; a message of 4 MiB takes {whole / 1e6:.2f} us",
-                fontsize=10,
-            )
+        figure, ax = subplots(figsize=(7, 3))
+        topology.draw(topology.igbn_pair(), ax)
+        rtt, whole = (round(scalar(table, POINT, name)) for name in ("base RTT", "time of a message"))
+        ax.set_title(
+            f"IGBN, figure 1: {self.title}\nbase RTT {rtt / 1e6:.3f} us; a message of 4 MiB takes {whole / 1e6:.2f} us",
+            fontsize=10,
+        )
         return figure

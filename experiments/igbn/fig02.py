@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import AtLeast, Between, Each, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
@@ -24,10 +18,6 @@ from rdmacc.experiments.igbn.setup import (
     median,
     throughput,
 )
-from rdmacc.show.style import COLOURS, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _all_runs(table: pd.DataFrame) -> Measured:
@@ -82,19 +72,16 @@ class Figure2(LossSweep):
         return [one for one in every if (one.variant, one.timeout_ps) == (GBN, ACK_TIMEOUT_PS)]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         table = first_reading(table)
-        with style():
-            figure, ax = plt.subplots(figsize=(7, 4.4))
-            for loss in np.sort(table["loss"].unique()):
-                values = go_back_n_runs(table, loss)[GOODPUT]
-                ax.plot(
-                    np.full(len(values), 100 * loss), 100 * values, linestyle="none", marker="o", markersize=3,
-                    color=COLOURS["sky"], alpha=0.5,
-                )  # fmt: skip
-            draw_goodput(ax, table, GBN, ACK_TIMEOUT_PS, COLOURS["blue"], "o")
-            mark_published(ax, [(1e-5, 1.0), (1e-3, 0.45), (1e-2, 0.03)])
-            label(ax, f"IGBN, figure 2: {self.title}")
-            explain(figure, table, [("Go-Back-N, timeout 100 ms", COLOURS["blue"], "o")])
+        figure, ax = subplots(figsize=(7, 4.4))
+        for loss in np.sort(table["loss"].unique()):
+            values = go_back_n_runs(table, loss)[GOODPUT]
+            ax.plot(
+                np.full(len(values), 100 * loss), 100 * values, linestyle="none", marker="o", markersize=3,
+                color=COLOURS["sky"], alpha=0.5,
+            )  # fmt: skip
+        draw_goodput(ax, table, GBN, ACK_TIMEOUT_PS, COLOURS["blue"], "o")
+        mark_published(ax, [(1e-5, 1.0), (1e-3, 0.45), (1e-2, 0.03)])
+        label(ax, f"IGBN, figure 2: {self.title}")
+        explain(figure, table, [("Go-Back-N, timeout 100 ms", COLOURS["blue"], "o")])
         return figure

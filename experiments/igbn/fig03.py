@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, Between, Exactly
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
     GBN,
@@ -21,10 +14,6 @@ from rdmacc.experiments.igbn.setup import (
     rate_of_timeouts,
 )
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
-from rdmacc.show.style import COLOURS, draw_spread, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED = {"timeouts_nak": 32, "timeouts_twice": 19, "timeouts_last_packet": 4, "timeouts_last_ack": 1}
 """Figure 3's percentages, 57.1, 33.9, 7.1 and 1.8, are these of 56 timeouts in 100 messages."""
@@ -98,8 +87,6 @@ class Figure3(LossSweep):
         return [one for one in super().settings(scale) if (one.variant, one.timeout_ps, one.loss) == wanted]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         table = first_reading(table)
         runs = go_back_n_runs(table, 1e-2)
         by_run = runs[list(PUBLISHED)].div(runs[list(PUBLISHED)].sum(axis=1), axis=0)
@@ -108,19 +95,18 @@ class Figure3(LossSweep):
         ours = shares(table)[list(PUBLISHED)].to_numpy()
         theirs = np.array(list(PUBLISHED.values())) / sum(PUBLISHED.values())
         x = np.arange(len(PUBLISHED))
-        with style():
-            figure, ax = plt.subplots(figsize=(7.5, 4.2))
-            ax.bar(x - 0.2, 100 * theirs, 0.36, color=COLOURS["orange"], label="paper: 56 timeouts of 100 messages")
-            ax.bar(x + 0.2, 100 * ours, 0.36, color=COLOURS["blue"], label=f"here: {count} timeouts")
-            draw_spread(
-                ax, x + 0.2, 100 * ours, 100 * low, 100 * high, linestyle="none", color="0.2", capsize=4,
-                label=f"90% of {len(runs)} runs, each of {runs['messages'].iloc[0]:.0f} messages",
-            )  # fmt: skip
-            for place, values in ((x - 0.2, theirs), (x + 0.2, ours)):
-                for at, value in zip(place, values, strict=True):
-                    ax.text(at - 0.03, 100 * value + 0.8, f"{100 * value:.1f}", ha="right", fontsize=8)
-            ax.set(title=f"IGBN, figure 3: {self.title}, loss rate 1%", ylabel="share of timeouts (%)", ylim=(0, None))
-            ax.set_xticks(x, [_REASONS[name] for name in PUBLISHED])
-            ax.grid(visible=False, axis="x")
-            ax.legend()
+        figure, ax = subplots(figsize=(7.5, 4.2))
+        ax.bar(x - 0.2, 100 * theirs, 0.36, color=COLOURS["orange"], label="paper: 56 timeouts of 100 messages")
+        ax.bar(x + 0.2, 100 * ours, 0.36, color=COLOURS["blue"], label=f"here: {count} timeouts")
+        draw_spread(
+            ax, x + 0.2, 100 * ours, 100 * low, 100 * high, linestyle="none", color="0.2", capsize=4,
+            label=f"90% of {len(runs)} runs, each of {runs['messages'].iloc[0]:.0f} messages",
+        )  # fmt: skip
+        for place, values in ((x - 0.2, theirs), (x + 0.2, ours)):
+            for at, value in zip(place, values, strict=True):
+                ax.text(at - 0.03, 100 * value + 0.8, f"{100 * value:.1f}", ha="right", fontsize=8)
+        ax.set(title=f"IGBN, figure 3: {self.title}, loss rate 1%", ylabel="share of timeouts (%)", ylim=(0, None))
+        ax.set_xticks(x, [_REASONS[name] for name in PUBLISHED])
+        ax.grid(visible=False, axis="x")
+        ax.legend()
         return figure

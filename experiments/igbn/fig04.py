@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
 from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, CE, GBN, IGBN, ST, TITLES, VARIANTS
-from rdmacc.faults import ScriptedLoss
-from rdmacc.sweep.tidy import curve, scalar
-from rdmacc.units import format_time
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _first_timeout(table: pd.DataFrame, point: str) -> list[int]:

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import probes
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, Each, Exactly
-from rdmacc.experiments.framework.claim import Claim, Measured
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
 from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, CE
-from rdmacc.faults import ScriptedLoss
 from rdmacc.results.ladder import Arrow
-from rdmacc.sweep.tidy import curve, scalar
-from rdmacc.units import us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _INTERVAL_PS = us(500)
 """Between NAKs for the same packet, table I."""

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.band import show, show_all
-from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Between, Each, MoreThan, Ordered, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.drawing import closed_form, draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.setup import (
     CE,
@@ -36,10 +30,6 @@ from rdmacc.experiments.igbn.setup import (
     timers_in,
     without_timeouts,
 )
-from rdmacc.show.style import COLOURS, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LOOKS = {GBN: ("blue", "o"), ST: ("orange", "s"), CE: ("green", "^"), IGBN: ("vermilion", "D")}
 """Colour and marker of each variant."""
@@ -197,25 +187,22 @@ class Figure6(LossSweep):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         readings = timers_in(table)
-        with style():
-            figure, axes = plt.subplots(
-                len(readings), len(TIMEOUTS), figsize=(14, 1 + 4 * len(readings)), sharey=True, squeeze=False
-            )
-            for row, (timer, rows) in zip(axes, readings.items(), strict=True):
-                for letter, ax, (timeout_ps, name) in zip("abc", row, TIMEOUTS.items(), strict=True):
-                    for place, (variant, (colour, marker)) in enumerate(LOOKS.items()):
-                        shift = 0.15 * (place - (len(LOOKS) - 1) / 2)  # otherwise they overlap
-                        draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker, shift=shift)
-                        mark_published(ax, _PUBLISHED[timeout_ps].get(variant, []), COLOURS[colour])
-                    label(ax, f"({letter}) timeout {name}, timer from the {timer} on")
-                for ax in row[1:]:
-                    ax.set_ylabel("")
-            words = "markers of one loss rate stand side by side"
-            figure.suptitle(f"IGBN, figure 6: {self.title} ({words})", x=0.01, ha="left", fontsize=12)
-            explain(
-                figure, table, [(TITLES[name], COLOURS[colour], marker) for name, (colour, marker) in LOOKS.items()]
-            )  # fmt: skip
+        figure, axes = subplots(
+            len(readings), len(TIMEOUTS), figsize=(14, 1 + 4 * len(readings)), sharey=True, squeeze=False
+        )
+        for row, (timer, rows) in zip(axes, readings.items(), strict=True):
+            for letter, ax, (timeout_ps, name) in zip("abc", row, TIMEOUTS.items(), strict=True):
+                for place, (variant, (colour, marker)) in enumerate(LOOKS.items()):
+                    shift = 0.15 * (place - (len(LOOKS) - 1) / 2)  # otherwise they overlap
+                    draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker, shift=shift)
+                    mark_published(ax, _PUBLISHED[timeout_ps].get(variant, []), COLOURS[colour])
+                label(ax, f"({letter}) timeout {name}, timer from the {timer} on")
+            for ax in row[1:]:
+                ax.set_ylabel("")
+        words = "markers of one loss rate stand side by side"
+        figure.suptitle(f"IGBN, figure 6: {self.title} ({words})", x=0.01, ha="left", fontsize=12)
+        explain(
+            figure, table, [(TITLES[name], COLOURS[colour], marker) for name, (colour, marker) in LOOKS.items()]
+        )  # fmt: skip
         return figure

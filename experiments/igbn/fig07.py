@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Between, Each, Falls, Ordered, Within
-from rdmacc.experiments.framework.claim import Claim, Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.setup import (
     CE,
@@ -31,10 +25,6 @@ from rdmacc.experiments.igbn.setup import (
     throughput,
     timers_in,
 )
-from rdmacc.show.style import COLOURS, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LOOKS = {LONG: ("blue", "o"), MIDDLE: ("orange", "s"), SHORT: ("green", "^")}
 
@@ -151,24 +141,21 @@ class Figure7(LossSweep):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         readings = timers_in(table)
-        with style():
-            figure, axes = plt.subplots(
-                len(readings), 4, figsize=(16, 1 + 3.8 * len(readings)), sharex=True, sharey=True, squeeze=False
-            )
-            for row, (timer, rows) in zip(axes, readings.items(), strict=True):
-                for letter, ax, (variant, published) in zip("abcd", row, _PUBLISHED.items(), strict=True):
-                    for timeout_ps, (colour, marker) in _LOOKS.items():
-                        draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker)
-                        mark_published(ax, published[timeout_ps], COLOURS[colour])
-                    label(ax, f"({letter}) {TITLES[variant]}\ntimer from the {timer} on")
-                    ax.label_outer()
-            figure.suptitle(f"IGBN, figure 7: {self.title}", x=0.01, ha="left", fontsize=12)
-            names = [
-                (f"timeout {TIMEOUTS[timeout_ps]}", COLOURS[colour], marker)
-                for timeout_ps, (colour, marker) in _LOOKS.items()
-            ]
-            explain(figure, table, names)
+        figure, axes = subplots(
+            len(readings), 4, figsize=(16, 1 + 3.8 * len(readings)), sharex=True, sharey=True, squeeze=False
+        )
+        for row, (timer, rows) in zip(axes, readings.items(), strict=True):
+            for letter, ax, (variant, published) in zip("abcd", row, _PUBLISHED.items(), strict=True):
+                for timeout_ps, (colour, marker) in _LOOKS.items():
+                    draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker)
+                    mark_published(ax, published[timeout_ps], COLOURS[colour])
+                label(ax, f"({letter}) {TITLES[variant]}\ntimer from the {timer} on")
+                ax.label_outer()
+        figure.suptitle(f"IGBN, figure 7: {self.title}", x=0.01, ha="left", fontsize=12)
+        names = [
+            (f"timeout {TIMEOUTS[timeout_ps]}", COLOURS[colour], marker)
+            for timeout_ps, (colour, marker) in _LOOKS.items()
+        ]
+        explain(figure, table, names)
         return figure

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import fields
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import probes, topology
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.igbn.setup import chain_of_messages
-from rdmacc.faults import ScriptedLoss
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results.hops import find_hops
 from rdmacc.results.ladder import Arrow, draw_arrows, find_arrows
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import tidy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PACKETS = 6
 
@@ -102,11 +84,8 @@ def arrows_of(table: pd.DataFrame, point: str) -> list[Arrow]:
 
 def draw(table: pd.DataFrame, names: Sequence[tuple[str, str]], notes: Any, figsize: tuple[float, float]) -> Figure:
     """Draw a ladder for each (point, title); `notes(point)` gives the notes beside it."""
-    import matplotlib.pyplot as plt
-
-    with style():
-        columns = min(len(names), 3) if len(names) != 4 else 2
-        figure, axes = plt.subplots(-(-len(names) // columns), columns, figsize=figsize, squeeze=False)
-        for ax, (point, title) in zip(axes.flat, names, strict=True):
-            draw_arrows(arrows_of(table, point), HOSTS, HOSTS, ax, title=title, notes=notes(point))
+    columns = min(len(names), 3) if len(names) != 4 else 2
+    figure, axes = subplots(-(-len(names) // columns), columns, figsize=figsize, squeeze=False)
+    for ax, (point, title) in zip(axes.flat, names, strict=True):
+        draw_arrows(arrows_of(table, point), HOSTS, HOSTS, ax, title=title, notes=notes(point))
     return figure

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.igbn.setup import chain_of_messages
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import tidy
 
 POINT = "a message without loss"
 

@@ -5,15 +5,8 @@ IRN runs with its own timeouts, 100 and 320 us, and without PFC, which this netw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import Each, Highest, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.drawing import closed_form, label
 from rdmacc.experiments.igbn.fig06 import LOOKS
 from rdmacc.experiments.igbn.setup import (
@@ -31,11 +24,6 @@ from rdmacc.experiments.igbn.setup import (
 )
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.presets.irn_2018 import IRN_2018
-from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, draw_spread, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _ONE_PERCENT = 1e-2
 
@@ -91,30 +79,27 @@ class OtherRecoveries(LossSweep):
         return super().scheme(setting)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, ax = plt.subplots(figsize=(7.5, 4.4))
-            fine = np.geomspace(1e-5, 1e-2, 80)
-            for variant in (*VARIANTS, "go-back-0"):
-                colour = COLOURS[LOOKS[variant][0] if variant in LOOKS else "purple"]
-                ax.plot(
-                    100 * fine, 100 * closed_form(variant, LONG, fine), color=colour, linewidth=1.0,
-                    label=f"{TITLES.get(variant, 'Go-Back-0')} (closed form)",
-                )  # fmt: skip
-            for variant, name, colour, marker in (
-                ("go-back-0", "Go-Back-0", "purple", "v"),
-                ("irn", "IRN", "black", "P"),
-            ):
-                losses = np.sort(table.loc[table["variant"] == variant, "loss"].unique())
-                runs = [runs_of(table, variant, LONG, loss)[GOODPUT] for loss in losses]
-                means = np.array([1.0 / (1.0 / one).mean() for one in runs])
-                least, most = [100 * one.min() for one in runs], [100 * one.max() for one in runs]
-                draw_spread(
-                    ax, 100 * losses, 100 * means, least, most, color=COLOURS[colour], marker=marker, capsize=2,
-                    linewidth=1.2, linestyle="--" if variant == "irn" else "none",
-                    label=f"{name} (simulated, all runs)",
-                )  # fmt: skip
-            label(ax, f"IGBN, sections II-A and V: {self.title}")
-            ax.legend(loc="lower left", fontsize=8)
+        figure, ax = subplots(figsize=(7.5, 4.4))
+        fine = np.geomspace(1e-5, 1e-2, 80)
+        for variant in (*VARIANTS, "go-back-0"):
+            colour = COLOURS[LOOKS[variant][0] if variant in LOOKS else "purple"]
+            ax.plot(
+                100 * fine, 100 * closed_form(variant, LONG, fine), color=colour, linewidth=1.0,
+                label=f"{TITLES.get(variant, 'Go-Back-0')} (closed form)",
+            )  # fmt: skip
+        for variant, name, colour, marker in (
+            ("go-back-0", "Go-Back-0", "purple", "v"),
+            ("irn", "IRN", "black", "P"),
+        ):
+            losses = np.sort(table.loc[table["variant"] == variant, "loss"].unique())
+            runs = [runs_of(table, variant, LONG, loss)[GOODPUT] for loss in losses]
+            means = np.array([1.0 / (1.0 / one).mean() for one in runs])
+            least, most = [100 * one.min() for one in runs], [100 * one.max() for one in runs]
+            draw_spread(
+                ax, 100 * losses, 100 * means, least, most, color=COLOURS[colour], marker=marker, capsize=2,
+                linewidth=1.2, linestyle="--" if variant == "irn" else "none",
+                label=f"{name} (simulated, all runs)",
+            )  # fmt: skip
+        label(ax, f"IGBN, sections II-A and V: {self.title}")
+        ax.legend(loc="lower left", fontsize=8)
         return figure

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import Each, LessThan
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
     FOR_ALL,
@@ -23,10 +16,6 @@ from rdmacc.experiments.igbn.setup import (
     by_variant,
     of_reading,
 )
-from rdmacc.show.style import COLOURS, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _ONE_PERCENT = 1e-2
 _PUBLISHED_BEST = 0.6
@@ -116,8 +105,6 @@ class OtherReadings(LossSweep):
         return table if reading == DEFAULT else None  # of all readings
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         x = np.arange(len(VARIANTS))
         timers = [(f"from the {timer} on", of_reading(table, timer), c) for timer, c in zip(TIMERS, ("blue", "sky"))]
         naks = [
@@ -126,18 +113,17 @@ class OtherReadings(LossSweep):
         ]
         panels = [(f"timer, {name}", time_ps, timers) for time_ps, name in TIMEOUTS.items()]
         panels += [("NAK interval, 100 ms", ACK_TIMEOUT_PS, naks)]
-        with style():
-            figure, axes = plt.subplots(1, len(panels), figsize=(14, 4), sharey=True)
-            for ax, (title, timeout_ps, readings) in zip(axes, panels, strict=True):
-                for shift, (name, rows, colour) in zip((-0.2, 0.2), readings, strict=True):
-                    values = [100 * value for value in _means(rows, timeout_ps).values()]
-                    ax.bar(x + shift, values, 0.36, color=COLOURS[colour], label=name)
-                    for at, value in zip(x + shift, values, strict=True):
-                        ax.text(at, value + 0.8, f"{value:.1f}", ha="center", fontsize=7)
-                ax.set(title=title, ylim=(0, 78))
-                ax.set_xticks(x, list(VARIANTS.values()))
-                ax.grid(visible=False, axis="x")
-                ax.legend(loc="upper left", fontsize=8)
-            axes[0].set_ylabel("relative throughput (%)")
-            figure.suptitle(f"IGBN: {self.title.lower()}, loss rate 1%, all simulated", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, len(panels), figsize=(14, 4), sharey=True)
+        for ax, (title, timeout_ps, readings) in zip(axes, panels, strict=True):
+            for shift, (name, rows, colour) in zip((-0.2, 0.2), readings, strict=True):
+                values = [100 * value for value in _means(rows, timeout_ps).values()]
+                ax.bar(x + shift, values, 0.36, color=COLOURS[colour], label=name)
+                for at, value in zip(x + shift, values, strict=True):
+                    ax.text(at, value + 0.8, f"{value:.1f}", ha="center", fontsize=7)
+            ax.set(title=title, ylim=(0, 78))
+            ax.set_xticks(x, list(VARIANTS.values()))
+            ax.grid(visible=False, axis="x")
+            ax.legend(loc="upper left", fontsize=8)
+        axes[0].set_ylabel("relative throughput (%)")
+        figure.suptitle(f"IGBN: {self.title.lower()}, loss rate 1%, all simulated", x=0.01, ha="left", fontsize=12)
         return figure

@@ -16,31 +16,12 @@ Where the paper is silent, this is assumed for all figures:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import partial
-from types import MappingProxyType
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.experiment import Experiment, Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.rows import having, pivoted
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.faults import Loss
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme
-from rdmacc.sweep.tidy import tidy
 from rdmacc.topology.base_times import base_fct_ps
-from rdmacc.units import ms, size_bytes, us
 
 MESSAGE_BYTES = size_bytes("4MiB")
 VARIANTS = {"go-back-n": "GBN", "send-twice": "ST", "check-epsn": "CE", "improved-go-back-n": "IGBN"}

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.bands import All, Each, Exactly
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from rdmacc.experiments.igbn.setup import MESSAGE_BYTES
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import scalar
-from rdmacc.units import KiB, MiB, format_rate, format_time, ms, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _PUBLISHED = {
     "bandwidth": 40e9,
@@ -62,24 +49,21 @@ class Table1(LoneMessage):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         formats: dict[str, Callable[[int], str]] = {"bps": format_rate, "bytes": _binary, "ps": format_time}
         names, units = table["quantity"].tolist(), table["unit"].tolist()
         values = [
             formats.get(unit, str)(round(value)) for unit, value in zip(units, table["value"].tolist(), strict=True)
         ]
         rows = list(zip(names, values, strict=True))
-        with style():
-            figure, ax = plt.subplots(figsize=(5.5, 3.6))
-            ax.set_axis_off()
-            ax.set_title(f"IGBN, table I: {self.title}", fontsize=10)
-            split = len(_PUBLISHED)
-            for number, (name, value) in enumerate(rows):
-                y = 1 - (number + (number >= split) * 0.6) / (len(rows) + 1)
-                colour = "0.1" if number < split else "0.4"
-                ax.text(0.0, y, name[0].upper() + name[1:], transform=ax.transAxes, va="top", color=colour)
-                ax.text(0.7, y, value, transform=ax.transAxes, va="top", color=colour)
-            y = 1 - (split + 0.1) / (len(rows) + 1)
-            ax.plot([0, 1], [y, y], transform=ax.transAxes, color="0.7", linewidth=0.8)
+        figure, ax = subplots(figsize=(5.5, 3.6))
+        ax.set_axis_off()
+        ax.set_title(f"IGBN, table I: {self.title}", fontsize=10)
+        split = len(_PUBLISHED)
+        for number, (name, value) in enumerate(rows):
+            y = 1 - (number + (number >= split) * 0.6) / (len(rows) + 1)
+            colour = "0.1" if number < split else "0.4"
+            ax.text(0.0, y, name[0].upper() + name[1:], transform=ax.transAxes, va="top", color=colour)
+            ax.text(0.7, y, value, transform=ax.transAxes, va="top", color=colour)
+        y = 1 - (split + 0.1) / (len(rows) + 1)
+        ax.plot([0, 1], [y, y], transform=ax.transAxes, color="0.7", linewidth=0.8)
         return figure

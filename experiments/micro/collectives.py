@@ -12,30 +12,11 @@ where links decide; small messages take longer on machines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import Between, Each
-from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged
-from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.models.alpha_beta import AlphaBeta
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.workload import Nccl, nccl
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FORMS: dict[str, dict[str, Any]] = {
     "ring": {},
@@ -154,27 +135,20 @@ class Collectives(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         forms, printed = rows[rows["kind"] == "closed form"], rows[rows["kind"] == "nccl-tests"]
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
-            for n, part in forms.groupby("ranks"):
-                left.plot(100 * part["excess"], part["collective"], "o", label=f"{n:.0f} ranks")
-            left.axvspan(-2, 2, color="0.93", zorder=0)
-            left.set(xlabel="time over the closed form, less 1 (%)", title="Alone on an idle network")
-            left.legend()
-            place = np.arange(len(printed))
-            if len(printed):
-                right.barh(
-                    place - 0.2, printed["printed"] / printed["limit"], 0.4, color=COLOURS["sky"], label="printed"
-                )
-                right.barh(
-                    place + 0.2, printed["busbw"] / printed["limit"], 0.4, color=COLOURS["blue"], label="simulated"
-                )
-                right.legend()
-            right.set_yticks(place, printed.index)
-            right.set(xlabel="busbw over that of a node's NICs", xlim=(0, 1.5), title="Beside nccl-tests")
-            right.invert_yaxis()
+        figure, (left, right) = subplots(1, 2, figsize=(13, 5), layout="constrained")
+        for n, part in forms.groupby("ranks"):
+            left.plot(100 * part["excess"], part["collective"], "o", label=f"{n:.0f} ranks")
+        left.axvspan(-2, 2, color="0.93", zorder=0)
+        left.set(xlabel="time over the closed form, less 1 (%)", title="Alone on an idle network")
+        left.legend()
+        place = np.arange(len(printed))
+        if len(printed):
+            right.barh(place - 0.2, printed["printed"] / printed["limit"], 0.4, color=COLOURS["sky"], label="printed")
+            right.barh(place + 0.2, printed["busbw"] / printed["limit"], 0.4, color=COLOURS["blue"], label="simulated")
+            right.legend()
+        right.set_yticks(place, printed.index)
+        right.set(xlabel="busbw over that of a node's NICs", xlim=(0, 1.5), title="Beside nccl-tests")
+        right.invert_yaxis()
         return figure

@@ -23,29 +23,11 @@ largest load queues grow, and less may arrive than the bound.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import Between, Each, Exactly, Rises
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.switch.buffer import DropTail
 from rdmacc.workload import dragonfly_paths, poisson
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ROUTERS, HOSTS, GLOBAL_LINKS = 4, 2, 2
 """a, p and h."""
@@ -210,21 +192,16 @@ class Dragonfly(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
-            for axis, traffic in zip(axes, TRAFFICS, strict=True):
-                for routing, colour, mark in zip(ROUTINGS, ("blue", "vermilion", "green"), "os^", strict=True):
-                    part = rows[(rows["traffic"] == traffic) & (rows["routing"] == routing)].sort_values("load")
-                    axis.plot(
-                        part["load"], part["latency, mean"] / 1e6, mark + "-", color=COLOURS[colour], label=routing
-                    )
-                    axis.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
-                log_axes(axis, "y")
-                axis.set(title=traffic, xlabel="load of the hosts' links; dashed: closed form")
-            axes[0].set_ylabel("mean latency (us)")
-            axes[0].legend()
-            figure.suptitle(self.title)
+        figure, axes = subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+        for axis, traffic in zip(axes, TRAFFICS, strict=True):
+            for routing, colour, mark in zip(ROUTINGS, ("blue", "vermilion", "green"), "os^", strict=True):
+                part = rows[(rows["traffic"] == traffic) & (rows["routing"] == routing)].sort_values("load")
+                axis.plot(part["load"], part["latency, mean"] / 1e6, mark + "-", color=COLOURS[colour], label=routing)
+                axis.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
+            log_axes(axis, "y")
+            axis.set(title=traffic, xlabel="load of the hosts' links; dashed: closed form")
+        axes[0].set_ylabel("mean latency (us)")
+        axes[0].legend()
+        figure.suptitle(self.title)
         return figure

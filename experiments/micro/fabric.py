@@ -15,28 +15,9 @@ those again whose ACK was unmarked, with an ACK for each packet.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
-from rdmacc.experiments.framework.bands import Between, Each, Exactly, Falls
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.faults import SlowLink
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
-from rdmacc.show.style import COLOURS, fit_above, log_axes, style
-from rdmacc.sweep.tidy import tidy, wide
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCHEMES = {
     "DCQCN and PFC": scheme("dcqcn", payload_bytes=scheme("nscc").payload_bytes),
@@ -173,35 +154,32 @@ class Fabric(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         colours = dict(zip(SCHEMES, ("vermilion", "sky", "blue"), strict=True))
         ticks = {"permutation": (80, 100, 130, 200, 300, 500), "all-to-all": (160, 180, 200, 240, 300, 370)}
-        with style():
-            figure, axes = plt.subplots(2, 3, figsize=(12, 6.5), layout="constrained")
-            for axis, (traffic, slow) in zip(axes.flat, CASES, strict=False):
-                for name, colour in colours.items():
-                    row = rows.loc[f"{_case(traffic, slow)}, {name}"]
-                    times = [row[f"FCT, p{share}"] / 1e6 for share in SHARES]
-                    axis.plot(times, SHARES, color=COLOURS[colour], label=f"{name}: {times[-1]:.0f} us")
-                links = "one slow link" if slow == 1 else f"{slow} slow links" if slow else "no slow link"
-                log_axes(axis, "x")
-                axis.set(title=f"{traffic}, {links}", xlabel="completion time (us)")
-                axis.set_xticks(ticks[traffic], [str(tick) for tick in ticks[traffic]])
-                axis.set_xticks([], minor=True)
-                axis.legend(title="last completion", loc="lower right", fontsize=8)
-            for axis in axes[:, 0]:
-                axis.set_ylabel("messages done (%)")
-            counts = [count for traffic, count in CASES if traffic == "permutation"]
-            found = _last(table)
-            for place, name in enumerate(("NSCC, sprayed", "NSCC, REPS")):
-                last = [found[_case("permutation", count)][name] / 1e6 for count in counts]
-                where = [number + 0.4 * (place - 0.5) for number in range(len(counts))]
-                axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
-            axes[1, 2].set(xlabel="slow links", ylabel="last completion (us)", title="permutation, last completion")
-            axes[1, 2].set_xticks(range(len(counts)), [str(count) for count in counts])
-            fit_above(axes[1, 2], 1.35)
-            axes[1, 2].legend(loc="upper left")
-            figure.suptitle(self.title)
+        figure, axes = subplots(2, 3, figsize=(12, 6.5), layout="constrained")
+        for axis, (traffic, slow) in zip(axes.flat, CASES, strict=False):
+            for name, colour in colours.items():
+                row = rows.loc[f"{_case(traffic, slow)}, {name}"]
+                times = [row[f"FCT, p{share}"] / 1e6 for share in SHARES]
+                axis.plot(times, SHARES, color=COLOURS[colour], label=f"{name}: {times[-1]:.0f} us")
+            links = "one slow link" if slow == 1 else f"{slow} slow links" if slow else "no slow link"
+            log_axes(axis, "x")
+            axis.set(title=f"{traffic}, {links}", xlabel="completion time (us)")
+            axis.set_xticks(ticks[traffic], [str(tick) for tick in ticks[traffic]])
+            axis.set_xticks([], minor=True)
+            axis.legend(title="last completion", loc="lower right", fontsize=8)
+        for axis in axes[:, 0]:
+            axis.set_ylabel("messages done (%)")
+        counts = [count for traffic, count in CASES if traffic == "permutation"]
+        found = _last(table)
+        for place, name in enumerate(("NSCC, sprayed", "NSCC, REPS")):
+            last = [found[_case("permutation", count)][name] / 1e6 for count in counts]
+            where = [number + 0.4 * (place - 0.5) for number in range(len(counts))]
+            axes[1, 2].bar(where, last, 0.4, color=COLOURS[colours[name]], label=name)
+        axes[1, 2].set(xlabel="slow links", ylabel="last completion (us)", title="permutation, last completion")
+        axes[1, 2].set_xticks(range(len(counts)), [str(count) for count in counts])
+        fit_above(axes[1, 2], 1.35)
+        axes[1, 2].legend(loc="upper left")
+        figure.suptitle(self.title)
         return figure

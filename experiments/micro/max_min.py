@@ -9,10 +9,8 @@ of all leaves, of 16 MB and later of 0.4 MB.
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+from ..api import *
 
-from rdmacc import topology, workload
 from rdmacc.models.comparison import compare
 from rdmacc.models.max_min import MaxMin
 from rdmacc.models.max_min_record import CHAINS, RECORD, size_classes

@@ -21,29 +21,9 @@ Assumed: switches with 2 MB a host; links' rate and delay, the incast's size.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.bands import Between, Each, Exactly
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, percentiles, plot_by_size
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, fit_above, log_axes, style
-from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RECEIVERS = ("expresspass", "expresspass-aeolus", "homa", "homa-aeolus", "ndp", "phost", "ren", "rcc")
 LOADS = (50, 80)
@@ -156,41 +136,38 @@ class ReceiverSchemes(Experiment):
         return tidy(point.name, numbers | completion(flows))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         colours = dict(zip(RECEIVERS, COLOURS.values()))
         cases = list(rows["case"].unique())
-        with style():
-            figure, axes = plt.subplots(2, 3, figsize=(13, 7), layout="constrained")
-            for axis, case in zip(axes[0, :2], cases):
-                for name in RECEIVERS:
-                    plot_by_size(axis, rows.loc[f"{name}, {case}"], "slowdown", color=colours[name], label=name)
-                axis.set(title=case, ylabel="slowdown, p50 and p99 (dashed)")
-            panels = (
-                (axes[0, 2], "slowdown, p50", 1.0, "slowdown, p50 and p99", (INCAST,)),
-                (axes[1, 0], "queue, peak", 1e3, "longest queue (kB)", cases),
-                (axes[1, 1], "goodput", 1e9, "goodput of a host (Gb/s)", cases[:2]),
-                (axes[1, 2], "goodput", 1e9, "goodput of the receiver (Gb/s)", (INCAST,)),
-            )
-            marks = dict(zip(cases, "os^"))
-            for axis, quantity, scale, title, which in panels:
-                for case in which:
-                    here = rows[rows["case"] == case].set_index("scheme").loc[list(RECEIVERS)]
-                    places, label = range(len(RECEIVERS)), "p50" if axis is axes[0, 2] else case
-                    axis.plot(places, here[quantity] / scale, marks[case], color=COLOURS["blue"], label=label)
-                    if quantity == "slowdown, p50":
-                        axis.plot(places, here["slowdown, p99"], marks[case], color=COLOURS["vermilion"], label="p99")
-                axis.set(ylabel=title, xticks=range(len(RECEIVERS)))
-                if quantity == "queue, peak":
-                    log_axes(axis, "y")
-                    fit_above(axis, 5.0, bottom=None)
-                else:
-                    fit_above(axis, 1.3)
-                axis.set_xticklabels(RECEIVERS, rotation=40, ha="right")
-                if axis is not axes[1, 2]:
-                    axis.legend(loc="upper right", ncols=3, fontsize=7)
-            axes[0, 2].set_title(f"incast of {rows['senders'].iloc[0]:.0f}")
-            figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(RECEIVERS))
-            figure.suptitle(self.title)
+        figure, axes = subplots(2, 3, figsize=(13, 7), layout="constrained")
+        for axis, case in zip(axes[0, :2], cases):
+            for name in RECEIVERS:
+                plot_by_size(axis, rows.loc[f"{name}, {case}"], "slowdown", color=colours[name], label=name)
+            axis.set(title=case, ylabel="slowdown, p50 and p99 (dashed)")
+        panels = (
+            (axes[0, 2], "slowdown, p50", 1.0, "slowdown, p50 and p99", (INCAST,)),
+            (axes[1, 0], "queue, peak", 1e3, "longest queue (kB)", cases),
+            (axes[1, 1], "goodput", 1e9, "goodput of a host (Gb/s)", cases[:2]),
+            (axes[1, 2], "goodput", 1e9, "goodput of the receiver (Gb/s)", (INCAST,)),
+        )
+        marks = dict(zip(cases, "os^"))
+        for axis, quantity, scale, title, which in panels:
+            for case in which:
+                here = rows[rows["case"] == case].set_index("scheme").loc[list(RECEIVERS)]
+                places, label = range(len(RECEIVERS)), "p50" if axis is axes[0, 2] else case
+                axis.plot(places, here[quantity] / scale, marks[case], color=COLOURS["blue"], label=label)
+                if quantity == "slowdown, p50":
+                    axis.plot(places, here["slowdown, p99"], marks[case], color=COLOURS["vermilion"], label="p99")
+            axis.set(ylabel=title, xticks=range(len(RECEIVERS)))
+            if quantity == "queue, peak":
+                log_axes(axis, "y")
+                fit_above(axis, 5.0, bottom=None)
+            else:
+                fit_above(axis, 1.3)
+            axis.set_xticklabels(RECEIVERS, rotation=40, ha="right")
+            if axis is not axes[1, 2]:
+                axis.legend(loc="upper right", ncols=3, fontsize=7)
+        axes[0, 2].set_title(f"incast of {rows['senders'].iloc[0]:.0f}")
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(RECEIVERS))
+        figure.suptitle(self.title)
         return figure

@@ -15,31 +15,9 @@ of buffer plus 200 kB for each port.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.bands import Exactly
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.probes import Probe
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalar, tidy, wide
-from rdmacc.units import ms, ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SENDERS = (
     "line-rate", "dcqcn", "dcqcn-hpcc", "timely", "timely-patched", "timely-hpcc", "hpcc", "dctcp", "dctcp-hpcc",
@@ -211,29 +189,26 @@ class SenderSchemes(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         columns = (
             ("convergence of 4", "4 flows: goodput (Gb/s)"), ("convergence of 2", "2 flows: queue (kB)"),
             ("incast of 32", "incast of 32: queue (kB)"), ("RTT fairness of 2", "RTT 1:10: goodput (Gb/s)"),
             ("two bottlenecks of 3", "two bottlenecks: goodput (Gb/s)"),
         )  # fmt: skip
-        with style():
-            figure, grid = plt.subplots(
-                len(SENDERS), len(columns), figsize=(15, 1.45 * len(SENDERS)), sharex="col", layout="constrained",
-            )  # fmt: skip
-            for row, name in zip(grid, SENDERS, strict=True):
-                row[0].set_ylabel(name)
-                for axis, (case, title) in zip(row, columns, strict=True):
-                    self._panel(axis, table, f"{name}, {case}", "queue" if "queue" in title else "goodput")
-                    if name == SENDERS[0]:
-                        axis.set_title(title)
-            for axis, (case, _) in zip(grid[-1], columns, strict=True):
-                axis.set_xlabel("time (us)" if case.startswith("incast") else "time (ms)")
-            lines = grid[0, 0].get_lines()
-            labels = ["first flow (near)", "second (far)", "third", "fourth"]
-            figure.legend(lines, labels, loc="outside lower center", ncols=4)
-            figure.suptitle(f"{self.title}: 25 Gb/s, links of 1 us (two bottlenecks: 2 us)")
+        figure, grid = subplots(
+            len(SENDERS), len(columns), figsize=(15, 1.45 * len(SENDERS)), sharex="col", layout="constrained",
+        )  # fmt: skip
+        for row, name in zip(grid, SENDERS, strict=True):
+            row[0].set_ylabel(name)
+            for axis, (case, title) in zip(row, columns, strict=True):
+                self._panel(axis, table, f"{name}, {case}", "queue" if "queue" in title else "goodput")
+                if name == SENDERS[0]:
+                    axis.set_title(title)
+        for axis, (case, _) in zip(grid[-1], columns, strict=True):
+            axis.set_xlabel("time (us)" if case.startswith("incast") else "time (ms)")
+        lines = grid[0, 0].get_lines()
+        labels = ["first flow (near)", "second (far)", "third", "fourth"]
+        figure.legend(lines, labels, loc="outside lower center", ncols=4)
+        figure.suptitle(f"{self.title}: 25 Gb/s, links of 1 us (two bottlenecks: 2 us)")
         return figure
 
     @staticmethod

@@ -10,31 +10,11 @@ from the start, and with other paths (another seed of ECMP), tell what the failu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.band import AtLeast, LessThan, MoreThan
-from rdmacc.experiments.framework.bands import Between, Each
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.faults import LinkDown
 from rdmacc.models.max_min import MaxMin
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme, scheme
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.schemes import scheme
 from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep, jobs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LINK = ("leaf0", "spine0")
 SCHEMES: Mapping[str, Scheme] = {
@@ -162,14 +142,11 @@ class StepTimes(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
-        with style():
-            figure, axis = plt.subplots(figsize=(8, 4.5), layout="constrained")
-            axis.barh(rows.index, rows["step"] / 1e9, color=COLOURS["blue"], label="step")
-            axis.barh(rows.index, rows["computing"] / 1e9, color=COLOURS["orange"], label="of which computing")
-            axis.invert_yaxis()
-            axis.set(xlabel="time (ms)", title=self.title)
-            figure.legend(loc="outside lower center", ncols=2)
+        figure, axis = subplots(figsize=(8, 4.5), layout="constrained")
+        axis.barh(rows.index, rows["step"] / 1e9, color=COLOURS["blue"], label="step")
+        axis.barh(rows.index, rows["computing"] / 1e9, color=COLOURS["orange"], label="of which computing")
+        axis.invert_yaxis()
+        axis.set(xlabel="time (ms)", title=self.title)
+        figure.legend(loc="outside lower center", ncols=2)
         return figure

@@ -8,28 +8,11 @@ time and memory that they take. At quick scale the model has one layer of an eig
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import Between, Each
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.models.max_min import MaxMin
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MACHINES = {"flat": Nccl(), "8 x 8": Nccl(hosts_per_node=8, algorithm="hierarchical")}
 _GPUS = 64
@@ -97,16 +80,13 @@ class TrainingSteps(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
-        with style():
-            figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
-            parts = {"step": "blue", "step by max-min": "sky", "computing": "orange"}
-            for number, (name, colour) in enumerate(parts.items()):
-                places = [row + 0.25 * (number - 1) for row in range(len(rows))]
-                axis.barh(places, rows[name] / 1e9, 0.25, color=COLOURS[colour], label=name)
-            axis.set_yticks(range(len(rows)), rows.index)
-            axis.set(xlabel="time (ms)", title=self.title)
-            figure.legend(loc="outside lower center", ncols=3)
+        figure, axis = subplots(figsize=(7, 3), layout="constrained")
+        parts = {"step": "blue", "step by max-min": "sky", "computing": "orange"}
+        for number, (name, colour) in enumerate(parts.items()):
+            places = [row + 0.25 * (number - 1) for row in range(len(rows))]
+            axis.barh(places, rows[name] / 1e9, 0.25, color=COLOURS[colour], label=name)
+        axis.set_yticks(range(len(rows)), rows.index)
+        axis.set(xlabel="time (ms)", title=self.title)
+        figure.legend(loc="outside lower center", ncols=3)
         return figure

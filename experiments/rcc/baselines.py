@@ -7,23 +7,11 @@ rates. The figures run one reading of each; here are the others, for the web sea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import AtLeast, Between, Each, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Changes, FatTreeCase, FatTreeFigure, differences
 from rdmacc.experiments.rcc.fct import OTHERS
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.show.style import COLOURS, draw_spread, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _NAME = "web_search"
 _LOADS = {"quick": 0.7, "paper": 0.5}
@@ -109,21 +97,18 @@ class Baselines(FatTreeFigure):
     def draw(self, rows: pd.DataFrame) -> Figure:
         quantities = {"all mean": "average of all", "short mean": "average of short", "long mean": "average of long"}
         colours = [COLOURS[LOOKS[scheme][1]] for scheme, *_ in _SHOWN.values()]
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), sharey=True)
-            for ax, (quantity, title) in zip(axes, quantities.items(), strict=True):
-                each = pd.DataFrame({
-                    name: values.agg(["min", "mean", "max"]) / 1e6 for name, values in _found(rows, quantity).items()
-                }).T  # fmt: skip
-                at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
-                ax.barh(at, each["mean"], color=colours, height=0.7)
-                draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
-                ax.axvline(each.loc["RCC", "mean"], color="0.4", linestyle=":", linewidth=1.2)
-                ax.set(title=f"{title} flows", xlabel="FCT (us)")
-            axes[0].set_yticks(np.arange(len(_SHOWN)), list(_SHOWN))
-            axes[0].invert_yaxis()
-            load = rows["load"].iloc[0]
-            figure.suptitle(
-                f"RCC: readings of the parameters, web search at {load:.0%} (dotted: RCC as in the figures)"
-            )
+        figure, axes = subplots(1, 3, figsize=(12, 4.6), sharey=True)
+        for ax, (quantity, title) in zip(axes, quantities.items(), strict=True):
+            each = pd.DataFrame({
+                name: values.agg(["min", "mean", "max"]) / 1e6 for name, values in _found(rows, quantity).items()
+            }).T  # fmt: skip
+            at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
+            ax.barh(at, each["mean"], color=colours, height=0.7)
+            draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
+            ax.axvline(each.loc["RCC", "mean"], color="0.4", linestyle=":", linewidth=1.2)
+            ax.set(title=f"{title} flows", xlabel="FCT (us)")
+        axes[0].set_yticks(np.arange(len(_SHOWN)), list(_SHOWN))
+        axes[0].invert_yaxis()
+        load = rows["load"].iloc[0]
+        figure.suptitle(f"RCC: readings of the parameters, web search at {load:.0%} (dotted: RCC as in the figures)")
         return figure

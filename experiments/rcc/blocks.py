@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from rdmacc.sweep.tidy import TABLE_COLUMNS, typed
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ..api import *
 
 
 def calls_in(module: ModuleType, roots: Mapping[str, Callable[..., Any]]) -> list[tuple[str, str]]:

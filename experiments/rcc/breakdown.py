@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from ..api import *
 
-import matplotlib.pyplot as plt
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Between, Each, MoreThan, Some
 from rdmacc.experiments.rcc.fat_tree import (
     DCQCN,
     OTHER_DCQCN,
@@ -19,10 +15,6 @@ from rdmacc.experiments.rcc.fat_tree import (
     means,
 )
 from rdmacc.experiments.rcc.fct import draw_fct
-from rdmacc.show.style import plain_log, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHORT_OVER_DCQCN = {"short mean": (0.10, 0.25), "short p99": (0.21, 0.50)}
 """V-D-2, for data mining; "similar" for web search."""
@@ -59,20 +51,19 @@ class Breakdown(FatTreeFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN
-        with style():
-            figure, axes = plt.subplots(1, 4, figsize=(14.4, 4.0), layout="constrained")
-            for ax, (quantity, title) in zip(axes, _PANELS.items(), strict=True):
-                draw_fct(ax, rows, quantity, SCHEMES, self.workload, is_log=True)
-                dcqcn = means(rows, quantity, DCQCN, self.workload) / 1e6
-                least, most = published[quantity]
-                ax.fill_between(
-                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color="0.5", alpha=0.25, linewidth=0,
-                    label="RCC as published, relative to our DCQCN",
-                )  # fmt: skip
-                ax.set_title(title)
-                plain_log(ax)
-            axes[0].set_ylabel("FCT (us)")
-            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
-            name = WORKLOADS[self.workload].name
-            figure.suptitle(f"RCC, figure {self.number}: {name}, flows below 100 KB and above 1 MB")
+        figure, axes = subplots(1, 4, figsize=(14.4, 4.0), layout="constrained")
+        for ax, (quantity, title) in zip(axes, _PANELS.items(), strict=True):
+            draw_fct(ax, rows, quantity, SCHEMES, self.workload, is_log=True)
+            dcqcn = means(rows, quantity, DCQCN, self.workload) / 1e6
+            least, most = published[quantity]
+            ax.fill_between(
+                dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color="0.5", alpha=0.25, linewidth=0,
+                label="RCC as published, relative to our DCQCN",
+            )  # fmt: skip
+            ax.set_title(title)
+            plain_log(ax)
+        axes[0].set_ylabel("FCT (us)")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
+        name = WORKLOADS[self.workload].name
+        figure.suptitle(f"RCC, figure {self.number}: {name}, flows below 100 KB and above 1 MB")
         return figure

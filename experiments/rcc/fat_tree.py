@@ -17,28 +17,10 @@ of "different link loads". Assumed, for all figures:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
-from rdmacc.experiments.framework.case import CaseFigure
-from rdmacc.experiments.framework.ideal import in_order_fct_ps
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.rows import by_load, having
 from rdmacc.experiments.rcc.setup import in_place
-from rdmacc.presets import preset
 from rdmacc.protocols.homa import Homa
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme
-from rdmacc.sweep.tidy import tidy
-from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 LOADS = (0.3, 0.5, 0.7)

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import At, Each, MoreThan
 from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, reductions, spreads
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.show.style import COLOURS, fit_above, log_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 OTHERS = SCHEMES[1:]
 _MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn-cnp": "v", "timely": "P", "rcc-pid": "s",
@@ -79,7 +70,7 @@ def draw_reductions(
         ax.set_xticks([*(100 * load for load in LOADS), column], [*(f"{100 * load:.0f}" for load in LOADS), "paper"])
 
 
-def by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:
+def reduction_by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:
     """Return RCC's reduction of a quantity over another scheme at each load, and their mean."""
     found = reductions(rows, quantity, other, name)
     return {**{f"load {load:g}": value for load, value in found.items()}, "mean": float(found.mean())}
@@ -89,13 +80,13 @@ def by_scheme(
     rows: pd.DataFrame, quantity: str, name: str, schemes: Iterable[str] = OTHERS
 ) -> dict[str, dict[str, float]]:
     """Return RCC's reduction of a quantity over each of the others, by load."""
-    return {NAMES[scheme]: by_load(rows, quantity, scheme, name) for scheme in schemes}
+    return {NAMES[scheme]: reduction_by_load(rows, quantity, scheme, name) for scheme in schemes}
 
 
 def mean_and_tail(kind: str, other: str, name: str, rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return RCC's reduction of the average and of the 99th percentile of a kind of flows over another scheme."""
     quantities = {"average": f"{kind} mean", "99th percentile": f"{kind} p99"}
-    return {words: by_load(rows, quantity, other, name) for words, quantity in quantities.items()}
+    return {words: reduction_by_load(rows, quantity, other, name) for words, quantity in quantities.items()}
 
 
 LOWER_ON_AVERAGE = Each(At("mean", MoreThan(0)))

@@ -6,25 +6,11 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import All, AnyOf, AtLeast, AtMost, Each, LessThan, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.fat_tree import DCQCN, OTHER_DCQCN
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
 from rdmacc.experiments.rcc.setup import NAMES, in_place
-from rdmacc.results.result import Result
-from rdmacc.show.style import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCHEMES = (DCQCN, "timely")
 
@@ -111,15 +97,12 @@ class Figure1(Experiment):
         return measure_flows(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), width_ratios=(1, 1.1, 1.1))
-            topology.draw(topology.rcc_multi_bottleneck(), axes[0])
-            axes[0].set_title("(a) network")
-            for ax, scheme, letter in zip(axes[1:], SCHEMES, "bc", strict=True):
-                draw_goodput(ax, table, point_name(table, scheme))
-                ax.set_title(f"({letter}) {NAMES[scheme]}")
-            axes[1].legend(ncols=3, loc="upper right", fontsize=8)
-            figure.suptitle(f"RCC, figure 1: {self.title} (dotted: max-min shares)", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 3, figsize=(12, 3.4), width_ratios=(1, 1.1, 1.1))
+        topology.draw(topology.rcc_multi_bottleneck(), axes[0])
+        axes[0].set_title("(a) network")
+        for ax, scheme, letter in zip(axes[1:], SCHEMES, "bc", strict=True):
+            draw_goodput(ax, table, point_name(table, scheme))
+            ax.set_title(f"({letter}) {NAMES[scheme]}")
+        axes[1].legend(ncols=3, loc="upper right", fontsize=8)
+        figure.suptitle(f"RCC, figure 1: {self.title} (dotted: max-min shares)", x=0.01, ha="left", fontsize=12)
         return figure

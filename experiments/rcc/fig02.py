@@ -7,26 +7,12 @@ flow among three whose samples are on time or late while its last hop is busy or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Band, Exactly, LessThan, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, THRESHOLD_RTT_PS
 from rdmacc.protocols import rcc
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import scalar, tidy
-from rdmacc.units import us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BLOCKS = {
     "sender": (("on_ack", "on_start", "allow"), "Sender: takes the window,\npaces it out over a base RTT"),
@@ -143,8 +129,6 @@ class Figure2(Experiment):
         )
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         places = {"sender": (0.0, 1.2), "data": (3.6, 1.2), "types": (7.6, 2.4), "ewa": (7.6, 1.2), "pid": (7.6, 0.0)}
         colours = dict(zip(BLOCKS, ("sky", "orange", "green", "blue", "vermilion"), strict=True))
         boxes = {
@@ -152,13 +136,12 @@ class Figure2(Experiment):
             for name, (functions, caption) in BLOCKS.items()
         }
         arrows = [(one, other, "") for one, other in sorted(arrows_in(table)) if one == "data"]
-        with style():
-            figure, ax = plt.subplots(figsize=(10, 3.6))
-            draw_blocks(ax, boxes, arrows, (1.35, 0.42))
-            for height, text, tail, head in ((1.38, "data: time stamp", 1.4, 2.2), (1.02, "ACK: window", 2.2, 1.4)):
-                look = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2}
-                ax.annotate("", (head, height), (tail, height), arrowprops=look)
-                ax.text(1.8, height + (0.1 if head > tail else -0.25), text, ha="center", fontsize=7, color="0.3")
-            ax.set(xlim=(-1.6, 9.2), ylim=(-0.6, 3.0))
-            ax.set_title(f"RCC, figure 2: {self.title} (arrows: calls found in the code)")
+        figure, ax = subplots(figsize=(10, 3.6))
+        draw_blocks(ax, boxes, arrows, (1.35, 0.42))
+        for height, text, tail, head in ((1.38, "data: time stamp", 1.4, 2.2), (1.02, "ACK: window", 2.2, 1.4)):
+            look = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2}
+            ax.annotate("", (head, height), (tail, height), arrowprops=look)
+            ax.text(1.8, height + (0.1 if head > tail else -0.25), text, ha="center", fontsize=7, color="0.3")
+        ax.set(xlim=(-1.6, 9.2), ylim=(-0.6, 3.0))
+        ax.set_title(f"RCC, figure 2: {self.title} (arrows: calls found in the code)")
         return figure

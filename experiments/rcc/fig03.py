@@ -7,25 +7,11 @@ of equation (4) as printed, and without it ("pd"), as rdmacc runs it: Table I ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtMost, Each, MoreThan, Rises, Within
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FORMS = {"pd": ("without u(t - 1)", "blue"), "accumulating": ("equation (4) as printed", "vermilion")}
 
@@ -145,27 +131,26 @@ class Figure3(Experiment):
         }
         arrows = [("rtt", "error", ""), ("error", "p", ""), ("error", "d", ""), ("p", "u", ""), ("d", "u", ""),
                   ("u", "w", "")]  # fmt: skip
-        with style():
-            figure = plt.figure(figsize=(11, 6))
-            parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.4))
-            ax = parts[0].subplots()
-            draw_blocks(ax, blocks, arrows, (0.85, 0.35))
-            look = {"color": "0.3", "linewidth": 1.2}
-            ax.plot([9.8, 9.8, 0.0], [0.6, -0.5, -0.5], **look)
-            ax.annotate("", (0.0, 0.62), (0.0, -0.5), arrowprops={"arrowstyle": "-|>", "shrinkA": 0} | look)
-            ax.text(4.9, -0.46, "network: windows change the queue, and with it the RTT", ha="center", fontsize=8)
-            ax.set(xlim=(-1.0, 11.2), ylim=(-0.7, 2.4))
-            ax.set_title(f"RCC, figure 3: {self.title}")
-            left, middle, right = parts[1].subplots(1, 3)
-            sample = curve(table, "pd", "sample")
-            updates = np.arange(len(sample))
-            left.plot(updates, sample / 1e6, color=COLOURS["black"])
-            left.axhline(target / 1e6, color="0.5", linewidth=1, linestyle=":")
-            left.set(title="delay", xlabel="update", ylabel="RTT (us)")
-            for form, (label, colour) in FORMS.items():
-                middle.plot(updates, curve(table, form, "u"), color=COLOURS[colour], label=label)
-                right.plot(updates, curve(table, form, "window") / 1e3, color=COLOURS[colour], label=label)
-            middle.set(title="control", xlabel="update", ylabel="u")
-            right.legend(fontsize=7, loc="upper right")
-            right.set(title="window", xlabel="update", ylabel="W (kB)")
+        figure = plt.figure(figsize=(11, 6))
+        parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.4))
+        ax = parts[0].subplots()
+        draw_blocks(ax, blocks, arrows, (0.85, 0.35))
+        look = {"color": "0.3", "linewidth": 1.2}
+        ax.plot([9.8, 9.8, 0.0], [0.6, -0.5, -0.5], **look)
+        ax.annotate("", (0.0, 0.62), (0.0, -0.5), arrowprops={"arrowstyle": "-|>", "shrinkA": 0} | look)
+        ax.text(4.9, -0.46, "network: windows change the queue, and with it the RTT", ha="center", fontsize=8)
+        ax.set(xlim=(-1.0, 11.2), ylim=(-0.7, 2.4))
+        ax.set_title(f"RCC, figure 3: {self.title}")
+        left, middle, right = parts[1].subplots(1, 3)
+        sample = curve(table, "pd", "sample")
+        updates = np.arange(len(sample))
+        left.plot(updates, sample / 1e6, color=COLOURS["black"])
+        left.axhline(target / 1e6, color="0.5", linewidth=1, linestyle=":")
+        left.set(title="delay", xlabel="update", ylabel="RTT (us)")
+        for form, (label, colour) in FORMS.items():
+            middle.plot(updates, curve(table, form, "u"), color=COLOURS[colour], label=label)
+            right.plot(updates, curve(table, form, "window") / 1e3, color=COLOURS[colour], label=label)
+        middle.set(title="control", xlabel="update", ylabel="u")
+        right.legend(fontsize=7, loc="upper right")
+        right.set(title="window", xlabel="update", ylabel="W (kB)")
         return figure

@@ -7,25 +7,11 @@ packets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import AtLeast, Each, Exactly, Falls, LessThan, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import TABLE_COLUMNS, scalar, tidy, typed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BOX = {"kp_low": 1.0, "kp_high": 1e4, "kd_low": 1e3, "kd_high": 1e5}
 """K_p and K_d that "ensure an acceptable phase margin above 30 degrees" (IV)."""
@@ -156,30 +142,27 @@ class Figure4(Experiment):
         return pd.concat([tidy(point.name, numbers), typed(rows[[*TABLE_COLUMNS, "kp", "kd"]])], ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rcc = PRESET["rcc"].control[0]
         titles = {"box": "as in the paper: no feedback delay", "box, with delay": "with one RTT of feedback delay"}
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
-            for ax, (point, title) in zip(axes, titles.items(), strict=True):
-                grid = surface_of(table, point).pivot(index="kp", columns="kd", values="phase_margin_deg")
-                x, y, margin = grid.columns.to_numpy(), grid.index.to_numpy(), grid.to_numpy()
-                filled = ax.contourf(x, y, np.clip(margin, -30, 90), levels=np.arange(-30, 91, 10), cmap="cividis")
-                lines = ax.contour(x, y, margin, levels=[0.0, ACCEPTABLE], colors=["white", "black"], linewidths=2,
-                                   linestyles=["--", "-"])  # fmt: skip
-                ax.clabel(lines, fmt="%g°")
-                ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, clip_on=False)
-                value = scalar(table, point, "margin of the default")
-                ax.annotate(
-                    f"default: {value:.1f}°", (rcc.kd, rcc.kp), (-12, -14), textcoords="offset points", ha="right",
-                    fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
-                )  # fmt: skip
-                share = share_above(surface_of(table, point), ACCEPTABLE)
-                log_axes(ax, "xy")
-                ax.set(xlabel="$K_d$ (1/s)", title=f"{title}: > 30° on {share:.1%}")
-            axes[0].set_ylabel("$K_p$ (1/s)")
-            figure.colorbar(filled, ax=axes, label="phase margin (°)")
-            title = self.title.replace("K_p", "$K_p$").replace("K_d", "$K_d$")
-            figure.suptitle(f"RCC, figure 4: {title}", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 2, figsize=(11, 4.2), sharey=True)
+        for ax, (point, title) in zip(axes, titles.items(), strict=True):
+            grid = surface_of(table, point).pivot(index="kp", columns="kd", values="phase_margin_deg")
+            x, y, margin = grid.columns.to_numpy(), grid.index.to_numpy(), grid.to_numpy()
+            filled = ax.contourf(x, y, np.clip(margin, -30, 90), levels=np.arange(-30, 91, 10), cmap="cividis")
+            lines = ax.contour(x, y, margin, levels=[0.0, ACCEPTABLE], colors=["white", "black"], linewidths=2,
+                               linestyles=["--", "-"])  # fmt: skip
+            ax.clabel(lines, fmt="%g°")
+            ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, clip_on=False)
+            value = scalar(table, point, "margin of the default")
+            ax.annotate(
+                f"default: {value:.1f}°", (rcc.kd, rcc.kp), (-12, -14), textcoords="offset points", ha="right",
+                fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+            )  # fmt: skip
+            share = share_above(surface_of(table, point), ACCEPTABLE)
+            log_axes(ax, "xy")
+            ax.set(xlabel="$K_d$ (1/s)", title=f"{title}: > 30° on {share:.1%}")
+        axes[0].set_ylabel("$K_p$ (1/s)")
+        figure.colorbar(filled, ax=axes, label="phase margin (°)")
+        title = self.title.replace("K_p", "$K_p$").replace("K_d", "$K_d$")
+        figure.suptitle(f"RCC, figure 4: {title}", x=0.01, ha="left", fontsize=12)
         return figure

@@ -8,30 +8,10 @@ line, or of its target of 95% for HPCC. RTTs count from the start of a flow or f
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import probes, topology
-from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Each, LessThan, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import LINE_BPS, LOOKS, NAMES, PRESET, goodput, jain, received
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ms, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZES = (4_400_000_000, 2_200_000_000, 1_100_000_000, 270_000_000)
 INTERVAL_PS = ms(100)
@@ -236,31 +216,28 @@ class Figure5(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(13, 3.6))
-            factor = scalar(table, "rcc", "times as fast")
-            done = [time / factor / 1e9 for time in processor_sharing(PUBLISHED_BPS)]
-            for ax, scheme, letter in zip(axes[:2], SCHEMES, "ab", strict=True):
-                for flow, colour in zip(FLOWS, ("blue", "vermilion", "green", "orange"), strict=True):
-                    rate = curve(table, scheme, f"goodput of flow {flow}")
-                    rate = rate[rate > 0]
-                    ax.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1.2, label=f"flow {flow}")
-                for n in FLOWS:
-                    ax.axhline(PUBLISHED_BPS / n / 1e9, color="0.5", linewidth=1, linestyle=":", zorder=0)
-                ax.plot(done, np.full(4, 1.5), "|", color="0.3", markersize=12)
-                ax.set(title=f"({letter}) {NAMES[scheme]}", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
-                ax.set_xlim(left=0)
-            axes[0].legend(fontsize=8)
-            for scheme in SCHEMES:
-                queue = curve(table, scheme, "queue")
-                axes[2].plot(queue.index / 1e9, queue / 1e3, color=COLOURS[LOOKS[scheme][1]], linewidth=1,
-                             label=NAMES[scheme])  # fmt: skip
-            axes[2].set(title="(c) peak queue of each interval", xlabel="time (ms)", ylabel="queue (kB)")
-            axes[2].legend(fontsize=8)
-            figure.suptitle(
-                f"RCC, figure 5: {self.title} (dotted: 95/N Gb/s; bars: ends by processor sharing)", x=0.01, ha="left",
-                fontsize=12,
-            )  # fmt: skip
+        figure, axes = subplots(1, 3, figsize=(13, 3.6))
+        factor = scalar(table, "rcc", "times as fast")
+        done = [time / factor / 1e9 for time in processor_sharing(PUBLISHED_BPS)]
+        for ax, scheme, letter in zip(axes[:2], SCHEMES, "ab", strict=True):
+            for flow, colour in zip(FLOWS, ("blue", "vermilion", "green", "orange"), strict=True):
+                rate = curve(table, scheme, f"goodput of flow {flow}")
+                rate = rate[rate > 0]
+                ax.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1.2, label=f"flow {flow}")
+            for n in FLOWS:
+                ax.axhline(PUBLISHED_BPS / n / 1e9, color="0.5", linewidth=1, linestyle=":", zorder=0)
+            ax.plot(done, np.full(4, 1.5), "|", color="0.3", markersize=12)
+            ax.set(title=f"({letter}) {NAMES[scheme]}", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
+            ax.set_xlim(left=0)
+        axes[0].legend(fontsize=8)
+        for scheme in SCHEMES:
+            queue = curve(table, scheme, "queue")
+            axes[2].plot(queue.index / 1e9, queue / 1e3, color=COLOURS[LOOKS[scheme][1]], linewidth=1,
+                         label=NAMES[scheme])  # fmt: skip
+        axes[2].set(title="(c) peak queue of each interval", xlabel="time (ms)", ylabel="queue (kB)")
+        axes[2].legend(fontsize=8)
+        figure.suptitle(
+            f"RCC, figure 5: {self.title} (dotted: 95/N Gb/s; bars: ends by processor sharing)", x=0.01, ha="left",
+            fontsize=12,
+        )  # fmt: skip
         return figure

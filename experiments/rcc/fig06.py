@@ -5,15 +5,8 @@ Setup and assumptions: `rdmacc.experiments.rcc.incast`.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Between, Exactly, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.incast import (
     REQUEST,
     IncastCase,
@@ -25,11 +18,6 @@ from rdmacc.experiments.rcc.incast import (
     values,
 )
 from rdmacc.experiments.rcc.setup import LINE_BPS
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, wide
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RCC, HPCC = IncastCase("rcc"), IncastCase("hpcc")
 TOGETHER = together(RCC)
@@ -98,42 +86,37 @@ class Figure6(IncastFigure):
         return [TOGETHER, HPCC, *(READINGS if scale == "paper" else READINGS[:2])]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8))
-            drawn = [
-                (RCC, "blue", "-"),
-                (HPCC, "vermilion", "-"),
-                (TOGETHER, "sky", "--"),
-                (READINGS[1], "green", "--"),
-            ]
-            for case, colour, look in drawn:
-                points = points_in(table, case)
-                if not points:
-                    continue
-                rate = curve(table, points[0], "goodput over time")
-                left.plot(rate.index / 1e9, rate / 1e9, look, color=COLOURS[colour], linewidth=1, label=case.label)
-                levels = [curve(table, point, "FCT by level") for point in points]
-                share = levels[0].index / 1000
-                right.plot(np.mean(levels, axis=0) / 1e9, share, look, color=COLOURS[colour], label=case.label)
-                right.fill_betweenx(share, np.min(levels, axis=0) / 1e9, np.max(levels, axis=0) / 1e9,
-                                    color=COLOURS[colour], alpha=0.2, linewidth=0)  # fmt: skip
-            left.axhline(
-                PUBLISHED_GBPS, color="0.5", linewidth=1, linestyle=":", label=f"published, {PUBLISHED_GBPS} Gb/s"
-            )
-            left.set(title="(a) goodput of the incast", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
-            left.legend(fontsize=8, loc="lower left")
-            rows = wide(table)
-            median = mean(rows, HPCC, "median FCT") / 1e9
-            tail = mean(rows, HPCC, "p99 FCT") / 1e9
-            right.plot(
-                [median * (1 - PUBLISHED_MEDIAN), tail * (1 - PUBLISHED_P99)], [0.5, 0.99], "o",
-                color=COLOURS["black"], markersize=5,
-                label=f"published RCC: median −{PUBLISHED_MEDIAN:.1%}, p99 −{PUBLISHED_P99:.1%}, by our HPCC",
-            )  # fmt: skip
-            right.legend(fontsize=8, loc="upper left")
-            right.set(title="(b) completion times", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))
-            senders = int(table["senders"].iloc[0])
-            figure.suptitle(f"RCC, figure 6: {self.title}, {senders:,} senders", x=0.01, ha="left", fontsize=12)
+        figure, (left, right) = subplots(1, 2, figsize=(11, 3.8))
+        drawn = [
+            (RCC, "blue", "-"),
+            (HPCC, "vermilion", "-"),
+            (TOGETHER, "sky", "--"),
+            (READINGS[1], "green", "--"),
+        ]
+        for case, colour, look in drawn:
+            points = points_in(table, case)
+            if not points:
+                continue
+            rate = curve(table, points[0], "goodput over time")
+            left.plot(rate.index / 1e9, rate / 1e9, look, color=COLOURS[colour], linewidth=1, label=case.label)
+            levels = [curve(table, point, "FCT by level") for point in points]
+            share = levels[0].index / 1000
+            right.plot(np.mean(levels, axis=0) / 1e9, share, look, color=COLOURS[colour], label=case.label)
+            right.fill_betweenx(share, np.min(levels, axis=0) / 1e9, np.max(levels, axis=0) / 1e9,
+                                color=COLOURS[colour], alpha=0.2, linewidth=0)  # fmt: skip
+        left.axhline(PUBLISHED_GBPS, color="0.5", linewidth=1, linestyle=":", label=f"published, {PUBLISHED_GBPS} Gb/s")
+        left.set(title="(a) goodput of the incast", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
+        left.legend(fontsize=8, loc="lower left")
+        rows = wide(table)
+        median = mean(rows, HPCC, "median FCT") / 1e9
+        tail = mean(rows, HPCC, "p99 FCT") / 1e9
+        right.plot(
+            [median * (1 - PUBLISHED_MEDIAN), tail * (1 - PUBLISHED_P99)], [0.5, 0.99], "o",
+            color=COLOURS["black"], markersize=5,
+            label=f"published RCC: median −{PUBLISHED_MEDIAN:.1%}, p99 −{PUBLISHED_P99:.1%}, by our HPCC",
+        )  # fmt: skip
+        right.legend(fontsize=8, loc="upper left")
+        right.set(title="(b) completion times", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))
+        senders = int(table["senders"].iloc[0])
+        figure.suptitle(f"RCC, figure 6: {self.title}, {senders:,} senders", x=0.01, ha="left", fontsize=12)
         return figure

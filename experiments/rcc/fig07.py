@@ -6,13 +6,8 @@ first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, wher
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, LessThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC, TOGETHER
 from rdmacc.experiments.rcc.incast import (
     FEW_SENDERS,
@@ -25,11 +20,6 @@ from rdmacc.experiments.rcc.incast import (
     together,
 )
 from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS, NAMES
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STEADY = {
     "hpcc": IncastCase("hpcc", size=LONG),
@@ -128,8 +118,6 @@ class Figure7(IncastFigure):
         return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values(), *others, TOGETHER, TOGETHER_LONG]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         panels = {
             "(a) from line rate, 200 KB each": [(HPCC, "vermilion", "-"), (RCC, "sky", "-")],
             "(b) share in the request, 200 KB each": [(REQUESTED, "sky", "-"), (TOGETHER, "blue", "-")],
@@ -137,22 +125,21 @@ class Figure7(IncastFigure):
                 (STEADY["hpcc"], "vermilion", "-"), (RCC_LONG, "sky", "-"), (TOGETHER_LONG, "blue", "-"),
             ],
         }  # fmt: skip
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(13, 3.6), sharey=True)
-            for ax, (title, cases) in zip(axes, panels.items(), strict=True):
-                for case, colour, look in cases:
-                    for point in points_in(table, case)[:1]:
-                        queue = curve(table, point, "queue")
-                        ax.plot(queue.index / 1e9, queue / 1e3, look, color=COLOURS[colour], linewidth=1.2,
-                                label=case.label)  # fmt: skip
-                ax.axhline(PUBLISHED_BYTES / 1e3, color="0.5", linewidth=1, linestyle=":", zorder=0)
-                ax.set_yscale("symlog", linthresh=1)
-                ax.set(title=title, xlabel="time (ms)", ylim=(0, 3e5))
-                ax.legend(fontsize=8, loc="upper right")
-            axes[0].set_ylabel("queue (kB), log scale above 1")
-            senders = int(table["senders"].iloc[0])
-            figure.suptitle(
-                f"RCC, figure 7: {self.title}, {senders:,} senders (dotted: HPCC's 900 KB as published)", x=0.01,
-                ha="left", fontsize=12,
-            )  # fmt: skip
+        figure, axes = subplots(1, 3, figsize=(13, 3.6), sharey=True)
+        for ax, (title, cases) in zip(axes, panels.items(), strict=True):
+            for case, colour, look in cases:
+                for point in points_in(table, case)[:1]:
+                    queue = curve(table, point, "queue")
+                    ax.plot(queue.index / 1e9, queue / 1e3, look, color=COLOURS[colour], linewidth=1.2,
+                            label=case.label)  # fmt: skip
+            ax.axhline(PUBLISHED_BYTES / 1e3, color="0.5", linewidth=1, linestyle=":", zorder=0)
+            ax.set_yscale("symlog", linthresh=1)
+            ax.set(title=title, xlabel="time (ms)", ylim=(0, 3e5))
+            ax.legend(fontsize=8, loc="upper right")
+        axes[0].set_ylabel("queue (kB), log scale above 1")
+        senders = int(table["senders"].iloc[0])
+        figure.suptitle(
+            f"RCC, figure 7: {self.title}, {senders:,} senders (dotted: HPCC's 900 KB as published)", x=0.01,
+            ha="left", fontsize=12,
+        )  # fmt: skip
         return figure

@@ -9,27 +9,9 @@ there.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.bands import All, AtMost, Between, Each, Some, Within
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import DELTA, PRESET, WIRE_BYTES, goodput, received
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ms, ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SETTINGS = {
     "last hop": [("h0", "h2"), ("h1", "h2")],
@@ -147,28 +129,25 @@ class Figure8(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(2, 4, figsize=(13, 5), sharex=True, height_ratios=(1.3, 1))
-            points = [_point(setting, start) for setting in SETTINGS for start in (_TOGETHER, _LATER)]
-            for column, point in enumerate(points):
-                above, below = axes[:, column]
-                for flow, colour in ((1, "blue"), (2, "vermilion")):
-                    rate = curve(table, point, f"goodput of flow {flow}")
-                    above.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1, label=f"flow {flow}")
-                above.axhline(PUBLISHED_BPS / 1e9, color="0.5", linewidth=1, linestyle=":")
-                letter = "a" if point.startswith("last") else "b"
-                above.set(title=f"({letter}) {point}", ylim=(0, 26))
-                queue = curve(table, point, "queue")
-                below.plot(queue.index / 1e9, queue / 1e3, color=COLOURS["green"], linewidth=0.8)
-                below.axhline(scalar(table, point, "target queue") / 1e3, color="0.5", linewidth=1, linestyle=":")
-                below.set(xlabel="time (ms)", ylim=(0, 30))
-            axes[0, 0].set_ylabel("goodput (Gb/s)")
-            axes[1, 0].set_ylabel("queue (kB)")
-            axes[0, 0].legend(fontsize=8, loc="upper right")
-            figure.suptitle(
-                f"RCC, figure 8: {self.title} (dotted: 12 Gb/s as published; the target queue)", x=0.01, ha="left",
-                fontsize=12,
-            )  # fmt: skip
+        figure, axes = subplots(2, 4, figsize=(13, 5), sharex=True, height_ratios=(1.3, 1))
+        points = [_point(setting, start) for setting in SETTINGS for start in (_TOGETHER, _LATER)]
+        for column, point in enumerate(points):
+            above, below = axes[:, column]
+            for flow, colour in ((1, "blue"), (2, "vermilion")):
+                rate = curve(table, point, f"goodput of flow {flow}")
+                above.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1, label=f"flow {flow}")
+            above.axhline(PUBLISHED_BPS / 1e9, color="0.5", linewidth=1, linestyle=":")
+            letter = "a" if point.startswith("last") else "b"
+            above.set(title=f"({letter}) {point}", ylim=(0, 26))
+            queue = curve(table, point, "queue")
+            below.plot(queue.index / 1e9, queue / 1e3, color=COLOURS["green"], linewidth=0.8)
+            below.axhline(scalar(table, point, "target queue") / 1e3, color="0.5", linewidth=1, linestyle=":")
+            below.set(xlabel="time (ms)", ylim=(0, 30))
+        axes[0, 0].set_ylabel("goodput (Gb/s)")
+        axes[1, 0].set_ylabel("queue (kB)")
+        axes[0, 0].legend(fontsize=8, loc="upper right")
+        figure.suptitle(
+            f"RCC, figure 8: {self.title} (dotted: 12 Gb/s as published; the target queue)", x=0.01, ha="left",
+            fontsize=12,
+        )  # fmt: skip
         return figure

@@ -5,16 +5,8 @@ The caption of the paper's figure: average FCT achieved by each scheme, over the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import matplotlib.pyplot as plt
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, Exactly, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import (
     DCQCN,
     FEW_FLOWS,
@@ -28,12 +20,8 @@ from rdmacc.experiments.rcc.fat_tree import (
     means,
     reductions,
 )
-from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, OTHERS, by_load, by_scheme, draw_fct, draw_reductions
+from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, OTHERS, by_scheme, draw_fct, draw_reductions, reduction_by_load
 from rdmacc.experiments.rcc.setup import NAMES
-from rdmacc.show.style import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), DCQCN: (0.30,), "timely": (0.45,)},
@@ -49,7 +37,7 @@ _REDUCED = All(_BEHIND, dict.fromkeys(("HPCC", "Homa"), Each(AtLeast(-0.05), "lo
 
 def _over_hpcc(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     names = ("web_server", "cache_follower")
-    return {WORKLOADS[name].name: by_load(rows, "all mean", "hpcc", name) for name in names}
+    return {WORKLOADS[name].name: reduction_by_load(rows, "all mean", "hpcc", name) for name in names}
 
 
 def _above_lowest(rows: pd.DataFrame) -> dict[str, float]:
@@ -164,17 +152,16 @@ class Figure9(FatTreeFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         names = [name for name in WORKLOADS if (rows["workload"] == name).any()]
-        with style():
-            figure, axes = plt.subplots(
-                2, len(names), figsize=(3.3 * len(names) + 0.6, 6.6), sharex=True, squeeze=False, layout="constrained"
-            )
-            for (top, bottom), name in zip(axes.T, names, strict=True):
-                draw_fct(top, rows, "all mean", SCHEMES, name)
-                draw_reductions(bottom, rows, "all mean", OTHERS, name, PUBLISHED[name])
-                top.set(title=WORKLOADS[name].name, xlabel="")
-            axes[0][0].set_ylabel("average FCT (us)")
-            axes[1][0].set_ylabel("RCC below the scheme by (%)\n(hollow: largest published)")
-            figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=9)
-            hosts = 320 if rows["arrival_ms"].max() >= 1 else 32
-            figure.suptitle(f"RCC, figure 9: average FCT at {hosts} hosts, 100 Gb/s")
+        figure, axes = subplots(
+            2, len(names), figsize=(3.3 * len(names) + 0.6, 6.6), sharex=True, squeeze=False, layout="constrained"
+        )
+        for (top, bottom), name in zip(axes.T, names, strict=True):
+            draw_fct(top, rows, "all mean", SCHEMES, name)
+            draw_reductions(bottom, rows, "all mean", OTHERS, name, PUBLISHED[name])
+            top.set(title=WORKLOADS[name].name, xlabel="")
+        axes[0][0].set_ylabel("average FCT (us)")
+        axes[1][0].set_ylabel("RCC below the scheme by (%)\n(hollow: largest published)")
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=9)
+        hosts = 320 if rows["arrival_ms"].max() >= 1 else 32
+        figure.suptitle(f"RCC, figure 9: average FCT at {hosts} hosts, 100 Gb/s")
         return figure

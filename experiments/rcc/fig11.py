@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from ..api import *
 
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
 from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, FatTreeCase
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, mean_and_tail

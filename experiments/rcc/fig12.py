@@ -11,21 +11,10 @@ requests carry them. Jitter from 0 to 4 us and n from 1 to 5 are swept; a sample
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtMost, Between, Each, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.incast import FEW, REQUEST, IncastCase, IncastFigure, mean, points_in, together
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, wide
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCHEMES = {name: IncastCase(name) for name in ("rcc", "rcc-async", "rcc-sender", "rcc-n1")}
 SAMPLES = (2, 3, 4, 5)
@@ -146,24 +135,21 @@ class Figure12(IncastFigure):
         return list(dict.fromkeys([*printed, *map(together, printed), *swept]))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8))
-            for number, (name, case) in enumerate(SCHEMES.items()):
-                label, colour = LOOKS[name]
-                rate = curve(table, points_in(table, case)[0], "goodput over time")
-                look = {"linewidth": 4 - number, "linestyle": ("-", "--", ":", "-.")[number]}
-                left.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], label=label, **look)
-            left.set(xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
-            left.legend(fontsize=8, loc="lower left")
-            found = _swept(wide(table))
-            for n, colour in zip(found.index, ("vermilion", "orange", "blue", "green", "purple"), strict=False):
-                right.plot(found.columns, found.loc[n], "o-", color=COLOURS[colour], markersize=4, label=f"n = {n}")
-            right.set(title="(b) 50 senders of 1 MB", xlabel="jitter (± us)", ylabel="goodput (Gb/s)")
-            right.set_ylim(bottom=0)
-            right.legend(fontsize=8, loc="lower left")
-            senders = int(table["senders"].iloc[0])
-            left.set_title(f"(a) the incast of figure 6, {senders:,} senders")
-            figure.suptitle(f"RCC, figure 12: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, (left, right) = subplots(1, 2, figsize=(11, 3.8))
+        for number, (name, case) in enumerate(SCHEMES.items()):
+            label, colour = LOOKS[name]
+            rate = curve(table, points_in(table, case)[0], "goodput over time")
+            look = {"linewidth": 4 - number, "linestyle": ("-", "--", ":", "-.")[number]}
+            left.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], label=label, **look)
+        left.set(xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
+        left.legend(fontsize=8, loc="lower left")
+        found = _swept(wide(table))
+        for n, colour in zip(found.index, ("vermilion", "orange", "blue", "green", "purple"), strict=False):
+            right.plot(found.columns, found.loc[n], "o-", color=COLOURS[colour], markersize=4, label=f"n = {n}")
+        right.set(title="(b) 50 senders of 1 MB", xlabel="jitter (± us)", ylabel="goodput (Gb/s)")
+        right.set_ylim(bottom=0)
+        right.legend(fontsize=8, loc="lower left")
+        senders = int(table["senders"].iloc[0])
+        left.set_title(f"(a) the incast of figure 6, {senders:,} senders")
+        figure.suptitle(f"RCC, figure 12: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import matplotlib.pyplot as plt
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import Each, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, FatTreeCase, FatTreeFigure, cases
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, draw_fct, draw_reductions
-from rdmacc.show.style import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _NAME = "web_search"
 _PARTS = ("rcc-pid", "rcc-ewa")
@@ -79,21 +68,20 @@ class Figure13(FatTreeFigure):
         return cases(VARIANTS, [_NAME], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        with style():
-            figure, ((mean, tail, gap), (slow, short, slow_gap)) = plt.subplots(2, 3, figsize=(11.4, 6.6))
-            draw_fct(mean, rows, "all mean", VARIANTS, _NAME)
-            draw_fct(tail, rows, "all p99", VARIANTS, _NAME)
-            draw_reductions(gap, rows, "all mean", _PARTS, _NAME, PUBLISHED)
-            mean.set(title="average", ylabel="FCT (us)")
-            tail.set(title="99th percentile", ylabel="FCT (us)")
-            gap.set(title="average: RCC below the variant", ylabel="%  (hollow: largest published)")
-            draw_fct(slow, rows, "all slowdown", VARIANTS, _NAME, unit=1.0)
-            draw_fct(short, rows, "short slowdown", VARIANTS, _NAME, unit=1.0)
-            draw_reductions(slow_gap, rows, "all slowdown", _PARTS, _NAME, {})
-            slow.set(title="mean slowdown", ylabel="FCT over the ideal")
-            short.set(title="mean slowdown, flows below 100 KB", ylabel="FCT over the ideal")
-            slow_gap.set(title="slowdown: RCC below variant", ylabel="%")
-            mean.legend()
-            gap.legend()
-            figure.suptitle("RCC, figure 13: with one of its laws, and with both, web search")
+        figure, ((mean, tail, gap), (slow, short, slow_gap)) = subplots(2, 3, figsize=(11.4, 6.6))
+        draw_fct(mean, rows, "all mean", VARIANTS, _NAME)
+        draw_fct(tail, rows, "all p99", VARIANTS, _NAME)
+        draw_reductions(gap, rows, "all mean", _PARTS, _NAME, PUBLISHED)
+        mean.set(title="average", ylabel="FCT (us)")
+        tail.set(title="99th percentile", ylabel="FCT (us)")
+        gap.set(title="average: RCC below the variant", ylabel="%  (hollow: largest published)")
+        draw_fct(slow, rows, "all slowdown", VARIANTS, _NAME, unit=1.0)
+        draw_fct(short, rows, "short slowdown", VARIANTS, _NAME, unit=1.0)
+        draw_reductions(slow_gap, rows, "all slowdown", _PARTS, _NAME, {})
+        slow.set(title="mean slowdown", ylabel="FCT over the ideal")
+        short.set(title="mean slowdown, flows below 100 KB", ylabel="FCT over the ideal")
+        slow_gap.set(title="slowdown: RCC below variant", ylabel="%")
+        mean.legend()
+        gap.legend()
+        figure.suptitle("RCC, figure 13: with one of its laws, and with both, web search")
         return figure

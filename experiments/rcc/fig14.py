@@ -6,18 +6,8 @@ at 400 ms. At quick scale fifty times as fast. Crosses are RCC's own verdicts on
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AnyOf, At, AtLeast, AtMost, Each, MoreThan, Some, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.multi_bottleneck import (
     FLOWS,
     SHARES,
@@ -36,13 +26,7 @@ from rdmacc.experiments.rcc.setup import (
     PAYLOAD_BYTES,
     TARGET_QUEUE_BYTES,
     WIRE_BYTES,
-)  # fmt: skip
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalar
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+)
 
 SCHEMES = ("rcc-pid", "rcc-ewa", "rcc")
 
@@ -192,28 +176,25 @@ class Figure14(Experiment):
         return measure_flows(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), sharex=True)
-            for ax, scheme, letter in zip(axes.flat, SCHEMES, "abc", strict=False):
-                point = point_name(table, scheme)
-                draw_goodput(ax, table, point)
-                draw_types(ax, table, point)
-                ax.set_title(f"({letter}) {LOOKS[scheme][0]}")
-            axes[0, 0].legend(ncols=3, loc="lower left", fontsize=8)
-            below = axes[1, 1]
-            for scheme in SCHEMES:
-                name, colour = LOOKS[scheme]
-                for place, look in (("in network", "-"), ("last hop", ":")):
-                    queue = curve(table, point_name(table, scheme), f"queue {place}")
-                    below.plot(queue.index / 1e9, queue / 1e3, look, color=COLOURS[colour], linewidth=1.2,
-                               label=f"{name}, {place}")  # fmt: skip
-            below.set(title="(d) queues, means", xlabel="time (ms)", ylabel="queue (kB)")
-            below.set_ylim(bottom=0)
-            below.legend(fontsize=7, ncols=1, loc="upper left")
-            figure.suptitle(
-                f"RCC, figure 14: {self.title}\n(crosses: congestion as each flow's receiver judged it; dotted: max-min"
-                " shares)", x=0.01, ha="left", fontsize=11,
-            )  # fmt: skip
+        figure, axes = subplots(2, 2, figsize=(11, 6.4), sharex=True)
+        for ax, scheme, letter in zip(axes.flat, SCHEMES, "abc", strict=False):
+            point = point_name(table, scheme)
+            draw_goodput(ax, table, point)
+            draw_types(ax, table, point)
+            ax.set_title(f"({letter}) {LOOKS[scheme][0]}")
+        axes[0, 0].legend(ncols=3, loc="lower left", fontsize=8)
+        below = axes[1, 1]
+        for scheme in SCHEMES:
+            name, colour = LOOKS[scheme]
+            for place, look in (("in network", "-"), ("last hop", ":")):
+                queue = curve(table, point_name(table, scheme), f"queue {place}")
+                below.plot(queue.index / 1e9, queue / 1e3, look, color=COLOURS[colour], linewidth=1.2,
+                           label=f"{name}, {place}")  # fmt: skip
+        below.set(title="(d) queues, means", xlabel="time (ms)", ylabel="queue (kB)")
+        below.set_ylim(bottom=0)
+        below.legend(fontsize=7, ncols=1, loc="upper left")
+        figure.suptitle(
+            f"RCC, figure 14: {self.title}\n(crosses: congestion as each flow's receiver judged it; dotted: max-min"
+            " shares)", x=0.01, ha="left", fontsize=11,
+        )  # fmt: skip
         return figure

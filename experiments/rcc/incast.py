@@ -19,25 +19,9 @@ At quick scale there are 200 senders.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import asdict, dataclass, replace
-from functools import partial
-from typing import Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, workload
-from rdmacc.experiments.framework.claim import NotJudged
-from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.rows import having
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, in_place, incast_star, received
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import ps, size_bytes, us
 
 SENDERS = {"quick": 200, "paper": 1000}
 SEEDS = {"quick": 1, "paper": 3}

@@ -10,27 +10,11 @@ and with samples that are off by half a packet.
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtLeast, LessThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, recursion
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
 from rdmacc.models.rcc_stability import RccLoop
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import scalars, tidy
-from rdmacc.units import ms
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 KP = 1e4
 _KD = {"quick": (5e4, 1e5, 1.2e5, 1.5e5), "paper": tuple(1e4 * step for step in range(4, 17))}
@@ -142,21 +126,18 @@ class Limits(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharey=True)
-            for ax, (form, title) in zip(axes, FORMS.items(), strict=True):
-                for quantity, (label, colour, look) in CURVES.items():
-                    swings = _swings(table, form, quantity)
-                    ax.plot(swings.index / 1e3, swings, look, color=COLOURS[colour], markersize=4, label=label)
-                ax.axvline(linear_limit(form) / 1e3, color="0.3", linewidth=1, linestyle="--",
-                           label="roots on the unit circle")  # fmt: skip
-                ax.axhline(OSCILLATES, color="0.6", linewidth=1, linestyle=":")
-                ax.set(title=title, xlabel="$K_d$ (1000/s)")
-            axes[0].set_ylabel("swing of the queue (targets)")
-            axes[0].set_ylim(bottom=0)
-            axes[0].legend(fontsize=8)
-            figure.suptitle(f"RCC: {self.title}, $K_p$ = {KP:g}/s (dotted: counts as oscillation)", x=0.01, ha="left",
-                            fontsize=12)  # fmt: skip
+        figure, axes = subplots(1, 2, figsize=(11, 3.8), sharey=True)
+        for ax, (form, title) in zip(axes, FORMS.items(), strict=True):
+            for quantity, (label, colour, look) in CURVES.items():
+                swings = _swings(table, form, quantity)
+                ax.plot(swings.index / 1e3, swings, look, color=COLOURS[colour], markersize=4, label=label)
+            ax.axvline(linear_limit(form) / 1e3, color="0.3", linewidth=1, linestyle="--",
+                       label="roots on the unit circle")  # fmt: skip
+            ax.axhline(OSCILLATES, color="0.6", linewidth=1, linestyle=":")
+            ax.set(title=title, xlabel="$K_d$ (1000/s)")
+        axes[0].set_ylabel("swing of the queue (targets)")
+        axes[0].set_ylim(bottom=0)
+        axes[0].legend(fontsize=8)
+        figure.suptitle(f"RCC: {self.title}, $K_p$ = {KP:g}/s (dotted: counts as oscillation)", x=0.01, ha="left",
+                        fontsize=12)  # fmt: skip
         return figure

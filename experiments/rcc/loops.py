@@ -11,18 +11,9 @@ to twice its target as a sine wave, it is 0.71.)
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from ..api import *
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
-from rdmacc import probes, topology, workload
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BUFFER, DELTA, LINE_BPS, PRESET, RATE, WIRE_BYTES, received
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.units import ps, us
 
 FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
 OSCILLATES = 0.2

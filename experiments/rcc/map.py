@@ -9,30 +9,13 @@ either if they leave 3% of the link idle: where windows collapse at every late s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Each, Falls, Ordered, Rises
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.fig04 import ACCEPTABLE
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, swing
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import scalars, tidy
-from rdmacc.units import ms
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _GAINS = {
     "quick": (np.geomspace(1e2, 1e5, 3), np.geomspace(1e3, 1e6, 3)),
@@ -176,25 +159,22 @@ class RccMap(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), sharex=True, sharey=True, layout="constrained")
-            for ax, (quantity, (title, delay)) in zip(axes.flat, PANELS.items(), strict=True):
-                mesh = _draw(ax, grid_of(table, quantity), unsteady(table, quantity), delay)
-                ax.set_title(title)
-            for ax in axes[1]:
-                ax.set_xlabel("$K_d$ (1/s)")
-            for ax in axes[:, 0]:
-                ax.set_ylabel("$K_p$ (1/s)")
-            figure.colorbar(
-                mesh, ax=axes, shrink=0.8,
-                label=f"swing of the queue (targets); × oscillates, above {OSCILLATES:g}, or leaves the link idle",
-            )  # fmt: skip
-            figure.suptitle(
-                f"RCC: {self.title}\n(white: 0°, black: 30° of phase margin, with the panel's delay, in (c) one RTT;"
-                " white in (d): limit of the discrete loop; dotted: equation (12), 0°)", x=0.01, ha="left", fontsize=11,
-            )  # fmt: skip
+        figure, axes = subplots(2, 2, figsize=(11, 8.4), sharex=True, sharey=True, layout="constrained")
+        for ax, (quantity, (title, delay)) in zip(axes.flat, PANELS.items(), strict=True):
+            mesh = _draw(ax, grid_of(table, quantity), unsteady(table, quantity), delay)
+            ax.set_title(title)
+        for ax in axes[1]:
+            ax.set_xlabel("$K_d$ (1/s)")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("$K_p$ (1/s)")
+        figure.colorbar(
+            mesh, ax=axes, shrink=0.8,
+            label=f"swing of the queue (targets); × oscillates, above {OSCILLATES:g}, or leaves the link idle",
+        )  # fmt: skip
+        figure.suptitle(
+            f"RCC: {self.title}\n(white: 0°, black: 30° of phase margin, with the panel's delay, in (c) one RTT;"
+            " white in (d): limit of the discrete loop; dotted: equation (12), 0°)", x=0.01, ha="left", fontsize=11,
+        )  # fmt: skip
         return figure
 
 

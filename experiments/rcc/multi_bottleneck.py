@@ -11,26 +11,10 @@ of flow 3. Verdicts count by the time that they stand.
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.rows import having
-from rdmacc.experiments.framework.trace import first_within, time_in
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, PRESET, goodput, jain, received
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS
 from rdmacc.state import IN_NETWORK, LAST_HOP
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ms, us
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 FLOWS = (1, 2, 3)
 IN_THE_NETWORK, LAST_HOP_PORT = ("s0", "s1"), ("s1", "h3")

@@ -8,28 +8,11 @@ about 57, 76 and 95% of the ToRs' uplinks. Setup: `rdmacc.experiments.rcc.fat_tr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import matplotlib.pyplot as plt
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, FatTreeCase, FatTreeFigure, means, quick_tree
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.show.style import COLOURS, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _NAME = "web_search"
 _FABRIC = "200Gbps"
@@ -94,17 +77,16 @@ class Oversubscribed(FatTreeFigure):
             "all mean": ("all flows", "average FCT (us)", 1e6),
         }
         loads, width = sorted(rows["load"].unique()), 0.26
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(7.6 + 1.2 * len(loads), 3.6), layout="constrained")
-            for ax, (quantity, (title, label, unit)) in zip(axes, panels.items(), strict=True):
-                for place, scheme in enumerate(VARIANTS):
-                    at = np.arange(len(loads)) + width * (place - 1)
-                    values = means(rows, quantity, scheme, _NAME)[loads] / unit
-                    bars = ax.bar(at, values, width, color=COLOURS[LOOKS[scheme][1]], label=NAMES[scheme])
-                    ax.bar_label(bars, fmt=lambda value: f"{value:.{0 if value >= 100 else 2}f}", fontsize="x-small")
-                ax.set_xticks(range(len(loads)), [f"{load:.0%}" for load in loads])
-                ax.set(title=title, ylabel=label, xlabel="load of the hosts' links")
-                ax.margins(y=0.12)
-            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
-            figure.suptitle("RCC, figure 13 on a fabric oversubscribed by 2, web search")
+        figure, axes = subplots(1, 3, figsize=(7.6 + 1.2 * len(loads), 3.6), layout="constrained")
+        for ax, (quantity, (title, label, unit)) in zip(axes, panels.items(), strict=True):
+            for place, scheme in enumerate(VARIANTS):
+                at = np.arange(len(loads)) + width * (place - 1)
+                values = means(rows, quantity, scheme, _NAME)[loads] / unit
+                bars = ax.bar(at, values, width, color=COLOURS[LOOKS[scheme][1]], label=NAMES[scheme])
+                ax.bar_label(bars, fmt=lambda value: f"{value:.{0 if value >= 100 else 2}f}", fontsize="x-small")
+            ax.set_xticks(range(len(loads)), [f"{load:.0%}" for load in loads])
+            ax.set(title=title, ylabel=label, xlabel="load of the hosts' links")
+            ax.margins(y=0.12)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
+        figure.suptitle("RCC, figure 13 on a fabric oversubscribed by 2, web search")
         return figure

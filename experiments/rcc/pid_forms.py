@@ -8,25 +8,10 @@ With one-way values, 6 us and 6.6 us, a queue is late and on target at half the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AnyOf, At, AtLeast, AtMost, Between, Each, LessThan, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue
 from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import scalar, tidy
-from rdmacc.units import ms
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _FLOWS = {"quick": (2, 4), "paper": (2, 4, 8, 16)}
 _LASTS_PS = {"quick": ms(3), "paper": ms(10)}
@@ -155,21 +140,18 @@ class PidForms(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         panels = {"Jain": "Jain's index", "use": "use of the link", "mean queue": "mean queue (targets)"}
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(13, 3.8))
-            for ax, (quantity, label) in zip(axes, panels.items(), strict=True):
-                for (form, period), (colour, look) in _LOOKS.items():
-                    found = _numbers(table, form, period, quantity)
-                    ax.plot(found.index, found, look, color=COLOURS[colour], markersize=5,
-                            label=f"{FORMS[form]}, {PERIODS[period]}")  # fmt: skip
-                log_axes(ax, "x")
-                ax.set(xlabel="flows through the link", title=label)
-                ax.set_xticks(found.index, [str(n) for n in found.index])
-                ax.minorticks_off()
-                ax.set_ylim(bottom=0)
-            axes[0].legend(fontsize=7, loc="lower left")
-            figure.suptitle(f"RCC: {self.title}, gains of the paper", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 3, figsize=(13, 3.8))
+        for ax, (quantity, label) in zip(axes, panels.items(), strict=True):
+            for (form, period), (colour, look) in _LOOKS.items():
+                found = _numbers(table, form, period, quantity)
+                ax.plot(found.index, found, look, color=COLOURS[colour], markersize=5,
+                        label=f"{FORMS[form]}, {PERIODS[period]}")  # fmt: skip
+            log_axes(ax, "x")
+            ax.set(xlabel="flows through the link", title=label)
+            ax.set_xticks(found.index, [str(n) for n in found.index])
+            ax.minorticks_off()
+            ax.set_ylim(bottom=0)
+        axes[0].legend(fontsize=7, loc="lower left")
+        figure.suptitle(f"RCC: {self.title}, gains of the paper", x=0.01, ha="left", fontsize=12)
         return figure

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.framework.claim import Chosen
-from rdmacc.experiments.framework.reading import Question, Reading, register
+from ..api import *
+
 from rdmacc.experiments.rcc.incast import TOGETHER
 
 _SUGGESTED = "For other schemes, we use the parameters suggested in the corresponding papers."

@@ -16,20 +16,10 @@ incast. Where the paper is silent, this is assumed for all figures:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
-from rdmacc import probes, topology
-from rdmacc.experiments.framework.rows import having
-from rdmacc.presets import preset
 from rdmacc.probes import Probe
-from rdmacc.results.result import Result
-from rdmacc.units import Quantity, size_bytes, us
+from rdmacc.units import Quantity
 
 RATE, LINE_BPS = "100Gbps", 100e9
 BUFFER = "32MB"

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Exactly, LessThan, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Record
-from rdmacc.show.style import style
 from rdmacc.state import Message
-from rdmacc.sweep.tidy import scalars, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LISTED: dict[str, tuple[str, type[Record], str, int]] = {
     "cwnd": ("sender", Rcc.Sender, "cwnd_bytes", 4),
@@ -106,8 +92,6 @@ class Table1(Experiment):
         return tidy(point.name, numbers | {"u": (bytes_of(Rcc.Receiver, "control"), "bytes")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         sizes = _sizes(table)
         rows = [
             [
@@ -123,15 +107,14 @@ class Table1(Experiment):
         rows.append(["", "total", "", f"{PUBLISHED_TOTAL}", f"{total:.0f}"])
         rows += [["not listed", f"{name}: {doc}", f"Rcc.Receiver.{name}", "–", f"{sizes[name]:.0f}"]
                  for name, doc in NEEDED.items()]  # fmt: skip
-        with style():
-            figure, ax = plt.subplots(figsize=(9, 4.2))
-            ax.axis("off")
-            drawn = ax.table(
-                rows, colLabels=["", "state variable", "rdmacc", "bytes, published", "bytes, rdmacc"], loc="center",
-                cellLoc="left", colWidths=[0.12, 0.36, 0.28, 0.14, 0.12],
-            )  # fmt: skip
-            drawn.auto_set_font_size(False)
-            drawn.set_fontsize(9)
-            drawn.scale(1, 1.35)
-            ax.set_title(f"RCC, table I: {self.title}")
+        figure, ax = subplots(figsize=(9, 4.2))
+        ax.axis("off")
+        drawn = ax.table(
+            rows, colLabels=["", "state variable", "rdmacc", "bytes, published", "bytes, rdmacc"], loc="center",
+            cellLoc="left", colWidths=[0.12, 0.36, 0.28, 0.14, 0.12],
+        )  # fmt: skip
+        drawn.auto_set_font_size(False)
+        drawn.set_fontsize(9)
+        drawn.scale(1, 1.35)
+        ax.set_title(f"RCC, table I: {self.title}")
         return figure

@@ -9,28 +9,11 @@ until the queue is back between empty and twice its target.
 
 from __future__ import annotations
 
-from itertools import product
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtLeast, Each, LessThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import first_within
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, swing, target_bytes
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, PRESET
 from rdmacc.models.rcc_stability import RccLoop, tune
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RTTS_PS = {"quick": (us(4), BASE_RTT_PS), "paper": (us(4), BASE_RTT_PS, us(40))}
 _LASTS_RTTS = {"quick": 250, "paper": 800}
@@ -142,32 +125,29 @@ class Tuned(Experiment):
         return tidy(point.name, numbers, {"queue": (shown, "target")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rtts = sorted(table["base_rtt_ps"].unique())
-        with style():
-            figure, axes = plt.subplots(
-                2, len(rtts), figsize=(4.2 * len(rtts), 6.4), sharey=True, squeeze=False, layout="constrained"
-            )
-            for row, form in enumerate(FORMS):
-                for column, rtt in enumerate(rtts):
-                    ax = axes[row, column]
-                    margins = []
-                    for gains, label in GAINS.items():
-                        point = _point(gains, int(rtt), form)
-                        queue = curve(table, point, "queue")
-                        margins.append(f"{scalar(table, point, 'margin with delay'):.0f}°")
-                        ax.plot(queue.index / rtt, queue, color=COLOURS[_COLOURS[gains]], linewidth=0.8, label=label)
-                    ax.axhline(1, color="0.5", linewidth=1, linestyle=":")
-                    ax.set(ylim=(0, 8))
-                    ax.set_title(f"{rtt / 1e6:g} us, {FORMS[form]}", pad=18)
-                    words = f"margins with one RTT of delay: {', '.join(margins)}"
-                    ax.annotate(words, (0, 1.02), xycoords="axes fraction", fontsize=8)
-            for ax in axes[1]:
-                ax.set_xlabel("time (base RTTs)")
-            for ax in axes[:, 0]:
-                ax.set_ylabel("queue (targets)")
-            handles, labels = axes[0, 0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=3, title="gains, in the margins' order")
-            figure.suptitle(f"RCC: {self.title}; a third flow joins halfway", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(
+            2, len(rtts), figsize=(4.2 * len(rtts), 6.4), sharey=True, squeeze=False, layout="constrained"
+        )
+        for row, form in enumerate(FORMS):
+            for column, rtt in enumerate(rtts):
+                ax = axes[row, column]
+                margins = []
+                for gains, label in GAINS.items():
+                    point = _point(gains, int(rtt), form)
+                    queue = curve(table, point, "queue")
+                    margins.append(f"{scalar(table, point, 'margin with delay'):.0f}°")
+                    ax.plot(queue.index / rtt, queue, color=COLOURS[_COLOURS[gains]], linewidth=0.8, label=label)
+                ax.axhline(1, color="0.5", linewidth=1, linestyle=":")
+                ax.set(ylim=(0, 8))
+                ax.set_title(f"{rtt / 1e6:g} us, {FORMS[form]}", pad=18)
+                words = f"margins with one RTT of delay: {', '.join(margins)}"
+                ax.annotate(words, (0, 1.02), xycoords="axes fraction", fontsize=8)
+        for ax in axes[1]:
+            ax.set_xlabel("time (base RTTs)")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("queue (targets)")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, title="gains, in the margins' order")
+        figure.suptitle(f"RCC: {self.title}; a third flow joins halfway", x=0.01, ha="left", fontsize=12)
         return figure

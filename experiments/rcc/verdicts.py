@@ -12,32 +12,10 @@ of one base RTT each are that reading, and n = 100 packets, eight microseconds o
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import matplotlib.pyplot as plt
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.bands import All, AtMost, Each, Highest, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged, Outcome
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import by_load
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import in_place
-from rdmacc.presets import preset
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.workload import SIZES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LOADS = {"quick": (0.7,), "paper": (0.3, 0.5, 0.7)}
 ARRIVALS = {"quick": "0.4ms", "paper": "4ms"}
@@ -167,14 +145,13 @@ class Verdicts(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rows = wide(table)
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
-            _draw(left, rows, "false verdicts", COLOUR_OF, "{}")
-            _draw(right, rows, "cost of the judged", {AS_PUBLISHED: "vermilion"}, "under the PID, {}")
-            _draw(right, rows, "cost of the others", COLOUR_OF, "others, {}")
-            left.set(title="flows above 1 MB judged congested in the network", ylabel="share (%)")
-            right.set(title="their mean FCT over that under RCC-EWA", ylabel="longer by (%)")
-            figure.suptitle("RCC around one switch: every queue is at the last hop")
+        figure, (left, right) = subplots(1, 2, figsize=(9, 3.6))
+        _draw(left, rows, "false verdicts", COLOUR_OF, "{}")
+        _draw(right, rows, "cost of the judged", {AS_PUBLISHED: "vermilion"}, "under the PID, {}")
+        _draw(right, rows, "cost of the others", COLOUR_OF, "others, {}")
+        left.set(title="flows above 1 MB judged congested in the network", ylabel="share (%)")
+        right.set(title="their mean FCT over that under RCC-EWA", ylabel="longer by (%)")
+        figure.suptitle("RCC around one switch: every queue is at the last hop")
         return figure
 
 

@@ -19,22 +19,10 @@ each data packet that arrives, so a lost packet is lost to the clock as well. It
 
 from __future__ import annotations
 
-from functools import partial
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.experiment import Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.trace import mean_between
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED, ReadingFigure
-from rdmacc.faults import LinkDown
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import tidy
-from rdmacc.units import ms, ps
 
 TIMES = {
     "quick": (ms(2), ms(6), ms(9)),

@@ -11,21 +11,8 @@ the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes
-from rdmacc.experiments.framework.bands import At, AtLeast, Each, Within
-from rdmacc.experiments.framework.case import CaseFigure
-from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.gains import gain
 from rdmacc.experiments.ren.leaf_spine import (
     BASELINES,
@@ -43,13 +30,6 @@ from rdmacc.experiments.ren.leaf_spine import (
 )
 from rdmacc.experiments.ren.loads import PANELS, claim, hosts
 from rdmacc.experiments.ren.setup import LOOKS
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LOAD = 0.7
 PARTS = {1: "as in figures 15 to 18", 3: "three times as long, the middle third"}
@@ -222,10 +202,9 @@ class Carried(CaseFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw the load carried over the load offered, and REN's gains in longer runs over those in the figures."""
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
-            _draw_loads(left, rows)
-            _draw_gains(right, rows)
-            what = f"the load that the core carries, and what REN gains once {LOAD} lasts"
-            figure.suptitle(f"REN: {what}, {hosts(rows)}")
+        figure, (left, right) = subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
+        _draw_loads(left, rows)
+        _draw_gains(right, rows)
+        what = f"the load that the core carries, and what REN gains once {LOAD} lasts"
+        figure.suptitle(f"REN: {what}, {hosts(rows)}")
         return figure

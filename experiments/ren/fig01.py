@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Each, Exactly
-from rdmacc.experiments.framework.claim import Claim
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, extremes, rounds_of
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import scalar
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
@@ -44,17 +34,14 @@ class Figure1(WorkedExample):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
-            for ax, quantity, title in zip(
-                axes, ("packets", "queue"), ("sent by S0 in each round", "waiting at S0 at its end"), strict=True
-            ):
-                draw_rounds(ax, table, quantity, self.schemes)
-                ax.set(title=title, ylabel="packets", ylim=(0, 5))
-            axes[0].axhline(2, color="0.5", linestyle=":", linewidth=1)
-            axes[1].axhline(2, color="0.5", linestyle=":", linewidth=1, label="as in the paper")
-            axes[1].legend()
-            figure.suptitle(f"REN, figure 1: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 2, figsize=(9, 3.4), sharey=True)
+        for ax, quantity, title in zip(
+            axes, ("packets", "queue"), ("sent by S0 in each round", "waiting at S0 at its end"), strict=True
+        ):
+            draw_rounds(ax, table, quantity, self.schemes)
+            ax.set(title=title, ylabel="packets", ylim=(0, 5))
+        axes[0].axhline(2, color="0.5", linestyle=":", linewidth=1)
+        axes[1].axhline(2, color="0.5", linestyle=":", linewidth=1, label="as in the paper")
+        axes[1].legend()
+        figure.suptitle(f"REN, figure 1: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Each, Exactly
-from rdmacc.experiments.framework.claim import Claim
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, extremes, rounds_of
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import scalar
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _used(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
@@ -45,12 +35,9 @@ class Figure2(WorkedExample):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, ax = plt.subplots(figsize=(6, 3.4))
-            draw_rounds(ax, table, "packets", self.schemes)
-            ax.axhline(5, color="0.5", linestyle=":", linewidth=1, label="link")
-            ax.set(title=f"REN, figure 2: {self.title}", ylabel="packets sent by S0", ylim=(0, 6.5))
-            ax.legend(loc="upper right", ncols=2)
+        figure, ax = subplots(figsize=(6, 3.4))
+        draw_rounds(ax, table, "packets", self.schemes)
+        ax.axhline(5, color="0.5", linestyle=":", linewidth=1, label="link")
+        ax.set(title=f"REN, figure 2: {self.title}", ylabel="packets sent by S0", ylim=(0, 6.5))
+        ax.legend(loc="upper right", ncols=2)
         return figure

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Between, Each, Exactly, MoreThan, Ordered
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import having
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.setup import (
     BUFFER_PACKETS,
@@ -23,11 +15,6 @@ from rdmacc.experiments.ren.setup import (
     labelled,
     need,
 )
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import curve, wide
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _COMPARED = ("phost", "homa-2-levels", "ndp", "ren")
 """The paper's panels."""
@@ -222,43 +209,38 @@ class Figure3(Bursts):
         ]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         first = int(rows["seed"].min())
         panels = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
-        with style():
-            figure, axes = plt.subplots(len(panels), 3, figsize=(12.5, 9), sharex="col")
-            for number, name in enumerate(panels):
-                point = f"{name}, 2 bursts, seed {first}"
-                on, off = (float(rows.loc[[point], key].iloc[0]) for key in ("on_ps", "off_ps"))
-                label, colour, _ = LOOKS[name]
-                left, middle, right = axes[number]
-                queue = curve(table, point, "queue")
-                left.plot(queue.index / 1e9, queue, color=colour, linewidth=1)
-                detail = curve(table, point, "queue at the start")
-                middle.plot((detail.index - on) / RTT_PS, detail, color=colour, linewidth=1)
-                whole, own = curve(table, point, "throughput"), curve(table, point, "f0")
-                right.plot(whole.index / 1e9, whole / 1e9, color="0.6", linewidth=1, label="link")
-                right.plot(own.index / 1e9, own / 1e9, color=colour, linewidth=1, label="f0")
-                for ax in (left, middle):
-                    ax.axhline(BUFFER_PACKETS, color="0.5", linewidth=1, linestyle=":")
-                    ax.set_ylim(-2, 50)
-                for ax in (left, right):
-                    ax.axvspan(on / 1e9, off / 1e9, color="0.93", zorder=0)
-                if name in ("phost", "homa-2-levels", "traditional"):
-                    right.axhspan(7, 8, color=COLOURS["yellow"], alpha=0.5, zorder=0)
-                right.set(ylim=(0, 11))
-                left.set_ylabel(f"{label}\nqueue (packets)", fontsize=9)
-                right.set_ylabel("Gb/s", fontsize=9)
-            axes[0, 0].set_title("(a) queue; grey: bursts; dotted: 64 KB", fontsize=10)
-            axes[0, 1].set_title("queue when the bursts start", fontsize=10)
-            axes[0, 2].set_title("(b) throughput; yellow: 20-30% lost", fontsize=10)
-            axes[0, 2].legend(fontsize=8, loc="lower left")
-            axes[-1, 0].set_xlabel("time (ms)")
-            axes[-1, 1].set_xlabel("time since the first burst may start (RTTs)")
-            axes[-1, 2].set_xlabel("time (ms)")
-            figure.suptitle(
-                f"REN, figure 3: {self.title}, 10 Gb/s, one of several runs", x=0.01, ha="left", fontsize=12
-            )
+        figure, axes = subplots(len(panels), 3, figsize=(12.5, 9), sharex="col")
+        for number, name in enumerate(panels):
+            point = f"{name}, 2 bursts, seed {first}"
+            on, off = (float(rows.loc[[point], key].iloc[0]) for key in ("on_ps", "off_ps"))
+            label, colour, _ = LOOKS[name]
+            left, middle, right = axes[number]
+            queue = curve(table, point, "queue")
+            left.plot(queue.index / 1e9, queue, color=colour, linewidth=1)
+            detail = curve(table, point, "queue at the start")
+            middle.plot((detail.index - on) / RTT_PS, detail, color=colour, linewidth=1)
+            whole, own = curve(table, point, "throughput"), curve(table, point, "f0")
+            right.plot(whole.index / 1e9, whole / 1e9, color="0.6", linewidth=1, label="link")
+            right.plot(own.index / 1e9, own / 1e9, color=colour, linewidth=1, label="f0")
+            for ax in (left, middle):
+                ax.axhline(BUFFER_PACKETS, color="0.5", linewidth=1, linestyle=":")
+                ax.set_ylim(-2, 50)
+            for ax in (left, right):
+                ax.axvspan(on / 1e9, off / 1e9, color="0.93", zorder=0)
+            if name in ("phost", "homa-2-levels", "traditional"):
+                right.axhspan(7, 8, color=COLOURS["yellow"], alpha=0.5, zorder=0)
+            right.set(ylim=(0, 11))
+            left.set_ylabel(f"{label}\nqueue (packets)", fontsize=9)
+            right.set_ylabel("Gb/s", fontsize=9)
+        axes[0, 0].set_title("(a) queue; grey: bursts; dotted: 64 KB", fontsize=10)
+        axes[0, 1].set_title("queue when the bursts start", fontsize=10)
+        axes[0, 2].set_title("(b) throughput; yellow: 20-30% lost", fontsize=10)
+        axes[0, 2].legend(fontsize=8, loc="lower left")
+        axes[-1, 0].set_xlabel("time (ms)")
+        axes[-1, 1].set_xlabel("time since the first burst may start (RTTs)")
+        axes[-1, 2].set_xlabel("time (ms)")
+        figure.suptitle(f"REN, figure 3: {self.title}, 10 Gb/s, one of several runs", x=0.01, ha="left", fontsize=12)
         return figure

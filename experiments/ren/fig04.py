@@ -6,26 +6,12 @@ packet when others wait behind it, the receiver copies each mark, the sender ans
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtLeast, Exactly
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from matplotlib.figure import Figure
 
 POINT = "parts"
 _PLACES = {"port": "Switch: measures and marks", "receiver": "Receiver: copies the mark", "sender": "Sender: 0, 1 or 2"}
@@ -107,30 +93,24 @@ class Figure4(Experiment):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
         from matplotlib.patches import Rectangle
 
         boxes = {"sender": 0.0, "port": 1.15, "receiver": 2.3}
         colours = {"sender": COLOURS["blue"], "port": COLOURS["orange"], "receiver": COLOURS["green"]}
-        with style():
-            figure, ax = plt.subplots(figsize=(11, 4.4))
-            for place, left in boxes.items():
-                handlers = table.loc[table["place"] == place, "quantity"].to_list()
-                ax.add_patch(
-                    Rectangle((left, 0.1), 0.95, 0.72, facecolor="none", edgecolor=colours[place], linewidth=2)
-                )
-                ax.text(left + 0.475, 0.76, _PLACES[place], ha="center", fontsize=10, weight="bold")
-                for number, handler in enumerate(handlers):
-                    ax.text(left + 0.05, 0.68 - 0.065 * number, handler, fontsize=9, family="monospace")
-            for left, right, word in ((0.95, 1.15, "data,\n00"), (2.1, 2.3, "data,\nmarked")):
-                ax.annotate("", (right, 0.5), (left, 0.5), arrowprops={"arrowstyle": "->"})
-                ax.text((left + right) / 2, 0.53, word, ha="center", fontsize=8)
-            ax.annotate(
-                "", (0.475, 0.1), (2.775, 0.1), arrowprops={"arrowstyle": "->", "connectionstyle": "bar,fraction=-0.03"}
-            )
-            ax.text(1.6, -0.03, "grant of 40 bytes with the packet's mark", ha="center", fontsize=9)
-            ax.set(
-                xlim=(-0.05, 3.3), ylim=(-0.08, 0.9), title=f"REN, figure 4: {self.title} (the handlers of the scheme)"
-            )
-            ax.axis("off")
+        figure, ax = subplots(figsize=(11, 4.4))
+        for place, left in boxes.items():
+            handlers = table.loc[table["place"] == place, "quantity"].to_list()
+            ax.add_patch(Rectangle((left, 0.1), 0.95, 0.72, facecolor="none", edgecolor=colours[place], linewidth=2))
+            ax.text(left + 0.475, 0.76, _PLACES[place], ha="center", fontsize=10, weight="bold")
+            for number, handler in enumerate(handlers):
+                ax.text(left + 0.05, 0.68 - 0.065 * number, handler, fontsize=9, family="monospace")
+        for left, right, word in ((0.95, 1.15, "data,\n00"), (2.1, 2.3, "data,\nmarked")):
+            ax.annotate("", (right, 0.5), (left, 0.5), arrowprops={"arrowstyle": "->"})
+            ax.text((left + right) / 2, 0.53, word, ha="center", fontsize=8)
+        ax.annotate(
+            "", (0.475, 0.1), (2.775, 0.1), arrowprops={"arrowstyle": "->", "connectionstyle": "bar,fraction=-0.03"}
+        )
+        ax.text(1.6, -0.03, "grant of 40 bytes with the packet's mark", ha="center", fontsize=9)
+        ax.set(xlim=(-0.05, 3.3), ylim=(-0.08, 0.9), title=f"REN, figure 4: {self.title} (the handlers of the scheme)")
+        ax.axis("off")
         return figure

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.setup import need
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, after, draw_rounds, extremes, rounds_of
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import scalar
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _marks(table: pd.DataFrame, scheme: str = "ren") -> float:
@@ -83,20 +72,17 @@ class Figure5(WorkedExample):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True)
-            for ax, quantity, title in zip(
-                axes, ("queue", "packets"), ("waiting at S0 at the end of each round", "sent by S0 in it"), strict=True
-            ):
-                draw_rounds(ax, table, quantity, self.schemes)
-                ax.set(title=title, ylabel="packets", ylim=(0, 3.4))
-            axes[0].legend(fontsize=8, loc="upper right")
-            figure.suptitle(
-                f"REN, figure 5: {self.title} (sampled at the end of round 1, marked in 2)",
-                x=0.01,
-                ha="left",
-                fontsize=12,
-            )
+        figure, axes = subplots(1, 2, figsize=(10, 3.6), sharey=True)
+        for ax, quantity, title in zip(
+            axes, ("queue", "packets"), ("waiting at S0 at the end of each round", "sent by S0 in it"), strict=True
+        ):
+            draw_rounds(ax, table, quantity, self.schemes)
+            ax.set(title=title, ylabel="packets", ylim=(0, 3.4))
+        axes[0].legend(fontsize=8, loc="upper right")
+        figure.suptitle(
+            f"REN, figure 5: {self.title} (sampled at the end of round 1, marked in 2)",
+            x=0.01,
+            ha="left",
+            fontsize=12,
+        )
         return figure

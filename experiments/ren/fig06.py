@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.setup import need
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, after, draw_rounds, extremes, rounds_of
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import scalar
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _counts(table: pd.DataFrame, scheme: str) -> dict[str, float]:
@@ -60,18 +49,15 @@ class Figure6(WorkedExample):
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True)
-            for ax, quantity, title in zip(
-                axes, ("packets", "queue"), ("sent by S0 in each round", "waiting at S0 at its end"), strict=True
-            ):
-                draw_rounds(ax, table, quantity, self.schemes)
-                ax.set(title=title, ylabel="packets", ylim=(0, 7.6))
-            axes[0].axhline(5, color="0.5", linestyle=":", linewidth=1)
-            axes[0].legend(fontsize=8, loc="upper center", ncols=2)
-            figure.suptitle(
-                f"REN, figure 6: {self.title} (sampled in round 2, marked in 3)", x=0.01, ha="left", fontsize=12
-            )
+        figure, axes = subplots(1, 2, figsize=(10, 3.6), sharey=True)
+        for ax, quantity, title in zip(
+            axes, ("packets", "queue"), ("sent by S0 in each round", "waiting at S0 at its end"), strict=True
+        ):
+            draw_rounds(ax, table, quantity, self.schemes)
+            ax.set(title=title, ylabel="packets", ylim=(0, 7.6))
+        axes[0].axhline(5, color="0.5", linestyle=":", linewidth=1)
+        axes[0].legend(fontsize=8, loc="upper center", ncols=2)
+        figure.suptitle(
+            f"REN, figure 6: {self.title} (sampled in round 2, marked in 3)", x=0.01, ha="left", fontsize=12
+        )
         return figure

@@ -8,29 +8,13 @@ requires.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, Exactly
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
 from rdmacc.protocols.ren import Ren
-from rdmacc.show.style import COLOURS, style
 from rdmacc.state import QueuePair
-from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
-from rdmacc.units import us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 POINT = "marks"
 CODES = {UNDER: "00", FULL: "01", OVER: "10"}
@@ -137,27 +121,23 @@ class Figure7(Experiment):
         return tidy(point.name, numbers, marks)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
         from matplotlib.patches import Rectangle
 
         places = ("at H0", "after S0", "after S1", "after S2")
         fills = {UNDER: "1.0", FULL: COLOURS["sky"], OVER: COLOURS["vermilion"]}
-        with style():
-            figure, ax = plt.subplots(figsize=(8, 3.2))
-            for row, place in enumerate(places):
-                for packet, mark in enumerate(curve(table, POINT, f"marks {place}")):
-                    ax.add_patch(
-                        Rectangle((row + packet * 0.2, 0.35), 0.18, 0.3, facecolor=fills[round(mark)], edgecolor="0.2")
-                    )
-                    ax.text(row + packet * 0.2 + 0.09, 0.5, CODES[round(mark)], ha="center", va="center", fontsize=10)
-                    ax.text(row + packet * 0.2 + 0.09, 0.7, f"P{packet + 1}", ha="center", fontsize=8)
-                ax.text(row + 0.39, 0.22, place, ha="center", fontsize=10)
-                if row:
-                    ax.annotate("", (row - 0.02, 0.5), (row - 0.2, 0.5), arrowprops={"arrowstyle": "->"})
-            packets = scalar(table, POINT, "packets for four grants")
-            ax.text(2, 0.02, f"four grants let {packets:.0f} packets go in the next round", ha="center", fontsize=10)
-            ax.set(
-                xlim=(-0.1, 3.95), ylim=(-0.05, 0.85), title=f"REN, figure 7: {self.title} (the handlers' own marks)"
-            )
-            ax.axis("off")
+        figure, ax = subplots(figsize=(8, 3.2))
+        for row, place in enumerate(places):
+            for packet, mark in enumerate(curve(table, POINT, f"marks {place}")):
+                ax.add_patch(
+                    Rectangle((row + packet * 0.2, 0.35), 0.18, 0.3, facecolor=fills[round(mark)], edgecolor="0.2")
+                )
+                ax.text(row + packet * 0.2 + 0.09, 0.5, CODES[round(mark)], ha="center", va="center", fontsize=10)
+                ax.text(row + packet * 0.2 + 0.09, 0.7, f"P{packet + 1}", ha="center", fontsize=8)
+            ax.text(row + 0.39, 0.22, place, ha="center", fontsize=10)
+            if row:
+                ax.annotate("", (row - 0.02, 0.5), (row - 0.2, 0.5), arrowprops={"arrowstyle": "->"})
+        packets = scalar(table, POINT, "packets for four grants")
+        ax.text(2, 0.02, f"four grants let {packets:.0f} packets go in the next round", ha="center", fontsize=10)
+        ax.set(xlim=(-0.1, 3.95), ylim=(-0.05, 0.85), title=f"REN, figure 7: {self.title} (the handlers' own marks)")
+        ax.axis("off")
         return figure

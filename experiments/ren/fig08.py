@@ -7,29 +7,12 @@ trip later: packets lag the equations by a constant number of rounds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import All, Between, Each, Exactly, Lowest
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment, Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, RTT_PS, TESTBED
 from rdmacc.models.ren import rate_per_round, rounds_to_full
 from rdmacc.models.ren_figures import RenRate
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import kB, ps
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 VECTORS = {1 / 2: 1, 0.49: 2, 1 / 4: 2, 0.3: 2, 1 / 8: 3, 1 / 16: 4}
 """Rounds by equation (6), by R / C, worked out by hand."""
@@ -151,29 +134,22 @@ class Figure8(Experiment):
         return tidy(point.name, numbers, {"rate": (rate.loc[first:].set_axis(rate.loc[first:].index - first), "of C")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 4))
-            rate = curve(table, _MODEL, "rate")
-            axes[0].step(
-                np.arange(len(rate)), rate, where="mid", color="0.3", linestyle="--", label="REN, equation (5)"
-            )
-            for name in _SCHEMES:
-                label, colour, marker = LOOKS[name]
-                found = curve(table, _name(name, _DRAWN), "rate")
-                time = scalar(table, _name(name, _DRAWN), "FCT") / 1e6
-                axes[0].plot(np.arange(len(found)), found, marker + "-", color=colour, markersize=4,
-                             label=f"{label}, packets: done after {time:.0f} us")  # fmt: skip
-            axes[0].set(
-                title=f"from {_DRAWN / _BDP:.2f} C", xlabel="round (RTTs)", ylabel="rate over C", xlim=(-0.5, 22)
-            )
-            axes[0].legend(fontsize=8, loc="center right")
-            shares = np.linspace(0.05, 1, 400)
-            axes[1].plot(shares, rounds_to_full(shares, 1.0), color="0.3", label="equation (6)")
-            taken = [scalar(table, _name("ren", packets), "rounds to 95% of the link") for packets in _STARTS]
-            axes[1].plot([packets / _BDP for packets in _STARTS], taken, "o", color=LOOKS["ren"][1], label="packets")
-            axes[1].set(title="rounds until the link is full", xlabel="R / C at first", ylabel="rounds", ylim=(0, 8))
-            axes[1].legend()
-            figure.suptitle(f"REN, figure 8: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 2, figsize=(11, 4))
+        rate = curve(table, _MODEL, "rate")
+        axes[0].step(np.arange(len(rate)), rate, where="mid", color="0.3", linestyle="--", label="REN, equation (5)")
+        for name in _SCHEMES:
+            label, colour, marker = LOOKS[name]
+            found = curve(table, _name(name, _DRAWN), "rate")
+            time = scalar(table, _name(name, _DRAWN), "FCT") / 1e6
+            axes[0].plot(np.arange(len(found)), found, marker + "-", color=colour, markersize=4,
+                         label=f"{label}, packets: done after {time:.0f} us")  # fmt: skip
+        axes[0].set(title=f"from {_DRAWN / _BDP:.2f} C", xlabel="round (RTTs)", ylabel="rate over C", xlim=(-0.5, 22))
+        axes[0].legend(fontsize=8, loc="center right")
+        shares = np.linspace(0.05, 1, 400)
+        axes[1].plot(shares, rounds_to_full(shares, 1.0), color="0.3", label="equation (6)")
+        taken = [scalar(table, _name("ren", packets), "rounds to 95% of the link") for packets in _STARTS]
+        axes[1].plot([packets / _BDP for packets in _STARTS], taken, "o", color=LOOKS["ren"][1], label="packets")
+        axes[1].set(title="rounds until the link is full", xlabel="R / C at first", ylabel="rounds", ylim=(0, 8))
+        axes[1].legend()
+        figure.suptitle(f"REN, figure 8: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

@@ -13,33 +13,12 @@ the arrivals on; in packets, the marks first return to the sender.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, LessThan, MoreThan, Rises, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment, Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.setup import LOOKS, PACKET_BYTES, SIMULATED, SIMULATED_LINE_BPS, SIMULATED_RTT_PS
-from rdmacc.faults import LinkDown
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import tidy
-from rdmacc.units import bps, ps
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Counts = npt.NDArray[np.int64]
 
@@ -286,30 +265,27 @@ class Figure9(Experiment):
         return tidy(point.name, numbers).assign(**labels)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(12, 4.6))
-            panels = (("queue", CAPACITIES, 1.0), ("utilisation", [float(flows) for flows in FLOWS], 100.0))
-            for ax, (quantity, cases, factor) in zip(axes, panels, strict=True):
-                for case, line in zip(cases, ("--", "-"), strict=True):
-                    model = factor * _of(table, quantity, case)
-                    words = f"C = {case / 1e9:g}G" if quantity == "queue" else f"F = {case:g}"
-                    for protocol, scheme in _PROTOCOLS.items():
-                        colour, marker = LOOKS[scheme][1:]
-                        name = "REN" if protocol == "REN" else "Tra"
-                        ax.plot(model.index, model[protocol], line, color=colour, label=f"{name} ({words}), equations")
-                        if (table["quantity"] == f"{quantity}, packets").any() and case != CAPACITIES[0]:
-                            found = factor * _of(table, f"{quantity}, packets", case)[protocol]
-                            fill = "none" if line == "--" else colour
-                            ax.plot(found.index, found, marker, color=colour, markerfacecolor=fill, markersize=7,
-                                    label=f"{name} ({words}), packets")  # fmt: skip
-                ax.legend(fontsize=7, ncols=2 if quantity == "utilisation" else 1)
-            axes[0].set(title="(a) queue length", xlabel="flow arrival strength", ylabel="average queue (packets)")
-            axes[1].set(
-                title="(b) link utilisation", xlabel="flow leaving strength", ylabel="utilisation (%)", ylim=(20, 102)
-            )
-            figure.suptitle(f"REN, figure 9: {self.title}, {ROUNDS} rounds", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 2, figsize=(12, 4.6))
+        panels = (("queue", CAPACITIES, 1.0), ("utilisation", [float(flows) for flows in FLOWS], 100.0))
+        for ax, (quantity, cases, factor) in zip(axes, panels, strict=True):
+            for case, line in zip(cases, ("--", "-"), strict=True):
+                model = factor * _of(table, quantity, case)
+                words = f"C = {case / 1e9:g}G" if quantity == "queue" else f"F = {case:g}"
+                for protocol, scheme in _PROTOCOLS.items():
+                    colour, marker = LOOKS[scheme][1:]
+                    name = "REN" if protocol == "REN" else "Tra"
+                    ax.plot(model.index, model[protocol], line, color=colour, label=f"{name} ({words}), equations")
+                    if (table["quantity"] == f"{quantity}, packets").any() and case != CAPACITIES[0]:
+                        found = factor * _of(table, f"{quantity}, packets", case)[protocol]
+                        fill = "none" if line == "--" else colour
+                        ax.plot(found.index, found, marker, color=colour, markerfacecolor=fill, markersize=7,
+                                label=f"{name} ({words}), packets")  # fmt: skip
+            ax.legend(fontsize=7, ncols=2 if quantity == "utilisation" else 1)
+        axes[0].set(title="(a) queue length", xlabel="flow arrival strength", ylabel="average queue (packets)")
+        axes[1].set(
+            title="(b) link utilisation", xlabel="flow leaving strength", ylabel="utilisation (%)", ylim=(20, 102)
+        )
+        figure.suptitle(f"REN, figure 9: {self.title}, {ROUNDS} rounds", x=0.01, ha="left", fontsize=12)
         return figure
 
 

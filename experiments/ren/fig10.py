@@ -7,27 +7,10 @@ they work as the paper says is checked on the packets of figure 3's bursts, foll
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from ..api import *
 
-import networkx as nx
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtMost, Exactly, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BYTES, RTT_PS, TESTBED
-from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import scalar, tidy
-from rdmacc.units import ms, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 POINT = "port"
 _END = ms(3)
@@ -131,7 +114,6 @@ class Figure10(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
         from matplotlib.patches import Rectangle
 
         marker = type(TESTBED["ren"].switch[0]).__name__
@@ -145,20 +127,19 @@ class Figure10(Experiment):
             ),
             ("transmitting", "strict priorities,\ngrants first; the link", "green"),
         )
-        with style():
-            figure, ax = plt.subplots(figsize=(10, 3.4))
-            for number, (title, words, colour) in enumerate(stages):
-                x = 1.25 * number
-                ax.add_patch(Rectangle((x, 0.2), 1, 0.6, facecolor="none", edgecolor=COLOURS[colour], linewidth=2))
-                ax.text(x + 0.5, 0.7, title, ha="center", weight="bold")
-                ax.text(x + 0.5, 0.42, words, ha="center", va="center", fontsize=9, family="monospace")
-                if number:
-                    ax.annotate("", (x, 0.5), (x - 0.25, 0.5), arrowprops={"arrowstyle": "->"})
-            ax.annotate(f"{came:.0f} packets", (0, 0.5), (-0.55, 0.5), arrowprops={"arrowstyle": "->"}, va="center")
-            ax.annotate("", (0.5, 0.02), (0.5, 0.2), arrowprops={"arrowstyle": "->"})
-            ax.annotate("", (3.75, 0.5), (3.5, 0.5), arrowprops={"arrowstyle": "->"})
-            ax.text(3.78, 0.5, f"{left:.0f}", va="center")
-            ax.text(0.55, 0.08, f"{dropped:.0f} dropped", fontsize=9)
-            ax.set(xlim=(-0.6, 4.0), ylim=(-0.02, 0.95), title=f"REN, figure 10: {self.title}")
-            ax.axis("off")
+        figure, ax = subplots(figsize=(10, 3.4))
+        for number, (title, words, colour) in enumerate(stages):
+            x = 1.25 * number
+            ax.add_patch(Rectangle((x, 0.2), 1, 0.6, facecolor="none", edgecolor=COLOURS[colour], linewidth=2))
+            ax.text(x + 0.5, 0.7, title, ha="center", weight="bold")
+            ax.text(x + 0.5, 0.42, words, ha="center", va="center", fontsize=9, family="monospace")
+            if number:
+                ax.annotate("", (x, 0.5), (x - 0.25, 0.5), arrowprops={"arrowstyle": "->"})
+        ax.annotate(f"{came:.0f} packets", (0, 0.5), (-0.55, 0.5), arrowprops={"arrowstyle": "->"}, va="center")
+        ax.annotate("", (0.5, 0.02), (0.5, 0.2), arrowprops={"arrowstyle": "->"})
+        ax.annotate("", (3.75, 0.5), (3.5, 0.5), arrowprops={"arrowstyle": "->"})
+        ax.text(3.78, 0.5, f"{left:.0f}", va="center")
+        ax.text(0.55, 0.08, f"{dropped:.0f} dropped", fontsize=9)
+        ax.set(xlim=(-0.6, 4.0), ylim=(-0.02, 0.95), title=f"REN, figure 10: {self.title}")
+        ax.axis("off")
         return figure

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtMost, Between, Each, Lowest, MoreThan, Ordered
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LOOKS, labelled
-from rdmacc.show.style import draw_spread, style
-from rdmacc.sweep.tidy import wide
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SCHEMES = ("phost", "homa-2-levels", "homa", "ndp", "traditional", "ren", "ren-packet")
 _PUBLISHED = ("phost", "homa-2-levels", "ndp", "ren")
@@ -110,39 +97,36 @@ class Figure11(Bursts):
         ]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         rows = rows.assign(lost=100 * (1 - rows["throughput after"] / rows["throughput before"]))
         rows = rows.assign(percent=100 * rows["occupancy"])
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2))
-            for ax, quantity in zip(axes, ("percent", "lost"), strict=True):
-                for number, name in enumerate(_SCHEMES):
-                    label, colour, marker = LOOKS[name]
-                    line = "--" if name in ("homa", "ren-packet", "traditional") else "-"
-                    found = rows[rows["scheme"] == name].groupby("bursts")[quantity]
-                    mean, places = found.mean(), found.mean().index + (number - 3) * 0.03
-                    draw_spread(
-                        ax, places, mean, found.min(), found.max(), fmt=marker + line, color=colour, capsize=2,
-                        linewidth=1.3, markersize=5, label="Homa, 8 levels" if name == "homa" else label,
-                    )  # fmt: skip
-                ax.set(xlabel="bursty flows", xticks=_BURSTS)
-            axes[1].plot(
-                list(SLOT_MODEL),
-                [100 * value for value in SLOT_MODEL.values()],
-                ":",
-                color="0.2",
-                label="model in slots",
-            )
-            axes[0].set(
-                title="(a) with the bursts",
-                ylabel=f"buffer occupancy (% of {BUFFER_PACKETS:.1f} packets)",
-                ylim=(-3, 105),
-            )
-            axes[1].set(title="(b) after the bursts", ylabel="loss of link utilisation (%)", ylim=(-3, 105))
-            axes[1].legend(fontsize=8, loc="upper left", ncols=2)
-            figure.suptitle(
-                f"REN, figure 11: {self.title} (mean, least and greatest of the runs)", x=0.01, ha="left", fontsize=12
-            )
+        figure, axes = subplots(1, 2, figsize=(11, 4.2))
+        for ax, quantity in zip(axes, ("percent", "lost"), strict=True):
+            for number, name in enumerate(_SCHEMES):
+                label, colour, marker = LOOKS[name]
+                line = "--" if name in ("homa", "ren-packet", "traditional") else "-"
+                found = rows[rows["scheme"] == name].groupby("bursts")[quantity]
+                mean, places = found.mean(), found.mean().index + (number - 3) * 0.03
+                draw_spread(
+                    ax, places, mean, found.min(), found.max(), fmt=marker + line, color=colour, capsize=2,
+                    linewidth=1.3, markersize=5, label="Homa, 8 levels" if name == "homa" else label,
+                )  # fmt: skip
+            ax.set(xlabel="bursty flows", xticks=_BURSTS)
+        axes[1].plot(
+            list(SLOT_MODEL),
+            [100 * value for value in SLOT_MODEL.values()],
+            ":",
+            color="0.2",
+            label="model in slots",
+        )
+        axes[0].set(
+            title="(a) with the bursts",
+            ylabel=f"buffer occupancy (% of {BUFFER_PACKETS:.1f} packets)",
+            ylim=(-3, 105),
+        )
+        axes[1].set(title="(b) after the bursts", ylabel="loss of link utilisation (%)", ylim=(-3, 105))
+        axes[1].legend(fontsize=8, loc="upper left", ncols=2)
+        figure.suptitle(
+            f"REN, figure 11: {self.title} (mean, least and greatest of the runs)", x=0.01, ha="left", fontsize=12
+        )
         return figure

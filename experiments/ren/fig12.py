@@ -10,31 +10,11 @@ nothing here, as all of a short flow is unscheduled. At paper scale all schemes 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import All, AtMost, Each, Lowest, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
-from rdmacc.experiments.framework.experiment import Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from rdmacc.experiments.ren.setup import BUFFER_BYTES, LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled, stand_ins
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import log_axes, style
-from rdmacc.sweep.tidy import tidy
-from rdmacc.units import kB, ms
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SCHEMES = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
 _PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}
@@ -167,44 +147,41 @@ class Figure12(ReadingFigure):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2))
-            for ax, statistic, title in zip(axes, ("mean", "p99"), ("(a) AFCT", "(b) 99th FCT"), strict=True):
-                times = _times(table, statistic) / 1e6
-                width = 0.8 / len(_SCHEMES)
-                for number, name in enumerate(_SCHEMES):
-                    label, colour, _ = LOOKS[name]
-                    places = np.arange(len(times)) + (number - (len(_SCHEMES) - 1) / 2) * width
-                    is_beside = name == "traditional"
-                    ax.bar(
-                        places, times[name], width, color=colour, alpha=0.5 if is_beside else 1.0,
-                        label=label,
-                    )  # fmt: skip
-                log_axes(ax, "y")
-                ax.set(
-                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (us)",
-                    xticks=range(len(times)), xticklabels=[f"{size / 1000:.0f}" for size in times.index],
+        figure, axes = subplots(1, 2, figsize=(11, 4.2))
+        for ax, statistic, title in zip(axes, ("mean", "p99"), ("(a) AFCT", "(b) 99th FCT"), strict=True):
+            times = _times(table, statistic) / 1e6
+            width = 0.8 / len(_SCHEMES)
+            for number, name in enumerate(_SCHEMES):
+                label, colour, _ = LOOKS[name]
+                places = np.arange(len(times)) + (number - (len(_SCHEMES) - 1) / 2) * width
+                is_beside = name == "traditional"
+                ax.bar(
+                    places, times[name], width, color=colour, alpha=0.5 if is_beside else 1.0,
+                    label=label,
                 )  # fmt: skip
-                ax.set_ylim(20, 300_000)
-                if statistic == "mean" and kB(60) in times.index:
-                    for name, cut in _PUBLISHED.items():
-                        place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
-                        ax.plot(
-                            place,
-                            times["ren"].loc[kB(60)] / (1 - cut),
-                            "D",
-                            color="white",
-                            markeredgecolor="black",
-                            markersize=6,
-                        )
+            log_axes(ax, "y")
+            ax.set(
+                title=title, xlabel="total size of three flows (KB)", ylabel="FCT (us)",
+                xticks=range(len(times)), xticklabels=[f"{size / 1000:.0f}" for size in times.index],
+            )  # fmt: skip
+            ax.set_ylim(20, 300_000)
+            if statistic == "mean" and kB(60) in times.index:
+                for name, cut in _PUBLISHED.items():
+                    place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
                     ax.plot(
-                        [], [], "D", color="white", markeredgecolor="black", linestyle="none",
-                        label="as published from REN's",
-                    )  # fmt: skip
-            axes[0].legend(fontsize=8, ncols=2, loc="upper left")
-            figure.suptitle(
-                f"REN, figure 12: {self.title} (pale: beside the paper's schemes)", x=0.01, ha="left", fontsize=12
-            )
+                        place,
+                        times["ren"].loc[kB(60)] / (1 - cut),
+                        "D",
+                        color="white",
+                        markeredgecolor="black",
+                        markersize=6,
+                    )
+                ax.plot(
+                    [], [], "D", color="white", markeredgecolor="black", linestyle="none",
+                    label="as published from REN's",
+                )  # fmt: skip
+        axes[0].legend(fontsize=8, ncols=2, loc="upper left")
+        figure.suptitle(
+            f"REN, figure 12: {self.title} (pale: beside the paper's schemes)", x=0.01, ha="left", fontsize=12
+        )
         return figure

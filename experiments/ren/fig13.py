@@ -9,18 +9,9 @@ nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 from rdmacc.component import Component
-from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Run
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.lone_port import KINDS, LonePort, make_packet
 from rdmacc.experiments.ren.setup import (
     LINE_BPS,
@@ -33,11 +24,6 @@ from rdmacc.experiments.ren.setup import (
     need,
 )
 from rdmacc.records import record_dtype
-from rdmacc.show.style import COLOURS, style
-from rdmacc.sweep.tidy import tidy, wide
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STATED = np.dtype([("ql", "i4"), ("ti", "i4"), ("timestamp", "i8")])
 _PORTS = 32
@@ -146,22 +132,19 @@ class Figure13(ReadingFigure):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         rows = rows[rows["flows"] == max(_FLOWS)].set_index("scheme")
         colours = dict(zip(KINDS, (COLOURS["blue"], COLOURS["orange"], COLOURS["green"]), strict=True))
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
-            for ax, place in zip(axes, ("enqueue", "dequeue"), strict=True):
-                left = np.zeros(len(_SCHEMES))
-                for kind, colour in colours.items():
-                    values = rows.loc[list(_SCHEMES), f"{kind}, {place}"].to_numpy()
-                    ax.barh(range(len(_SCHEMES)), values, left=left, color=colour, label=kind)
-                    left += values
-                ax.set(title=place, xlabel="operations for a packet (not CPU time)", yticks=range(len(_SCHEMES)))
-                ax.set_yticklabels([LOOKS[name][0] for name in _SCHEMES], fontsize=8)
-            axes[0].invert_yaxis()
-            axes[1].legend(loc="lower right")
-            figure.suptitle(f"REN, figure 13: {self.title}, {max(_FLOWS)} flows", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 2, figsize=(11, 4), sharey=True)
+        for ax, place in zip(axes, ("enqueue", "dequeue"), strict=True):
+            left = np.zeros(len(_SCHEMES))
+            for kind, colour in colours.items():
+                values = rows.loc[list(_SCHEMES), f"{kind}, {place}"].to_numpy()
+                ax.barh(range(len(_SCHEMES)), values, left=left, color=colour, label=kind)
+                left += values
+            ax.set(title=place, xlabel="operations for a packet (not CPU time)", yticks=range(len(_SCHEMES)))
+            ax.set_yticklabels([LOOKS[name][0] for name in _SCHEMES], fontsize=8)
+        axes[0].invert_yaxis()
+        axes[1].legend(loc="lower right")
+        figure.suptitle(f"REN, figure 13: {self.title}, {max(_FLOWS)} flows", x=0.01, ha="left", fontsize=12)
         return figure

@@ -8,18 +8,8 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 
 from __future__ import annotations
 
-from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from ..api import *
 
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, At, AtLeast, Highest, MoreThan, Within
-from rdmacc.experiments.framework.claim import Claim, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import by_load
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import (
@@ -33,11 +23,6 @@ from rdmacc.experiments.ren.loads import (
     reduction,
 )
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES, labelled
-from rdmacc.show.style import plain_log, style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LOAD = 0.5
 PUBLISHED = {
@@ -159,13 +144,12 @@ class Figure14(LeafSpineReadings):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw a panel for each workload."""
-        with style():
-            figure, axes = plt.subplots(2, 2, figsize=(10.4, 7.0), layout="constrained")
-            for ax, (workload, title) in zip(axes.flat, WORKLOADS.items(), strict=True):
-                self._panel(ax, rows, workload)
-                ax.set_title(title)
-            figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
-            figure.suptitle(f"REN, figure 14: 99th percentile slowdown at a load of {LOAD}")
+        figure, axes = subplots(2, 2, figsize=(10.4, 7.0), layout="constrained")
+        for ax, (workload, title) in zip(axes.flat, WORKLOADS.items(), strict=True):
+            self._panel(ax, rows, workload)
+            ax.set_title(title)
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
+        figure.suptitle(f"REN, figure 14: 99th percentile slowdown at a load of {LOAD}")
         return figure
 
     def _panel(self, ax: Axes, rows: pd.DataFrame, workload: str) -> None:

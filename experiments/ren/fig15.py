@@ -6,7 +6,8 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
-from rdmacc.experiments.framework.registry import register_experiment
+from ..api import *
+
 from rdmacc.experiments.ren.leaf_spine import BASELINES
 from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim
 

@@ -6,7 +6,8 @@ all four workloads are judged in `rdmacc.experiments.ren.gains`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.framework.registry import register_experiment
+from ..api import *
+
 from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, short_flows_claim
 
 

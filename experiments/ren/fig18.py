@@ -6,9 +6,8 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from ..api import *
 
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from rdmacc.experiments.ren.loads import ALL_FLOWS, THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim

@@ -6,25 +6,14 @@ and load: the last panel has the largest ones.
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 from matplotlib import patheffects
 
-from rdmacc.experiments.framework.bands import All, AtLeast
-from rdmacc.experiments.framework.claim import Outcome
-from rdmacc.experiments.framework.registry import register_experiment
+from ..api import *
+
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
 from rdmacc.experiments.ren.loads import POSITIVE, claim, mean_of, over_load, percents, reduction
 from rdmacc.experiments.ren.setup import LOOKS, labelled
-from rdmacc.show.style import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PUBLISHED = dict(zip(BASELINES, (0.18, 0.33, 0.26, 0.04, 0.13, 0.17), strict=True))
 """Largest reductions of the AFCT (6.1)."""
@@ -81,26 +70,25 @@ class Figure19(LeafSpineReadings):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw a panel for each workload, and the largest reductions beside the published ones."""
-        with style():
-            figure, axes = plt.subplots(2, 3, figsize=(12.0, 6.6), layout="constrained")
-            for ax, letter, (name, title) in zip(axes.flat, "abcd", WORKLOADS.items()):
-                over_load(ax, rows, "AFCT", name)
-                ax.set_title(f"({letter}) {title}")
-            found, places = largest_reductions(rows), np.arange(len(BASELINES))
-            colours = [LOOKS[one][1] for one in BASELINES]
-            ax = axes.flat[4]
-            ax.bar(places, [100 * found[one] for one in BASELINES], color=colours, label="measured")
-            outline = [patheffects.Stroke(linewidth=3, foreground="white"), patheffects.Normal()]
-            ax.plot(
-                places, [100 * PUBLISHED[one] for one in BASELINES], "k_", markersize=18, label="published",
-                path_effects=outline,
-            )  # fmt: skip
-            ax.axhline(0, color="0.3", linewidth=0.8)
-            ax.set_xticks(places, [LOOKS[one][0] for one in BASELINES], rotation=35)
-            ax.set(title="largest reduction by REN", ylabel="of the AFCT (%)")
-            ax.legend()
-            axes.flat[5].axis("off")
-            axes.flat[5].legend(*axes.flat[0].get_legend_handles_labels(), loc="center")
-            hosts = "64 hosts" if rows["flows"].max() >= 5000 else "12 hosts (quick)"
-            figure.suptitle(f"REN, figure 19: AFCT of all flows, {hosts}, oversubscription 1")
+        figure, axes = subplots(2, 3, figsize=(12.0, 6.6), layout="constrained")
+        for ax, letter, (name, title) in zip(axes.flat, "abcd", WORKLOADS.items()):
+            over_load(ax, rows, "AFCT", name)
+            ax.set_title(f"({letter}) {title}")
+        found, places = largest_reductions(rows), np.arange(len(BASELINES))
+        colours = [LOOKS[one][1] for one in BASELINES]
+        ax = axes.flat[4]
+        ax.bar(places, [100 * found[one] for one in BASELINES], color=colours, label="measured")
+        outline = [patheffects.Stroke(linewidth=3, foreground="white"), patheffects.Normal()]
+        ax.plot(
+            places, [100 * PUBLISHED[one] for one in BASELINES], "k_", markersize=18, label="published",
+            path_effects=outline,
+        )  # fmt: skip
+        ax.axhline(0, color="0.3", linewidth=0.8)
+        ax.set_xticks(places, [LOOKS[one][0] for one in BASELINES], rotation=35)
+        ax.set(title="largest reduction by REN", ylabel="of the AFCT (%)")
+        ax.legend()
+        axes.flat[5].axis("off")
+        axes.flat[5].legend(*axes.flat[0].get_legend_handles_labels(), loc="center")
+        hosts = "64 hosts" if rows["flows"].max() >= 5000 else "12 hosts (quick)"
+        figure.suptitle(f"REN, figure 19: AFCT of all flows, {hosts}, oversubscription 1")
         return figure

@@ -16,29 +16,10 @@ without it, as its section 3.1 stands: a sender whose last packet was cancelled 
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Band, Each, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS, ReadingFigure
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, draw_spread, style
-from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import MB, ms, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DEGREES = (1, 2, 4, 8)
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -206,35 +187,32 @@ class Figure20(ReadingFigure):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         colours = ("yellow", "orange", "vermilion", "green")
         looks = dict(zip(_homa(table), colours, strict=False)) | {KEPT: "blue", NOT_KEPT: "sky"}
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2))
-            for ax, quantity, factor in zip(axes, ("utilisation", "mean queue"), (100, 1), strict=True):
-                for name, colour in looks.items():
-                    found = rows[rows["scheme"] == name].groupby("share")[quantity]
-                    mean, error = found.mean() * factor, found.sem().fillna(0) * factor
-                    line = "o--" if name == NOT_KEPT else "o-" if name == KEPT else "s-"
-                    draw_spread(
-                        ax, mean.index, mean, mean - error, mean + error, fmt=line, color=COLOURS[colour], capsize=2,
-                        markersize=5, label=name,
-                    )  # fmt: skip
-                ax.set(xlabel="share of responsive senders", xticks=SHARES)
-            grid = np.linspace(min(SHARES), 1, 50)
-            for name in _homa(table):
-                degree = int(name.rpartition(" ")[2])
-                axes[0].plot(
-                    grid,
-                    [100 * share_in_use(degree, share) for share in grid],
-                    ":",
-                    color=COLOURS[looks[name]],
-                    linewidth=1,
-                )
-            axes[0].set(title="(a) dotted: 1 - (1 - r)^K", ylabel="link utilisation (%)", ylim=(0, 104))
-            axes[1].set(title="(b)", ylabel="average queue (packets)")
-            axes[1].legend(fontsize=8)
-            figure.suptitle(f"REN, figure 20: {self.title} (mean, standard error)", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 2, figsize=(11, 4.2))
+        for ax, quantity, factor in zip(axes, ("utilisation", "mean queue"), (100, 1), strict=True):
+            for name, colour in looks.items():
+                found = rows[rows["scheme"] == name].groupby("share")[quantity]
+                mean, error = found.mean() * factor, found.sem().fillna(0) * factor
+                line = "o--" if name == NOT_KEPT else "o-" if name == KEPT else "s-"
+                draw_spread(
+                    ax, mean.index, mean, mean - error, mean + error, fmt=line, color=COLOURS[colour], capsize=2,
+                    markersize=5, label=name,
+                )  # fmt: skip
+            ax.set(xlabel="share of responsive senders", xticks=SHARES)
+        grid = np.linspace(min(SHARES), 1, 50)
+        for name in _homa(table):
+            degree = int(name.rpartition(" ")[2])
+            axes[0].plot(
+                grid,
+                [100 * share_in_use(degree, share) for share in grid],
+                ":",
+                color=COLOURS[looks[name]],
+                linewidth=1,
+            )
+        axes[0].set(title="(a) dotted: 1 - (1 - r)^K", ylabel="link utilisation (%)", ylim=(0, 104))
+        axes[1].set(title="(b)", ylabel="average queue (packets)")
+        axes[1].legend(fontsize=8)
+        figure.suptitle(f"REN, figure 20: {self.title} (mean, standard error)", x=0.01, ha="left", fontsize=12)
         return figure

@@ -13,19 +13,8 @@ through one full buffer takes. At paper scale pHost and Homa also keep each flow
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import workload
-from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, Exactly, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.leaf_spine import leaf_spine
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -37,14 +26,6 @@ from rdmacc.experiments.ren.setup import (
     ReadingFigure,
     stand_ins,
 )
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import style
-from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import MB, ms
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SLOW_TIMER = "ren, timer 100 us"
 _OTHERS = ("phost", "homa", "ndp")
@@ -196,34 +177,31 @@ class Figure21(ReadingFigure):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
-        with style():
-            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2))
-            for ax, quantity, factor in zip(axes, ("utilisation", "RCT"), (100, 1e-9), strict=True):
-                for name in (*_SCHEMES, *_BESIDE):
-                    _, colour, marker = LOOKS["ren" if name == SLOW_TIMER else name]
-                    found = rows[rows["scheme"] == name].groupby("servers")[quantity]
-                    mean = found.mean() * factor
-                    line = "--" if name in _BESIDE else "-"
-                    face = "white" if name in _BESIDE else colour
-                    ax.plot(
-                        mean.index,
-                        mean,
-                        marker + line,
-                        color=colour,
-                        markerfacecolor=face,
-                        label=_label(name),
-                        markersize=5,
-                    )
-                    ax.fill_between(mean.index, found.min() * factor, found.max() * factor, color=colour, alpha=0.2)
-                ax.set(xlabel="servers of a client", xticks=sorted(rows["servers"].unique()))
-            least_ms = rows["total_bytes"].iloc[0] * 8e3 / SIMULATED_LINE_BPS
-            axes[1].axhline(least_ms, color="0.5", linestyle=":", linewidth=1, label="payload on the link")
-            axes[0].set(title="(a) use of the client's link", ylabel="utilisation (%)", ylim=(0, 104))
-            axes[1].set(title="(b) average request completion time", ylabel="RCT (ms)")
-            axes[1].set_ylim(bottom=0)
-            axes[1].legend(fontsize=8)
-            figure.suptitle(f"REN, figure 21: {self.title}", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 2, figsize=(11, 4.2))
+        for ax, quantity, factor in zip(axes, ("utilisation", "RCT"), (100, 1e-9), strict=True):
+            for name in (*_SCHEMES, *_BESIDE):
+                _, colour, marker = LOOKS["ren" if name == SLOW_TIMER else name]
+                found = rows[rows["scheme"] == name].groupby("servers")[quantity]
+                mean = found.mean() * factor
+                line = "--" if name in _BESIDE else "-"
+                face = "white" if name in _BESIDE else colour
+                ax.plot(
+                    mean.index,
+                    mean,
+                    marker + line,
+                    color=colour,
+                    markerfacecolor=face,
+                    label=_label(name),
+                    markersize=5,
+                )
+                ax.fill_between(mean.index, found.min() * factor, found.max() * factor, color=colour, alpha=0.2)
+            ax.set(xlabel="servers of a client", xticks=sorted(rows["servers"].unique()))
+        least_ms = rows["total_bytes"].iloc[0] * 8e3 / SIMULATED_LINE_BPS
+        axes[1].axhline(least_ms, color="0.5", linestyle=":", linewidth=1, label="payload on the link")
+        axes[0].set(title="(a) use of the client's link", ylabel="utilisation (%)", ylim=(0, 104))
+        axes[1].set(title="(b) average request completion time", ylabel="RCT (ms)")
+        axes[1].set_ylim(bottom=0)
+        axes[1].legend(fontsize=8)
+        figure.suptitle(f"REN, figure 21: {self.title}", x=0.01, ha="left", fontsize=12)
         return figure

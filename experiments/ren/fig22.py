@@ -9,20 +9,9 @@ are less than a round trip through a full buffer takes.
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING
-
-import numpy as np
-import pandas as pd
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import At, AtLeast, Each, LessThan, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Seeding
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.setup import (
     LOOKS,
     PACKET_BYTES,
@@ -33,14 +22,6 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED_RTT_PS,
     ReadingFigure,
 )
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import ms, ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Sampling periods in base RTTs."""
@@ -228,40 +209,35 @@ class Figure22(ReadingFigure):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.2))
-            found = rows[["scheme", "sizes"]].drop_duplicates().itertuples(index=False)
-            kinds = [(name, sizes) for name, sizes in found]
-            colours = dict(zip(_VARIANTS, ("blue", "sky", "purple", "black", "orange"), strict=True))
-            for ax, load, title in zip(axes, LOADS, ("(a) load 0.2", "(b) load 0.8"), strict=False):
-                for kind in kinds:
-                    chosen = (rows["scheme"] == kind[0]) & (rows["sizes"] == kind[1]) & (rows["load"] == load)
-                    for quantity, line in (("AFCT", "-"), ("p99 FCT", "--")):
-                        grouped = rows[chosen].groupby("period")[quantity]
-                        mean, colour = grouped.mean() / 1e6, COLOURS[colours[kind]]
-                        label = _label(*kind) if quantity == "AFCT" else None
-                        ax.plot(mean.index, mean, "o" + line, color=colour, markersize=4, label=label)
-                        ax.fill_between(mean.index, grouped.min() / 1e6, grouped.max() / 1e6, color=colour, alpha=0.2)
-                ax.set(title=f"{title}: AFCT, p99 dashed", xlabel="sampling period (base RTTs)")
-                log_axes(ax, "xy")
-                ax.set(
-                    ylabel="FCT of short flows (us)", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS]
-                )
-                ax.set_ylim(10, 1000)
-                ax.minorticks_off()
-            for load, line in zip(LOADS, ("-", "--"), strict=True):
-                for kind in kinds:
-                    use = 100 * _means(table, "utilisation", *kind).reindex(columns=list(LOADS))[load]
-                    axes[2].plot(use.index, use, "o" + line, color=COLOURS[colours[kind]], markersize=4)
-                axes[2].plot([], [], line, color="0.3", label=f"load {load:g}")
-            axes[2].set(title="use of the bottleneck", xlabel="sampling period (base RTTs)", ylabel="utilisation (%)")
-            log_axes(axes[2], "x")
-            axes[2].set(xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(30, 101))
-            axes[2].minorticks_off()
-            axes[0].legend(fontsize=7, loc="upper left")
-            axes[2].legend(fontsize=7, loc="lower right")
-            figure.suptitle(f"REN, figure 22: {self.title} (the paper has one RTT)", x=0.01, ha="left", fontsize=12)
+        figure, axes = subplots(1, 3, figsize=(13.5, 4.2))
+        found = rows[["scheme", "sizes"]].drop_duplicates().itertuples(index=False)
+        kinds = [(name, sizes) for name, sizes in found]
+        colours = dict(zip(_VARIANTS, ("blue", "sky", "purple", "black", "orange"), strict=True))
+        for ax, load, title in zip(axes, LOADS, ("(a) load 0.2", "(b) load 0.8"), strict=False):
+            for kind in kinds:
+                chosen = (rows["scheme"] == kind[0]) & (rows["sizes"] == kind[1]) & (rows["load"] == load)
+                for quantity, line in (("AFCT", "-"), ("p99 FCT", "--")):
+                    grouped = rows[chosen].groupby("period")[quantity]
+                    mean, colour = grouped.mean() / 1e6, COLOURS[colours[kind]]
+                    label = _label(*kind) if quantity == "AFCT" else None
+                    ax.plot(mean.index, mean, "o" + line, color=colour, markersize=4, label=label)
+                    ax.fill_between(mean.index, grouped.min() / 1e6, grouped.max() / 1e6, color=colour, alpha=0.2)
+            ax.set(title=f"{title}: AFCT, p99 dashed", xlabel="sampling period (base RTTs)")
+            log_axes(ax, "xy")
+            ax.set(ylabel="FCT of short flows (us)", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS])
+            ax.set_ylim(10, 1000)
+            ax.minorticks_off()
+        for load, line in zip(LOADS, ("-", "--"), strict=True):
+            for kind in kinds:
+                use = 100 * _means(table, "utilisation", *kind).reindex(columns=list(LOADS))[load]
+                axes[2].plot(use.index, use, "o" + line, color=COLOURS[colours[kind]], markersize=4)
+            axes[2].plot([], [], line, color="0.3", label=f"load {load:g}")
+        axes[2].set(title="use of the bottleneck", xlabel="sampling period (base RTTs)", ylabel="utilisation (%)")
+        log_axes(axes[2], "x")
+        axes[2].set(xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(30, 101))
+        axes[2].minorticks_off()
+        axes[0].legend(fontsize=7, loc="upper left")
+        axes[2].legend(fontsize=7, loc="lower right")
+        figure.suptitle(f"REN, figure 22: {self.title} (the paper has one RTT)", x=0.01, ha="left", fontsize=12)
         return figure

@@ -6,27 +6,8 @@ abstract. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from ..api import *
 
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import (
-    All,
-    AtLeast,
-    Between,
-    Each,
-    Exactly,
-    LessThan,
-    MoreThan,
-    Ordered,
-    Some,
-    Within,
-)
-from rdmacc.experiments.framework.claim import Measured, Outcome
-from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig15 import Figure15
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
@@ -47,10 +28,6 @@ from rdmacc.experiments.ren.loads import (
     short_flows,
 )
 from rdmacc.experiments.ren.setup import LOOKS, labelled
-from rdmacc.show.style import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HEADLINE = 0.68
 """Largest reduction of the AFCT over pHost, Homa and NDP (abstract, sections 1 and 8)."""
@@ -296,38 +273,35 @@ class Gains(LeafSpineReadings):
         """Draw the gains in each quantity, a column for each workload; stars are published."""
         published = {one.workload: one.published for one in (Figure15, Figure16, Figure18)}
         ran = [name for name in WORKLOADS if (rows["workload"] == name).any()]
-        with style():
-            figure, axes = plt.subplots(
-                len(PANELS), len(ran), figsize=(3.0 * len(ran) + 1.6, 9.6), sharex=True, squeeze=False,
-                layout="constrained",
-            )  # fmt: skip
-            for row, quantity in zip(axes, PANELS, strict=True):
-                for ax, name in zip(row, ran, strict=True):
-                    for one in BASELINES:
-                        label, colour, marker = LOOKS[one]
-                        found = 100 * gain(rows, quantity, one, name)
-                        ax.plot(found.index, found, marker=marker, color=colour, label=f"over {label}")
-                        value = published.get(name, {}).get(quantity, {}).get(one)
-                        if value is not None:
-                            ax.plot(
-                                0.7, 100 * value, "*", color=colour, markersize=13, markeredgecolor="black", zorder=5
-                            )
-                    ax.axhline(0, color="0.3", linewidth=0.8)
-                row[0].set_ylabel(_AXES[quantity])
-            for ax, name in zip(axes[0], ran, strict=True):
-                ax.set_title(WORKLOADS[name])
-            for ax in axes[-1]:
-                ax.set_xlabel(load_label(rows))
-            axes[0][0].plot(
-                [],
-                [],
-                "*",
-                color="0.7",
-                markersize=13,
-                markeredgecolor="black",
-                linestyle="none",
-                label="published, at 0.7",
-            )
-            figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
-            figure.suptitle("REN, figures 15 to 18: what REN gains")
+        figure, axes = subplots(
+            len(PANELS), len(ran), figsize=(3.0 * len(ran) + 1.6, 9.6), sharex=True, squeeze=False,
+            layout="constrained",
+        )  # fmt: skip
+        for row, quantity in zip(axes, PANELS, strict=True):
+            for ax, name in zip(row, ran, strict=True):
+                for one in BASELINES:
+                    label, colour, marker = LOOKS[one]
+                    found = 100 * gain(rows, quantity, one, name)
+                    ax.plot(found.index, found, marker=marker, color=colour, label=f"over {label}")
+                    value = published.get(name, {}).get(quantity, {}).get(one)
+                    if value is not None:
+                        ax.plot(0.7, 100 * value, "*", color=colour, markersize=13, markeredgecolor="black", zorder=5)
+                ax.axhline(0, color="0.3", linewidth=0.8)
+            row[0].set_ylabel(_AXES[quantity])
+        for ax, name in zip(axes[0], ran, strict=True):
+            ax.set_title(WORKLOADS[name])
+        for ax in axes[-1]:
+            ax.set_xlabel(load_label(rows))
+        axes[0][0].plot(
+            [],
+            [],
+            "*",
+            color="0.7",
+            markersize=13,
+            markeredgecolor="black",
+            linestyle="none",
+            label="published, at 0.7",
+        )
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
+        figure.suptitle("REN, figures 15 to 18: what REN gains")
         return figure

@@ -2,7 +2,7 @@
 
 8 ToR and 8 core switches, 40 Gb/s, 10 us of round-trip propagation, 128 KB of buffer at each port; 48 hosts at a ToR
 (384, oversubscription 6), in figure 19 8 (64, none). Schemes are those of ``rdmacc.preset("ren-2021")``; cut-offs and
-the load are `rdmacc.experiments.ren.definitions`'. Also assumed, for all these figures:
+the load are `rdmacc.experiments.ren.setup`'. Also assumed, for all these figures:
 
 - The paper names its workloads and gives their mean sizes, "64 KB to 7.4 MB". The distributions are the public ones
   (`rdmacc.workload.SIZES`), uncapped; for Hadoop, which the paper leaves open, the one that HPCC used.
@@ -22,26 +22,10 @@ and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
-from types import MappingProxyType
-from typing import Any
+from ..api import *
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
-from rdmacc import topology, workload
-from rdmacc.experiments.framework.case import CaseFigure
-from rdmacc.experiments.framework.ideal import in_order_fct_ps
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme
+from rdmacc.experiments.ren.setup import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.state import HOST_NIC
-from rdmacc.sweep.tidy import tidy
 from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution
 

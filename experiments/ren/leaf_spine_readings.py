@@ -6,19 +6,9 @@ each: `rdmacc.experiments.ren.readings`.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from ..api import *
 
-import pandas as pd
-
-from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren.leaf_spine import SCHEMES, LeafSpineCase, LeafSpineFigure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _one_grant(case: LeafSpineCase) -> LeafSpineCase:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
-import pandas as pd
+from ..api import *
 
-from rdmacc.experiments.framework.bands import All, AtLeast, Each, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.rows import by_load
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
 from rdmacc.experiments.ren.setup import LOOKS, labelled
-from rdmacc.show.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _QUICK = "A hundred messages on 12 or 36 hosts with one seed are too few to judge."
 THEY_SCHEDULE = (
@@ -167,7 +157,7 @@ class WorkloadFigure(LeafSpineReadings):
 
     workload: str
     """Key of `WORKLOADS`."""
-    published: Mapping[str, Mapping[str, float]] = {}
+    published: Mapping[str, Mapping[str, float]] = MappingProxyType({})
     """Published reductions at a load of 0.7, by quantity and scheme."""
     read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
 
@@ -178,15 +168,14 @@ class WorkloadFigure(LeafSpineReadings):
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw the four panels."""
         number = self.name.removeprefix("ren.fig")
-        with style():
-            figure, axes = plt.subplots(2, 2, figsize=(9.6, 6.6), layout="constrained")
-            for ax, letter, quantity in zip(axes.flat, "abcd", PANELS, strict=True):
-                over_load(ax, rows, quantity, self.workload)
-                published_marks(ax, rows, quantity, self.workload, 0.7, self.published.get(quantity, {}))
-                ax.set_title(f"({letter}) {PANELS[quantity][0]}")
-            handles: dict[str, Artist] = {}
-            for ax in axes.flat:
-                handles |= {name: artist for artist, name in zip(*ax.get_legend_handles_labels(), strict=True)}
-            figure.legend(list(handles.values()), list(handles), loc="outside right upper")
-            figure.suptitle(f"REN, figure {number}: {WORKLOADS[self.workload]}, {hosts(rows)}")
+        figure, axes = subplots(2, 2, figsize=(9.6, 6.6), layout="constrained")
+        for ax, letter, quantity in zip(axes.flat, "abcd", PANELS, strict=True):
+            over_load(ax, rows, quantity, self.workload)
+            published_marks(ax, rows, quantity, self.workload, 0.7, self.published.get(quantity, {}))
+            ax.set_title(f"({letter}) {PANELS[quantity][0]}")
+        handles: dict[str, Artist] = {}
+        for ax in axes.flat:
+            handles |= {name: artist for artist, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+        figure.legend(list(handles.values()), list(handles), loc="outside right upper")
+        figure.suptitle(f"REN, figure {number}: {WORKLOADS[self.workload]}, {hosts(rows)}")
         return figure

@@ -9,12 +9,11 @@ import dis
 import inspect
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+
+from ..api import *
 
 import rdmacc.switch
 from rdmacc.component import RECORD_KINDS, Component

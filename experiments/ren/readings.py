@@ -6,7 +6,7 @@ leaf-spine networks, `rdmacc.experiments.ren.sensitivity` varies the readings at
 
 from __future__ import annotations
 
-from rdmacc.experiments.framework.reading import Question, Reading, register
+from ..api import *
 
 QUESTIONS = register(
     "ren",

@@ -14,30 +14,13 @@ and assumptions: `rdmacc.experiments.ren.leaf_spine`. Varied, since the paper le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-
-from rdmacc.experiments.framework.bands import All, AtLeast, Each, Exactly, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.rows import having, labels_of
 from rdmacc.experiments.ren.gains import HEADLINE, NEAR
 from rdmacc.experiments.ren.leaf_spine import LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.leaf_spine_readings import in_place_of
 from rdmacc.experiments.ren.loads import ALL_FLOWS, POSITIVE, claim
 from rdmacc.experiments.ren.setup import LOOKS
-from rdmacc.show.style import draw_spread, style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _OTHERS = ("phost", "homa", "ndp")
 _QUANTITIES = ("AFCT", "AFCT, short", "p99 FCT, short")
@@ -210,24 +193,23 @@ class Sensitivity(LeafSpineFigure):
     def draw(self, rows: pd.DataFrame) -> Figure:
         """Draw the reductions under each variation; error bars are the spread over seeds."""
         names = _ran(rows)
-        with style():
-            figure, axes = plt.subplots(
-                1, len(_QUANTITIES), figsize=(12.0, 1.4 + 0.42 * len(names)), sharey=True, layout="constrained"
-            )
-            for ax, quantity in zip(axes, _QUANTITIES, strict=True):
-                for place, name in enumerate(names):
-                    self._row(ax, rows, name, quantity, place)
-                ax.axvline(0, color="0.3", linewidth=0.8)
-                ax.axvline(100 * HEADLINE, color="0.3", linewidth=0.8, linestyle="--")
-                ax.set(xlim=(-105, 100), title=quantity, xlabel="reduction by REN (%)")
-            axes[0].set_yticks(np.arange(len(names)), names)
-            axes[0].invert_yaxis()
-            for one in (*_OTHERS, "traditional"):
-                label, colour, marker = LOOKS[one]
-                axes[0].plot([], [], marker, color=colour, linestyle="none", label=f"over {label}")
-            axes[0].plot([], [], "--", color="0.3", label="headline: 68%")
-            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-            figure.suptitle(f"REN: {self.title.lower()}; cache follower, load 0.7")
+        figure, axes = subplots(
+            1, len(_QUANTITIES), figsize=(12.0, 1.4 + 0.42 * len(names)), sharey=True, layout="constrained"
+        )
+        for ax, quantity in zip(axes, _QUANTITIES, strict=True):
+            for place, name in enumerate(names):
+                self._row(ax, rows, name, quantity, place)
+            ax.axvline(0, color="0.3", linewidth=0.8)
+            ax.axvline(100 * HEADLINE, color="0.3", linewidth=0.8, linestyle="--")
+            ax.set(xlim=(-105, 100), title=quantity, xlabel="reduction by REN (%)")
+        axes[0].set_yticks(np.arange(len(names)), names)
+        axes[0].invert_yaxis()
+        for one in (*_OTHERS, "traditional"):
+            label, colour, marker = LOOKS[one]
+            axes[0].plot([], [], marker, color=colour, linestyle="none", label=f"over {label}")
+        axes[0].plot([], [], "--", color="0.3", label="headline: 68%")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        figure.suptitle(f"REN: {self.title.lower()}; cache follower, load 0.7")
         return figure
 
     def _row(self, ax: Axes, rows: pd.DataFrame, name: str, quantity: str, place: int) -> None:

@@ -17,28 +17,21 @@ For the questions that the paper leaves open see `rdmacc.experiments.ren.reading
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import TypeVar
 
-import pandas as pd
+from ..api import *
 
-from rdmacc.experiments.framework.claim import NotJudged
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.rows import having
-from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
-from rdmacc.presets import preset
-from rdmacc.show.style import COLOURS
-from rdmacc.units import us
-
-__all__ = [
-    "BUFFER_BYTES", "BUFFER_PACKETS", "LINE_BPS", "LOAD", "LONG_BYTES", "LOOKS", "PACKET_BYTES", "PACKET_PS",
-    "PAYLOAD_BYTES", "READINGS", "RTT_PS", "SEEDS", "SHORT_BYTES", "SIMULATED", "SIMULATED_LINE_BPS",
-    "SIMULATED_RTT_PS", "STAND_INS", "TESTBED", "ReadingFigure", "labelled", "need", "stand_ins",
-]  # fmt: skip
+from rdmacc.workload import LoadDefinition
 
 _T = TypeVar("_T")
+
+SIMULATED = preset("ren-2021")
+"""The schemes of section 6."""
+SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
+"""Short flows have at most the first number of bytes, long flows more than the second."""
+LOAD = LoadDefinition("core", payload_bytes=SIMULATED["ren"].payload_bytes, header_bytes=SIMULATED["ren"].header_bytes)
+SEEDS = MappingProxyType({"quick": 1, "paper": 3})
+"""Number of seeds, by scale."""
 
 TESTBED = preset("ren-2021-testbed")
 LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps

@@ -12,25 +12,11 @@ waiting packets: the period there is 1 ps shorter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
-
-import networkx as nx
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
+from ..api import *
 
 import rdmacc
-from rdmacc import topology
-from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED, ReadingFigure
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import curve, tidy
 from rdmacc.topology import Graph
-from rdmacc.units import ns, ps
 
 ROUNDS = 8
 _OTHERS_PS = 90_000

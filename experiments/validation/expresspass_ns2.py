@@ -14,20 +14,8 @@ Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch'
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
-from rdmacc.experiments.framework.bands import Each, Exactly, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.joining import (
     BUFFER,
@@ -42,15 +30,6 @@ from rdmacc.experiments.validation.joining import (
 )
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import curve, scalar, tidy, wide
-from rdmacc.units import ps, us
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 INCASTS = {"8 x 1 MB": (8, 1_000_000), "32 x 1 MB": (32, 1_000_000), "32 x 200 kB": (32, 200_000)}
 LOADS = (30, 60)
@@ -150,24 +129,21 @@ class ExpressPassNs2(Experiment):
         return tidy(point.name, numbers | completion(flows))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         joining = rows[rows["case"].isin([TWO, TEN])].sort_values("weight", kind="stable", ascending=False)
         searched = rows[rows["case"].str.startswith("web search")]
-        with style():
-            figure, axes = plt.subplots(2, 4, figsize=(14, 6), layout="constrained")
-            for axis, (name, row) in zip(axes[:, :3].flat, joining.iterrows(), strict=True):
-                self._goodputs(axis, table, str(name), row)
-            self._incasts(axes[0, 3], table, rows[rows["case"].isin(INCASTS)])
-            for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
-                plot_by_size(axes[1, 3], row, "FCT", 1e9, color=colour, label=row["case"])
-            axes[1, 3].set(title="web search", ylabel="FCT (ms), p50 and p99")
-            if searched.empty:
-                axes[1, 3].set_visible(False)
-            else:
-                axes[1, 3].legend()
-            figure.suptitle(self.title)
+        figure, axes = subplots(2, 4, figsize=(14, 6), layout="constrained")
+        for axis, (name, row) in zip(axes[:, :3].flat, joining.iterrows(), strict=True):
+            self._goodputs(axis, table, str(name), row)
+        self._incasts(axes[0, 3], table, rows[rows["case"].isin(INCASTS)])
+        for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
+            plot_by_size(axes[1, 3], row, "FCT", 1e9, color=colour, label=row["case"])
+        axes[1, 3].set(title="web search", ylabel="FCT (ms), p50 and p99")
+        if searched.empty:
+            axes[1, 3].set_visible(False)
+        else:
+            axes[1, 3].legend()
+        figure.suptitle(self.title)
         return figure
 
     @staticmethod

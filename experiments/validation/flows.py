@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import workload
-from rdmacc.experiments.framework.claim import Measured
-from rdmacc.experiments.framework.point import Point
-from rdmacc.results.result import Result
-from rdmacc.show.style import log_axes
-from rdmacc.sweep.tidy import tidy, wide
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ..api import *
 
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
 """Bins of flow size, each including its upper bound."""

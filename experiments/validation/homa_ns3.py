@@ -12,31 +12,11 @@ receiver.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
-from rdmacc.experiments.framework.bands import Each, Exactly, Within
-from rdmacc.experiments.framework.claim import OURS, Claim
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from rdmacc.presets.homa_ns3 import HOMA_NS3
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import ns
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DELAYS = {"10G": "250ns", "100G": "1us"}
 INCASTS = {
@@ -139,28 +119,25 @@ class HomaNs3(Experiment):
         return tidy(point.name, numbers | completion(flows))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = wide(table)
         searched = rows[rows["case"].isin(W5)]
-        with style():
-            figure, axes = plt.subplots(
-                1, 2 if searched.empty else 4, figsize=(7 if searched.empty else 15, 3.6), layout="constrained"
-            )
-            for axis, rate in zip(axes, DELAYS):
-                for x, case in enumerate(INCASTS):
-                    dots_of_both(axis, table, "homa_ns3", f"{case}, {rate}", x)
-                log_axes(axis, "y")
-                axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)")
-                axis.set(xticks=range(len(INCASTS)), xticklabels=INCASTS)
-            for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
-                plot_by_size(axes[2], row, "FCT", 1e9, color=colour, label=row["case"])
-            if not searched.empty:
-                axes[2].set(title="W5 on 144 hosts", ylabel="FCT (ms), p50 and p99 (dashed)")
-                axes[2].legend()
-                for case, colour in zip(W5, COLOURS.values()):
-                    draw_both(axes[3], table, "homa_ns3", case, color=colour)
-                log_axes(axes[3], "x")
-                axes[3].set(title="W5", xlabel="FCT (us)", ylabel="share of messages")
-            figure.suptitle(f"{self.title} (orange, dashed)")
+        figure, axes = subplots(
+            1, 2 if searched.empty else 4, figsize=(7 if searched.empty else 15, 3.6), layout="constrained"
+        )
+        for axis, rate in zip(axes, DELAYS):
+            for x, case in enumerate(INCASTS):
+                dots_of_both(axis, table, "homa_ns3", f"{case}, {rate}", x)
+            log_axes(axis, "y")
+            axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)")
+            axis.set(xticks=range(len(INCASTS)), xticklabels=INCASTS)
+        for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
+            plot_by_size(axes[2], row, "FCT", 1e9, color=colour, label=row["case"])
+        if not searched.empty:
+            axes[2].set(title="W5 on 144 hosts", ylabel="FCT (ms), p50 and p99 (dashed)")
+            axes[2].legend()
+            for case, colour in zip(W5, COLOURS.values()):
+                draw_both(axes[3], table, "homa_ns3", case, color=colour)
+            log_axes(axes[3], "x")
+            axes[3].set(title="W5", xlabel="FCT (us)", ylabel="share of messages")
+        figure.suptitle(f"{self.title} (orange, dashed)")
         return figure

@@ -35,30 +35,11 @@ Left to chance are DCQCN's marks between the thresholds (the "paper" scale has t
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.bands import Each, Exactly, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.units import ms, ns
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCHEMES = ("dcqcn", "dcqcn-paper", "hpcc", "timely", "dctcp")
 INCASTS = {
@@ -208,32 +189,29 @@ class HpccNs3(Experiment):
         return with_each(point, flows, fct, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         rows = summary_rows(table)
-        with style():
-            figure, axes = plt.subplots(2, len(CASES) + 1, figsize=(15, 5.5), layout="constrained")
-            for (top, bottom), case in zip(axes.T, CASES):
-                for x, name in enumerate(SCHEMES):
-                    here = rows[(rows["scheme"] == name) & (rows["case"] == case)]
-                    if here.empty:
-                        continue
-                    dots_of_both(top, table, "hpcc_ns3", f"{name}, {case}", x)
-                    mean, high = here["queue, mean"].mean() / 1e3, here["queue, p99"].mean() / 1e3
-                    bottom.plot(x, mean, "o", color=COLOURS["green"], label="mean" if not x else None)
-                    bottom.plot(x, high, "^", color=COLOURS["vermilion"], label="p99" if not x else None)
-                top.set(title=case, ylim=(0, None), xticks=[])
-                log_axes(bottom, "y")
-                bottom.set_xticks(range(len(SCHEMES)))
-                bottom.set_xticklabels(SCHEMES, rotation=30, ha="right")
-            for axis, case in zip(axes[:, -1], TRACES):
-                for name, colour in zip(TRACE_SCHEMES, COLOURS.values()):
-                    draw_both(axis, table, "hpcc_ns3", f"{name}, {case}", color=colour, label=name)
-                log_axes(axis, "x")
-                axis.set(title=case, xlabel="completion time (us)", ylabel="share of flows")
-            axes[0, -1].legend()
-            axes[0, 0].set_ylabel("completion time of each flow (ms)")
-            axes[1, 0].set_ylabel("queue (kB)")
-            axes[1, 0].legend()
-            figure.suptitle(f"{self.title}: blue and solid ours, orange and dashed the simulator's")
+        figure, axes = subplots(2, len(CASES) + 1, figsize=(15, 5.5), layout="constrained")
+        for (top, bottom), case in zip(axes.T, CASES):
+            for x, name in enumerate(SCHEMES):
+                here = rows[(rows["scheme"] == name) & (rows["case"] == case)]
+                if here.empty:
+                    continue
+                dots_of_both(top, table, "hpcc_ns3", f"{name}, {case}", x)
+                mean, high = here["queue, mean"].mean() / 1e3, here["queue, p99"].mean() / 1e3
+                bottom.plot(x, mean, "o", color=COLOURS["green"], label="mean" if not x else None)
+                bottom.plot(x, high, "^", color=COLOURS["vermilion"], label="p99" if not x else None)
+            top.set(title=case, ylim=(0, None), xticks=[])
+            log_axes(bottom, "y")
+            bottom.set_xticks(range(len(SCHEMES)))
+            bottom.set_xticklabels(SCHEMES, rotation=30, ha="right")
+        for axis, case in zip(axes[:, -1], TRACES):
+            for name, colour in zip(TRACE_SCHEMES, COLOURS.values()):
+                draw_both(axis, table, "hpcc_ns3", f"{name}, {case}", color=colour, label=name)
+            log_axes(axis, "x")
+            axis.set(title=case, xlabel="completion time (us)", ylabel="share of flows")
+        axes[0, -1].legend()
+        axes[0, 0].set_ylabel("completion time of each flow (ms)")
+        axes[1, 0].set_ylabel("queue (kB)")
+        axes[1, 0].legend()
+        figure.suptitle(f"{self.title}: blue and solid ours, orange and dashed the simulator's")
         return figure

@@ -19,30 +19,12 @@ which packet is trimmed, and RoCE's paths, one a flow.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology, workload
-from rdmacc.experiments.framework.bands import All, Between, Each, Exactly, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_run, draw_both
 from rdmacc.presets.ndp_htsim import NDP_HTSIM
 from rdmacc.presets.roce_htsim import ROCE_HTSIM
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.units import ms, us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCHEMES = {name: NDP_HTSIM[name] for name in NDP_HTSIM}
 WIDER = "ndp-1500, window 45"
@@ -187,24 +169,21 @@ class Htsim(Experiment):
         return measure_acked(point, result, with_sizes=point.labels["case"] == WEB_SEARCH)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         cases = table[["network", "case"]].drop_duplicates().itertuples(index=False)
         shown = [(network, case) for network, case in cases if case != TWO]
-        with style():
-            rows = -(-len(shown) // 4)
-            figure, axes = plt.subplots(rows, 4, figsize=(12, 2.6 * rows), squeeze=False, layout="constrained")
-            for axis, (network, case) in zip(axes.flat, shown, strict=False):
-                for name, colour in zip(SCHEMES, COLOURS.values(), strict=False):
-                    draw_both(axis, table, "htsim", f"{name}, {network}, {case}", color=colour, label=name)
-                axis.set(title=f"{network}, {case}", xlabel="completion time (us)", ylim=(0, 1))
-                if case == WEB_SEARCH:
-                    log_axes(axis, "x")
-            for row in axes:
-                row[0].set_ylabel("share of flows")
-            for axis in axes.flat[len(shown) :]:
-                axis.set_axis_off()
-            lines = {line.get_label(): line for axis in axes.flat for line in axis.lines if line.get_linestyle() == "-"}
-            figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
-            figure.suptitle(f"{self.title} (dashed)")
+        rows = -(-len(shown) // 4)
+        figure, axes = subplots(rows, 4, figsize=(12, 2.6 * rows), squeeze=False, layout="constrained")
+        for axis, (network, case) in zip(axes.flat, shown, strict=False):
+            for name, colour in zip(SCHEMES, COLOURS.values(), strict=False):
+                draw_both(axis, table, "htsim", f"{name}, {network}, {case}", color=colour, label=name)
+            axis.set(title=f"{network}, {case}", xlabel="completion time (us)", ylim=(0, 1))
+            if case == WEB_SEARCH:
+                log_axes(axis, "x")
+        for row in axes:
+            row[0].set_ylabel("share of flows")
+        for axis in axes.flat[len(shown) :]:
+            axis.set_axis_off()
+        lines = {line.get_label(): line for axis in axes.flat for line in axis.lines if line.get_linestyle() == "-"}
+        figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
+        figure.suptitle(f"{self.title} (dashed)")
         return figure

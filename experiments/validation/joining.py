@@ -13,22 +13,10 @@ shares of one RTT never become equal.) Another reading: Jain's index of that RTT
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from ..api import *
 
-import networkx as nx
-import numpy as np
-import pandas as pd
-
-from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.micro.senders import jain
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import tidy
-from rdmacc.units import ms, ps, us
 
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
 """First weights: of the simulator's scripts, and of the paper (Cho et al., SIGCOMM 2017, section 5)."""

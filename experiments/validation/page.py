@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-import pandas as pd
+from ..api import *
 
-from rdmacc.experiments.framework.band import show
-from rdmacc.experiments.framework.claim import Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.registry import experiment, load_summary
 from rdmacc.experiments.validation.references import CLOSE, SIMULATORS, Simulator, compared, theirs
 
 _HEAD = """# Validation

@@ -6,21 +6,11 @@ scenario, the number of the flow in our workload, and its completion time, which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+from ..api import *
 
-from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.validation.flows import BINS, flows_of
-from rdmacc.show.style import COLOURS, ecdf
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CLOSE = 0.05
 """Tolerance of ratios around 1 where chance decides, for all simulators."""

@@ -10,12 +10,8 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from ..api import *
 
 _PAYLOAD, _HEADER = 9000, 64
 _PACKET_PS, _ACK_PS, _LINK_PS = (_PAYLOAD + _HEADER) * 80, _HEADER * 80, 1_000_000

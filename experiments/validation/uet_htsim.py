@@ -16,35 +16,14 @@ depends on which flows collide: we run ten seeds.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from functools import cache, partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+from ..api import *
 
-from rdmacc import topology, workload
-from rdmacc.experiments.framework.bands import All, Between, Each, Exactly, Falls, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import by_run, draw_both, theirs
-from rdmacc.faults import SlowLink
 from rdmacc.presets.eqds_htsim import EQDS_HTSIM
 from rdmacc.presets.uet_htsim import MTU_BYTES, UET_HTSIM
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, log_axes, style
-from rdmacc.sweep.tidy import tidy
-from rdmacc.units import us
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CONTROLS = tuple(UET_HTSIM)
 _PAYLOAD_BYTES = UET_HTSIM["nscc"].payload_bytes
@@ -381,30 +360,23 @@ class UetHtsim(Experiment):
         return pd.concat([rows, tidy(point.name, more)], ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
-        with style():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(1.2, 1))
-            ratios = _ratios(table, "")
-            ours = summary_rows(table)
-            for control, colour in zip(CONTROLS, COLOURS.values(), strict=False):
-                names = [
-                    name for name in ratios if name.endswith(f", {control}") and ours.loc[name, "scheme"] == control
-                ]
-                there = [ours.loc[name, "last FCT"] / 1e6 / ratios[name] for name in names]
-                left.plot(there, [ratios[name] for name in names], "o", markersize=4, color=colour, label=control)
-            left.axhline(1, color="black", linewidth=0.6)
-            log_axes(left, "x")
-            left.set(xlabel="last completion there (us)", ylabel="ours over theirs", ylim=(0.85, 1.3))
-            left.legend()
-            for scheme, colour in zip(FLOW_SCHEMES, COLOURS.values(), strict=False):
-                draw_both(
-                    right, table, "uet_htsim", f"{scheme}, fat tree, permutation of 128", color=colour, label=scheme
-                )
-            right.set(xlabel="completion time (us), permutation of 128; theirs dashed", ylim=(0, 1))
-            right.set_ylabel("share of flows")
-            right.legend(loc="lower right")
-            figure.suptitle(self.title)
+        figure, (left, right) = subplots(1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(1.2, 1))
+        ratios = _ratios(table, "")
+        ours = summary_rows(table)
+        for control, colour in zip(CONTROLS, COLOURS.values(), strict=False):
+            names = [name for name in ratios if name.endswith(f", {control}") and ours.loc[name, "scheme"] == control]
+            there = [ours.loc[name, "last FCT"] / 1e6 / ratios[name] for name in names]
+            left.plot(there, [ratios[name] for name in names], "o", markersize=4, color=colour, label=control)
+        left.axhline(1, color="black", linewidth=0.6)
+        log_axes(left, "x")
+        left.set(xlabel="last completion there (us)", ylabel="ours over theirs", ylim=(0.85, 1.3))
+        left.legend()
+        for scheme, colour in zip(FLOW_SCHEMES, COLOURS.values(), strict=False):
+            draw_both(right, table, "uet_htsim", f"{scheme}, fat tree, permutation of 128", color=colour, label=scheme)
+        right.set(xlabel="completion time (us), permutation of 128; theirs dashed", ylim=(0, 1))
+        right.set_ylabel("share of flows")
+        right.legend(loc="lower right")
+        figure.suptitle(self.title)
         return figure
 
 

@@ -10,28 +10,11 @@ the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's 
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from ..api import *
 
-import numpy as np
-import pandas as pd
-
-from rdmacc import topology
-from rdmacc.experiments.framework.bands import Each, Exactly, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
 from rdmacc.presets.phost_2015 import PHOST_YAPS
-from rdmacc.results.result import Result
-from rdmacc.scenario import Scenario
-from rdmacc.show.style import COLOURS, ecdf, log_axes, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WEB_SEARCH = "phost, web search, 50%"
 FREE_PACKETS = 8
@@ -96,19 +79,16 @@ class Yaps(Experiment):
         return measure_acked(point, result, with_sizes=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        import matplotlib.pyplot as plt
-
         flows = flows_of(table, WEB_SEARCH).merge(theirs("yaps"), on="flow", how="left")
         places = np.searchsorted(list(BINS.values()), flows["size_bytes"])
-        with style():
-            figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
-            for place, (name, colour) in enumerate(zip(BINS, COLOURS.values(), strict=False)):
-                if (places == place).any():
-                    for column, dash, label in (("value", "-", name), ("fct_ps", "--", None)):
-                        times = flows[column][places == place] / 1e6
-                        axes.step(*ecdf(times), dash, where="post", color=colour, label=label)
-            log_axes(axes, "x")
-            axes.set(xlabel="completion time (us)", ylabel="share of flows")
-            axes.set_title(f"{self.title} (dashed)")
-            figure.legend(title="size", loc="outside right upper")
+        figure, axes = subplots(figsize=(6, 3.5), layout="constrained")
+        for place, (name, colour) in enumerate(zip(BINS, COLOURS.values(), strict=False)):
+            if (places == place).any():
+                for column, dash, label in (("value", "-", name), ("fct_ps", "--", None)):
+                    times = flows[column][places == place] / 1e6
+                    axes.step(*ecdf(times), dash, where="post", color=colour, label=label)
+        log_axes(axes, "x")
+        axes.set(xlabel="completion time (us)", ylabel="share of flows")
+        axes.set_title(f"{self.title} (dashed)")
+        figure.legend(title="size", loc="outside right upper")
         return figure

@@ -7,11 +7,12 @@ distinguishable under all kinds of colour vision.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_Given = ParamSpec("_Given")
+_Drawn = TypeVar("_Drawn")
 
 COLOURS = {
     "blue": "#0072B2",
@@ -57,6 +61,24 @@ def style() -> Iterator[None]:
         yield
     finally:
         mpl.rcParams.update(before)
+
+
+def in_style(draw: Callable[_Given, _Drawn]) -> Callable[_Given, _Drawn]:
+    """Return a drawing function that does what it does inside `style()`."""
+
+    @wraps(draw)
+    def drawn(*args: _Given.args, **kwargs: _Given.kwargs) -> _Drawn:
+        with style():
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def subplots(*shape: int, **kwargs: Any) -> tuple[Figure, Any]:
+    """Return a new figure and its axes, as pyplot's function. Call inside `style()`."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(*shape, **kwargs)
 
 
 def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:

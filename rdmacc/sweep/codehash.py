@@ -23,8 +23,8 @@ from rdmacc.sources import PACKAGE, installed_text, is_installed, is_standard, o
 
 _NO_RESULT = ("cli/", "explorer/", "show/", "experiments/ledger/")
 """Folders that only show or judge results."""
-_SHARED = ("framework", "micro", "validation", "__init__.py")
-"""Folders of experiments that others import from."""
+_SHARED = ("framework", "micro", "validation", "__init__.py", "api.py")
+"""Folders and files of experiments that others import from."""
 _CHOOSING = ("points", "checked_points", "seeded_points", "_runs")
 """Attributes of an experiment that say which points there are; each point is described by itself."""
 

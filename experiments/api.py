@@ -1,0 +1,109 @@
+"""All that a figure needs, in one import: ``from rdmacc.experiments.api import *``.
+
+Experiments, points, claims and their bands, readings, and helpers for tables, traces and pictures; what describes a
+scenario; and of Python and its libraries what most figures use: `np`, `pd`, `nx`, `npt`, `partial`, `replace` and such.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache, partial
+from itertools import pairwise, product
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.framework.band import (
+    AtLeast,
+    AtMost,
+    Band,
+    Between,
+    Exactly,
+    LessThan,
+    MoreThan,
+    Within,
+    show,
+    show_all,
+)
+from rdmacc.experiments.framework.bands import All, AnyOf, At, Each, Falls, Highest, Lowest, Ordered, Rises, Some
+from rdmacc.experiments.framework.case import CaseFigure
+from rdmacc.experiments.framework.claim import (
+    OURS,
+    Chosen,
+    Claim,
+    Kind,
+    Measured,
+    NotJudged,
+    Outcome,
+    Verdict,
+)
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.ideal import in_order_fct_ps
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
+from rdmacc.experiments.framework.registry import experiment, load_summary, register_experiment, select, summary_path
+from rdmacc.experiments.framework.rows import among, by_load, having, labels_of, pivoted
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import (
+    first_within,
+    mean_between,
+    settled,
+    shown,
+    time_in,
+    value_at,
+    worst_between,
+)
+from rdmacc.faults import LinkDown, Loss, ScriptedLoss, SlowLink
+from rdmacc.presets import preset
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, draw_spread, draw_trace, ecdf, fit_above, log_axes, plain_log, style, subplots
+from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars, tidy, typed, wide
+from rdmacc.units import (
+    MB,
+    KiB,
+    MiB,
+    bps,
+    format_rate,
+    format_size,
+    format_time,
+    kB,
+    ms,
+    ns,
+    ps,
+    rate_bps,
+    size_bytes,
+    time_ps,
+    us,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+else:
+    Axes = Figure = object  # annotations are not evaluated, and matplotlib takes long to import
+
+__all__ = [
+    "COLOURS", "DEFAULT", "MB", "OURS", "TABLE_COLUMNS", "All", "Any", "AnyOf", "At", "AtLeast", "AtMost", "Axes",
+    "Band", "Between", "Callable", "CaseFigure", "Chosen", "Claim", "ClassVar", "Each", "Exactly", "Experiment",
+    "Falls", "Figure", "Hashable", "Highest", "Iterable", "Iterator", "KiB", "Kind", "LessThan", "LinkDown", "Loss",
+    "Lowest", "Mapping", "MappingProxyType", "Measured", "MiB", "MoreThan", "NotJudged", "Ordered", "Outcome",
+    "Point", "Question", "Reading", "Result", "Rises", "Run", "Scenario", "Scheme", "ScriptedLoss", "Seeding",
+    "Sequence", "SlowLink", "Some", "Verdict", "Within", "abstractmethod", "among", "asdict", "bps", "by_load",
+    "cache", "cast", "check_scale", "curve", "dataclass", "draw_spread", "draw_trace", "ecdf", "experiment",
+    "field", "fields", "first_within", "fit_above", "format_rate", "format_size", "format_time", "having",
+    "in_order_fct_ps", "kB", "labels_of", "load_summary", "log_axes", "math", "mean_between", "ms", "np", "npt",
+    "ns", "nx", "pairwise", "partial", "pd", "pivoted", "plain_log", "preset", "probes", "product", "ps",
+    "rate_bps", "register", "register_experiment", "replace", "scalar", "scalars", "select", "settled", "show",
+    "show_all", "shown", "size_bytes", "style", "subplots", "summary_path", "tidy", "time_in", "time_ps",
+    "topology", "typed", "us", "value_at", "wide", "workload", "worst_between",
+]  # fmt: skip
