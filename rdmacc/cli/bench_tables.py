@@ -17,7 +17,7 @@ from rdmacc.cli.bench import FixedCost, Measurement, measure
 from rdmacc.cli.bench_cases import CASES
 from rdmacc.cli.report import table
 from rdmacc.errors import ConfigError
-from rdmacc.sweep.codehash import git_commit
+from rdmacc.sources import git_commit
 from rdmacc.units import format_size
 
 _ROUNDS = 3

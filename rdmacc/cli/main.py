@@ -1,4 +1,4 @@
-"""The command line: ``rdmacc demo | list | readings | run | plot | verify | reproduce | explore | schemes | bench``.
+"""The command line: ``rdmacc demo``, ``list``, ``run`` and so on; ``rdmacc --help`` has them all.
 
 Each command imports only what it needs, which keeps ``rdmacc --help`` fast. Commands about experiments are in
 `rdmacc.cli.commands`.
@@ -188,6 +188,22 @@ def notebooks(
     if find_spec("jupyterlab") is None:
         typer.echo(f"\nTo run them, install JupyterLab first: {install_command('notebooks')}")
     typer.echo(f"\nOpen them with: jupyter lab {folder}")
+
+
+@app.command()
+def determinism(
+    scenario: Annotated[
+        Path | None, typer.Argument(help="File from Scenario.to_toml; default: a small permutation.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the report to this file, too.")] = None,
+) -> None:
+    """Run a scenario twice on both engines, in both orders and on two threads: is every bit the same?"""
+    from rdmacc.cli.determinism import example, report
+    from rdmacc.scenario import Scenario
+
+    text, is_equal = report(example() if scenario is None else Scenario.from_toml(scenario), out)
+    typer.echo(text, nl=False)
+    raise typer.Exit(0 if is_equal else 1)
 
 
 @app.command()
