@@ -10,6 +10,7 @@ import ast
 import builtins
 import hashlib
 import importlib.util
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping
@@ -118,6 +119,26 @@ class _Notes:
                 self._installed.add(top)
         elif spec.origin is not None:
             _TEXTS[spec.name] = _digest(spec.origin)
+
+
+@cache
+def git_commit() -> str:
+    """Return the checked-out commit of the package, with a plus if files differ; "" outside a checkout."""
+    root = PACKAGE.resolve().parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10, check=True,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != root:
+            return ""
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 # What has been changed in memory

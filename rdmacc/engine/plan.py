@@ -59,6 +59,7 @@ class Plan:
     """The messages, by their labels."""
     computation: Computation
     seed: int
+    faults: tuple[Fault, ...]
     src: Int32s
     dst: Int32s
     size_bytes: Ints
@@ -203,6 +204,7 @@ def make_plan(
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
         fabric=_started(fabric, faults), scheme=scheme, workload=frame, computation=computing, seed=seed,
+        faults=tuple(faults),
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),

@@ -9,7 +9,6 @@ these with the rows, and looks whether they are still the same (`rdmacc.sources.
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -19,7 +18,7 @@ from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
-from rdmacc.sources import PACKAGE, installed_text, is_installed, is_standard, own_text, patched, user_sources
+from rdmacc.sources import installed_text, is_installed, is_standard, own_text, patched, user_sources
 
 _NO_RESULT = ("cli/", "explorer/", "show/", "experiments/ledger/")
 """Folders that only show or judge results."""
@@ -88,28 +87,3 @@ def versions() -> dict[str, str]:
     """Return the versions that numbers may depend on."""
     packages = ("numba", "numpy", "pandas", "scipy")
     return {"python": ".".join(map(str, sys.version_info[:2]))} | {name: metadata.version(name) for name in packages}
-
-
-@cache
-def git_commit() -> str:
-    """Return the checked-out commit of the package, with a plus if files differ; "" outside a checkout."""
-    root = PACKAGE.resolve().parent
-
-    def git(*arguments: str) -> str:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
-        return done.stdout.strip()
-
-    try:
-        if Path(git("rev-parse", "--show-toplevel")).resolve() != root:
-            return ""
-        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
-    except (OSError, subprocess.SubprocessError):
-        return ""

@@ -25,8 +25,7 @@ from tqdm.auto import tqdm
 
 from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
-from rdmacc.sources import user_sources
-from rdmacc.sweep.codehash import git_commit
+from rdmacc.sources import git_commit, user_sources
 from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import PointLike, identify
 from rdmacc.sweep.processes import why_not_elsewhere
