@@ -23,10 +23,13 @@ _PLAIN = {GoBackN.__name__}
 def table(scheme: str) -> str:
     """Return the parameters of a scheme's components as a Markdown table."""
     names = {type(part).__name__ for part in rdmacc.scheme(scheme).components} - _PLAIN
-    lines = ["| parameter | symbol | default | what it does | source |", "|---|---|---|---|---|"]
+    lines = ["| parameter | symbol | default | what it does | source | evidence |", "|---|---|---|---|---|---|"]
     for row in rdmacc.scheme_table(scheme):
         if row["component"] in names:
-            cells = (f"`{row['component']}.{row['parameter']}`", row["symbol"], _value(row), row["doc"], row["source"])
+            cells = (
+                f"`{row['component']}.{row['parameter']}`", row["symbol"], _value(row), row["doc"], row["source"],
+                row["evidence"],
+            )  # fmt: skip
             lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines) if len(lines) > 2 else "No parameters."
 

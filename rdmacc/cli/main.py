@@ -114,6 +114,7 @@ def schemes(
     from rdmacc.presets import preset as find_preset
     from rdmacc.scaling import Links
     from rdmacc.schemes import SCHEMES, about, scheme_table
+    from rdmacc.schemes.evidence import evidence_of
     from rdmacc.units import format_rate
 
     chosen = find_preset(preset) if preset is not None else None
@@ -123,9 +124,11 @@ def schemes(
         typer.echo("\n" + table(["preset", "source", "link rate", "schemes"], titles, "<<><"))
     elif name is None and chosen is not None:
         settings = [
-            (one.scheme, one.parameter, str(one.value), one.source) for each in chosen for one in chosen.settings(each)
+            (one.scheme, one.parameter, str(one.value), evidence_of(one.source), one.source)
+            for each in chosen
+            for one in chosen.settings(each)
         ]
-        typer.echo(table(["scheme", "parameter", "value", "source"], settings, "<<><"))
+        typer.echo(table(["scheme", "parameter", "value", "evidence", "source"], settings, "<<><<"))
     else:
         assert name is not None
         links = None if rate is None else Links(rate, rtt)
@@ -142,13 +145,14 @@ def _scheme_text(rows: list[dict[str, Any]], shows_rules: bool) -> str:
             _parameter(row["scaled"] if shows_rules and row["scaled"] else row["value"], row["unit"]),
             row["unit"],
             row["symbol"],
+            row["evidence"],
             row["source"],
             row["doc"],
         )
         for row in rows
     ]
-    headers = ["parameter", "value", "base unit", "symbol", "source", "what it does"]
-    return table(headers, parameters, "<><<<<")
+    headers = ["parameter", "value", "base unit", "symbol", "evidence", "source", "what it does"]
+    return table(headers, parameters, "<><<<<<")
 
 
 def _parameter(value: Any, unit: str) -> str:

@@ -15,6 +15,7 @@ from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.scaling import Links, Scaled
+from rdmacc.schemes.evidence import evidence_of
 from rdmacc.schemes.features import Feature, parts_without
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
@@ -427,6 +428,7 @@ def parameter_rows(scheme: Scheme, sources: Mapping[str, str], links: Links | No
                 row = {"component": component, "parameter": field.name, "value": current}
                 row |= {key: field.metadata[key] for key in ("unit", "symbol", "source", "doc")}
                 row["source"] = sources.get(f"{component}.{field.name}", row["source"])
+                row["evidence"] = evidence_of(row["source"])
                 row["scaled"] = _rule(part, field.name)
                 if links is not None and row["scaled"] is not None:
                     row["value"] = row["scaled"].on(links, scheme.payload_bytes)

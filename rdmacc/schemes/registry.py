@@ -126,7 +126,7 @@ def as_scheme(value: str | Scheme) -> Scheme:
 def scheme_table(
     value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({}), network: Any = None
 ) -> list[dict[str, Any]]:
-    """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc, scaled.
+    """Return the parameters of a scheme, one row each: component, parameter, value, and what is known.
 
     Parameters
     ----------
@@ -140,7 +140,9 @@ def scheme_table(
     Returns
     -------
     list of dict
-        `scaled` says how the value scales with the network, or is None.
+        `component`, `parameter`, `value`, `unit`, `symbol`, `source`, `evidence`, `doc`, `scaled`. `evidence` says what
+        the value rests on: measured, vendor, paper, declared or assumed (`rdmacc.schemes.evidence`). `scaled` says how
+        it scales with the network, or is None.
     """
     chosen = as_scheme(value)
     return parameter_rows(chosen, sources, None if network is None else links_of(network, chosen))
