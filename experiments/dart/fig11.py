@@ -7,6 +7,7 @@ from ..api import *
 from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
     BASELINES,
+    GROUPS,
     IS_GAIN,
     NAMES,
     OTHERS,
@@ -32,8 +33,8 @@ _TIMELY = (
 )
 
 
-def _each_reduction(rows: pd.DataFrame) -> dict[str, float]:
-    found = over(rows, "p99", "typical", OTHERS, (0.2, 0.4)).stack()
+def _each_reduction(rows: pd.DataFrame, mix: str = "typical") -> dict[str, float]:
+    found = over(rows, "p99", mix, OTHERS, (0.2, 0.4)).stack()
     return {f"{name}, {load:.0%}": value for (load, name), value in found.items()}
 
 
@@ -50,8 +51,10 @@ def _timely(rows: pd.DataFrame) -> pd.Series[float]:
 
 
 def _overhead(rows: pd.DataFrame) -> dict[str, float]:
-    p99 = compared(rows, "p99", "typical").loc["20%"]
-    return {f"above {NAMES[one]}": p99["DCTCP"] - p99[NAMES[one]] for one in BASELINES}
+    p99 = compared(rows, "p99", "typical").loc[["20%", "40%"]]
+    return {
+        f"above {NAMES[one]}, {load}": of["DCTCP"] - of[NAMES[one]] for load, of in p99.iterrows() for one in BASELINES
+    }
 
 
 def _last_hop(rows: pd.DataFrame) -> Measured:
@@ -74,7 +77,7 @@ def _growths(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return {name: {mix: each[name] for mix, each in growth.items()} for name in (NAMES[one] for one in OTHERS)}
 
 
-_SATURATES = AtLeast(1.5)
+_OTHERS_SATURATE = dict.fromkeys((NAMES[one] for one in OTHERS), AtLeast(1.5))
 _TYPICAL, _HEAVY = all_runs("typical"), all_runs("heavy")
 _OF_BASELINES = all_runs("typical", schemes=(*BASELINES, "dart"))
 
@@ -91,50 +94,54 @@ class Figure11(ClosFigure):
             "dart-f11a-1", "Fig 11a", "mean p99 reduction", "typical mix, 20 and 40%, all schemes", "82% (5.6x)",
             quote="Dart consistently achieves the lowest tail latency at the pre-saturation loads of 20% and 40% "
             "with a mean reduction in tail latency of 82% (5.6x)",
-            measure=mean_of("p99", "typical", OTHERS, (0.2, 0.4)), band=At("mean", AtLeast(0.5)), direction=IS_GAIN,
+            measure=mean_of("p99", "typical", OTHERS, (0.2, 0.4)),
+            band=All({"mean": Part(0.82)}, Each(MoreThan(0))), direction=IS_GAIN,
             unit="%", needs=_TYPICAL,
         ),
         claim(
             "dart-f11a-2", "Fig 11a", "range of p99 reduction", "typical mix, 20 and 40%", "79-89%",
             quote="the range varies from 79% – 89% reduction over all the other schemes",
-            measure=_each_reduction, band=Each(AtLeast(0.5)), direction=IS_GAIN, unit="%", needs=_TYPICAL,
+            measure=_each_reduction, band=Each(Part(0.79, 0.89)), direction=IS_GAIN, unit="%", needs=_TYPICAL,
+            expect=Outcome.DIRECTION,
+            why=f"It is 64 and 65% over DCTCP, which sends 8 KB at once in its first window, and 68% over DCQCN at"
+            f" 20%. {GROUPS}",
         ),
         claim(
             "dart-f11a-3", "Fig 11a", "mean p99 reduction vs DCQCN and TIMELY", "typical mix, 20 and 40%",
             "79% (4.8x)",
             quote="(mean) reduction in tail latency is 79% (4.8x) when compared with DCQCN and TIMELY",
-            measure=mean_of("p99", "typical", BASELINES, (0.2, 0.4)), band=At("mean", AtLeast(0.4)),
+            measure=mean_of("p99", "typical", BASELINES, (0.2, 0.4)), band=At("mean", Part(0.79)),
             direction=IS_GAIN, unit="%", needs=_OF_BASELINES,
         ),
         claim(
             "dart-f11a-4", "VI-B", "saturation: p99 at 60% / p99 at 40%", "typical mix",
             "DCQCN, TIMELY, DCTCP at 60%; Dart beyond",
             quote="Dart delays the point of saturation past 60% load where DCQCN, TIMELY, and DCTCP saturate",
-            measure=_from_40_to_60, band=All(dict.fromkeys((NAMES[one] for one in OTHERS), _SATURATES), Lowest("Dart")),
-            direction=Lowest("Dart"), unit="x", needs=_TYPICAL, expect=Outcome.DIRECTION,
+            measure=_from_40_to_60, band=All(_OTHERS_SATURATE, {"Dart": LessThan(1.5)}, Lowest("Dart")),
+            direction=Lowest("Dart"), unit="x", chosen=Chosen.IN_SIGHT, needs=_TYPICAL, expect=Outcome.DIRECTION,
             why="DCQCN's tail grows by 58% from 40 to 60%, TIMELY's by 18 and DCTCP's by 8%, Dart's by 7%: DCQCN alone"
             " saturates. Dart's tail is the shortest at all loads.",
         ),
         claim(
             "dart-f11a-5", "Fig 11a", "TIMELY's p99 / DCQCN's", "typical mix", "similar",
             quote="DCQCN and TIMELY are similar because both rely on iterative convergence of the sending rates",
-            measure=_timely, band=Each(Within(1, factor=2), "load"), needs=all_runs("typical", schemes=BASELINES),
-            expect=Outcome.FAILS, why=_TIMELY,
+            measure=_timely, band=Each(Between(1 / 1.1, 1.1), "load"), needs=all_runs("typical", schemes=BASELINES),
+            chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS, why=_TIMELY,
         ),
         claim(
-            "dart-f11-1", "VI-B", "DCTCP's p99 above DCQCN's and TIMELY's at 20%", "before saturation",
+            "dart-f11-1", "VI-B", "DCTCP's p99 above DCQCN's and TIMELY's", "before saturation, at 20 and 40%",
             "DCTCP higher (OS overhead)",
             quote="both are better than DCTCP, which incurs high operating system (OS) overhead avoided by the other "
             "schemes",
-            measure=_overhead, band=Each(AtLeast(us(250))), unit="us",
+            measure=_overhead, band=Each(MoreThan(0)), unit="us", chosen=Chosen.IN_SIGHT,
             needs=all_runs("typical", schemes=OTHERS), expect=Outcome.FAILS,
-            why="DCTCP's median is 330 us above DCQCN's. With kept rates, however, DCQCN's tail is 51 us above DCTCP's,"
-            f" and TIMELY's is 2.3 ms above it. {_TIMELY}",
+            why="DCTCP's median is 330 us above DCQCN's. With kept rates, however, DCQCN's tail at 20% is 51 us above"
+            f" DCTCP's, and TIMELY's is 2.3 ms above it. {_TIMELY}",
         ),
         claim(
             "dart-f11-2", "VI-B", "share of DCTCP's marks on links from ToR to receiver", "typical mix", "72%",
             quote="We found that 72% of ECN marks in DCTCP occur at the ToR-receiver links",
-            measure=_last_hop, band=Between(0.55, 0.9), direction=MoreThan(0.5), unit="%",
+            measure=_last_hop, band=Part(0.72), direction=MoreThan(0.5), unit="%",
             needs=all_runs("typical", schemes=("dctcp",)), expect=Outcome.FAILS,
             why="It is 45, 43 and 32% at loads of 20, 40 and 60%, as flows of 1 MB collide on the uplinks. With fresh"
             " rates it is 60, 53 and 39%.",
@@ -143,8 +150,8 @@ class Figure11(ClosFigure):
             "dart-f11b-1", "Fig 11b", "p99 of DCQCN, TIMELY and Dart: greatest / least", "light mix", "comparable",
             quote="For the light load mix (Figure 11(b)), DCQCN, TIMELY, and Dart perform comparably because there "
             "is not much room for improvement.",
-            measure=_farthest, band=Each(AtMost(1.5), "load"), needs=all_runs("light", schemes=(*BASELINES, "dart")),
-            expect=Outcome.FAILS,
+            measure=_farthest, band=Each(AtMost(1.1), "load"), needs=all_runs("light", schemes=(*BASELINES, "dart")),
+            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
             why="Dart and DCQCN are within a factor of 1.3 at loads up to 60%, and of 1.7 at 80%. TIMELY is not."
             f" {_TIMELY}",
         ),
@@ -152,17 +159,22 @@ class Figure11(ClosFigure):
             "dart-f11c-1", "Fig 11c", "p99 reduction", "heavy mix, previous schemes", "77-83%",
             quote="For the heavy load mix (Figure 11(c)), Dart achieves 77% to 83% lower tail latency than the "
             "previous schemes.",
-            measure=mean_of("p99", "heavy", OTHERS, (0.2, 0.4)), band=At("mean", AtLeast(0.4)), direction=IS_GAIN,
-            unit="%", needs=_HEAVY,
+            measure=partial(_each_reduction, mix="heavy"), band=Each(Part(0.77, 0.83)), direction=IS_GAIN, unit="%",
+            needs=_HEAVY, chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
+            why="Over DCQCN it is 78 and 80%, as published. Over DCTCP it is less, 57 and 36%, as DCTCP sends 8 KB"
+            " at once in"
+            f" its first window; over TIMELY it is more, 92 and 95%. {_TIMELY}",
         ),
         claim(
             "dart-f11c-2", "Fig 11c", "saturation: p99 at 40% / p99 at 20%", "heavy mix",
             "previous schemes above 20%, Dart later",
             quote="while the previous schemes saturate above 20% load, Dart's latency increase is more modest as "
             "Dart extends the point of saturation",
-            measure=lambda rows: _growth(rows, "heavy"), band=Lowest("Dart"), needs=_HEAVY, expect=Outcome.FAILS,
+            measure=lambda rows: _growth(rows, "heavy"), band=All(_OTHERS_SATURATE, Lowest("Dart")),
+            direction=Lowest("Dart"), unit="x", needs=_HEAVY, chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
             why="Dart's tail is the shortest at both loads: 0.4 and 0.8 ms, against 2.0 and 3.5 ms for DCQCN and 8 to"
-            " 10 ms for TIMELY. It also has the most room to grow, as the others are already saturated at 20%.",
+            " 10 ms for TIMELY. It also has the most room to grow, as the others are already saturated at 20%:"
+            " DCTCP's tail grows by 29%, TIMELY's by 17%.",
         ),
         claim(
             "dart-f11-3", "VI-B", "saturation: p99 at 40% / p99 at 20%, by mix", "light, typical, heavy",

@@ -40,7 +40,7 @@ def _gain(mix: str, *others: str) -> Callable[[pd.DataFrame], dict[str, float]]:
 
 
 def _has_size(published: float) -> Band:
-    return All({"mean": Within(published, factor=1.5)}, IS_GAIN)
+    return All({"mean": Size(published)}, IS_GAIN)
 
 
 def _gain_heavy(rows: pd.DataFrame) -> dict[str, Any]:
@@ -80,6 +80,7 @@ class Figure13(ClosFigure):
                 f"{published:.0%}", quote=quote,
                 measure=_gain("typical", *others), band=_has_size(published), direction=IS_GAIN,
                 unit="%", needs=all_runs("typical", schemes=(*others, "dart")), expect=expect, why=why,
+                chosen=Chosen.IN_SIGHT if number == 2 else None,
             )
             for number, (place, whom, others, published, quote, expect, why) in enumerate(
                 (

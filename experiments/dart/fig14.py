@@ -20,6 +20,7 @@ from rdmacc.experiments.dart.clos import (
     of_reading,
     reduction,
 )
+from rdmacc.experiments.dart.loads import GROUPS
 from rdmacc.experiments.dart.techniques import COMPONENTS, VARIANTS, less, p99
 
 PUBLISHED_RATIOS = {
@@ -106,40 +107,53 @@ class Figure14(ClosFigure):
         claim(
             "dart-f14-1", "VI-C", "p99 reduction, Dart vs DCQCN", "typical, 20%", "84%",
             quote="79% of the 84% total latency reduction",
-            measure=lambda rows: less(rows, "dart", 0.2), band=AtLeast(0.4), direction=_IS_GAIN, unit="%", needs=_SIX,
+            measure=lambda rows: less(rows, "dart", 0.2), band=Part(0.84), direction=_IS_GAIN, unit="%", needs=_SIX,
+            expect=Outcome.DIRECTION, why=f"It is 68%. {GROUPS}",
         ),
         claim(
             "dart-f14-2", "VI-C", "p99 reduction, DASR only", "typical, 20%", "79%",
             quote="at lower loads (left bars), most of the gains come from DASR ... (79% of the 84% total latency "
             "reduction)",
             measure=lambda rows: _reductions(rows, "dasr", "iofd", load=0.2),
-            band=All({"DASR only": AtLeast(0.35)}, Highest("DASR only")),
-            direction=At("DASR only", _IS_GAIN), unit="%", needs=_SIX,
+            band=All({"DASR only": Part(0.79)}, Highest("DASR only")),
+            direction=At("DASR only", _IS_GAIN), unit="%", needs=_SIX, expect=Outcome.DIRECTION,
+            why=f"It is 68%, nearly all of Dart's. {GROUPS}",
         ),
         claim(
             "dart-f14-3", "VI-C", "p99 reduction, IOFD only", "typical, 20%", "31%",
             quote="IOFD-only contributes only 31% latency reduction in isolation",
-            measure=lambda rows: less(rows, "iofd", 0.2), band=Within(0.31, factor=2), direction=_IS_GAIN, unit="%",
-            needs=_SIX, expect=Outcome.DIRECTION,
-            why="It is just below half of what is published, and the three seeds are too few to say on which side.",
+            measure=lambda rows: less(rows, "iofd", 0.2), band=Part(0.31), direction=_IS_GAIN, unit="%",
+            needs=_SIX, chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
+            why="It is half of what is published: fewer flows meet 15 KB in the network (table II), and the seeds"
+            " scatter by 18"
+            " points.",
         ),
         claim(
             "dart-f14-4", "VI-C", "p99 reduction, Dart", "typical, 60%", "93%",
             quote="79% of the 93% total latency reduction at 60% load",
-            measure=lambda rows: less(rows, "dart", 0.6), band=AtLeast(0.5), direction=_IS_GAIN, unit="%", needs=_SIX,
+            measure=lambda rows: less(rows, "dart", 0.6), band=Part(0.93), direction=_IS_GAIN, unit="%", needs=_SIX,
+            expect=Outcome.DIRECTION, why=f"It is 85%. {GROUPS}",
         ),
         claim(
             "dart-f14-5", "VI-C", "p99 reduction, IOFD only / DASR only", "typical, 60%", "79% / 77%",
             quote="IOFD contributes relatively more to the overall latency reduction at higher loads ... (79% of the "
             "93% total latency reduction at 60% load). ... (77% latency reduction in isolation, and 35% "
             "incremental latency over IOFD-only)",
-            measure=lambda rows: _reductions(rows, *COMPONENTS, load=0.6), band=Each(AtLeast(0.3)),
-            direction=Each(_IS_GAIN), unit="%", needs=_SIX,
+            measure=lambda rows: _reductions(rows, *COMPONENTS, load=0.6),
+            band=All({VARIANTS["iofd"]: Part(0.79), VARIANTS["dasr"]: Part(0.77)}),
+            direction=Each(_IS_GAIN), unit="%", needs=_SIX, expect=Outcome.DIRECTION,
+            why="DASR alone has its size. IOFD alone takes off 44%, and the seeds scatter by 24 points: fewer flows"
+            " than in"
+            " the paper meet 15 KB in the network (table II).",
         ),
         claim(
             "dart-f14-6", "VI-C", "p99 reduction, Pri-Q", "20%", "no improvement",
             quote="Pri-Q does not improve latency at low loads where the long flows do not cause much congestion",
-            measure=lambda rows: less(rows, "pri-q", 0.2), band=Within(0, by=0.15), unit="%", needs=_SIX,
+            measure=lambda rows: less(rows, "pri-q", 0.2), band=Within(0, by=0.1), unit="%", needs=_SIX,
+            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
+            why="Pri-Q's tail is 11% longer than DCQCN's, which is within the seeds' scatter: the short flows' own"
+            " kept rates"
+            " make the tail.",
         ),
         claim(
             "dart-f14-7", "VI-C", "p99 reduction, Pri-Q", "60%",

@@ -94,6 +94,10 @@ def panels(
     return figure
 
 
+GROUPS = (
+    "The number of groups, which the paper does not give, decides how slow DCQCN is: at 40% Dart's gain over it is 90%"
+    " with 64 groups and 39% with 256 (dart-r-1c)."
+)
 IS_GAIN = Each(AtLeast(NOTICEABLE, "%"))
 """That a gain over each of the others is noticeable."""
 

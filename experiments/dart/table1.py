@@ -27,25 +27,25 @@ def marks(rows: pd.DataFrame, mix: str, load: float) -> tuple[float, float]:
 
 
 _MARKS = (
-    "Right sign, different magnitude. With its window of 6 us DASR knows that the receiver's link is full before a mark"
+    "Under DCQCN 23 to 54% are marked at any load, as the flows of an incast start together and mark each other; in the"
+    " light mix that is far more than the published 5 to 48%. With its window of 6 us DASR knows that the receiver's"
+    " link is full before a mark"
     " arrives, so next to no marks remain. With a window of half to one RTT, the ratios of the typical and the heavy"
     " mix are within 20% of the published ones (dart-r-2b): the authors may have used that window."
 )
 
 
-def fewer(rows: pd.DataFrame, mix: str, load: float) -> Measured:
-    """Return DCQCN's marks / Dart's - 1."""
+def _cell(rows: pd.DataFrame, mix: str, load: float) -> dict[str, float]:
     dcqcn, dart = marks(rows, mix, load)
-    return Measured(dcqcn / dart - 1, f"{dcqcn:.0f}% and {dart:.1f}% marked")
+    return {"DCQCN": dcqcn, "Dart": dart, "DCQCN / Dart - 1": dcqcn / dart - 1}
 
 
-def about(dcqcn: float, dart: float) -> Within:
-    """Return the band of `fewer` about published marks."""
-    return Within(dcqcn / dart - 1, factor=2)
+def _published_cell(_: str, dcqcn: float, dart: float) -> Band:
+    return All({"DCQCN": Part(dcqcn, whole=100), "Dart": Part(dart, whole=100)})
 
 
 def _at_high_loads(rows: pd.DataFrame) -> dict[str, float]:
-    return {f"{mix}, {load:.0%}": fewer(rows, mix, load).numbers + 1 for mix, load in _HIGH}
+    return {f"{mix}, {load:.0%}": _cell(rows, mix, load)["DCQCN / Dart - 1"] + 1 for mix, load in _HIGH}
 
 
 def _by_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -68,9 +68,9 @@ class Table1(ClosFigure):
     description = "Percent of short flows' packets marked, DCQCN and Dart"
     claims = (
         *table_claims(
-            1, PUBLISHED_MARKS, "% of short flows' packets marked (DCQCN; Dart): ratio - 1", fewer,
-            lambda _, dcqcn, dart: about(dcqcn, dart),
-            expect=Outcome.DIRECTION, why=_MARKS, direction=AtLeast(NOTICEABLE),
+            1, PUBLISHED_MARKS, "% of short flows' packets marked (DCQCN; Dart)", _cell, _published_cell,
+            expect=Outcome.DIRECTION, why=_MARKS, direction=At("DCQCN / Dart - 1", AtLeast(NOTICEABLE)),
+            chosen=Chosen.IN_SIGHT,
         ),
         claim(
             "dart-t1-x", "VI-B", "greatest reduction of marks (the table's own cells: 4.79 and 3.89)",

@@ -30,22 +30,20 @@ def detours(rows: pd.DataFrame, mix: str, load: float) -> tuple[float, float]:
 
 
 _NAMES = ("load increase", "path dilation")
-_OF_SHARE = "increase / dilation / share of short flows"
 _SHARE = Within(1, by=0.25)
 _DETOURS = (
-    "Fewer short flows than in the paper find 15 kB queued in the network. The ratio, which is the share of short"
-    " flows, holds."
+    "Fewer short flows than in the paper find 15 kB queued in the network: paths grow by a third to two thirds of"
+    " what is"
+    " published. The ratio of the two numbers, which is the share of short flows, is right (dart-t2-x)."
 )
 
 
 def _cell(rows: pd.DataFrame, mix: str, load: float) -> dict[str, float]:
-    increase, dilation = detours(rows, mix, load)
-    ratio = increase / dilation / DART_MIXES[mix] if dilation else float("nan")
-    return {"load increase": increase, "path dilation": dilation, _OF_SHARE: ratio}
+    return dict(zip(_NAMES, detours(rows, mix, load), strict=True))
 
 
 def _published_cell(mix: str, increase: float, dilation: float) -> Band:
-    return All({"path dilation": Within(dilation, factor=2.5), _OF_SHARE: _SHARE})
+    return All({"load increase": Part(increase, whole=100), "path dilation": Part(dilation, whole=100)})
 
 
 def _shares(rows: pd.DataFrame) -> dict[str, float]:
@@ -55,7 +53,9 @@ def _shares(rows: pd.DataFrame) -> dict[str, float]:
 
 def _averages(rows: pd.DataFrame) -> dict[str, float]:
     found = [detours(rows, mix, load) for mix in ("typical", "heavy") for load in LOADS[mix]]
-    return dict(zip(_NAMES, np.mean(found, axis=0), strict=True))
+    increases, dilations = np.transpose(found)
+    geometric = np.exp(np.log(np.clip(increases, 1e-9, None)).mean())
+    return {"load increase": float(geometric), "path dilation": float(dilations.mean())}
 
 
 def _trends(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -81,8 +81,9 @@ class Table2(ClosFigure):
     claims = (
         *table_claims(
             2, PUBLISHED_DILATION, "load increase %; path dilation %", _cell, _published_cell,
-            {"heavy": {"expect": Outcome.DIRECTION, "why": _DETOURS}},
-            direction=All(dict.fromkeys(_NAMES, MoreThan(0))),
+            {("light", 0.2): {"expect": Outcome.HOLDS, "why": ""}},
+            direction=All(dict.fromkeys(_NAMES, MoreThan(0))), chosen=Chosen.IN_SIGHT,
+            expect=Outcome.DIRECTION, why=_DETOURS,
         ),
         claim(
             "dart-t2-x", "Table II", "share of short flows that the table implies / their share in the"
@@ -90,14 +91,14 @@ class Table2(ClosFigure):
             "0.10; 0.40; 0.70 (derived)", by=OURS, measure=_shares, band=Each(_SHARE, "mix"), needs=ALL_RUNS,
         ),
         claim(
-            "dart-t2-y", "VI-B", "average load increase; dilation, in percent", "typical and heavy",
+            "dart-t2-y", "VI-B", "geometric mean of load increases; mean dilation, in percent", "typical and heavy",
             "7%; 16% (~1 hop of 5.8)",
             quote="For typical and heavy mixes, Dart increases the network load by 7% (geometric mean over the load "
             "settings) and dilates short-flow paths by 16% which is roughly one hop (our topology has 5.8 hops "
             "on average).",
             measure=_averages,
-            band=All({"load increase": Within(7, factor=2.5), "path dilation": Within(16, factor=2.5)}),
-            direction=Each(MoreThan(0)), needs=ALL_RUNS,
+            band=All({"load increase": Part(7, whole=100), "path dilation": Part(16, whole=100)}),
+            direction=Each(MoreThan(0)), needs=ALL_RUNS, expect=Outcome.DIRECTION, why=_DETOURS,
         ),
         claim(
             "dart-t2-z", "Table II", "trend, in percent", "mixes and loads", "rise with load and share",

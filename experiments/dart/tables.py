@@ -58,19 +58,19 @@ def draw_bars(
 def table_claims(
     number: int, published: Mapping[tuple[str, float], tuple[float, float]], quantity: str,
     measure: Callable[..., Any], band: Callable[[str, float, float], Band],
-    misses: Mapping[str, Any] | None = None, **more: Any,
+    misses: Mapping[tuple[str, float], Any] | None = None, **more: Any,
 ) -> list[Claim]:  # fmt: skip
     """Return a claim for each cell of a table.
 
     `measure` takes the rows, and `mix` and `load` by name; `band` takes the mix and the published numbers; `misses` has
-    the expected outcome of claims that do not hold, by mix.
+    what differs in single claims, by mix and load.
     """
     return [
         claim(
             f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", f"Table {'I' * number}", quantity, f"{mix} mix, {load:.0%}",
             f"{one}; {other}", measure=partial(measure, mix=mix, load=load), band=band(mix, one, other),
-            quote=_SENTENCES[number], needs=cases(("dcqcn", "dart"), [(mix, load)]), **more,
-            **(misses or {}).get(mix, {}),
+            quote=_SENTENCES[number],
+            needs=cases(("dcqcn", "dart"), [(mix, load)]), **{**more, **(misses or {}).get((mix, load), {})},
         )
         for (mix, load), (one, other) in published.items()
     ]  # fmt: skip

@@ -263,6 +263,36 @@ class Within(Number):
 
 
 @dataclass(frozen=True)
+class Size(Number):
+    """A size that a sentence states, or a range to `most`, and a third either way (docs/experiments.md)."""
+
+    stated: float
+    most: float | None = None
+    unit: str = ""
+    whole: float = math.inf
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        low, high = self.stated, self.stated if self.most is None else self.most
+        return max(0.0, low - self._reach(low)), min(self.whole, high + self._reach(high))
+
+    def _reach(self, size: float) -> float:
+        least = 0.02 * self.whole if math.isfinite(self.whole) else 0.0
+        return max(least, min(size, self.whole - size) / 3)
+
+    def words(self, unit: str = "") -> str:
+        low, high = (show(one, self.unit or unit) for one in self.limits)
+        return f"{low} to {high}"
+
+
+@dataclass(frozen=True)
+class Part(Size):
+    """A stated part of a whole: above a half, the third is that of the rest; 2 points at least."""
+
+    whole: float = 1.0
+
+
+@dataclass(frozen=True)
 class Exactly(Number):
     """Exactly the number; a bool counts as 1 or 0."""
 

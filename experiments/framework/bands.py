@@ -16,6 +16,8 @@ from rdmacc.experiments.framework.band import (
     Exactly,
     LessThan,
     MoreThan,
+    Part,
+    Size,
     Value,
     Within,
     all_of,
@@ -26,7 +28,7 @@ from rdmacc.experiments.framework.band import (
 
 __all__ = [
     "All", "AnyOf", "At", "AtLeast", "AtMost", "Band", "Between", "Each", "Exactly", "Falls", "Highest", "LessThan",
-    "Lowest", "MoreThan", "Ordered", "Rises", "Some", "Within", "leaves",
+    "Lowest", "MoreThan", "Ordered", "Part", "Rises", "Size", "Some", "Within", "leaves",
 ]  # fmt: skip
 
 

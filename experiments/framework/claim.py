@@ -60,6 +60,8 @@ class Chosen(StrEnum):
 
     BY_TEXT = "by the text"
     """The paper states it: nothing was left to choose."""
+    BY_RULE = "by the rule for sizes"
+    """The sentence's size or word, by the rule in docs/experiments.md: after the runs, without a look at them."""
     BEFORE = "before the runs"
     IN_SIGHT = "with results in sight"
 

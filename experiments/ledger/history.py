@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rdmacc.experiments.framework.bands import Size, leaves
 from rdmacc.experiments.framework.claim import Chosen, Claim, Kind
 from rdmacc.experiments.framework.reading import QUESTIONS, Question
 from rdmacc.experiments.framework.registry import select
@@ -45,6 +46,8 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
         return one.chosen
     if isinstance(one, Claim) and one.kind == Kind.IDENTITY:
         return Chosen.BY_TEXT  # an exact band leaves no choice
+    if isinstance(one, Claim) and one.band and any(isinstance(part, Size) for part in leaves(one.band)):
+        return Chosen.BY_RULE
     claims, defaults = (_dates(paper).get(name, {}) for name in ("claims", "defaults"))
     if isinstance(one, Claim):
         dates = claims.get(one.id, {})

@@ -29,6 +29,7 @@ papers/igbn
 papers/ren
 papers/rcc
 papers/sample
+papers/changes
 notebooks/dart
 notebooks/igbn
 notebooks/ren

@@ -132,7 +132,7 @@ def score_text() -> str:
     return "\n\n".join([
         _markdown(headings, rows),
         f"Among the paper's claims that hold, this many have a band for which the history does not show that it was"
-        f" set before the first runs, nor the text that it could only be so: {', '.join(late)}.",
+        f" set before the first runs, nor the text or the rule for sizes that it could only be so: {', '.join(late)}.",
         f"Of the checks that we added, these hold: {', '.join(added)}.",
     ])  # fmt: skip
 

@@ -24,7 +24,9 @@ from rdmacc.experiments.framework.bands import (
     Lowest,
     MoreThan,
     Ordered,
+    Part,
     Rises,
+    Size,
     Some,
     Within,
 )
@@ -36,7 +38,8 @@ NUMBERS = st.lists(NUMBER, min_size=2, max_size=5).map(lambda values: dict(zip("
 def bands_of_one(bound, width):
     return [
         AtLeast(bound), AtMost(bound), MoreThan(bound), LessThan(bound), Exactly(bound), Between(bound, bound + width),
-        Within(bound, by=width), AtLeast(bound, slack=0.1), AtMost(bound, slack=0.1),
+        Within(bound, by=width), AtLeast(bound, slack=0.1), AtMost(bound, slack=0.1), Size(abs(bound)),
+        Part(abs(bound) / 1e6),
     ]  # fmt: skip
 
 
@@ -122,6 +125,15 @@ def test_nothing_holds_of_no_number(band):
         (Within(0.45, by=0.1), "%", "35% to 55%"),
         (Within(0.84, factor=2), "%", "within a factor of 2 of 84%"),
         (Within(5e9, share=0.03), "Gb/s", "within 3% of 5 Gb/s"),
+        (Size(60), "RTT", "40 RTT to 80 RTT"),
+        (Size(2.5, 3.3), "x", "1.667x to 4.4x"),
+        (Size(1.73), "%", "115.3% to 230.7%"),
+        (Part(0.3), "%", "20% to 40%"),
+        (Part(0.82), "%", "76% to 88%"),
+        (Part(0.79, 0.89), "%", "72% to 92.67%"),
+        (Part(0.04), "%", "2% to 6%"),
+        (Part(0.018), "%", "0% to 3.8%"),
+        (Part(97, whole=100), "", "95 to 99"),
         (Each(Between(12e6, 40e6), of="load"), "us", "12 us to 40 us for every load"),
         (Some(MoreThan(0), share=0.5, of="the loads"), "%", "more than 0% for at least 50% of the loads"),
         (All({"n": Exactly(2), "rate": AtLeast(9e9, "Gb/s")}), "", "n: exactly 2; rate: at least 9 Gb/s"),
