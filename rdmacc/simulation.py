@@ -82,6 +82,8 @@ class Simulation:
         Faults of links, NICs and host clocks; see `rdmacc.faults`.
     trace : bool
         Record every packet's events, for `result.packet_trace`.
+    explain : bool
+        Record these, and what kept each sender from sending, for `result.explain`.
     check : bool, optional
         Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
         field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
@@ -114,13 +116,14 @@ class Simulation:
         probes: Sequence[Probe] = (),
         faults: Sequence[Fault] = (),
         trace: bool = False,
+        explain: bool = False,
         check: bool | None = None,
         order: str = "auto",
         threads: int = 1,
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
-        for name, value in (("trace", trace), ("check", check)):
+        for name, value in (("trace", trace), ("explain", explain), ("check", check)):
             if not isinstance(value, bool) and not (name == "check" and value is None):
                 raise ConfigError(name, value, "True or False")
         if isinstance(probes, list | tuple):
@@ -130,7 +133,7 @@ class Simulation:
                     raise ConfigError("probes", one, "the name of one probe; samples are found by name")
         self.plan = make_plan(
             network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
-            is_checked=is_checked(chosen, check),
+            explains=explain, is_checked=is_checked(chosen, check),
         )  # fmt: skip
         self._fault_events = FaultEvents(self.plan)
         warn_of_short_times(self.plan)
@@ -299,6 +302,7 @@ def simulate(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     trace: bool = False,
+    explain: bool = False,
     check: bool | None = None,
     order: str = "auto",
     threads: int = 1,
@@ -328,6 +332,8 @@ def simulate(
         Faults to inject; see `rdmacc.faults`.
     trace : bool
         Record every packet's events, for `Result.packet_trace`.
+    explain : bool
+        Record what explains each message's completion time, for `Result.explain`.
     check : bool, optional
         Catch errors in handlers; see `Simulation`. Default: only for handlers from outside the package.
     order : str
@@ -350,7 +356,7 @@ def simulate(
     [1.71, 1.72]
     """
     simulation = Simulation(
-        network, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check,
-        order=order, threads=threads,
+        network, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace,
+        explain=explain, check=check, order=order, threads=threads,
     )  # fmt: skip
     return simulation.run(until, progress=progress)

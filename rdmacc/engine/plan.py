@@ -117,6 +117,8 @@ class Plan:
     clock_jitter_ps: int
     clock_key: Ints
     has_trace: bool
+    explains: bool
+    """Whether the trace has what its explanations need."""
     watches: tuple[Watch, ...]
     is_checked: bool = False
     """Whether handlers run in checked mode (`rdmacc.handlers.checked`)."""
@@ -146,6 +148,7 @@ def make_plan(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     has_trace: bool = False,
+    explains: bool = False,
     is_checked: bool = False,
 ) -> Plan:
     """Return the plan of a scenario."""
@@ -222,7 +225,7 @@ def make_plan(
         symmetric_salt=symmetric_salt, scripts=scripts_of(faults, frame),
         fault_events=fault_events, clock_offset_ps=offsets, clock_jitter_ps=jitter,
         clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
-        has_trace=has_trace, is_checked=is_checked,
+        has_trace=has_trace or explains, explains=explains, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
         watches=tuple(watch_of(probe, fabric, scheme, qp, frame) for probe in probes),
     )  # fmt: skip

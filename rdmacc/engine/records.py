@@ -32,6 +32,7 @@ class ComputationProgress(Record):
 class QueuePairUse(Record):
     """Of a queue pair."""
 
+    stopped_by = Byte(doc="for explanations: what keeps it from sending (`rdmacc.rules.pacing`)")
     remaining = Int32(doc="messages that have not started")
 
 

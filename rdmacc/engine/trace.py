@@ -16,9 +16,11 @@ from rdmacc.state import KIND_NAMES, PAUSE
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
 
-SENT, ARRIVED, DROPPED, TRIMMED = range(4)
+SENT, ARRIVED, DROPPED, TRIMMED, QUEUED, RELEASED, STOPPED = range(7)
 """A packet's first bit enters a link; its last bit leaves the link; the packet is lost at a port or on its link; it
-loses its payload."""
+loses its payload. Only for explanations (`rdmacc.explain`): a host makes a packet that is not data; the pacing rate has
+let the data packet go that is sent next; something else stops a queue pair from now on (`psn` is its number, `kind` one
+of the codes in `rdmacc.rules.pacing`)."""
 
 WHAT_NAMES = ("sent", "arrived", "dropped", "trimmed")
 
@@ -45,6 +47,10 @@ class Trace:
             (time_ps, port, message, packet.psn, packet.wire_bytes, what, packet.kind, packet.priority, packet.ce)
         )
 
+    def add_stop(self, time_ps: int, port: int, qp: int, stop: int) -> None:
+        """Note what stops a queue pair from now on."""
+        self._rows.append((time_ps, port, -1, qp, 0, STOPPED, stop, 0, 0))
+
     def rows(self) -> npt.NDArray[np.void]:
         """Return the rows so far."""
         return np.array(self._rows, dtype=ROW)
@@ -52,6 +58,7 @@ class Trace:
 
 def trace_frame(rows: npt.NDArray[np.void], fabric: Fabric) -> pd.DataFrame:
     """Return a trace as a data frame."""
+    rows = rows[rows["what"] <= TRIMMED]
     ports = rows["port"]
     columns: dict[str, npt.NDArray[Any]] = {
         "time_ps": rows["time_ps"],

@@ -16,6 +16,8 @@ from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.explain import Explanation
+from rdmacc.explain.recording import Recording
 from rdmacc.results.activity import jobs_of_hosts
 from rdmacc.results.citations import Citations, papers_of
 from rdmacc.results.provenance import provenance_of
@@ -314,6 +316,45 @@ class Result(Recorded):
         return frame
 
     @cached_property
+    def _recording(self) -> Recording:
+        if not self.plan.explains or self.outcome.trace is None:
+            raise ConfigError("explain", False, "True: call simulate() with explain=True")
+        return Recording(self.plan, self.outcome.trace)
+
+    @typed
+    def explain(self, flow: Hashable) -> Explanation:
+        """Say why a message took as long as it did, for runs with ``explain=True``.
+
+        Parameters
+        ----------
+        flow : hashable
+            The message, by its label in the workload.
+
+        Returns
+        -------
+        Explanation
+            ``print`` it; its frames are `parts`, `events` and `causes`. For a message that is not delivered, it is
+            about the time up to now.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such message, it has not started, or the run had no ``explain=True``.
+
+        Examples
+        --------
+        >>> import rdmacc
+        >>> work = rdmacc.incast(["h1", "h2"], "h0", "64kB")
+        >>> why = rdmacc.simulate(rdmacc.star(3), work, "line-rate", explain=True).explain(1)
+        >>> why.parts[why.parts.time_ps > 0].kind.tolist()
+        ['queue at a port', 'transmission', 'propagation']
+        """
+        recording, number = self._recording, self._number(flow)
+        if not self._has_started()[number]:
+            raise ConfigError("flow", flow, "a message that has started: this one waits, or its time has not come")
+        return Explanation(recording, self.outcome, number)
+
+    @cached_property
     def ports(self) -> pd.DataFrame:
         """Counters of each port, with one row per direction of a link."""
         fabric = self.plan.fabric
@@ -396,10 +437,15 @@ class Result(Recorded):
         ConfigError
             If there is no such message.
         """
+        return float(self.flows["goodput_bps"].to_numpy()[self._number(flow)])
+
+    def _number(self, flow: Hashable) -> int:
+        """Return the number of a message by its label."""
         labels = self.plan.workload.index
         if flow not in labels:
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
-        return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
+        number: Any = labels.get_loc(flow)
+        return int(number)
 
     @typed
     def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:

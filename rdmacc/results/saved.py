@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 
@@ -99,6 +99,27 @@ class SavedResult(Recorded):
             Always, because traces are not saved.
         """
         raise ConfigError("result", "saved", "a result that simulate() returned: a saved result has no trace")
+
+    def explain(self, flow: object) -> NoReturn:
+        """Not available.
+
+        Parameters
+        ----------
+        flow : hashable
+            The message, by its label in the workload.
+
+        Returns
+        -------
+        NoReturn
+            Nothing.
+
+        Raises
+        ------
+        ConfigError
+            Always, because what explanations need is not saved.
+        """
+        allowed = "a result that simulate(..., explain=True) returned: a saved result has no trace to explain it by"
+        raise ConfigError("result", "saved", allowed)
 
     def summary(self) -> Summary:
         """Return the key numbers of the run; `print` them."""

@@ -9,6 +9,9 @@ from rdmacc.records import NEVER
 from rdmacc.state import IDLE, PACING, READY
 from rdmacc.units import cut_ps
 
+NOTHING, CREDIT, WINDOW, RATE, FREE = range(5)
+"""What stops a queue pair: nothing to send, no credit, its window, its pacing rate; nothing but others at its NIC."""
+
 
 def may_send(qp):
     """Return whether window and credits allow a packet."""
@@ -25,6 +28,19 @@ def next_start_ps(agenda, qp, now):
     if agenda.tick_ps:
         return qp.last_start_ps + cut_ps(wire, rate_bps, agenda.tick_ps)
     return qp.last_start_ps + int(wire * 8e12 / rate_bps + 0.5)
+
+
+def what_stops(qp, has_unsent, start_ps, busy_until_ps, now):
+    """Return what keeps a queue pair from sending; one that would start while its link is busy anyway is not paced."""
+    if not has_unsent:
+        return NOTHING
+    if qp.credits <= 0:
+        return CREDIT
+    if qp.inflight_bytes >= qp.window_bytes:
+        return WINDOW
+    if start_ps > now and (start_ps > busy_until_ps or qp.stopped_by == RATE):
+        return RATE
+    return FREE
 
 
 def wait_for_turn(qp, start_ps, busy_until_ps, now):

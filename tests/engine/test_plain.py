@@ -20,6 +20,7 @@ ASK: dict[str, dict[str, Any]] = {
     "has_scanning_nics": {"scheme": {"tick_ps": "1ns"}},
     "n_changes": {"probes": (rdmacc.probes.queue("s0", "h0"),)},
     "has_trace": {"trace": True},
+    "explains": {"explain": True},
     "n_scripts": {"faults": (ScriptedLoss(message=0, psn=3),)},
     "has_clocks": {"faults": (Clocks(jitter_ps="1ns"),)},
     "has_paths": {"workload": {"path": "h1 s0 h0"}},

@@ -12,6 +12,7 @@ from rdmacc.engine.compiled.rows import (
     message_at,
     message_row,
     new_packet,
+    note,
     packet_at,
     packet_row,
     port_at,
@@ -23,6 +24,7 @@ from rdmacc.engine.compiled.rules import address_reply, is_delivered, read_clock
 from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
+from rdmacc.engine.trace import QUEUED
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
@@ -225,6 +227,8 @@ def send(g, number, qp_number, message_number, now):
         g.credits += 1
     elif kind == ADVERT:
         g.adverts += 1
+    if g.explains:
+        note(g, QUEUED, qp.reply_nic, number, now)
     enqueue(g, port_at(g, qp.reply_nic), number, reply_class(g, reply), now)
 
 

@@ -237,6 +237,7 @@ class KernelGlobals(Record):
     sample_count = Int()
     sample_capacity = Int()
     has_trace = feature(Int())
+    explains = feature(Int(doc="1 if the trace has what keeps queue pairs from sending"))
     trace_rows = Int()
     trace_count = Int()
     trace_capacity = Int()
@@ -359,7 +360,7 @@ class KernelGlobals(Record):
 RECORDS: dict[str, tuple[type[Record], ...]] = {
     "packet": (Transit, _Packet, state.Packet),
     "message": (state.Message, _Message, MessageProgress),
-    "qp": (state.QueuePair, _QueuePair, QueuePairUse),
+    "qp": (state.QueuePair, QueuePairUse, _QueuePair),
     "host": (state.Host, _Host, Clock),
     "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
     "switch": (Routing, SharedBuffer, _Switch),

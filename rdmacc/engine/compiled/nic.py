@@ -14,6 +14,8 @@ from rdmacc.engine.compiled.rows import (
     load_entry,
     message_at,
     new_packet,
+    note,
+    note_change,
     packet_at,
     port_at,
     queue_of,
@@ -27,9 +29,11 @@ from rdmacc.engine.compiled.rules import (
     request_class,
     sends_in_order,
     wait_for_turn,
+    what_stops,
     write_data,
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
+from rdmacc.engine.trace import RELEASED
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
@@ -53,9 +57,21 @@ def unsent_message(g, qp):
     return -1
 
 
+@cold
+def note_stop(g, qp, now):
+    """Note in the trace what keeps a queue pair from sending, if that has changed."""
+    start = next_start_ps(g, qp, now)
+    stop = what_stops(qp, unsent_message(g, qp) >= 0, start, port_at(g, qp.nic).busy_until_ps, now)
+    if stop != qp.stopped_by:
+        qp.stopped_by = stop
+        note_change(g, qp.nic, qp.number, stop, now)
+
+
 @jit
 def join_line(g, qp, now):
     """Like `schedule`, but do not wake the NIC; return whether the queue pair joined the line."""
+    if g.explains:
+        note_stop(g, qp, now)
     if qp.state == READY:
         return False
     message_number = sendable_message(g, qp)
@@ -173,6 +189,8 @@ def send_data(g, port, qp, message_number, now):
     number = new_packet(g)
     packet = packet_at(g, number)
     write_data(g, packet, qp, message)
+    if g.explains:
+        note(g, RELEASED, port.number, number, min(next_start_ps(g, qp, now), now))
     packet.sent_ps = read_clock(host_at(g, port.node), g.clock_jitter_ps, now) if g.has_clocks else now
     if not sends_in_order(message, psn):
         note_out_of_order(g, message, psn)

@@ -113,7 +113,7 @@ def schedule(g, number, now):
     """Put a queue pair in line, or wait for its pacing time, or for what it lacks; then wake its NIC."""
     qp = qp_at(g, number)
     if g.has_scanning_nics:
-        join_scanned_line(g, qp)
+        join_scanned_line(g, qp, now)
         look(g, port_at(g, qp.nic), now)
     elif join_line(g, qp, now):
         port = port_at(g, qp.nic)

@@ -6,16 +6,16 @@ from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.plain import globals_at
-from rdmacc.engine.trace import DROPPED, ROW
+from rdmacc.engine.trace import DROPPED, ROW, STOPPED
 from rdmacc.rules import ranks
 from rdmacc.rules.ranks import LAST_ORDER
 from rdmacc.state import NUM_CLASSES, PAUSE
 
 __all__ = [
     "backlog_of", "computation_at", "discard", "fetch_port", "globals_at", "host_at", "ingress_at", "ingress_row",
-    "load_entry", "message_at", "message_row", "new_packet", "next_order", "note", "packet_at", "packet_row", "port_at",
-    "qp_at", "qp_row", "queue_of", "rank_in", "rank_last", "rank_now", "rank_without_order", "recycle", "sample_at",
-    "switch_at", "watch_at",
+    "load_entry", "message_at", "message_row", "new_packet", "next_order", "note", "note_change", "packet_at",
+    "packet_row", "port_at", "qp_at", "qp_row", "queue_of", "rank_in", "rank_last", "rank_now", "rank_without_order",
+    "recycle", "sample_at", "switch_at", "watch_at",
 ]  # fmt: skip
 
 next_order, rank_in, rank_without_order = jit(ranks.next_order), jit(ranks.rank_in), jit(ranks.rank_without_order)
@@ -201,6 +201,22 @@ def note(g, what, port, number, now):
     row.kind = packet.kind
     row.priority = packet.priority
     row.ce = packet.ce
+    g.trace_count += 1
+
+
+@cold
+def note_change(g, port, qp, stop, now):
+    """Add a row to the trace: what stops a queue pair from now on."""
+    row = _trace_row(g.trace_rows + g.trace_count * _TRACE_BYTES)
+    row.time_ps = now
+    row.port = port
+    row.message = -1
+    row.psn = qp
+    row.wire_bytes = 0
+    row.what = STOPPED
+    row.kind = stop
+    row.priority = 0
+    row.ce = 0
     g.trace_count += 1
 
 

@@ -25,6 +25,7 @@ close_message, close_pair = jit(progress.close_message), jit(progress.close_pair
 cut_off = cold(progress.cut_off)
 is_due, wait_for_less, fail_waiting = jit(progress.is_due), jit(progress.wait_for_less), jit(progress.fail_waiting)
 may_send, next_start_ps, wait_for_turn = jit(pacing.may_send), jit(pacing.next_start_ps), jit(pacing.wait_for_turn)
+what_stops = jit(pacing.what_stops)
 arm_pace, expire_pace = jit(pacing.arm_pace), jit(pacing.expire_pace)
 write_data, request_class = jit(addressing.write_data), jit(addressing.request_class)
 address_reply, address_request = jit(addressing.address_reply), jit(addressing.address_request)

@@ -6,7 +6,7 @@ from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.bit_trees import following, leave, qp_in_place
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import cold
-from rdmacc.engine.compiled.nic import join, send_data, send_queued, unsent_message
+from rdmacc.engine.compiled.nic import join, note_stop, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
 from rdmacc.engine.compiled.rows import (
     backlog_of,
@@ -31,8 +31,10 @@ def has_work(g, port):
 
 
 @cold
-def join_scanned_line(g, qp):
+def join_scanned_line(g, qp, now):
     """Put a queue pair with packets left in the line."""
+    if g.explains:
+        note_stop(g, qp, now)
     if qp.state != READY and unsent_message(g, qp) >= 0:
         qp.state = READY
         join(g, port_at(g, qp.nic), LINE, qp)
@@ -63,6 +65,8 @@ def send_next_scanning(g, port, now):
         port.served = place
         qp = qp_in_place(g, port, place)
         send_data(g, port, qp, unsent_message(g, qp), now)
+        if g.explains:
+            note_stop(g, qp, now)
         if unsent_message(g, qp) < 0:
             leave_line(g, port, qp)
     if has_work(g, port) and not port.is_wake_pending:

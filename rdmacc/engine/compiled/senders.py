@@ -8,6 +8,7 @@ from rdmacc.engine.compiled.rows import (
     message_at,
     message_row,
     new_packet,
+    note,
     packet_at,
     packet_row,
     qp_at,
@@ -17,6 +18,7 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.compiled.rules import address_request as write_request
 from rdmacc.engine.compiled.rules import read_clock
 from rdmacc.engine.compiled.timers import arm
+from rdmacc.engine.trace import QUEUED
 
 
 @jit
@@ -47,4 +49,6 @@ def address_request(g, number, qp_number, message_number, now):
     write_request(g, request, qp, message_at(g, message_number))
     request.sent_ps = read_clock(host_at(g, qp.src), g.clock_jitter_ps, now) if g.has_clocks else now
     g.requests += 1
+    if g.explains:
+        note(g, QUEUED, qp.nic, number, now)
     return True

@@ -335,6 +335,7 @@ class Tables:
             spray_counts=self._table("spray_counts", np.zeros(sprays)), flowlet_gap_ps=plan.scheme.flowlet_gap_ps,
             flowlets=self._table("flowlets", np.full((flowlets, 2), [-NEVER, 0]), "i8"),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
+            explains=plan.explains,
         )  # fmt: skip
 
     def _fill_watches(self) -> None:

@@ -57,6 +57,7 @@ class Core:
         self.fabric = plan.fabric  # with its current routes: links may fail
         self.env = Environment(scheme.tick_ps)
         self.trace = Trace() if plan.has_trace else None
+        self.explains = plan.explains
         self.trail = Trail() if plan.is_checked else None
         if self.trail is not None:
             self.trail.n_ports, self.trail.n_messages = plan.fabric.n_ports, plan.n_messages

@@ -9,6 +9,7 @@ from rdmacc.engine.reference.messages import after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
+from rdmacc.engine.trace import QUEUED
 from rdmacc.records import NEVER
 from rdmacc.rules.addressing import address_reply, reply_class
 from rdmacc.rules.links import read_clock
@@ -158,4 +159,6 @@ class Host(state.Host, Clock):
         address_reply(net.scheme, reply, qp, message)
         reply.sent_ps = self.clock(now)
         net.reply_counts[reply.kind] += 1
+        if net.explains and net.trace is not None:
+            net.trace.add(now, QUEUED, qp.reply_nic.number, reply)
         qp.reply_nic.enqueue(reply, reply_class(net.scheme, reply), now)

@@ -9,9 +9,10 @@ from typing import Protocol
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
+from rdmacc.engine.trace import QUEUED, RELEASED
 from rdmacc.records import NEVER
 from rdmacc.rules.addressing import address_request, request_class, write_data
-from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, wait_for_turn
+from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, wait_for_turn, what_stops
 from rdmacc.rules.progress import sends_in_order
 from rdmacc.rules.ranks import PACE
 from rdmacc.state import IDLE, NONE, NUM_CLASSES, PACING, READY, REQUEST
@@ -69,6 +70,8 @@ class NicPort(Port):
 
     def join_line(self, qp: QueuePair, now: int) -> bool:
         """Like `schedule`, but do not wake the port; return whether the queue pair joined the line."""
+        if self.net.explains:
+            self.note_stop(qp, now)
         if qp.state == READY:
             return False
         message = _next_message(qp)
@@ -117,6 +120,14 @@ class NicPort(Port):
         """Return whether a packet or a queue pair waits in a class."""
         return bool(self.queues[cls] or self.lines[cls])
 
+    def note_stop(self, qp: QueuePair, now: int) -> None:
+        """Note in the trace what keeps a queue pair from sending, if that has changed."""
+        start_ps = next_start_ps(self.env, qp, now)
+        stop = what_stops(qp, unsent_message(qp) is not None, start_ps, self.busy_until_ps, now)
+        if stop != qp.stopped_by and self.net.trace is not None:
+            qp.stopped_by = stop
+            self.net.trace.add_stop(now, self.number, qp.number, stop)
+
     # Sending
 
     def send_next(self, now: int) -> None:
@@ -146,6 +157,8 @@ class NicPort(Port):
         net, psn = self.net, message.next_psn
         packet = net.new_packet()
         write_data(net.scheme, packet, qp, message)
+        if net.explains and net.trace is not None:
+            net.trace.add(min(next_start_ps(self.env, qp, now), now), RELEASED, self.number, packet)
         packet.sent_ps = self.host.clock(now)
         if not sends_in_order(message, psn):
             self._note_out_of_order(message, psn)
@@ -198,6 +211,8 @@ class NicPort(Port):
         address_request(self.net.scheme, request, qp, message)
         request.sent_ps = self.host.clock(now)
         self.net.reply_counts[REQUEST] += 1
+        if self.net.explains and self.net.trace is not None:
+            self.net.trace.add(now, QUEUED, self.number, request)
         return True
 
     # Changes of rate, window and credits

@@ -32,6 +32,8 @@ class ScanningNicPort(NicPort):
 
     def schedule(self, qp: QueuePair, now: int) -> None:
         """Put a queue pair with packets left in the line; look for a packet to send."""
+        if self.net.explains:
+            self.note_stop(qp, now)
         if qp.state != READY and unsent_message(qp) is not None:
             qp.state = READY
             self.join(self.line, qp)
@@ -65,6 +67,8 @@ class ScanningNicPort(NicPort):
                 return
             self.served = qp.number
             self.send_data(qp, message, now)
+            if self.net.explains:
+                self.note_stop(qp, now)
             if unsent_message(qp) is None:
                 self._leave(qp)
         if self._may_have_work() and not self.is_wake_pending:

@@ -42,6 +42,7 @@ def packet_class(components: Components) -> type[Packet]:
 class Nic(Protocol):
     """What a queue pair asks of the port that serves it (`rdmacc.engine.reference.nic.NicPort`)."""
 
+    number: int
     rate_bps: float
 
     def schedule(self, qp: QueuePair, now: int) -> None:

@@ -1,0 +1,265 @@
+"""Who and what took a message's time: for each part of it, what stood in the way."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rdmacc.engine.trace import ARRIVED
+from rdmacc.explain.recording import Hop, Recording
+from rdmacc.explain.walk import GRANT, NIC, OWN_RATE, OWN_WINDOW, PAUSED, QUEUE, RECEIVER, RECOVERY, START, Span
+from rdmacc.state import DATA, KIND_NAMES, PAUSE
+
+__all__ = ["Cause", "Causes"]
+
+_CUT = 0.99
+"""A rate below this share of the one before is a cut."""
+
+
+class Cause(NamedTuple):
+    """One reason for one kind of time."""
+
+    kind: str
+    cause: str
+    place: int = -1
+    """Number of a port, -1 for none."""
+    by: int = -1
+    """Number of a message, -1 for none."""
+    often: int = 0
+    bytes: float = 0.0
+    time_ps: float = 0.0
+    """Picoseconds of that kind; of round trips, their sum."""
+    first_ps: int = -1
+    """When it first happened, -1 where that says nothing."""
+
+
+class _Sum:
+    """Adds causes up."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str, int, int], list[float]] = defaultdict(lambda: [0, 0.0, 0.0, -1])
+
+    def add(self, kind: str, cause: str, place: int = -1, by: int = -1, *, bytes: float = 0.0, time_ps: float = 0.0,
+            at_ps: int = -1, count: int = 1) -> None:  # fmt: skip
+        """Count something once more."""
+        one = self._sums[kind, cause, place, by]
+        one[0] += count
+        one[1] += bytes
+        one[2] += time_ps
+        if at_ps >= 0 and (one[3] < 0 or at_ps < one[3]):
+            one[3] = at_ps
+
+    def causes(self) -> list[Cause]:
+        """Return them, the longest first within each kind."""
+        found = [
+            Cause(*key, int(count), size, time_ps, int(first))
+            for key, (count, size, time_ps, first) in self._sums.items()
+        ]
+        return sorted(found, key=lambda cause: (-cause.time_ps, -cause.often))
+
+
+class Causes:
+    """Looks for what stood in a message's way.
+
+    Parameters
+    ----------
+    recording : Recording
+        The run.
+    message : int
+        Its number.
+    spans : list of Span
+        Its time.
+    """
+
+    def __init__(self, recording: Recording, message: int, spans: Sequence[Span]) -> None:
+        self._recording, self._plan, self._message, self._spans = recording, recording.plan, message, spans
+        self._sum = _Sum()
+        self._data = [
+            hops
+            for hops in recording.journeys_of(message).values()
+            if hops[0]["key"][1] == DATA and hops[0]["hop"] == 0
+        ]
+        self._begin_ps, self._end_ps = (spans[0].begin_ps, spans[-1].end_ps) if spans else (0, 0)
+        for span in spans:
+            self._look_at(span)
+        self._rate_cuts()
+        self._marks()
+        self._losses()
+
+    def found(self) -> list[Cause]:
+        """Return the causes."""
+        return self._sum.causes()
+
+    def _look_at(self, span: Span) -> None:
+        kind = span.kind
+        if kind in (QUEUE, NIC):
+            self._behind(span)
+        elif kind == PAUSED:
+            self._paused(span)
+        elif kind == START:
+            self._before(span)
+        elif kind in (GRANT, RECEIVER):
+            self._granted(span)
+        elif kind == OWN_WINDOW:
+            self._round_trip(span)
+        elif kind == RECOVERY:
+            self._recovery(span)
+
+    # At a port
+
+    def _behind(self, span: Span) -> None:
+        """Find what a port transmitted meanwhile."""
+        idle_ps, cls = span.end_ps - span.begin_ps, self._class_at(span)
+        for one in self._recording.passing(span.port, span.begin_ps, span.end_ps):
+            time_ps = min(one.end_ps, span.end_ps) - max(one.begin_ps, span.begin_ps)
+            idle_ps -= time_ps
+            size = one.wire_bytes * time_ps / max(one.end_ps - one.begin_ps, 1)
+            cause = "behind PFC frames" if one.kind >= PAUSE else "behind control"
+            if one.kind == DATA:
+                cause = "behind data" if one.priority >= cls else "behind data of a higher class"
+            self._sum.add(span.kind, cause, span.port, one.message, bytes=size, time_ps=time_ps)
+        if idle_ps > 0:
+            self._sum.add(span.kind, "nothing was sent", span.port, time_ps=idle_ps)
+
+    def _class_at(self, span: Span) -> int:
+        """Return the class in which the packet waits that the walk follows."""
+        for hops in self._data:
+            for hop in hops:
+                if hop["port"] == span.port and hop["key"][2] == span.psn and hop["sent_ps"] >= span.end_ps:
+                    return int(hop["priority"])
+        return int(self._plan.priority[self._message])
+
+    def _paused(self, span: Span) -> None:
+        is_down = bool(self._recording.downs(span.port, span.begin_ps, span.end_ps))
+        cause = "the link was down" if is_down else "PAUSE"
+        self._sum.add(PAUSED, cause, span.port, time_ps=span.end_ps - span.begin_ps, at_ps=span.begin_ps)
+
+    # At the sender
+
+    def _before(self, span: Span) -> None:
+        """Find what the queue pair did before the message had its turn."""
+        sends = self._recording.sends_of(int(self._plan.qp[self._message]))
+        low, high = np.searchsorted(sends.time_ps, [span.begin_ps, span.end_ps]).tolist()
+        others = set(sends.message[max(low - 1, 0) : high].tolist()) - {self._message}
+        time_ps = span.end_ps - span.begin_ps
+        for other in others:
+            self._sum.add(START, "behind its queue pair's other messages", by=other, time_ps=time_ps / len(others))
+        if not others:
+            self._sum.add(START, "the scheme's delay", time_ps=time_ps)
+
+    def _rate_cuts(self) -> None:
+        """Find when the pacing rate fell, and by what: the last packet that the sender had heard."""
+        if not any(span.kind == OWN_RATE for span in self._spans):
+            return
+        plan, recording = self._plan, self._recording
+        sends = recording.sends_of(int(plan.qp[self._message]))
+        gaps_ps = np.maximum(sends.paced_ps[1:] - sends.time_ps[:-1], 1)
+        rates = sends.wire_bytes[:-1] * 8e12 / gaps_ps
+        line_bps = float(plan.fabric.port_rate_bps[plan.qp_port[plan.qp[self._message]]])
+        is_mine = (sends.time_ps[1:] > self._begin_ps) & (sends.time_ps[1:] <= self._end_ps)
+        for i in np.flatnonzero(is_mine & (rates < _CUT * np.concatenate([[line_bps], rates[:-1]]))).tolist():
+            signal = self._signal(int(sends.place[i]), int(sends.place[i + 1]))
+            self._sum.add(OWN_RATE, f"cut by {signal}", at_ps=int(sends.time_ps[i]))
+        lowest = int(np.argmin(np.where(is_mine, rates, np.inf))) if is_mine.any() else -1
+        if lowest >= 0:
+            self._sum.add(OWN_RATE, "lowest rate, bit/s", bytes=float(rates[lowest]), at_ps=int(sends.time_ps[lowest]))
+
+    def _signal(self, first: int, last: int) -> str:
+        """Return the kind of packet that told the sender between two of its sends; CNPs before others."""
+        rows = self._recording.rows[first:last]
+        is_here = (rows["what"] == ARRIVED) & (rows["message"] >= 0)
+        rows = rows[is_here]
+        is_mine = self._plan.qp[rows["message"]] == self._plan.qp[self._message]
+        is_mine &= self._plan.fabric.port_peer[rows["port"]] == self._plan.src[self._message]
+        kinds = [KIND_NAMES[kind] for kind in rows["kind"][is_mine].tolist()]
+        return "cnp" if "cnp" in kinds else kinds[-1] if kinds else "timer"
+
+    def _marks(self) -> None:
+        """Find where the message's packets were marked."""
+        for hops in self._data:
+            marked = next((hop for hop in hops if hop["ce"]), None)
+            if marked is not None:
+                self._sum.add("", "marked", marked["port"], at_ps=max(marked["sent_ps"], 0))
+
+    def _round_trip(self, span: Span) -> None:
+        """Find where the packet and the ACK that opened the window had spent their time."""
+        time_ps = span.end_ps - span.begin_ps
+        name = KIND_NAMES[self._recording.rows["kind"][span.cause]] if span.cause >= 0 else "timer"
+        self._sum.add(OWN_WINDOW, f"opened by {name}", time_ps=time_ps)
+        made_ps = self._recording.made_ps(span.cause) if span.cause >= 0 else -1
+        hops = self._arrived.get(made_ps)
+        if hops is None or span.cause < 0:
+            return
+        arrived_ps = int(self._recording.rows["time_ps"][span.cause])
+        self._sum.add("", "round trip", time_ps=arrived_ps - hops[0]["sent_ps"])
+        for hop in hops[1:]:
+            if hop["sent_ps"] > hop["ready_ps"]:
+                self._sum.add("", "queue on the round trip", hop["port"], time_ps=hop["sent_ps"] - hop["ready_ps"])
+
+    @property
+    def _arrived(self) -> dict[int, list[Hop]]:
+        """The message's data packets that have arrived, by when."""
+        if not hasattr(self, "_by_arrival"):
+            self._by_arrival = {hops[-1]["end_ps"]: hops for hops in self._data if hops[-1]["fate"] == 0}
+        return self._by_arrival
+
+    # At the receiver
+
+    def _granted(self, span: Span) -> None:
+        """Find which packet let the sender go on, and what the receiver took in meanwhile."""
+        name = KIND_NAMES[self._recording.rows["kind"][span.cause]] if span.cause >= 0 else "timer"
+        self._sum.add(span.kind, f"until {name}", time_ps=span.end_ps - span.begin_ps)
+        for port in self._last_ports:
+            for one in self._recording.passing(port, span.begin_ps, span.end_ps):
+                if one.kind == DATA:
+                    time_ps = min(one.end_ps, span.end_ps) - max(one.begin_ps, span.begin_ps)
+                    self._sum.add("", f"taken in, {span.kind}", port, one.message, time_ps=time_ps)
+
+    @property
+    def _last_ports(self) -> list[int]:
+        return list(np.flatnonzero(self._plan.fabric.port_peer == self._plan.dst[self._message]).tolist())
+
+    # Recovery
+
+    def _recovery(self, span: Span) -> None:
+        """Find what had become of the transmission, and what told the sender."""
+        rows, time_ps = self._recording.rows, span.end_ps - span.begin_ps
+        told = KIND_NAMES[rows["kind"][span.cause]] if span.cause >= 0 else "timer"
+        fate, port = "is under way", -1
+        for hops in self._data:
+            if hops[0]["sent_ps"] == span.begin_ps and hops[0]["key"][2] == span.psn:
+                fate, port = self._fate(hops)
+        self._sum.add(RECOVERY, f"{fate}; {told}", port, time_ps=time_ps, at_ps=span.begin_ps)
+
+    def _fate(self, hops: list[Hop]) -> tuple[str, int]:
+        """Return what has become of a packet, and at which port."""
+        last = hops[-1]
+        trimmed = next((hop["port"] for hop in hops if hop["trimmed"]), -1)
+        if last["fate"] == 1:
+            return "lost on the link", last["port"]
+        if last["fate"] == 2:
+            return "dropped", last["port"]
+        if trimmed >= 0:
+            return "trimmed", trimmed
+        return ("not taken", -1) if last["fate"] == 0 else ("under way", last["port"])
+
+    def _losses(self) -> None:
+        """Count what has become of the message's packets."""
+        for hops in self._data:
+            for hop in hops[1:]:
+                if hop["sent_ps"] >= 0:
+                    self._sum.add("", "queued", hop["port"], time_ps=hop["sent_ps"] - hop["ready_ps"])
+            fate, port = self._fate(hops)
+            if fate in ("lost on the link", "dropped", "trimmed"):
+                self._sum.add("", fate, port, at_ps=hops[0]["sent_ps"])
+
+    def sharers(self, port: int) -> Iterator[tuple[int, int]]:
+        """Yield the messages whose data a port has sent in this message's time, with their bytes; most first."""
+        sizes: dict[int, int] = defaultdict(int)
+        for one in self._recording.passing(port, self._begin_ps, self._end_ps):
+            if one.kind == DATA:
+                sizes[one.message] += one.wire_bytes
+        yield from sorted(sizes.items(), key=lambda item: -item[1])

@@ -1,0 +1,229 @@
+"""What a run has recorded for its explanations: by message, by queue pair, by port."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.engine.fault_events import DOWN, UP
+from rdmacc.engine.trace import ARRIVED, RELEASED, SENT, STOPPED
+from rdmacc.explain.follower import Follower
+from rdmacc.records import NEVER
+from rdmacc.rules.pacing import NOTHING
+from rdmacc.state import DATA, PAUSE, RESUME
+from rdmacc.units import transmission_ps
+
+if TYPE_CHECKING:
+    from rdmacc.engine.plan import Plan
+
+Ints = npt.NDArray[np.int64]
+Hop = dict[str, Any]
+
+
+class Sends(NamedTuple):
+    """The data packets of a queue pair as its NIC has sent them; `place` is the row of the trace."""
+
+    place: Ints
+    time_ps: Ints
+    paced_ps: Ints
+    """Since when the pacing rate let it go."""
+    message: Ints
+    psn: Ints
+    wire_bytes: Ints
+    priority: Ints
+
+
+class Stops(NamedTuple):
+    """What has kept a queue pair from sending, by the rows of the trace at which that changes."""
+
+    place: Ints
+    time_ps: Ints
+    code: Ints
+
+
+class Passing(NamedTuple):
+    """A packet that a port has put on its link."""
+
+    begin_ps: int
+    end_ps: int
+    message: int
+    """-1 for a frame of PFC."""
+    kind: int
+    wire_bytes: int
+    priority: int
+
+
+class Recording:
+    """The trace of a run with explanations.
+
+    Parameters
+    ----------
+    plan : Plan
+        The scenario.
+    rows : structured array
+        The trace (`rdmacc.engine.trace.ROW`).
+    """
+
+    def __init__(self, plan: Plan, rows: npt.NDArray[np.void]) -> None:
+        self.plan, self.rows = plan, rows
+        self._links = Follower(plan)
+        self._order = np.argsort(rows["message"], kind="stable")
+        self._first = np.searchsorted(rows["message"][self._order], np.arange(-1, plan.n_messages + 1))
+        self.hops_of = lru_cache(maxsize=256)(self._hops_of)
+        self._made_of = lru_cache(maxsize=256)(self._made)
+        self.sends_of = lru_cache(maxsize=256)(self._sends_of)
+
+    def places_of(self, message: int) -> Ints:
+        """Return the rows of a message, in order."""
+        return self._order[self._first[message + 1] : self._first[message + 2]]
+
+    def end_ps(self, port: int, time_ps: int, wire_bytes: int) -> int:
+        """Return when a transmission ends."""
+        rate_bps = self._links.rate_at(port, time_ps)
+        return time_ps + transmission_ps(wire_bytes, rate_bps, self.plan.scheme.tick_ps)
+
+    def _hops_of(self, message: int) -> list[Hop]:
+        """Return the hops of all packets of a message."""
+        follower, places = Follower(self.plan), self.places_of(message)
+        for place, row in zip(places.tolist(), self.rows[places].tolist(), strict=True):
+            follower.read(row, place)
+        return follower.hops
+
+    def journeys_of(self, message: int) -> dict[int, list[Hop]]:
+        """Return the hops of each of a message's packets, by the number of its journey."""
+        found: dict[int, list[Hop]] = defaultdict(list)
+        for hop in self.hops_of(message):
+            found[hop["journey"]].append(hop)
+        return found
+
+    def _made(self, message: int) -> dict[int, int]:
+        """Return when each packet of a message was made, by the row in which it arrives."""
+        hops = self.hops_of(message)
+        made_ps = {hop["journey"]: hop["ready_ps"] for hop in hops if hop["hop"] == 0}
+        return {hop["end_row"]: made_ps[hop["journey"]] for hop in hops if hop["end_row"] >= 0}
+
+    def made_ps(self, arrival: int) -> int:
+        """Return when the packet that arrives in a row was made by its host; -1 if it was not made there."""
+        return self._made_of(int(self.rows["message"][arrival]))[arrival]
+
+    def _sends_of(self, qp: int) -> Sends:
+        """Return what a queue pair has sent."""
+        messages = np.flatnonzero(self.plan.qp == qp)
+        places = np.sort(np.concatenate([self.places_of(int(message)) for message in messages]))
+        rows = self.rows[places]
+        is_here = (rows["kind"] == DATA) & (rows["port"] == self.plan.qp_port[qp])
+        sent, released = is_here & (rows["what"] == SENT), is_here & (rows["what"] == RELEASED)
+        columns = (rows[name][sent].astype(np.int64) for name in ("message", "psn", "wire_bytes", "priority"))
+        return Sends(places[sent], rows["time_ps"][sent], rows["time_ps"][released], *columns)
+
+    @cached_property
+    def _stops(self) -> tuple[npt.NDArray[np.void], Ints, Ints]:
+        """All changes of what stops queue pairs, sorted by these; their places; where each queue pair's begin."""
+        places = self._order[: self._first[1]]
+        places = places[self.rows["what"][places] == STOPPED]
+        places = places[np.argsort(self.rows["psn"][places], kind="stable")]
+        rows = self.rows[places]
+        return rows, places, np.searchsorted(rows["psn"], np.arange(self.plan.n_qps + 1))
+
+    def stops_of(self, qp: int) -> Stops:
+        """Return what has kept a queue pair from sending."""
+        rows, places, first = self._stops
+        mine = slice(first[qp], first[qp + 1])
+        return Stops(places[mine], rows["time_ps"][mine], rows["kind"][mine].astype(np.int64))
+
+    def code_before(self, stops: Stops, place: int) -> int:
+        """Return what stopped a queue pair just before a row."""
+        at = int(np.searchsorted(stops.place, place))
+        return int(stops.code[at - 1]) if at else NOTHING
+
+    def arrival_before(self, place: int, node: int, qp: int) -> int:
+        """Return the row of a packet of a queue pair whose arrival at a node has made a row; -1 if none has."""
+        rows, peer = self.rows, self.plan.fabric.port_peer
+        time_ps, before = rows["time_ps"][place], place - 1
+        while before >= 0 and rows["time_ps"][before] == time_ps:
+            if rows["what"][before] == ARRIVED:
+                is_here = peer[rows["port"][before]] == node and rows["message"][before] >= 0
+                return before if is_here and self.plan.qp[rows["message"][before]] == qp else -1
+            before -= 1
+        return -1
+
+    # Ports
+
+    @cached_property
+    def _passing(self) -> tuple[Ints, Ints]:
+        """The rows of what ports have sent, port by port; where each port's begin."""
+        places = np.flatnonzero(self.rows["what"] == SENT)
+        places = places[np.argsort(self.rows["port"][places], kind="stable")]
+        return places, np.searchsorted(self.rows["port"][places], np.arange(self.plan.fabric.n_ports + 1))
+
+    def passing(self, port: int, begin_ps: int, end_ps: int) -> list[Passing]:
+        """Return what a port has transmitted between two times, if only in part."""
+        places, first = self._passing
+        mine = places[first[port] : first[port + 1]]
+        times = self.rows["time_ps"][mine]
+        low, high = np.searchsorted(times, [begin_ps, end_ps])
+        found = []
+        for row in self.rows[mine[max(low - 1, 0) : high]].tolist():
+            time_ps, _, message, _, wire, _, kind, priority, _ = row
+            ends_ps = self.end_ps(port, time_ps, wire)
+            if ends_ps > begin_ps:
+                found.append(Passing(time_ps, ends_ps, message, kind, wire, priority))
+        return found
+
+    @cached_property
+    def _pauses(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """When each class of each port was paused: from a PAUSE until a RESUME, or the link's return."""
+        places = self._order[: self._first[1]]
+        rows = self.rows[places]
+        rows = rows[(rows["what"] == ARRIVED) & (rows["kind"] >= PAUSE)]
+        changes = [
+            (time_ps, 1, int(self.plan.fabric.port_reverse[port]), cls, kind)
+            for time_ps, port, _, cls, _, _, kind, _, _ in rows.tolist()
+        ]
+        changes += [(event.time_ps, 0, port, -1, RESUME) for event in self.plan.fault_events if event.what == UP
+                    for port in event.ports]  # fmt: skip
+        since: dict[tuple[int, int], int] = {}
+        found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for time_ps, _, port, cls, kind in sorted(changes, key=lambda change: change[:2]):
+            if kind == PAUSE:
+                since.setdefault((port, cls), time_ps)
+                continue
+            for key in [key for key in since if key[0] == port and cls in (-1, key[1])]:
+                found[key].append((since.pop(key), time_ps))
+        for key, begin_ps in since.items():
+            found[key].append((begin_ps, NEVER))
+        return found
+
+    def pauses(self, port: int, cls: int, begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
+        """Return the parts of an interval in which PFC had paused a port's class, in order."""
+        pauses = self._pauses.get((port, cls), [])
+        first = max(bisect_right(pauses, (begin_ps, NEVER)) - 1, 0)
+        parts = []
+        for since_ps, until_ps in pauses[first:]:
+            if since_ps >= end_ps:
+                break
+            if until_ps > begin_ps:
+                parts.append((max(since_ps, begin_ps), min(until_ps, end_ps)))
+        return parts
+
+    @cached_property
+    def _downs(self) -> dict[int, list[tuple[int, int]]]:
+        """When each port was down."""
+        found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for event in self.plan.fault_events:
+            for port in event.ports if event.what in (DOWN, UP) else ():
+                if event.what == DOWN:
+                    found[port].append((event.time_ps, NEVER))
+                elif found[port]:
+                    found[port][-1] = found[port][-1][0], event.time_ps
+        return found
+
+    def downs(self, port: int, begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
+        """Return the parts of an interval in which a port was down, in order."""
+        times = ((max(since, begin_ps), min(until, end_ps)) for since, until in self._downs.get(port, []))
+        return [(since, until) for since, until in times if since < until]

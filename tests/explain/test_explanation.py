@@ -1,0 +1,134 @@
+"""Explanations in frames and words, and what cannot be explained."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.explain.walk import KINDS
+
+
+def incast(scheme="dctcp", senders=8, size="300kB", **options):
+    work = rdmacc.incast([f"h{number}" for number in range(1, senders + 1)], "h0", size)
+    options = {"explain": True, "progress": False} | options
+    return rdmacc.simulate(rdmacc.star(senders + 1), work, scheme, engine="simpy", **options)
+
+
+@pytest.fixture(scope="module")
+def dctcp():
+    return incast()
+
+
+def words(why):
+    return " ".join(str(why).split())
+
+
+def test_words_say_how_long_what_took_and_who(dctcp):
+    assert words(dctcp.explain(3)).startswith(
+        "Message 3 (h4 to h0, 300 kB, dctcp): 193.7 us, 7.15 times the 27.08 us that it takes alone. "
+        "For 165 us (85%) its window was full: it waited for 46 ACKs with as much in flight as it may have; "
+        "a round trip took 6.29 us on average, 4.25 us without queues, with 32% of it in the queue of s0->h0, "
+        "where messages 0 to 7 met; 69 of its packets were marked at s0->h0. "
+    )
+
+
+def test_marked_packets_are_those_that_the_trace_shows(dctcp):
+    trace = dctcp.packet_trace
+    marked = trace[(trace["what"] == "sent") & (trace["kind"] == "data") & trace["ce"] & (trace["message"] == 3)]
+    causes = dctcp.explain(3).causes
+    assert causes.loc[causes["cause"] == "marked", ["place", "count"]].to_numpy().tolist() == [["s0->h0", len(marked)]]
+
+
+def test_frames(dctcp):
+    why = dctcp.explain(3)
+    assert tuple(why.parts["kind"]) == KINDS
+    assert why.parts["share"].sum() == pytest.approx(1)
+    assert (why.events["time_ps"] == why.events["end_ps"] - why.events["begin_ps"]).all()
+    assert why.events["time_ps"].sum() == why.time_ps == dctcp.flows["fct_ps"][3]
+    sums = why.events.groupby("kind")["time_ps"].sum()
+    assert sums.to_dict() == {kind: time for kind, time in zip(why.parts["kind"], why.parts["time_ps"]) if time}
+    assert why.causes["kind"].isin([*KINDS, ""]).all()
+    assert "<table>" in why._repr_html_()
+
+
+def test_times_by_whom_sum_to_the_queue(dctcp):
+    why = incast("line-rate").explain(2)
+    queue = why.causes[why.causes["kind"] == "queue at a port"]
+    assert queue["time_ps"].sum() == why.parts.set_index("kind")["time_ps"]["queue at a port"]
+    assert set(queue["by"]) == set(range(8))
+
+
+def test_cuts_of_a_rate_are_told():
+    text = words(incast("hpcc", senders=4, size="100kB").explain(0))
+    assert "its own rate held it back: hpcc cut it" in text
+    assert "Gb/s" in text
+
+
+def test_receivers_and_losses_are_told():
+    text = words(incast("ndp").explain(3))
+    assert "of its packets were trimmed at s0->h0, where messages 0 to 7 met" in text
+    assert "its receiver's link carried" in text
+
+
+def test_labels_are_those_of_the_workload():
+    """A row of computation comes first, so that labels are not numbers."""
+    rows = [{"src": "h1", "duration_ps": 1000}, {"src": "h1", "dst": "h0", "size_bytes": 5000}]
+    rows.append({"src": "h2", "dst": "h0", "size_bytes": 5000})
+    work = rdmacc.messages(pd.DataFrame(rows))
+    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine="simpy", explain=True, progress=False)
+    why = result.explain(2)
+    assert why.flow == 2
+    assert "behind message 1" in words(why)
+    with pytest.raises(ConfigError, match="flow = 0"):
+        result.explain(0)
+
+
+def test_an_unfinished_message_is_explained_up_to_now():
+    result = incast(until="50us")
+    why = result.explain(3)
+    assert not why.is_delivered
+    assert why.time_ps == 50_000_000
+    assert "50 us so far; it has not been delivered." in words(why)
+
+
+def test_a_message_that_has_failed_says_so():
+    loss = rdmacc.Loss(data=1.0)
+    scheme = rdmacc.scheme("line-rate", timeout_ps="10us")
+    work = rdmacc.messages([("h1", "h0", "3kB")])
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine="simpy", faults=[loss], explain=True, progress=False)
+    assert "it has failed." in words(result.explain(0))
+
+
+def test_an_explained_run_is_the_same_run():
+    one, other = incast(), incast(explain=False)
+    assert one.flows.equals(other.flows)
+    assert one.counters.equals(other.counters)
+
+
+def test_traces_show_packets_only():
+    assert incast(trace=True, explain=False).packet_trace.equals(incast().packet_trace)
+
+
+def test_what_cannot_be_explained(tmp_path):
+    with pytest.raises(ConfigError, match=r"explain = False: must be True: call simulate\(\) with explain=True"):
+        incast(explain=False).explain(3)
+    with pytest.raises(ConfigError, match=r"explain = False"):
+        incast(explain=False, trace=True).explain(3)
+    result = incast(until="50us")
+    with pytest.raises(ConfigError, match=r"flow = 8: must be a message of the workload, 0 to 7"):
+        result.explain(8)
+    with pytest.raises(ConfigError, match=r"explain = 'yes': must be True or False"):
+        incast(explain="yes")
+    result.save(tmp_path / "kept")
+    with pytest.raises(ConfigError, match=r"result = 'saved': must be a result that simulate\(..., explain=True\)"):
+        rdmacc.load(tmp_path / "kept").explain(3)
+
+
+def test_a_message_that_has_not_started_has_nothing_to_explain():
+    work = rdmacc.messages([("h1", "h0", "3kB"), ("h2", "h0", "3kB", "1ms")])
+    options = {"engine": "simpy", "explain": True, "progress": False, "until": "50us"}
+    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", **options)
+    with pytest.raises(ConfigError, match=r"flow = 1: must be a message that has started"):
+        result.explain(1)

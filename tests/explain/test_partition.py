@@ -1,0 +1,126 @@
+"""Every picosecond of every message belongs to one part, whatever happens to it; both engines explain it alike."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError, HandlerError, SimulationError
+from rdmacc.explain import Explanation
+from rdmacc.explain.walk import KINDS
+from rdmacc.schemes import SCHEMES
+from tests.engine.scenarios import WIDENED, Scenario, draw, on_planes, with_computation
+
+PER_BATCH = 20
+WORDED_EVERY = 7
+"""One message in so many is put in words, too."""
+
+
+def explained(scenario: Scenario, engine: str, **options: Any) -> rdmacc.Result | None:
+    """Run a scenario, whatever its end; None if a handler's mistake ends it."""
+    simulation = rdmacc.Simulation(**scenario.arguments(), engine=engine, check=False, **options, explain=True)
+    try:
+        simulation.run(scenario.until, progress=False)
+    except HandlerError:
+        return None
+    except SimulationError:
+        pass
+    return simulation.result()
+
+
+def explanations(result: rdmacc.Result) -> dict[Any, Explanation]:
+    """Return the explanations of all messages that have started."""
+    found = {}
+    for flow in result.flows["flow"].tolist():
+        with suppress(ConfigError):
+            found[flow] = result.explain(flow)
+    flows = result.flows.set_index("flow")
+    missing = flows.loc[[flow for flow in flows.index if flow not in found]]
+    assert ((missing["status"].isin(["waiting", "failed"])) | (missing["start_ps"] > result.now_ps)).all()
+    return found
+
+
+def check(result: rdmacc.Result) -> None:
+    """Check that the parts of each message's time follow one another, and sum to it."""
+    flows = result.flows.set_index("flow")
+    for number, (flow, why) in enumerate(explanations(result).items()):
+        start, fct = flows.loc[flow, "start_ps"], flows.loc[flow, "fct_ps"]
+        end = result.now_ps if fct is pd.NA else start + fct
+        assert why.is_delivered == (fct is not pd.NA)
+        at = start
+        for span in why.spans:
+            assert span.begin_ps == at
+            assert span.end_ps > at
+            assert span.kind in KINDS
+            at = span.end_ps
+        assert at == end or not why.spans
+        assert why.parts["time_ps"].sum() == why.time_ps == end - start
+        if number % WORDED_EVERY == 0:
+            assert str(why).startswith(f"Message {flow} (")
+            assert len(why.causes) >= 0
+
+
+def batches(count: int, quick: int, slow: int) -> list[Any]:
+    marks = [()] * quick + [pytest.mark.slow] * slow + [pytest.mark.nightly] * (count - quick - slow)
+    return [pytest.param(batch, marks=mark) for batch, mark in enumerate(marks)]
+
+
+@pytest.mark.parametrize("batch", batches(40, quick=1, slow=2))
+def test_times_sum_to_the_picosecond(batch: int) -> None:
+    for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
+        result = explained(draw(number), "simpy")
+        if result is not None:
+            check(result)
+
+
+@pytest.mark.parametrize("batch", batches(40, quick=0, slow=1))
+def test_times_of_widened_scenarios_sum(batch: int) -> None:
+    """All schemes, with any legal parameters and ticks, links that fail and heavy losses."""
+    for number in range(WIDENED + batch * PER_BATCH, WIDENED + (batch + 1) * PER_BATCH):
+        result = explained(draw(number), "simpy")
+        if result is not None:
+            check(result)
+
+
+@pytest.mark.parametrize("batch", batches(20, quick=0, slow=1))
+def test_times_with_computation_and_several_links_sum(batch: int) -> None:
+    for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
+        for scenario in (with_computation(draw(number)), on_planes(number)):
+            result = explained(scenario, "simpy")
+            if result is not None:
+                check(result)
+
+
+@pytest.mark.parametrize("batch", batches(50, quick=1, slow=1))
+def test_engines_explain_alike(batch: int) -> None:
+    for number in range(batch * 3, (batch + 1) * 3):
+        for scenario in (draw(number), draw(WIDENED + number)):
+            one, other = explained(scenario, "simpy"), explained(scenario, "compiled")
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                same(one, other)
+
+
+def same(one: rdmacc.Result, other: rdmacc.Result) -> None:
+    mine, theirs = explanations(one), explanations(other)
+    assert mine.keys() == theirs.keys()
+    for flow in mine:
+        assert mine[flow].spans == theirs[flow].spans
+        assert mine[flow].found == theirs[flow].found
+
+
+@pytest.mark.parametrize(
+    "scheme", [pytest.param(name, marks=() if name in ("dcqcn", "ndp") else pytest.mark.slow) for name in SCHEMES]
+)
+def test_every_scheme_explains_an_incast(scheme: str) -> None:
+    """Both engines in the order of time; asked for windows and threads, the run is in the order of time as well."""
+    work = rdmacc.incast([f"h{number}" for number in range(1, 9)], "h0", "60kB")
+    arguments = {"network": rdmacc.star(9), "workload": work, "scheme": scheme, "explain": True, "progress": False}
+    one = rdmacc.simulate(**arguments, engine="simpy")
+    check(one)
+    same(one, rdmacc.simulate(**arguments, engine="compiled"))
+    same(one, rdmacc.simulate(**arguments, engine="compiled", order="windows", threads=2))
