@@ -141,7 +141,7 @@ class Figure6(LossSweep):
             "the original Go-Back-N",
             unit="points", too_small=FEW,
             measure=lambda table: mean_at(table, ST, LONG, 1e-3) - mean_at(table, GBN, LONG, 1e-3),
-            band=Between(0, 0.15),
+            band=Between(0, 0.1), chosen=Chosen.BY_RULE,
         ),
         Claim(
             "igbn-f6a-6", "IV-A", "CE - Improved", "100 ms, p <= 1e-3", "CE slightly above (no duplicate)",
@@ -178,7 +178,11 @@ class Figure6(LossSweep):
             "igbn-f6c-2", "IV-A", "Improved and CE relative to ST and GBN", "500 us, p = 1e-2", "about 10% better",
             quote="The Improved Go-Back-N and the Go-Back-N with CE play about 10% better than the Go-Back-N with ST "
             "and the original Go-Back-N when the packet loss rate increases to 1%.",
-            unit="%", measure=_tenth, band=Between(0.05, 0.20), direction=AtLeast(0.02),
+            unit="%", measure=_tenth, band=Part(0.1), direction=AtLeast(0.02), chosen=Chosen.IN_SIGHT,
+            expect=Outcome.DIRECTION,
+            why="It is 6.5%, a little below the band, and the runs scatter by 2 points. Our timer starts with the"
+            " last packet;"
+            " the paper does not say with which.",
         ),
         Claim(
             "igbn-f6-a", "derived", "mean - closed form", "p = 1e-2, all variants and timeouts", "(the model is ours)",

@@ -33,7 +33,7 @@ QUESTIONS = register(
                 name="last packet",
                 answer="When the last packet of the message has been sent; every reply restarts it.",
                 evidence="The public ns-3 sender does this. With a timeout of 500 us go-back-N and ST wait a little"
-                ' longer than CE, which gives the "about 10% better" of IV-A (igbn-f6c-2).',
+                ' longer than CE, which gives 6.5% of the "about 10% better" of IV-A (igbn-f6c-2).',
             ),
             Reading(
                 name="first packet",
