@@ -89,5 +89,11 @@ def mean_and_tail(kind: str, other: str, name: str, rows: pd.DataFrame) -> dict[
     return {words: reduction_by_load(rows, quantity, other, name) for words, quantity in quantities.items()}
 
 
+def up_to(size: Part) -> Band:
+    """Return the band of a scheme's numbers by load of which the greatest has a size."""
+    return All(Some(size, of="the loads"), Each(AtMost(size.limits[1]), "load"))
+
+
+LOWER_AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"), "scheme")
 LOWER_ON_AVERAGE = Each(At("mean", MoreThan(0)))
 """On the mean over the loads RCC's numbers are lower."""

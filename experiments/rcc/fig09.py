@@ -20,7 +20,16 @@ from rdmacc.experiments.rcc.fat_tree import (
     means,
     reductions,
 )
-from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, OTHERS, by_scheme, draw_fct, draw_reductions, reduction_by_load
+from rdmacc.experiments.rcc.fct import (
+    LOWER_AT_SOME_LOAD,
+    LOWER_ON_AVERAGE,
+    OTHERS,
+    by_scheme,
+    draw_fct,
+    draw_reductions,
+    reduction_by_load,
+    up_to,
+)
 from rdmacc.experiments.rcc.setup import NAMES
 
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
@@ -30,9 +39,10 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "cache_follower": {"hpcc": (0.14,)},
 }
 """By how much RCC's average FCT is lower, at most; a pair is a range (V-D-1)."""
-_BEHIND = dict.fromkeys(("ExpressPass", "DCQCN", "TIMELY"), Each(MoreThan(0), "load"))
-"""The sign is the paper's; HPCC and Homa may be 5% below RCC."""
-_REDUCED = All(_BEHIND, dict.fromkeys(("HPCC", "Homa"), Each(AtLeast(-0.05), "load")))
+
+
+def _reduced(name: str) -> Band:
+    return All({NAMES[one]: up_to(Part(*size)) for one, size in PUBLISHED[name].items()})
 
 
 def _over_hpcc(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -74,7 +84,10 @@ _HOMA = (
     "Homa is the fastest throughout: it sends the shortest message first, and its priorities apply at every hop. Its"
     " short flows take 8.5 us at any load."
 )
-_HOMA_ALONE = f"{_HOMA} RCC's averages are below those of the other four at every load."
+_HOMA_ALONE = (
+    f"{_HOMA} RCC's averages are below those of the other four at every load, and over HPCC its gain has the published"
+    " size. Over TIMELY it is greater, in web search over ExpressPass, too: the paper does not give their parameters."
+)
 
 
 @register_experiment
@@ -90,22 +103,28 @@ class Figure9(FatTreeFigure):
             "at most 9, 11, 11, 30, 45% over HPCC, Homa, ExpressPass, DCQCN, TIMELY",
             quote="In the web search workload, the overall average FCT with RCC is up to 9%, ... 11%, 11%, 30% and "
             "45% lower compared with HPCC, Homa, ExpressPass, DCQCN and TIMELY, respectively.",
-            measure=partial(by_scheme, quantity="all mean", name="web_search"), band=_REDUCED, direction=All(_BEHIND),
-            unit="%", expect=Outcome.DIRECTION, why=_HOMA_ALONE, too_small=FEW_FLOWS, needs=_ALL["web_search"],
+            measure=partial(by_scheme, quantity="all mean", name="web_search"), band=_reduced("web_search"),
+            direction=LOWER_AT_SOME_LOAD,
+            unit="%", expect=Outcome.FAILS, why=_HOMA_ALONE, too_small=FEW_FLOWS, needs=_ALL["web_search"],
         ),
         Claim(
             "rcc-f9-2", "V-D-1", "RCC's reduction of the average FCT", "data mining",
             "at most 7, 4, 15, 18, 19% over HPCC, Homa, ExpressPass, DCQCN, TIMELY",
             quote="And the results change to 7%, 4%, 15%, 18% and 19% under the data mining workload.",
-            measure=partial(by_scheme, quantity="all mean", name="data_mining"), band=_REDUCED, direction=All(_BEHIND),
-            unit="%", expect=Outcome.DIRECTION, why=_HOMA_ALONE, too_small=FEW_FLOWS, needs=_ALL["data_mining"],
+            measure=partial(by_scheme, quantity="all mean", name="data_mining"), band=_reduced("data_mining"),
+            direction=LOWER_AT_SOME_LOAD,
+            unit="%", expect=Outcome.FAILS, why=_HOMA_ALONE, too_small=FEW_FLOWS, needs=_ALL["data_mining"],
         ),
         Claim(
             "rcc-f9-3", "V-D-1", "RCC's reduction of the average FCT over HPCC", "web server; cache follower",
             "5 to 11%; about 14%",
             quote="The improvement of RCC over HPCC in the overall average FCT is also obvious: 5 ~ 11% for the web "
             "server workload and ~ 14% for the cache follower workload.",
-            measure=_over_hpcc, band=Each(Each(AtLeast(0), "load"), "workload"), direction=LOWER_ON_AVERAGE, unit="%",
+            measure=_over_hpcc, direction=LOWER_ON_AVERAGE, unit="%",
+            band=All({
+                WORKLOADS["web_server"].name: Each(Part(0.05, 0.11), "load"),
+                WORKLOADS["cache_follower"].name: At("mean", Part(0.14)),
+            }),
             too_small=FEW_FLOWS, needs=_ALL["web_server"] + _ALL["cache_follower"],
         ),
         Claim(
@@ -113,7 +132,9 @@ class Figure9(FatTreeFigure):
             "RCC has the lowest",
             quote="The performance of RCC is better than Homa, ExpressPass, DCQCN, TIMELY and HPCC. ... RCC delivers "
             "the best performance under the web server and cache follower workloads.",
-            measure=_above_lowest, band=Each(AtMost(0.05), "workload"), unit="%", expect=Outcome.FAILS, why=_HOMA,
+            measure=_above_lowest, band=Each(AtMost(0), "workload"), unit="%", chosen=Chosen.IN_SIGHT,
+            expect=Outcome.FAILS,
+            why=_HOMA,
             too_small=FEW_FLOWS, needs=_EVERY,
         ),
         Claim(
@@ -122,7 +143,7 @@ class Figure9(FatTreeFigure):
             quote="the overall average FCT (Flow Completion Time) of RCC is 4 ~ 79% better than Homa, ExpressPass, "
             "DCQCN, TIMELY, and HPCC",
             measure=partial(_at_most, quantity="all mean"), direction=Each(MoreThan(0), "scheme"), unit="%",
-            band=All(Each(AtLeast(0.04), "scheme"), Some(AtLeast(0.79 / 2), of="the schemes")),
+            band=All(Each(Part(0.04, 0.79), "scheme"), Some(Part(0.79), of="the schemes")), chosen=Chosen.IN_SIGHT,
             expect=Outcome.FAILS, too_small=FEW_FLOWS, needs=_EVERY,
             why=f"{_HOMA} Somewhere RCC's average is at least 14% below that of each of the other four; on web server"
             " traffic DCQCN and TIMELY are up to 8% ahead.",
@@ -133,7 +154,10 @@ class Figure9(FatTreeFigure):
             quote="RCC achieves 55% lower average FCT and 79% lower 99th percentile FCT than TIMELY and DCQCN for "
             "typical datacenter topology and workload settings",
             measure=_introduction, direction=Each(Each(MoreThan(0))), unit="%",
-            band=All({"average": Each(AtLeast(0.10)), "99th percentile": Each(AtLeast(0.15))}),
+            band=All({"average": Each(Part(0.55)), "99th percentile": Each(Part(0.79))}),
+            expect=Outcome.DIRECTION,
+            why="Over TIMELY both have the published size. Over DCQCN they are 38 and 57%: with CNPs, as in ns3-rdma,"
+            " our DCQCN may be faster than the authors'.",
             too_small=FEW_FLOWS, needs=_EVERY,
         ),
         Claim(

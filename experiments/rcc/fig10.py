@@ -30,7 +30,7 @@ class Figure10(Breakdown):
             "percentile FCT.",
             measure=partial(mean_and_tail, "long", DCQCN, _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
             expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
-            why="The average is as published, within ten points. The tail gains more: 56% at a load of 30%. With the"
+            why="The average is as published. The tail gains more: 56% at a load of 30%. With the"
             " DCQCN of HPCC's simulator it gains 14 to 26%, but the average then gains only 4% at 70%.",
         ),
         Claim(

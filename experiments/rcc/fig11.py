@@ -36,13 +36,19 @@ class Figure11(Breakdown):
             "slightly better",
             quote="RCC has a slightly better performance than HPCC both in average FCT and 99th percentile FCT under "
             "the data mining workload",
-            measure=partial(mean_and_tail, "short", "hpcc", _NAME), band=NOT_ABOVE, direction=LOWER_ON_AVERAGE,
-            unit="%", too_small=FEW_FLOWS, needs=_ALL,
+            measure=partial(mean_and_tail, "short", "hpcc", _NAME), direction=LOWER_ON_AVERAGE,
+            band=Each(Each(Between(0, 0.1), "load")), unit="%", chosen=Chosen.BY_RULE, too_small=FEW_FLOWS, needs=_ALL,
+            expect=Outcome.DIRECTION,
+            why="The averages are equal within 0.3%, and at a load of 30% HPCC's is the lower by 0.02%: both keep"
+            " the queues"
+            " short. The tail is 4 to 5% shorter.",
         ),
         Claim(
             "rcc-f11-3a", "V-D-2", "RCC's reduction of long flows' FCT over DCQCN", "data mining, average; p99",
             "25 to 31%; up to 37%", by=OURS,
             measure=partial(mean_and_tail, "long", DCQCN, _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
+            expect=Outcome.DIRECTION,
+            why="The average gains 16 to 25%, the tail 7 to 19%, both most at a load of 30%.",
             too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(

@@ -5,19 +5,21 @@ from __future__ import annotations
 from ..api import *
 
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, FatTreeCase, FatTreeFigure, cases
-from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, draw_fct, draw_reductions
+from rdmacc.experiments.rcc.fct import LOWER_AT_SOME_LOAD, LOWER_ON_AVERAGE, by_scheme, draw_fct, draw_reductions, up_to
+from rdmacc.experiments.rcc.setup import NAMES
 
 _NAME = "web_search"
 _PARTS = ("rcc-pid", "rcc-ewa")
 PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}
 """By how much RCC's average FCT is lower, at most (V-E-2)."""
 _ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
-_AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"))
 _UNDER_PID = (
     "A flow that was once judged congested in the network stays under the PID until it ends, with a window that grows"
     " by 1% a round trip. A seventh (at 30%) to a half (at 70%) of the long flows are misjudged in this way"
     " (`rcc.verdicts`). With n = 100 samples, or three of a round trip each, hardly any are; n = 100 lowers the average"
-    " by 6%, to 2% above RCC-EWA's (`rcc.baselines`)."
+    " by 6%, to 2% above RCC-EWA's (`rcc.baselines`). RCC that never turns to the PID is RCC-EWA, so right verdicts"
+    " alone"
+    " cannot give the published gain over it on this fabric."
 )
 
 
@@ -32,8 +34,9 @@ class Figure13(FatTreeFigure):
         Claim(
             "rcc-f13-1", "V-E-2", "RCC's reduction of the average FCT", "over RCC-PID; RCC-EWA", "at most 28%; 19%",
             quote="RCC outperforms RCC-PID and RCC-EWA by up to 28% and 19% on average",
-            measure=partial(by_scheme, quantity="all mean", name=_NAME, schemes=_PARTS), band=_AT_SOME_LOAD, unit="%",
-            expect=Outcome.FAILS, why=_UNDER_PID, too_small=FEW_FLOWS, needs=_ALL,
+            measure=partial(by_scheme, quantity="all mean", name=_NAME, schemes=_PARTS), direction=LOWER_AT_SOME_LOAD,
+            band=All({NAMES[one]: up_to(Part(*size)) for one, size in PUBLISHED.items()}), unit="%",
+            chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS, why=_UNDER_PID, too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(
             "rcc-f13-2a", "V-E-2", "RCC's reduction of the average FCT", "over RCC-PID and RCC-EWA", "always a gap",
@@ -45,20 +48,21 @@ class Figure13(FatTreeFigure):
         Claim(
             "rcc-f13-3a", "V-E-2", "RCC's reduction of the 99th percentile FCT", "over RCC-PID; RCC-EWA", "similar",
             by=OURS,
-            measure=partial(by_scheme, quantity="all p99", name=_NAME, schemes=_PARTS), band=_AT_SOME_LOAD, unit="%",
+            measure=partial(by_scheme, quantity="all p99", name=_NAME, schemes=_PARTS), band=LOWER_AT_SOME_LOAD,
+            unit="%",
             expect=Outcome.FAILS, why=_UNDER_PID, too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(
             "rcc-f13-4a", "V-E-2", "RCC's reduction of the mean slowdown", "over RCC-PID; RCC-EWA",
             "(average FCT: 28%; 19%)", by=OURS,
-            measure=partial(by_scheme, quantity="all slowdown", name=_NAME, schemes=_PARTS), band=_AT_SOME_LOAD,
+            measure=partial(by_scheme, quantity="all slowdown", name=_NAME, schemes=_PARTS), band=LOWER_AT_SOME_LOAD,
             unit="%", expect=Outcome.FAILS, why=_UNDER_PID, too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(
             "rcc-f13-5a", "V-E-2", "RCC's reduction of short flows' mean slowdown", "over RCC-PID; RCC-EWA",
             "(average FCT: 28%; 19%)", by=OURS,
             measure=partial(by_scheme, quantity="short slowdown", name=_NAME, schemes=_PARTS), band=LOWER_ON_AVERAGE,
-            direction=_AT_SOME_LOAD, unit="%", expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
+            direction=LOWER_AT_SOME_LOAD, unit="%", expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
             why="Short flows meet shorter queues than under RCC-EWA, but RCC-PID slows long flows down, which keeps its"
             " queues shorter still.",
         ),

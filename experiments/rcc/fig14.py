@@ -134,7 +134,8 @@ class Figure14(Experiment):
             "larger share over the smaller, flows 1 and 2; queue in the network over a BDP", "RCC-EWA",
             "unfair, large queue",
             quote="flow 1 and 2 can not share the bottleneck bandwidth fairly and build a large queue in the network",
-            measure=_unfair, band=AnyOf({"larger share": AtLeast(1.5), "queue": Each(AtLeast(0.4))}), unit="x",
+            measure=_unfair, band=All({"larger share": AtLeast(1.5), "queue": Each(AtLeast(0.4))}), unit="x",
+            chosen=Chosen.BY_TEXT,
         ),
         Claim(
             "rcc-f14-2a", "(follows from III-D)", "queue in the network over the expected, shares", "RCC-EWA",

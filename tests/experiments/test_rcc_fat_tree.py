@@ -129,6 +129,7 @@ def table_as_published():
     tables, labels = {}, {}
     short = {DCQCN: (0.2, 0.4), "hpcc": (0.02, 0.03), "homa": (0.05, 0.05)}
     long = {DCQCN: (0.28, 0.37), "hpcc": (0.05, 0.05)}
+    most = {"expresspass": 0.79, DCQCN: 0.55, "timely": 0.55}  # abstract and I, where V-D has no numbers
     cases = [
         FatTreeCase(scheme, name, load) for name in WORKLOADS for load in LOADS for scheme in (*SCHEMES, *VARIANTS[1:])
     ]
@@ -139,10 +140,10 @@ def table_as_published():
     for case in cases:
         base = DCQCN if case.scheme == OTHER_DCQCN else case.scheme.removesuffix("-hpcc")
         parts = {"rcc": 0.0, "rcc-pid": 0.28, "rcc-ewa": 0.19}
-        less = parts.get(base, max(PUBLISHED[case.workload].get(base, (0.1,))))
+        less = parts.get(base, max(PUBLISHED[case.workload].get(base, (most.get(base, 0.1),))))
         if ("routing", "ecmp") in case.changes:
             less = 0.05
-        numbers = {"all mean": less, "all p99": min(2 * less, 0.7)}
+        numbers = {"all mean": less, "all p99": 0.79 if less == most.get(base) else less}
         for kind, of in (("short", short), ("long", long)):
             pair = (0.0, 0.0) if base == "rcc" else of.get(base, (0.1, 0.1))
             numbers |= {f"{kind} mean": pair[0], f"{kind} p99": pair[1]}
@@ -179,11 +180,11 @@ PLACES = {claim.id: name for name in NAMES for claim in experiment(name).claims}
 CLAIMS = {claim.id: claim for name in NAMES for claim in experiment(name).claims}
 
 BROKEN = {
-    "rcc-f9-1": [("all mean", 0.5, DCQCN, "web_search", 0.7), ("all mean", 0.8, "homa", "web_search", 0.3)],
-    "rcc-f9-2": [("all mean", 0.5, "timely", "data_mining", 0.3), ("all mean", 0.8, "hpcc", "data_mining", 0.5)],
+    "rcc-f9-1": [("all mean", 0.5, DCQCN, "web_search"), ("all mean", 0.8, "homa", "web_search")],
+    "rcc-f9-2": [("all mean", 1.5, "timely", "data_mining", 0.3), ("all mean", 0.8, "hpcc", "data_mining")],
     "rcc-f9-3": [("all mean", 0.8, "hpcc", "web_server", 0.5), ("all mean", 0.8, "hpcc", "cache_follower", 0.7)],
     "rcc-f9-4": [("all mean", 0.8, "homa", "web_server", 0.5), ("all mean", 1.3, "rcc", "cache_follower", 0.7)],
-    "rcc-x-1": [("all mean", 0.7, "timely"), ("all mean", 0.8, "hpcc")],
+    "rcc-x-1": [("all mean", 0.3, "expresspass"), ("all mean", 0.8, "hpcc")],
     "rcc-x-2": [("all mean", 0.6, DCQCN), ("all p99", 0.3, "timely")],
     "rcc-f10-1": [("long mean", 0.7, DCQCN, "web_search", 0.3), ("long p99", 0.5, DCQCN), ("long mean", 1.3, DCQCN),
                   ("long p99", 1.6, DCQCN)],
@@ -192,7 +193,7 @@ BROKEN = {
     "rcc-f10-4a": [("short mean", 0.9, "homa", "web_search", 0.3)],
     "rcc-f10-5a": [("long mean", 0.85, "expresspass", "web_search", 0.7)],
     "rcc-f11-1": [("short mean", 0.8, DCQCN, "data_mining", 0.3), ("short p99", 0.6, DCQCN, "data_mining", 0.7),
-                  ("short p99", 1.6, DCQCN)],
+                  ("short p99", 2.0, DCQCN)],
     "rcc-f11-2": [("short mean", 0.9, "hpcc", "data_mining", 0.3), ("short p99", 0.9, "hpcc", "data_mining", 0.5)],
     "rcc-f11-3a": [("long mean", 0.7, DCQCN, "data_mining", 0.3), ("long p99", 0.5, DCQCN), ("long p99", 1.6, DCQCN)],
     "rcc-f11-4a": [("long mean", 0.9, "hpcc", "data_mining", 0.3), ("long p99", 0.9, "hpcc", "data_mining", 0.5)],
@@ -226,17 +227,13 @@ def test_the_papers_own_numbers_pass_and_others_do_not(id):
         assert found.outcome in (Outcome.FAILS, Outcome.DIRECTION), (change, found.measured)
 
 
-@pytest.mark.parametrize(("id", "scheme", "workload", "load", "factor"), [
-    ("rcc-f9-1", DCQCN, "web_search", 0.7, 0.7),
-    ("rcc-f9-3", "hpcc", "web_server", 0.3, 0.9),
-])  # fmt: skip
-def test_one_load_refuses_what_the_mean_would_not(id, scheme, workload, load, factor):
+def test_one_load_refuses_what_the_mean_would_not():
     """In the bundled table RCC is then behind at one load, and still ahead on the mean."""
     table = load_summary("rcc.fig9")
-    before, after = verdict(id, table), verdict(id, changed(table, "all mean", factor, scheme, workload, load))
+    other = changed(table, "all mean", 0.9, "hpcc", "web_server", 0.3)
+    before, after = verdict("rcc-f9-3", table), verdict("rcc-f9-3", other)
     assert list(Outcome).index(after.outcome) > list(Outcome).index(before.outcome)
-    numbers = after.numbers["DCQCN" if scheme == DCQCN else "web server"]
-    assert numbers[f"load {load:g}"] < 0 < numbers["mean"]
+    assert after.numbers["web server"]["load 0.3"] < 0 < after.numbers["web server"]["mean"]
 
 
 @pytest.mark.parametrize("quantity", ["dropped", "unfinished", "least slowdown"])

@@ -91,7 +91,7 @@ def put(table, quantity, value, **where):
     ("name", "id", "quantity", "value", "where"),
     [
         ("rcc.fig2", "rcc-f2-1b", "late once: mode", 1, {}),
-        ("rcc.fig4", "rcc-f4-1", "margin of the default", 39.6, {"point": "box"}),
+        ("rcc.fig4", "rcc-f4-1", "margin of the default", 29.9, {"point": "box"}),
         ("rcc.fig4", "rcc-f4-6", "phase margin", 1.0, {"point": "wide"}),
         ("rcc.table1", "rcc-t1-1", "base_rtt", 4, {}),
         ("rcc.fig8", "rcc-f8-1", "goodput of flow 1", 11e9, {"setting": "last hop"}),
