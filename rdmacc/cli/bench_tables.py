@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import statistics
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import rdmacc
 from rdmacc.cli.bench import FixedCost, Measurement, measure
-from rdmacc.cli.bench_cases import CASES
+from rdmacc.cli.bench_cases import CASES, FIXED_GOAL_S
 from rdmacc.cli.report import table
 from rdmacc.errors import ConfigError
 from rdmacc.sources import git_commit
@@ -130,8 +131,14 @@ def fixed_text(costs: Iterable[FixedCost]) -> str:
     """Return the cost of a small simulation, one line per engine."""
     return "\n".join(
         f"a call of simulate, {one.engine}: {one.wall_s * 1e3:.1f} ms, keeps {one.kept_bytes / 1024:.1f} KiB"
+        + (f"; {_decibel(FIXED_GOAL_S / one.wall_s)} of the goal" if one.engine == "compiled" else "")
         for one in costs
     )
+
+
+def _decibel(ratio: float) -> str:
+    """Return a ratio in dB, positive where the goal is passed: 3 dB are a factor of 2."""
+    return f"{10 * math.log10(ratio):+.1f} dB"
 
 
 def together_text(alone: Measurement, both: Sequence[Measurement]) -> str:
@@ -166,7 +173,7 @@ def ratios(measurements: Sequence[Measurement]) -> dict[str, float]:
 
 def table_text(measurements: Sequence[Measurement]) -> str:
     """Return the measurements as a table, with a line for each ratio under it."""
-    headers = ["case", "engine", "messages", *_SPEEDS, "events", "run s", "set-up s", "memory"]
+    headers = ["case", "engine", "messages", *_SPEEDS, "to goal", "events", "run s", "set-up s", "memory", "to goal"]
     has_visits = any(one.visits for one in measurements)
     if has_visits:
         headers.append("events a visit")
@@ -179,10 +186,14 @@ def table_text(measurements: Sequence[Measurement]) -> str:
             one.engine,
             f"{one.messages:,}" + ("" if one.scale == 1.0 else f" ({one.scale:.0%})"),
             *_speeds(one),
+            _decibel(one.hops_per_s / CASES[one.case].goals.hops_per_s) if one.engine == "compiled" else "",
             f"{one.events:,}",
             f"{one.wall_s:.2f}",
             f"{one.setup_s:.2f}",
             format_size(one.peak_memory_bytes, 3),
+            _decibel(CASES[one.case].goals.memory_bytes / one.peak_memory_bytes)
+            if one.engine == "compiled" and one.peak_memory_bytes
+            else "",
             *([f"{one.events / one.visits:.1f}" if one.visits else ""] if has_visits else []),
             *([f"{one.threads}", f"{one.balance:.2f}", f"{one.cpu_s:.2f}"] if has_threads else []),
         )
@@ -190,6 +201,9 @@ def table_text(measurements: Sequence[Measurement]) -> str:
     ]
     lines = [table(headers, rows, "<<" + ">" * (len(headers) - 2))]
     lines += [f"{name}: compiled is {ratio:.1f} times as fast as simpy" for name, ratio in ratios(measurements).items()]
+    lines += [
+        f"{name}: {CASES[name].peer}" for name in dict.fromkeys(one.case for one in measurements) if CASES[name].peer
+    ]
     alone = {one.case: one for one in measurements if one.threads == 1 and one.engine == "compiled"}
     lines += [
         f"{one.case}: {one.threads} threads are {alone[one.case].wall_s / one.wall_s:.2f} times as fast as one"

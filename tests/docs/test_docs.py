@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from unittest import mock
 
 import matplotlib
 
@@ -18,24 +17,36 @@ matplotlib.use("Agg")
 
 import pytest
 
-from rdmacc.schemes import SCHEMES
-from tests.support import run_cell
+from tests.docs import sessions
 
 ROOT = Path(__file__).parents[2]
 DOCS, NOTEBOOKS = ROOT / "docs", ROOT / "notebooks"
-PAGES = sorted(path for folder in ("tutorials", "howto") for path in (DOCS / folder).glob("*.md"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [DOCS / "index.md", *PAGES], ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    namespace = {"__name__": page.stem}
-    with mock.patch.dict(SCHEMES):  # a page's registrations are removed after it
-        for number, block in enumerate(blocks):
-            run_cell(block, namespace, f"{page.name}, example {number + 1}")
+@pytest.mark.parametrize("page", sessions.PAGES, ids=lambda page: "_".join(page.parts[-2:]))
+def test_the_examples_of_a_page_print_what_is_kept(page):
+    """Otherwise run python -m tests.docs.sessions."""
+    assert sessions.differences(sessions.kept_in(page).read_text(), sessions.printed(page)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", sessions.COMMANDS)
+def test_a_command_prints_what_is_kept(command):
+    """Otherwise run python -m tests.docs.sessions."""
+    assert sessions.differences(sessions.kept_of(command).read_text(), sessions.output_of(command)) == []
+
+
+def test_sessions_differ_in_a_word_a_line_or_a_number():
+    kept = "FCT  12.77 us\n"
+    assert sessions.differences(kept, "FCT 12.770001 us\n") == []
+    for other in ("FCT  12.78 us\n", "FCT  12.77 ms\n", kept + kept, ""):
+        assert sessions.differences(kept, other) != []
+
+
+def test_the_readme_shows_what_its_examples_print():
+    (shown,) = re.findall(r"^```text\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert shown in sessions.kept_in(ROOT / "README.md").read_text()
 
 
 def test_every_page_is_in_a_table_of_contents():
@@ -178,15 +189,3 @@ def test_the_examples_in_docstrings_print_what_they_show(tmp_path, monkeypatch):
                 wrong, found = wrong + [name] * result.failed, found + result.attempted
     assert wrong == []
     assert found > 80
-
-
-@pytest.mark.slow
-def test_the_readmes_examples_print_what_it_shows(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
-    text = (ROOT / "README.md").read_text()
-    namespace = {"__name__": "readme"}
-    for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        exec(compile(block, "README.md", "exec"), namespace)
-    (shown,) = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert "\n".join(printed).endswith(shown.rstrip())
