@@ -1,4 +1,4 @@
-"""Check that a tag is the version that pyproject.toml, the package and CITATION.cff have."""
+"""Check that a tag is the version that pyproject.toml, the package, CITATION.cff and .zenodo.json have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def versions(root: Path) -> dict[str, str]:
     """Return the version that each file names."""
-    patterns = {"rdmacc/__init__.py": r'^__version__ = "(.+)"$', "CITATION.cff": r"^version: (.+)$"}
+    patterns = {"rdmacc/__init__.py": r'^__version__ = "(.+)"$', "CITATION.cff": r"^version: (.+)$",
+                ".zenodo.json": r'^  "version": "(.+)",$'}  # fmt: skip
     found = {"pyproject.toml": tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]}
     for name, pattern in patterns.items():
         match = re.search(pattern, (root / name).read_text(), re.MULTILINE)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import runpy
+import tomllib
+from itertools import chain
 from pathlib import Path
 
 import rdmacc
@@ -15,7 +19,22 @@ def test_a_tag_must_be_the_version_of_all_files(tmp_path):
     assert main(f"v{rdmacc.__version__}") == ""
     assert "CITATION.cff has" in main("v9.9.9")
     (tmp_path / "rdmacc").mkdir()
-    for name in ("pyproject.toml", "rdmacc/__init__.py", "CITATION.cff"):
+    for name in ("pyproject.toml", "rdmacc/__init__.py", "CITATION.cff", ".zenodo.json"):
         (tmp_path / name).write_text((ROOT / name).read_text())
     (tmp_path / "rdmacc" / "__init__.py").write_text("")
     assert main(f"v{rdmacc.__version__}", tmp_path) == f"v{rdmacc.__version__}: rdmacc/__init__.py has none"
+
+
+def test_zenodo_describes_what_the_citation_does():
+    zenodo, citation = json.loads((ROOT / ".zenodo.json").read_text()), (ROOT / "CITATION.cff").read_text()
+    assert {one["identifier"] for one in zenodo["related_identifiers"]} == set(re.findall(r"doi: (\S+)", citation))
+    assert f"license: {zenodo['license']}" in citation
+    assert " ".join(citation.partition("abstract: >-\n")[2].splitlines()[0].split()) == zenodo["description"]
+
+
+def test_the_lock_has_every_package_that_the_project_needs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = chain(project["dependencies"], *project["optional-dependencies"].values())
+    needed = {re.split(r"[^\w-]", one)[0] for one in wanted}
+    locked = {line.partition("==")[0] for line in (ROOT / ".ci" / "lock.txt").read_text().splitlines()}
+    assert needed - locked == {"rdmacc"}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import runpy
 import statistics
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -224,3 +226,19 @@ def test_a_history_of_measurements_grows(tmp_path):
     assert {"commit", "recorded", "version", "python", "numba", "machine", "case", "engine", "wall_s"} <= set(history)
     with pytest.raises(ConfigError, match="--record"):
         bench_tables.append_to(tmp_path, [one])
+
+
+def test_the_history_page_has_what_was_recorded():
+    """Otherwise run python docs/background/history.py."""
+    history = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "background" / "history.py"))
+    assert history["fill"](history["PAGE"].read_text()) == history["PAGE"].read_text()
+    assert history["table"]().splitlines()[2].startswith("| goal |")
+
+
+def test_distances_to_goals_are_in_decibel():
+    goals = CASES["a"].goals
+    half = made("a", "compiled", int(goals.hops_per_s / 4), 1.0)  # as many control packets again
+    text = bench_tables.table_text([dataclasses.replace(half, peak_memory_bytes=int(goals.memory_bytes / 2))])
+    assert re.findall(r"[+-]\d\.\d dB", text) == ["-3.0 dB", "+3.0 dB"]
+    assert CASES["a"].peer in text
+    assert "-10.0 dB of the goal" in bench_tables.fixed_text([bench.FixedCost("compiled", 1, 6e-3, 0.0)])

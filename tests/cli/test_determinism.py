@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -25,6 +27,8 @@ def test_all_ways_are_equal_and_say_so():
     assert {one.result.outcome.order.partition(":")[0] for one in found.runs} == {"time", "windows"}
     assert found.text().startswith("8 runs are equal to the last bit.\n")
     assert "Not in windows" not in found.text()
+    (digest,) = {one.result.digest() for one in found.runs}
+    assert f"digest `{digest}`" in (Path(__file__).parents[2] / "docs" / "artifact.md").read_text()
 
 
 def test_an_error_is_part_of_what_must_be_equal():

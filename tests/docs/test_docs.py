@@ -132,7 +132,9 @@ def test_the_readmes_commands_are_those_that_work():
     assert commands[1] == 'pip install -e ".[dev]" && pytest -n auto'
     assert re.search(r"pip. install --quiet --no-compile \.\n", ci)
     assert re.search(r"/rdmacc. demo\b", ci)
-    assert re.search(r'pip install --quiet --python \.venv -e "\.\[dev\]"\n\n', ci)  # where the tests run
+    assert re.search(
+        r'pip install --quiet --python \.venv -c \.ci/lock\.txt -e "\.\[dev\]"\n\n', ci
+    )  # where the tests run
     published = re.findall(r"pip install rdmacc\b(?!\[)", text)
     assert not published, "not on PyPI yet: when it is, the first command of the README becomes this one"
 
