@@ -31,21 +31,14 @@ class Transfer:
 
 @dataclass
 class DasrReceiver:
-    """A host that receives under DASR.
-
-    Attributes
-    ----------
-    params : Dasr
-        Parameters.
-    base_rtt_ps : int
-        Base RTT in ps of the network that the receiver would sit in.
-    now : int
-        Time in ps; `receive` and `wait` move it on.
-    """
+    """A host that receives under DASR."""
 
     params: Any = PRESET["dasr"].control[0]
+    """Parameters."""
     base_rtt_ps: int = us(60)
+    """Base RTT in ps of the network that the receiver would sit in."""
     now: int = 0
+    """Time in ps; `receive` and `wait` move it on."""
 
     def __post_init__(self) -> None:
         self.host = Host()

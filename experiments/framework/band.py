@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,18 +99,6 @@ class Band(ABC):
         """Return a value in words, each number in the unit of its band."""
         return show_all(value, self.unit or unit)
 
-    @abstractmethod
-    def inside(self, value: Value) -> Value:
-        """Return a value of the same shape for which the band holds."""
-
-    @abstractmethod
-    def outside(self, value: Value) -> Value:
-        """Return a value of the same shape for which the band does not hold."""
-
-    @abstractmethod
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        """Return values of the same shape beside each bound, and whether the band holds there."""
-
 
 # One number
 
@@ -136,28 +124,6 @@ class Number(Band):
         gaps = [(value - low) / (abs(low) or 1.0)] if math.isfinite(low) else []
         gaps += [(high - value) / (abs(high) or 1.0)] if math.isfinite(high) else []
         return float(min(gaps))
-
-    def inside(self, value: Value) -> float:
-        if self.holds(value):
-            return float(value)
-        low, high = self.limits
-        if math.isfinite(low) and math.isfinite(high):
-            return (low + high) / 2
-        bound = low if math.isfinite(low) else high
-        return bound + (1 if math.isfinite(low) else -1) * (abs(bound) or 1.0) / 2
-
-    def outside(self, value: Value) -> float:
-        low, high = self.limits
-        return low - (abs(low) or 1.0) / 2 if math.isfinite(low) else high + (abs(high) or 1.0) / 2
-
-    def edges(self, value: Value) -> Iterator[tuple[float, bool]]:
-        for bound, inwards in zip(self.limits, (1, -1)):
-            if math.isfinite(bound):
-                step = _STEP * (abs(bound) or 1.0) * inwards
-                yield bound, not self.is_open
-                yield bound - step, False
-                if self.holds(bound + step):
-                    yield bound + step, True
 
 
 @dataclass(frozen=True)

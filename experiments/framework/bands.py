@@ -69,18 +69,6 @@ class Each(Band):
         inner = self.band.words(unit).removesuffix(" each")
         return f"{inner} {f'for every {self.of}' if self.of else 'each'}"
 
-    def inside(self, value: Value) -> Value:
-        return {name: self.band.inside(one) for name, one in value.items()}
-
-    def outside(self, value: Value) -> Value:
-        return {name: self.band.outside(one) for name, one in value.items()}
-
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        base = self.inside(value)
-        for name in base:
-            for one, holds in self.band.edges(base[name]):
-                yield {**base, name: one}, holds
-
 
 @dataclass(frozen=True)
 class Some(Band):
@@ -91,22 +79,22 @@ class Some(Band):
     share: float | None = None
     of: str = ""
 
-    def _least(self, value: Value) -> int:
+    def least(self, value: Value) -> int:
         return self.count if self.share is None else max(1, math.ceil(self.share * len(value) - 1e-9))
 
     def holds(self, value: Value) -> bool:
-        return sum(self.band.holds(one) for one in value.values()) >= self._least(value)
+        return sum(self.band.holds(one) for one in value.values()) >= self.least(value)
 
     def margin(self, value: Value) -> float:
         margins = sorted((self.band.margin(one) for one in value.values()), reverse=True)
-        least = self._least(value)
+        least = self.least(value)
         return margins[least - 1] if least <= len(margins) else -math.inf
 
     def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
         found = _each(self.band, value, others)
-        if found.count(True) >= self._least(value):
+        if found.count(True) >= self.least(value):
             return True
-        return None if len(found) - found.count(False) >= self._least(value) else False
+        return None if len(found) - found.count(False) >= self.least(value) else False
 
     def shown(self, value: Value, unit: str = "") -> str:
         return show_all(value, self.band.unit or unit)
@@ -115,28 +103,8 @@ class Some(Band):
         many = f"{self.count}" if self.share is None else f"{show(self.share, '%')}"
         return f"{self.band.words(unit)} for at least {many} of {self.of or 'them'}"
 
-    def _just(self, value: Value) -> Value:
-        """Return values of which just enough are inside."""
-        least = self._least(value)
-        return {
-            name: self.band.inside(one) if place < least else self.band.outside(one)
-            for place, (name, one) in enumerate(value.items())
-        }
 
-    def inside(self, value: Value) -> Value:
-        return value if self.holds(value) else self._just(value)
-
-    def outside(self, value: Value) -> Value:
-        return {name: self.band.outside(one) for name, one in value.items()}
-
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        base = self._just(value)
-        for name in list(base)[: self._least(value)]:
-            for one, holds in self.band.edges(base[name]):
-                yield {**base, name: one}, holds
-
-
-_SIGNS = {"<": (1, True), "<=": (1, False), ">": (-1, True), ">=": (-1, False)}
+SIGNS = {"<": (1, True), "<=": (1, False), ">": (-1, True), ">=": (-1, False)}
 """Direction, and whether equal numbers break the order."""
 
 
@@ -148,16 +116,16 @@ class Ordered(Band):
     slack: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.sign not in _SIGNS:
-            raise unknown("sign", self.sign, _SIGNS)
+        if self.sign not in SIGNS:
+            raise unknown("sign", self.sign, SIGNS)
 
     def margins(self, value: Value) -> list[float]:
         """Return the margin of each step, relative to the previous number."""
-        way, _ = _SIGNS[self.sign]
+        way, _ = SIGNS[self.sign]
         return [way * (b - a) / (abs(a) or 1.0) + self.slack for a, b in pairwise(value.values())]
 
     def holds(self, value: Value) -> bool:
-        is_strict = _SIGNS[self.sign][1] and not self.slack
+        is_strict = SIGNS[self.sign][1] and not self.slack
         steps = self.margins(value)
         return bool(steps) and all(step > 0 if is_strict else step >= -1e-12 for step in steps)
 
@@ -167,30 +135,6 @@ class Ordered(Band):
     def words(self, unit: str = "") -> str:
         name = {"<": "rising", "<=": "not falling", ">": "falling", ">=": "not rising"}[self.sign]
         return f"{name} in this order{in_brackets(self.slack)}"
-
-    def _ladder(self, value: Value, by: float = 0.5) -> Value:
-        way = _SIGNS[self.sign][0]
-        return {name: (1 + by) ** (way * place) for place, name in enumerate(value)}
-
-    def inside(self, value: Value) -> Value:
-        return value if self.holds(value) else self._ladder(value)
-
-    def outside(self, value: Value) -> Value:
-        return dict(reversed(list(zip(reversed(list(value)), self._ladder(value, self.slack + 0.5).values()))))
-
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        way, is_strict = _SIGNS[self.sign]
-        base = self._ladder(value)
-        names = list(base)
-        for place in range(1, len(names)):
-            bound = 1 - way * self.slack
-            for ratio, holds in (
-                (bound + way * 1e-6, True), (bound - way * 1e-6, False), (bound, not is_strict and not self.slack),
-            ):  # fmt: skip
-                if self.slack and ratio == bound:
-                    continue
-                factor = base[names[place - 1]] * ratio / base[names[place]]
-                yield {one: v * (factor if at >= place else 1) for at, (one, v) in enumerate(base.items())}, holds
 
 
 class Rises(Ordered):
@@ -219,11 +163,11 @@ class Lowest(Band):
 
     name: str
     slack: float = 0.0
-    _way = 1
+    way = 1
 
     def margins(self, value: Value) -> list[float]:
         others = [one for name, one in value.items() if name != self.name]
-        return [self._way * (one - value[self.name]) / (abs(one) or 1.0) + self.slack for one in others]
+        return [self.way * (one - value[self.name]) / (abs(one) or 1.0) + self.slack for one in others]
 
     def margin(self, value: Value) -> float:
         return min(self.margins(value), default=-math.inf)
@@ -233,31 +177,13 @@ class Lowest(Band):
         return margin >= -1e-12 if self.slack else margin > 0
 
     def words(self, unit: str = "") -> str:
-        return f"{self.name} {'lowest' if self._way > 0 else 'highest'}{in_brackets(self.slack)}"
-
-    def inside(self, value: Value) -> Value:
-        if self.holds(value):
-            return value
-        best = 1.0 if self._way > 0 else 2.0
-        return {name: best if name == self.name else 3.0 - best for name in value}
-
-    def outside(self, value: Value) -> Value:
-        worst = 2.0 * (1 + self.slack) if self._way > 0 else 1.0 / (1 + self.slack)
-        return {name: worst if name == self.name else 1.5 for name in value}
-
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        bound = 1 + self._way * self.slack
-        for rival in value:
-            if rival != self.name:
-                far = dict.fromkeys(value, 1.0 + self._way * 0.5) | {rival: 1.0}
-                yield {**far, self.name: bound - self._way * 1e-6}, True
-                yield {**far, self.name: bound + self._way * 1e-6}, False
+        return f"{self.name} {'lowest' if self.way > 0 else 'highest'}{in_brackets(self.slack)}"
 
 
 class Highest(Lowest):
     """The number of this name is the highest; the slack is the same against each other number."""
 
-    _way = -1
+    way = -1
 
 
 # Combined
@@ -281,16 +207,6 @@ class At(Band):
 
     def words(self, unit: str = "") -> str:
         return f"{self.name}: {self.band.words(unit)}"
-
-    def inside(self, value: Value) -> Value:
-        return {**value, self.name: self.band.inside(value[self.name])}
-
-    def outside(self, value: Value) -> Value:
-        return {**value, self.name: self.band.outside(value[self.name])}
-
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        for one, holds in self.band.edges(value[self.name]):
-            yield {**value, self.name: one}, holds
 
 
 class _Combined(Band):
@@ -331,23 +247,6 @@ class All(_Combined):
     def words(self, unit: str = "") -> str:
         return "; ".join(part.words(unit) for part in self.parts)
 
-    def inside(self, value: Value) -> Value:
-        for _ in self.parts:
-            for part in self.parts:
-                value = value if part.holds(value) else part.inside(value)
-        return value
-
-    def outside(self, value: Value) -> Value:
-        return self.parts[0].outside(value)
-
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        base = self.inside(value)
-        for part in self.parts:
-            others = [one for one in self.parts if one is not part]
-            for found, holds in part.edges(base):
-                if all(one.holds(found) for one in others):
-                    yield found, holds
-
 
 class AnyOf(_Combined):
     """Any of these bands."""
@@ -364,20 +263,3 @@ class AnyOf(_Combined):
 
     def words(self, unit: str = "") -> str:
         return ", or ".join(part.words(unit) for part in self.parts)
-
-    def inside(self, value: Value) -> Value:
-        return value if self.holds(value) else self.parts[0].inside(value)
-
-    def outside(self, value: Value) -> Value:
-        for _ in self.parts:
-            for part in self.parts:
-                value = part.outside(value) if part.holds(value) else value
-        return value
-
-    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
-        base = self.outside(value)
-        for part in self.parts:
-            others = [one for one in self.parts if one is not part]
-            for found, holds in part.edges(base):
-                if not any(one.holds(found) for one in others):
-                    yield found, holds

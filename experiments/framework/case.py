@@ -39,15 +39,11 @@ class CaseFigure(Experiment):
 
     Figures that share runs have one subclass, with `measure`, as their `points_of`: they reuse each other's stored
     points.
-
-    Class attributes
-    ----------------
-    seeds : int
-        Maximum number of runs per case at paper scale; at quick scale there is one.
     """
 
     seeding = Seeding.POOLED
     seeds: int
+    """Maximum number of runs per case at paper scale; at quick scale there is one."""
 
     @abstractmethod
     def cases(self, scale: str) -> Sequence[Case]:

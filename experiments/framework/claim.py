@@ -84,18 +84,12 @@ class NotJudged(Exception):
 
 
 class Measured(NamedTuple):
-    """A measured value, with remarks for the reader.
-
-    Attributes
-    ----------
-    numbers : float or mapping
-        The value that the band judges.
-    note : str
-        More numbers, in words.
-    """
+    """A measured value, with remarks for the reader."""
 
     numbers: Value
+    """The value that the band judges."""
     note: str = ""
+    """More numbers, in words."""
 
 
 @dataclass(frozen=True)

@@ -25,55 +25,36 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """An answer to a question.
-
-    Attributes
-    ----------
-    name : str
-        Name for ``--reading``, unique within the paper.
-    answer : str
-        The assumed meaning.
-    evidence : str
-        Evidence for and against it: sentences of the paper, other claims that fit or do not.
-    against : str
-        What in the paper or its sources rules it out; empty if the text allows it.
-    is_setup : bool
-        Whether it is a set-up that the paper may have run as a whole; the score then has a row for it.
-    """
+    """An answer to a question."""
 
     name: str
+    """Name for ``--reading``, unique within the paper."""
     answer: str
+    """The assumed meaning."""
     evidence: str
+    """Evidence for and against it: sentences of the paper, other claims that fit or do not."""
     against: str = ""
+    """What in the paper or its sources rules it out; empty if the text allows it."""
     is_setup: bool = False
+    """Whether it is a set-up that the paper may have run as a whole; the score then has a row for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question that a paper leaves open.
-
-    Attributes
-    ----------
-    title : str
-        The question.
-    place : str
-        Section of the paper.
-    sentence : str
-        The sentence that leaves it open, quoted.
-    readings : tuple of Reading
-        The answers; the first is the default.
-    why : str
-        Why that is the default, by the rule above.
-    chosen : Chosen, optional
-        `Chosen.BY_TEXT` if the text alone decides it. Default: by the history (`rdmacc.experiments.ledger.history`).
-    """
+    """A question that a paper leaves open."""
 
     title: str
+    """The question."""
     place: str
+    """Section of the paper."""
     sentence: str
+    """The sentence that leaves it open, quoted."""
     readings: tuple[Reading, ...]
+    """The answers; the first is the default."""
     why: str
+    """Why that is the default, by the rule above."""
     chosen: Chosen | None = None
+    """`Chosen.BY_TEXT` if the text alone decides it. Default: by the history (`rdmacc.experiments.ledger.history`)."""
 
     @property
     def default(self) -> Reading:

@@ -23,15 +23,10 @@ from rdmacc.sweep.store import read_table
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """Claims of a paper with their verdicts, figure by figure. A notebook shows them as a table.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        A row of `rdmacc.experiments.framework.claim.CHECK_COLUMNS` for each claim, and its `experiment`.
-    """
+    """Claims of a paper with their verdicts, figure by figure. A notebook shows them as a table."""
 
     frame: pd.DataFrame
+    """A row of `rdmacc.experiments.framework.claim.CHECK_COLUMNS` for each claim, and its `experiment`."""
 
     @property
     def title(self) -> str:

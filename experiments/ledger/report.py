@@ -56,27 +56,18 @@ _SHOWN = {
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A figure that was reproduced, or could not be.
-
-    Attributes
-    ----------
-    experiment : Experiment
-        The experiment.
-    table : DataFrame, optional
-        Its numbers; None if it failed.
-    provenance : mapping
-        Their origin, as `rdmacc.sweep.Sweep.summary` returns it.
-    effort : mapping
-        Effort of computing, as `rdmacc.sweep.Sweep.effort` returns it; empty if unknown.
-    failure : str
-        Why there are no numbers, no verdicts or no picture.
-    """
+    """A figure that was reproduced, or could not be."""
 
     experiment: Experiment
+    """The experiment."""
     table: pd.DataFrame | None = None
+    """Its numbers; None if it failed."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Their origin, as `rdmacc.sweep.Sweep.summary` returns it."""
     effort: Mapping[str, Any] = field(default_factory=dict)
+    """Effort of computing, as `rdmacc.sweep.Sweep.effort` returns it; empty if unknown."""
     failure: str = ""
+    """Why there are no numbers, no verdicts or no picture."""
 
 
 class Report:

@@ -73,22 +73,15 @@ READINGS: dict[str, tuple[str, str, Changes]] = {
 
 @dataclass(frozen=True)
 class Workload:
-    """Sizes of messages, and for how long they arrive.
-
-    Attributes
-    ----------
-    name : str
-        In the paper's words.
-    paper_ms, quick_ms : float
-        Time in which messages arrive, by scale.
-    cap : str
-        Larger messages are cut to this at paper scale; empty: none are.
-    """
+    """Sizes of messages, and for how long they arrive."""
 
     name: str
+    """In the paper's words."""
     paper_ms: float
     quick_ms: float
+    """Time in which messages arrive, by scale."""
     cap: str = ""
+    """Larger messages are cut to this at paper scale; empty: none are."""
 
     def arrival_ms(self, scale: str) -> float:
         """Return for how long messages arrive."""

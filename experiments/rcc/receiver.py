@@ -21,24 +21,16 @@ class _RccPacket(Packet):
 
 @dataclass
 class RccReceiver:
-    """A host that receives one flow under RCC, among others that only count.
-
-    Attributes
-    ----------
-    params : Rcc
-        Parameters.
-    flows : int
-        Messages under way to the host, this one included.
-    used : float
-        B_R of the last round, as a fraction of the link.
-    now : int
-        Time in ps; `take` moves it on.
-    """
+    """A host that receives one flow under RCC, among others that only count."""
 
     params: Any = field(default_factory=lambda: PRESET["rcc"].control[0])
+    """Parameters."""
     flows: int = 1
+    """Messages under way to the host, this one included."""
     used: float = 1.0
+    """B_R of the last round, as a fraction of the link."""
     now: int = us(100)
+    """Time in ps; `take` moves it on."""
 
     def __post_init__(self) -> None:
         self.host, self.endpoint = Host(), _HANDLERS.Endpoint()

@@ -57,15 +57,10 @@ def _as_assumed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 class LeafSpineReadings(LeafSpineFigure):
-    """A figure whose table also has the runs of other readings.
-
-    Class attributes
-    ----------------
-    read_at : mapping
-        Loads at which each reading has been run.
-    """
+    """A figure whose table also has the runs of other readings."""
 
     read_at: Mapping[str, tuple[float, ...]] = MappingProxyType({})
+    """Loads at which each reading has been run."""
 
     @abstractmethod
     def assumed(self, scale: str) -> list[LeafSpineCase]:

@@ -25,24 +25,16 @@ _OTHERS_PS = 90_000
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example.
-
-    Attributes
-    ----------
-    slots : int
-        Packets that the shared link carries in a round trip.
-    unscheduled : int
-        Packets that a flow sends at once.
-    packets : tuple of int
-        Length of flows A and B.
-    early_ps : int
-        By how much a sampling period is shorter than a round trip.
-    """
+    """A worked example."""
 
     slots: int
+    """Packets that the shared link carries in a round trip."""
     unscheduled: int
+    """Packets that a flow sends at once."""
     packets: tuple[int, int]
+    """Length of flows A and B."""
     early_ps: int = 0
+    """By how much a sampling period is shorter than a round trip."""
 
     @property
     def round_ps(self) -> int:

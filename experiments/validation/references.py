@@ -18,31 +18,21 @@ CLOSE = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Simulator:
-    """Another simulator.
-
-    Attributes
-    ----------
-    title : str
-        Its name.
-    repository, commit : str
-        Where on GitHub; the commit is empty where it was not recorded.
-    completion : str
-        Start and end of its completion times, and of ours.
-    settings : str
-        Settings of the runs other than its defaults.
-    digits : int
-        Significant digits of its times, if fewer than ours; 0: as many.
-    why : str
-        Why runs with little randomness differ.
-    """
+    """Another simulator."""
 
     title: str
+    """Its name."""
     repository: str
     commit: str = ""
+    """Where on GitHub; the commit is empty where it was not recorded."""
     completion: str
+    """Start and end of its completion times, and of ours."""
     settings: str
+    """Settings of the runs other than its defaults."""
     digits: int = 0
+    """Significant digits of its times, if fewer than ours; 0: as many."""
     why: str = ""
+    """Why runs with little randomness differ."""
 
 
 SIMULATORS = {

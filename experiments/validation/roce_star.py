@@ -20,25 +20,17 @@ _XOFF, _XON = 15 * _PAYLOAD, 12 * _PAYLOAD
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules of csg-htsim; a rule switched off gives the engines' behaviour.
-
-    Attributes
-    ----------
-    pauses_at_once : bool
-        PAUSE and RESUME take no time; without: the link's delay.
-    frees_at_end : bool
-        The bytes of a packet count until it has been sent; without: until it begins to be sent.
-    orders_by_head : bool
-        Simultaneous arrivals come in the order in which their links delivered the previous packet; without: in the
-        order in which they were sent.
-    has_pipeline : bool
-        A packet reaches its output by a second event, after everything else of that instant.
-    """
+    """Rules of csg-htsim; a rule switched off gives the engines' behaviour."""
 
     pauses_at_once: bool = True
+    """PAUSE and RESUME take no time; without: the link's delay."""
     frees_at_end: bool = True
+    """The bytes of a packet count until it has been sent; without: until it begins to be sent."""
     orders_by_head: bool = True
+    """Simultaneous arrivals come in the order in which their links delivered the previous packet; without: in the
+    order in which they were sent."""
     has_pipeline: bool = True
+    """A packet reaches its output by a second event, after everything else of that instant."""
 
 
 @dataclass(eq=False)

@@ -30,6 +30,7 @@ from rdmacc.experiments.framework.bands import (
     Some,
     Within,
 )
+from tests.experiments.edges import edges, inside, outside
 
 NUMBER = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-3)
 NUMBERS = st.lists(NUMBER, min_size=2, max_size=5).map(lambda values: dict(zip("abcde", values)))
@@ -58,27 +59,27 @@ EITHER = st.builds(AnyOf, MANY, NAMED)
 
 @given(ONE, NUMBER)
 def test_a_band_of_one_number_ends_at_its_bounds(band, value):
-    assert band.holds(band.inside(value))
-    assert not band.holds(band.outside(value))
-    edges = list(band.edges(value))
-    assert {holds for _, holds in edges} >= {False}
-    for number, holds in edges:
+    assert band.holds(inside(band, value))
+    assert not band.holds(outside(band, value))
+    beside = list(edges(band, value))
+    assert {holds for _, holds in beside} >= {False}
+    for number, holds in beside:
         assert band.holds(number) == holds
         assert abs(band.margin(number)) < 1e-5 or (isinstance(band, Exactly) and holds)
 
 
 @given(st.one_of(MANY, NAMED, EITHER), NUMBERS)
 def test_bands_of_several_numbers_end_at_the_bounds_of_each(band, value):
-    inside = band.inside(value)
-    assert inside.keys() == value.keys()
-    assert band.holds(inside)
-    assert not band.holds(band.outside(value))
-    edges = list(band.edges(value))
-    for numbers, holds in edges:
+    held = inside(band, value)
+    assert held.keys() == value.keys()
+    assert band.holds(held)
+    assert not band.holds(outside(band, value))
+    beside = list(edges(band, value))
+    for numbers, holds in beside:
         assert numbers.keys() == value.keys()
         assert band.holds(numbers) == holds, numbers
     if not isinstance(band, AnyOf):
-        assert edges
+        assert beside
 
 
 @given(st.one_of(MANY, NAMED), NUMBERS)
@@ -90,12 +91,12 @@ def test_the_margin_has_the_verdicts_sign(band, value):
 
 @given(st.one_of(MANY, NAMED, EITHER), NUMBERS, st.floats(1.0, 1e3))
 def test_noise_leaves_a_verdict_or_takes_it_but_never_turns_it(band, value, factor):
-    value = band.inside(value)
+    value = inside(band, value)
     assert band.surely(value, [value, value]) is True
     noisy = [{name: one * by + by - 1 for name, one in value.items()} for by in (1 - 1e-3 * factor, 1 + 1e-3 * factor)]
     assert band.surely(value, noisy) is not False
-    outside = band.outside(value)
-    assert band.surely(outside, [outside]) is False
+    failed = outside(band, value)
+    assert band.surely(failed, [failed]) is False
 
 
 def test_noise_counts_where_the_edge_is():

@@ -21,6 +21,7 @@ from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.score import PAPERS
 from rdmacc.experiments.ledger.validity import behaviour
 from rdmacc.sweep.store import read_table
+from tests.experiments.edges import edges
 
 TABLES = [name for name in EXPERIMENTS if summary_path(name).exists()]
 HOW = "`python -m rdmacc.experiments.ledger` writes the ledger again, and says what has changed"
@@ -84,7 +85,7 @@ _NOT_A_VERDICT = (NotJudged, ConfigError, ValueError, KeyError, IndexError, Zero
 def _said_at_bounds(claim, numbers):
     """Return what a band says next to each of its bounds, of numbers in the form that the claim measures."""
     said = set()
-    for found, holds in claim.band.edges(numbers):
+    for found, holds in edges(claim.band, numbers):
         assert claim.band.holds(found) == holds, (claim.id, found)
         said.add(holds)
     return said
