@@ -184,5 +184,4 @@ class Figure3(Experiment):
         for ax in axes[:, 0]:
             ax.set_ylabel("long flow's rate (Gb/s)")
         axes[0, 1].legend(loc="center")
-        figure.suptitle(f"Dart, figure 3: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

@@ -255,8 +255,7 @@ class Figure5(Experiment):
             fontsize=8,
         )
         axes[-1].set_xlabel("time (us)")
-        figure.suptitle(f"Dart, figure 5: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)
 
 
 _TITLES = {

@@ -225,5 +225,4 @@ class Figure9(Experiment):
             right.plot(value, level, "o", color=COLOURS["black"], label="published" if level == 0.9 else None)
         right.set(title="(b) Convergence", xlabel="time (us)", ylabel="share of the epochs", xlim=(0, 85))
         right.legend(loc="lower right")
-        figure.suptitle(f"Dart, figure 9: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

@@ -138,5 +138,4 @@ class Figure15(Experiment):
         axes[0].set_ylabel("throughput (Gb/s)")
         axes[0].legend(loc="upper right")
         _draw_expresspass(bars, table)
-        figure.suptitle(f"Dart, figure 15: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

@@ -187,6 +187,14 @@ class Experiment(ABC):
             return self.plot(table)
         return with_bands([self.plot(part) for part in self.rows_of_seeds(table).values()])
 
+    def headed(self, figure: Figure, more: str = "", fontsize: float = 12) -> Figure:
+        """Return a figure with its number and its title above it, and whatever more it needs to be read."""
+        paper, _, rest = self.name.partition(".")
+        name = "Dart" if paper == "dart" else paper.upper()
+        place = f"{name}, figure {rest.removeprefix('fig')}" if rest.startswith("fig") else name
+        figure.suptitle(f"{place}: {self.title}{more}", x=0.01, ha="left", fontsize=fontsize)
+        return figure
+
     def canaries(self) -> list[Point]:
         """Return short runs of code that only the paper scale reaches; their results must not change.
 

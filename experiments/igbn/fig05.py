@@ -93,5 +93,4 @@ class Figure5(Ladders):
             return [("h1", at, f"T = {(until - at) / 1e6:.1f} us") for at, until in first]
 
         figure = draw(table, names, notes, (15, 8.5))
-        figure.suptitle(f"IGBN, figure 5: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

@@ -205,7 +205,7 @@ class Figure6(LossSweep):
             for ax in row[1:]:
                 ax.set_ylabel("")
         words = "markers of one loss rate stand side by side"
-        figure.suptitle(f"IGBN, figure 6: {self.title} ({words})", x=0.01, ha="left", fontsize=12)
+        self.headed(figure, f" ({words})")
         explain(
             figure, table, [(TITLES[name], COLOURS[colour], marker) for name, (colour, marker) in LOOKS.items()]
         )  # fmt: skip

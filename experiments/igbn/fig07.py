@@ -161,7 +161,7 @@ class Figure7(LossSweep):
                     mark_published(ax, published[timeout_ps], COLOURS[colour])
                 label(ax, f"({letter}) {TITLES[variant]}\ntimer from the {timer} on")
                 ax.label_outer()
-        figure.suptitle(f"IGBN, figure 7: {self.title}", x=0.01, ha="left", fontsize=12)
+        self.headed(figure)
         names = [
             (f"timeout {TIMEOUTS[timeout_ps]}", COLOURS[colour], marker)
             for timeout_ps, (colour, marker) in _LOOKS.items()

@@ -30,10 +30,6 @@ def _work(machine: str, scale: str) -> pd.DataFrame:
     return TrainingStep(model=model, data=_GPUS, nccl=MACHINES[machine]).workload(hosts)
 
 
-def _error(table: pd.DataFrame) -> pd.Series[float]:
-    return wide(table)["error"]
-
-
 @register_experiment
 class TrainingSteps(Experiment):
     """The step on both machines."""
@@ -44,7 +40,7 @@ class TrainingSteps(Experiment):
     claims = (
         Claim(
             "micro-steps-1a", "both machines", "step by max-min over that by packets, less 1", "alone", "0",
-            by=OURS, measure=_error, band=Each(Between(-0.05, 0.05), of="machine"),
+            by=OURS, measure=lambda table: wide(table)["error"], band=Each(Between(-0.05, 0.05), of="machine"),
         ),
     )  # fmt: skip
 

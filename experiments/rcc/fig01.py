@@ -104,5 +104,4 @@ class Figure1(Experiment):
             draw_goodput(ax, table, point_name(table, scheme))
             ax.set_title(f"({letter}) {NAMES[scheme]}")
         axes[1].legend(ncols=3, loc="upper right", fontsize=8)
-        figure.suptitle(f"RCC, figure 1: {self.title} (dotted: max-min shares)", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, " (dotted: max-min shares)")

@@ -242,8 +242,4 @@ class Figure5(Experiment):
                          label=NAMES[scheme])  # fmt: skip
         axes[2].set(title="(c) peak queue of each interval", xlabel="time (ms)", ylabel="queue (kB)")
         axes[2].legend(fontsize=8)
-        figure.suptitle(
-            f"RCC, figure 5: {self.title} (dotted: 95/N Gb/s; bars: ends by processor sharing)", x=0.01, ha="left",
-            fontsize=12,
-        )  # fmt: skip
-        return figure
+        return self.headed(figure, " (dotted: 95/N Gb/s; bars: ends by processor sharing)")

@@ -118,5 +118,4 @@ class Figure6(IncastFigure):
         right.legend(fontsize=8, loc="upper left")
         right.set(title="(b) completion times", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))
         senders = int(table["senders"].iloc[0])
-        figure.suptitle(f"RCC, figure 6: {self.title}, {senders:,} senders", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, f", {senders:,} senders")

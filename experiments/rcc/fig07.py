@@ -39,10 +39,6 @@ def _steady(rows: pd.DataFrame, case: IncastCase) -> float:
     return mean(rows, case, "steady queue")
 
 
-def _near_zero(rows: pd.DataFrame) -> Measured:
-    return Measured(_steady(rows, RCC), f"with 2 MB each {_steady(rows, RCC_LONG) / 1e3:.0f} KB")
-
-
 def _below_hpcc(rows: pd.DataFrame) -> Measured:
     hpcc = _steady(rows, STEADY["hpcc"])
     return Measured(_steady(rows, RCC_LONG) / hpcc, f"HPCC {hpcc / 1e3:.0f} KB")
@@ -79,7 +75,8 @@ class Figure7(IncastFigure):
             "rcc-f7-1", "V-B-3, figure 7", "queue in the steady phase", "RCC", "near zero",
             quote="RCC keeps near-zero queuing length since it explicitly assigns window size and combines per-ACK "
             "feedback and packet pacing.",
-            measure=_near_zero, band=AtMost(NEAR_ZERO_BYTES), unit="KB", too_small=FEW_SENDERS, expect=Outcome.FAILS,
+            measure=lambda rows: Measured(_steady(rows, RCC), f"with 2 MB each {_steady(rows, RCC_LONG) / 1e3:.0f} KB"),
+            band=AtMost(NEAR_ZERO_BYTES), unit="KB", too_small=FEW_SENDERS, expect=Outcome.FAILS,
             why="A thousand flows that start at line rate (III-B) send 150 MB, and shares that add up to all of the"
             " link (III-D) never drain what waits. Under the reading with the share in the request and 99% of the link"
             " the queue is empty.",
@@ -138,8 +135,4 @@ class Figure7(IncastFigure):
             ax.legend(fontsize=8, loc="upper right")
         axes[0].set_ylabel("queue (kB), log scale above 1")
         senders = int(table["senders"].iloc[0])
-        figure.suptitle(
-            f"RCC, figure 7: {self.title}, {senders:,} senders (dotted: HPCC's 900 KB as published)", x=0.01,
-            ha="left", fontsize=12,
-        )  # fmt: skip
-        return figure
+        return self.headed(figure, f", {senders:,} senders (dotted: HPCC's 900 KB as published)")

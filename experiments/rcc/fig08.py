@@ -146,8 +146,4 @@ class Figure8(Experiment):
         axes[0, 0].set_ylabel("goodput (Gb/s)")
         axes[1, 0].set_ylabel("queue (kB)")
         axes[0, 0].legend(fontsize=8, loc="upper right")
-        figure.suptitle(
-            f"RCC, figure 8: {self.title} (dotted: 12 Gb/s as published; the target queue)", x=0.01, ha="left",
-            fontsize=12,
-        )  # fmt: skip
-        return figure
+        return self.headed(figure, " (dotted: 12 Gb/s as published; the target queue)")

@@ -151,5 +151,4 @@ class Figure12(IncastFigure):
         right.legend(fontsize=8, loc="lower left")
         senders = int(table["senders"].iloc[0])
         left.set_title(f"(a) the incast of figure 6, {senders:,} senders")
-        figure.suptitle(f"RCC, figure 12: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

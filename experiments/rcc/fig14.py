@@ -194,8 +194,6 @@ class Figure14(Experiment):
         below.set(title="(d) queues, means", xlabel="time (ms)", ylabel="queue (kB)")
         below.set_ylim(bottom=0)
         below.legend(fontsize=7, ncols=1, loc="upper left")
-        figure.suptitle(
-            f"RCC, figure 14: {self.title}\n(crosses: congestion as each flow's receiver judged it; dotted: max-min"
-            " shares)", x=0.01, ha="left", fontsize=11,
-        )  # fmt: skip
-        return figure
+        return self.headed(
+            figure, "\n(crosses: congestion as each flow's receiver judged it; dotted: max-min shares)", fontsize=11
+        )

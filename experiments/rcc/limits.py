@@ -138,6 +138,4 @@ class Limits(Experiment):
         axes[0].set_ylabel("swing of the queue (targets)")
         axes[0].set_ylim(bottom=0)
         axes[0].legend(fontsize=8)
-        figure.suptitle(f"RCC: {self.title}, $K_p$ = {KP:g}/s (dotted: counts as oscillation)", x=0.01, ha="left",
-                        fontsize=12)  # fmt: skip
-        return figure
+        return self.headed(figure, f", $K_p$ = {KP:g}/s (dotted: counts as oscillation)")

@@ -171,11 +171,12 @@ class RccMap(Experiment):
             mesh, ax=axes, shrink=0.8,
             label=f"swing of the queue (targets); × oscillates, above {OSCILLATES:g}, or leaves the link idle",
         )  # fmt: skip
-        figure.suptitle(
-            f"RCC: {self.title}\n(white: 0°, black: 30° of phase margin, with the panel's delay, in (c) one RTT;"
-            " white in (d): limit of the discrete loop; dotted: equation (12), 0°)", x=0.01, ha="left", fontsize=11,
-        )  # fmt: skip
-        return figure
+        return self.headed(
+            figure,
+            "\n(white: 0°, black: 30° of phase margin, with the panel's delay, in (c) one RTT; white in (d): limit of"
+            " the discrete loop; dotted: equation (12), 0°)",
+            fontsize=11,
+        )
 
 
 def fluid_swing(kp: float, kd: float, delay: float, lasts_ps: int) -> float:

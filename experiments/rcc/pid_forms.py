@@ -153,5 +153,4 @@ class PidForms(Experiment):
             ax.minorticks_off()
             ax.set_ylim(bottom=0)
         axes[0].legend(fontsize=7, loc="lower left")
-        figure.suptitle(f"RCC: {self.title}, gains of the paper", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, ", gains of the paper")

@@ -47,10 +47,6 @@ def _swings(table: pd.DataFrame, gains: str, form: str) -> dict[str, float]:
     return {f"{rtt / 1e6:g} us": scalar(table, _point(gains, int(rtt), form), "swing") for rtt in rtts}
 
 
-def _by_gains(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    return {GAINS[gains]: _swings(table, gains, "accumulating") for gains in ("paper", "tuned")}
-
-
 def _by_form(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
     found, other = (
         {words: _swings(table, gains, form) for form, words in FORMS.items()} for gains in ("tuned for delay", "tuned")
@@ -76,7 +72,8 @@ class Tuned(Experiment):
             "rcc-m-3a", "IV", "swing of the queue over its target",
             "gains with the paper's margin at each base RTT; equation (4) as printed",
             "(not in the paper: its gains are for 12 us)", by=OURS,
-            measure=_by_gains, direction=At(GAINS["tuned"], _CALM), expect=Outcome.FAILS, too_small=SHORT,
+            measure=lambda table: {GAINS[gains]: _swings(table, gains, "accumulating") for gains in ("paper", "tuned")},
+            direction=At(GAINS["tuned"], _CALM), expect=Outcome.FAILS, too_small=SHORT,
             band=All({GAINS["tuned"]: _CALM, GAINS["paper"]: Some(AtLeast(OSCILLATES), of="the base RTTs")}),
             why="The queue is calm at 12 and 40 us, but not at 4 us. With the packets' delay, these gains have a margin"
             " of -17 degrees. At 4 us a packet is a fifth of the target, and such coarse samples keep the queue"
@@ -149,5 +146,4 @@ class Tuned(Experiment):
             ax.set_ylabel("queue (targets)")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, title="gains, in the margins' order")
-        figure.suptitle(f"RCC: {self.title}; a third flow joins halfway", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, "; a third flow joins halfway")

@@ -43,5 +43,4 @@ class Figure1(WorkedExample):
         axes[0].axhline(2, color="0.5", linestyle=":", linewidth=1)
         axes[1].axhline(2, color="0.5", linestyle=":", linewidth=1, label="as in the paper")
         axes[1].legend()
-        figure.suptitle(f"REN, figure 1: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

@@ -242,5 +242,4 @@ class Figure3(Bursts):
         axes[-1, 0].set_xlabel("time (ms)")
         axes[-1, 1].set_xlabel("time since the first burst may start (RTTs)")
         axes[-1, 2].set_xlabel("time (ms)")
-        figure.suptitle(f"REN, figure 3: {self.title}, 10 Gb/s, one of several runs", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, ", 10 Gb/s, one of several runs")

@@ -79,10 +79,4 @@ class Figure5(WorkedExample):
             draw_rounds(ax, table, quantity, self.schemes)
             ax.set(title=title, ylabel="packets", ylim=(0, 3.4))
         axes[0].legend(fontsize=8, loc="upper right")
-        figure.suptitle(
-            f"REN, figure 5: {self.title} (sampled at the end of round 1, marked in 2)",
-            x=0.01,
-            ha="left",
-            fontsize=12,
-        )
-        return figure
+        return self.headed(figure, " (sampled at the end of round 1, marked in 2)")

@@ -57,7 +57,4 @@ class Figure6(WorkedExample):
             ax.set(title=title, ylabel="packets", ylim=(0, 7.6))
         axes[0].axhline(5, color="0.5", linestyle=":", linewidth=1)
         axes[0].legend(fontsize=8, loc="upper center", ncols=2)
-        figure.suptitle(
-            f"REN, figure 6: {self.title} (sampled in round 2, marked in 3)", x=0.01, ha="left", fontsize=12
-        )
-        return figure
+        return self.headed(figure, " (sampled in round 2, marked in 3)")

@@ -151,5 +151,4 @@ class Figure8(Experiment):
         axes[1].plot([packets / _BDP for packets in _STARTS], taken, "o", color=LOOKS["ren"][1], label="packets")
         axes[1].set(title="rounds until the link is full", xlabel="R / C at first", ylabel="rounds", ylim=(0, 8))
         axes[1].legend()
-        figure.suptitle(f"REN, figure 8: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

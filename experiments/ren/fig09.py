@@ -285,8 +285,7 @@ class Figure9(Experiment):
         axes[1].set(
             title="(b) link utilisation", xlabel="flow leaving strength", ylabel="utilisation (%)", ylim=(20, 102)
         )
-        figure.suptitle(f"REN, figure 9: {self.title}, {ROUNDS} rounds", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, f", {ROUNDS} rounds")
 
 
 def _mean_queue(result: Result) -> float:

@@ -126,7 +126,4 @@ class Figure11(Bursts):
         )
         axes[1].set(title="(b) after the bursts", ylabel="loss of link utilisation (%)", ylim=(-3, 105))
         axes[1].legend(fontsize=8, loc="upper left", ncols=2)
-        figure.suptitle(
-            f"REN, figure 11: {self.title} (mean, least and greatest of the runs)", x=0.01, ha="left", fontsize=12
-        )
-        return figure
+        return self.headed(figure, " (mean, least and greatest of the runs)")

@@ -181,7 +181,4 @@ class Figure12(ReadingFigure):
                     label="as published from REN's",
                 )  # fmt: skip
         axes[0].legend(fontsize=8, ncols=2, loc="upper left")
-        figure.suptitle(
-            f"REN, figure 12: {self.title} (pale: beside the paper's schemes)", x=0.01, ha="left", fontsize=12
-        )
-        return figure
+        return self.headed(figure, " (pale: beside the paper's schemes)")

@@ -146,5 +146,4 @@ class Figure13(ReadingFigure):
             ax.set_yticklabels([LOOKS[name][0] for name in _SCHEMES], fontsize=8)
         axes[0].invert_yaxis()
         axes[1].legend(loc="lower right")
-        figure.suptitle(f"REN, figure 13: {self.title}, {max(_FLOWS)} flows", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, f", {max(_FLOWS)} flows")

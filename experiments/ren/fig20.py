@@ -214,5 +214,4 @@ class Figure20(ReadingFigure):
         axes[0].set(title="(a) dotted: 1 - (1 - r)^K", ylabel="link utilisation (%)", ylim=(0, 104))
         axes[1].set(title="(b)", ylabel="average queue (packets)")
         axes[1].legend(fontsize=8)
-        figure.suptitle(f"REN, figure 20: {self.title} (mean, standard error)", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, " (mean, standard error)")

@@ -203,5 +203,4 @@ class Figure21(ReadingFigure):
         axes[1].set(title="(b) average request completion time", ylabel="RCT (ms)")
         axes[1].set_ylim(bottom=0)
         axes[1].legend(fontsize=8)
-        figure.suptitle(f"REN, figure 21: {self.title}", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure)

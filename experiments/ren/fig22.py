@@ -239,5 +239,4 @@ class Figure22(ReadingFigure):
         axes[2].minorticks_off()
         axes[0].legend(fontsize=7, loc="upper left")
         axes[2].legend(fontsize=7, loc="lower right")
-        figure.suptitle(f"REN, figure 22: {self.title} (the paper has one RTT)", x=0.01, ha="left", fontsize=12)
-        return figure
+        return self.headed(figure, " (the paper has one RTT)")
