@@ -50,7 +50,7 @@ from rdmacc.experiments.framework.claim import (
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.ideal import in_order_fct_ps
 from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import experiment, load_summary, register_experiment, select, summary_path
 from rdmacc.experiments.framework.rows import among, by_load, having, labels_of, pivoted
 from rdmacc.experiments.framework.scale import check_scale
@@ -99,13 +99,13 @@ __all__ = [
     "Band", "Between", "Callable", "CaseFigure", "Chosen", "Claim", "ClassVar", "Each", "Exactly", "Experiment",
     "Falls", "Figure", "Hashable", "Highest", "Iterable", "Iterator", "KiB", "Kind", "LessThan", "LinkDown", "Loss",
     "Lowest", "Mapping", "MappingProxyType", "Measured", "MiB", "MoreThan", "NotJudged", "Ordered", "Outcome",
-    "Part", "Point", "Question", "Reading", "Result", "Rises", "Run", "Scenario", "Scheme", "ScriptedLoss", "Seeding",
-    "Sequence", "Size", "SlowLink", "Some", "Verdict", "Within", "abstractmethod", "among", "asdict", "bps", "by_load",
-    "cache", "cast", "check_scale", "curve", "dataclass", "draw_spread", "draw_trace", "ecdf", "experiment",
-    "field", "fields", "first_within", "fit_above", "format_rate", "format_size", "format_time", "having",
-    "in_order_fct_ps", "kB", "labels_of", "load_summary", "log_axes", "math", "mean_between", "ms", "np", "npt",
-    "ns", "nx", "pairwise", "partial", "pd", "pivoted", "plain_log", "preset", "probes", "product", "ps",
-    "rate_bps", "register", "register_experiment", "replace", "scalar", "scalars", "select", "settled", "show",
-    "show_all", "shown", "size_bytes", "style", "subplots", "summary_path", "tidy", "time_in", "time_ps",
-    "topology", "typed", "us", "value_at", "wide", "workload", "worst_between",
+    "Part", "Point", "Result", "Rises", "Run", "Scenario", "Scheme", "ScriptedLoss", "Seeding", "Sequence", "Size",
+    "SlowLink", "Some", "Verdict", "Within", "abstractmethod", "among", "asdict", "bps", "by_load", "cache", "cast",
+    "check_scale", "curve", "dataclass", "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields",
+    "first_within", "fit_above", "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "kB",
+    "labels_of", "load_summary", "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise",
+    "partial", "pd", "pivoted", "plain_log", "preset", "probes", "product", "ps", "rate_bps", "register_experiment",
+    "replace", "scalar", "scalars", "select", "settled", "show", "show_all", "shown", "size_bytes", "style",
+    "subplots", "summary_path", "tidy", "time_in", "time_ps", "topology", "typed", "us", "value_at", "wide",
+    "workload", "worst_between",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc.dart_clos`, the traffic
 `rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions.
-`rdmacc.experiments.dart.readings` lists what the paper leaves open. All figures also assume:
+`experiments/dart/readings.toml` lists what the paper leaves open. All figures also assume:
 
 - Load is a fraction of the ToRs' uplinks, which are oversubscribed. Long flows have 1 MB and arrive as a Poisson
   process, so a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the paper, nothing

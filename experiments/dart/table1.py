@@ -2,7 +2,7 @@
 
 Only marks that trigger DCQCN count ("the number of ECN marks, which trigger DCQCN fall-backs", IV-B); DASR suppresses
 some of those that arrive. How many remain depends on how fast the receiver learns that its own link is full. The paper
-does not say: `rdmacc.experiments.dart.readings`. Setup: `rdmacc.experiments.dart.clos`.
+does not say: `experiments/dart/readings.toml`. Setup: `rdmacc.experiments.dart.clos`.
 """
 
 from __future__ import annotations

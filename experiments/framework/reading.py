@@ -1,6 +1,6 @@
 """Readings: named answers to questions that a paper leaves open.
 
-A paper's questions are in its ``readings.py``, each with the sentence that leaves it open, the answers, and the
+A paper's questions are in its ``readings.toml``, each with the sentence that leaves it open, the answers, and the
 evidence for each. One set of answers is the default; a reading is that set with one question answered differently. The
 figures whose tables have rows of a reading can be drawn and judged under it.
 
@@ -12,9 +12,12 @@ to show what it costs, and does not count in the score's range.
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.claim import Chosen
@@ -74,6 +77,20 @@ def register(paper: str, *questions: Question) -> tuple[Question, ...]:
         raise ConfigError(f"reading of {paper}", twice[0], "a unique name among the paper's readings")
     QUESTIONS[paper] = questions
     return questions
+
+
+def read(path: Path) -> tuple[Question, ...]:
+    """Return the questions in a ``readings.toml``; line breaks in its texts do not count."""
+    found = []
+    for one in tomllib.loads(path.read_text(encoding="utf-8"))["question"]:
+        readings = tuple(Reading(**_joined(each)) for each in one.pop("reading"))
+        chosen = Chosen(one.pop("chosen")) if "chosen" in one else None
+        found.append(Question(**_joined(one), readings=readings, chosen=chosen))
+    return tuple(found)
+
+
+def _joined(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: " ".join(value.split()) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def questions_of(name: str) -> tuple[Question, ...]:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.reading import read, register
 from rdmacc.sweep.store import read_table
 
 __all__ = [
@@ -68,13 +69,13 @@ def _place(name: str) -> tuple[int, int]:
 
 
 def import_modules(package: str) -> None:
-    """Import every module of a package; its experiments register themselves.
+    """Import every module of a package, whose experiments register themselves, and read its ``readings.toml``.
 
-    Parameters
-    ----------
-    package : str
-        Its name, such as "rdmacc.experiments.dart"; called from its ``__init__``.
+    Its ``__init__`` calls it with its own name, such as "rdmacc.experiments.dart".
     """
+    readings = Path(str(sys.modules[package].__file__)).with_name("readings.toml")
+    if readings.exists():
+        register(package.rpartition(".")[2], *read(readings))
     for found in pkgutil.iter_modules(sys.modules[package].__path__):
         importlib.import_module(f"{package}.{found.name}")
 

@@ -21,54 +21,6 @@ _ONE_PERCENT = 1e-2
 _PUBLISHED_BEST = 0.6
 """Improved Go-Back-N at a loss rate of 1% (IV-A)."""
 
-QUESTIONS = register(
-    "igbn",
-    Question(
-        title="When does the sender's timer start?",
-        place="II-A",
-        sentence="When the timeout expires as well as the receiver doesn't receive the desired reply, the"
-        " retransmission mechanism will be triggered.",
-        readings=(
-            Reading(
-                name="last packet",
-                answer="When the last packet of the message has been sent; every reply restarts it.",
-                evidence="The public ns-3 sender does this. With a timeout of 500 us go-back-N and ST wait a little"
-                ' longer than CE, which gives 6.5% of the "about 10% better" of IV-A (igbn-f6c-2).',
-            ),
-            Reading(
-                name="first packet",
-                answer="When the first packet is sent. It runs while anything is outstanding; every reply restarts it.",
-                evidence='The sentence allows it. Figures 2, 3, 6 and 7 hardly differ, except that the "about 10%'
-                ' better" is missing (igbn-f6c-2).',
-            ),
-        ),
-        why="The paper does not say when the timer starts; the public ns-3 model of RoCE of the time starts it so.",
-    ),
-    Question(
-        title="What does the NAK interval limit?",
-        place="II-A",
-        sentence="RoCEv2 defines a NAK interval which specifies the duration in which the sender can generate at most"
-        " one NAK, i.e., the receiver generates a NAK when it receives the wrong packet and won't generate more NAK in"
-        " a specific NAK interval for the subsequent wrong packets.",
-        readings=(
-            Reading(
-                name=PER_PACKET,
-                answer="Each missing packet: at most one NAK for the same packet within an interval.",
-                evidence="The public ns-3 receiver does this. II-A gives the reason for the interval: without it the"
-                " receiver repeats the NAK of one packet for every packet that follows.",
-            ),
-            Reading(
-                name=FOR_ALL,
-                answer="All packets together: at most one NAK within an interval, whatever is missing.",
-                evidence="This is the sentence to the letter. A second loss within 500 us of the first is then not"
-                " reported, and no variant comes near the published 60% at a loss rate of 1% (igbn-x-1).",
-                against="It makes the paper's own results impossible (igbn-x-1).",
-            ),
-        ),
-        why="Taken to the letter, the sentence rules out the paper's own results (igbn-x-1).",
-    ),
-)
-
 
 def _means(table: pd.DataFrame, timeout_ps: int = ACK_TIMEOUT_PS) -> dict[str, float]:
     return by_variant(table, timeout_ps, _ONE_PERCENT)

@@ -11,7 +11,7 @@ Where the paper is silent, this is assumed for all figures:
 - Relative throughput is the time of a message without loss over the mean time of a message.
 - A run has a hundred messages, judging by the scatter of the paper's points. There are many runs, most where a few
   timeouts decide.
-- Readings of its sentences on timers: `rdmacc.experiments.igbn.readings`.
+- Readings of its sentences on timers: `experiments/igbn/readings.toml`.
 """
 
 from __future__ import annotations

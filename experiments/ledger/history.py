@@ -12,6 +12,7 @@ import ast
 import json
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -60,8 +61,8 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
 def write() -> None:
     """Write the dates of all papers, from the history of the checkout that this module is in."""
     versions: dict[str, list[tuple[str, frozenset[str]]]] = {}
-    for date, source in _versions():
-        for name, values in _records(source):
+    for date, source, is_toml in _versions():
+        for name, values in _defaults(source) if is_toml else _records(source):
             versions.setdefault(name, []).append((date, values))
     since = {name: _since(found) for name, found in versions.items()}
     for paper in QUESTIONS:
@@ -97,21 +98,31 @@ def _first(*patterns: str) -> str:
     return _git(*words, *(f":(top,glob)**/{one}" for one in patterns)).decode().partition("\n")[0]
 
 
-def _versions() -> Iterator[tuple[str, bytes]]:
-    """Return the date and text of each version of the experiments' modules, in order."""
+def _versions() -> Iterator[tuple[str, bytes, bool]]:
+    """Return the date and text of each version of the experiments' modules and readings, and which it is, in order."""
     words = ("log", "--reverse", "--topo-order", "--diff-filter=AM", "--name-only", "--format=@%H %aI", "--")
     date, commit, wanted = "", "", []
-    for line in _git(*words, ":(top,glob)**/experiments/**/*.py").decode().splitlines():
+    for line in (
+        _git(*words, *(f":(top,glob)**/experiments/**/{one}" for one in ("*.py", "readings.toml")))
+        .decode()
+        .splitlines()
+    ):
         if line.startswith("@"):
             commit, _, date = line[1:].partition(" ")
         elif line:
             wanted.append((date, f"{commit}:{line}"))
     out, place = _git("cat-file", "--batch", given="\n".join(name for _, name in wanted).encode()), 0
-    for date, _ in wanted:
+    for date, name in wanted:
         end = out.index(b"\n", place)
         size = int(out[place:end].rpartition(b" ")[2])
-        yield date, out[end + 1 : end + 1 + size]
+        yield date, out[end + 1 : end + 1 + size], name.endswith(".toml")
         place = end + 2 + size
+
+
+def _defaults(source: bytes) -> Iterator[tuple[str, frozenset[str]]]:
+    """Return the questions in a ``readings.toml`` with their default."""
+    for one in tomllib.loads(source.decode())["question"]:
+        yield " ".join(one["title"].split()), frozenset([repr(one["reading"][0]["name"])])
 
 
 def _records(source: bytes) -> Iterator[tuple[str, frozenset[str]]]:

@@ -1,7 +1,7 @@
 """REN's leaf-spine figures under other readings of the paper: the runs that take the place of those as assumed.
 
 A reading that runs one scheme otherwise still compares it with the others as assumed. The readings and the evidence for
-each: `rdmacc.experiments.ren.readings`.
+each: `experiments/ren/readings.toml`.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ READ_AS = {
     "switch buffer": "buffer: 128 KB a switch", "ECMP": "paths: ECMP", "timers 0.1 ms": "timers of the others: 0.1 ms",
     "timers 10 ms": "timers of the others: 10 ms", "REN timer 1 ms": "timer of REN: 1 ms",
 }  # fmt: skip
-"""The variation that is a reading of the paper (`rdmacc.experiments.ren.readings`)."""
+"""The variation that is a reading of the paper (`experiments/ren/readings.toml`)."""
 _UNMARKED = replace(_ASSUMED["ren"], scheme="traditional")
 _AT_QUICK = ("as assumed", "marks: by packet", _LITERAL_KEPT, _LITERAL, "paths: ECMP")
 

@@ -7,7 +7,7 @@ buffer: figures 3, 11 and 12. The simulations (section 6): leaf-spine, 40 Gb/s, 
 of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. The schemes are the presets "ren-2021-testbed" and
 "ren-2021", which give the source of each value, and the timers: 1 ms for pHost, Homa, Aeolus and NDP in both.
 
-For the questions that the paper leaves open see `rdmacc.experiments.ren.readings`. Also assumed for all figures:
+For the questions that the paper leaves open see `experiments/ren/readings.toml`. Also assumed for all figures:
 
 - Short flows have at most 100 KB, long ones more than 1 MB.
 - The load counts data packets with their headers.
@@ -83,7 +83,7 @@ STAND_INS: dict[str, dict[str, str]] = {
         one: f"{one}, switch buffer" for one in ("ren", "phost", "homa", "homa-2-levels", "ndp", "traditional")
     },
 }
-"""By reading (`rdmacc.experiments.ren.readings`): the stand-in for a scheme, by their labels in tables."""
+"""By reading (`experiments/ren/readings.toml`): the stand-in for a scheme, by their labels in tables."""
 
 
 def stand_ins(schemes: Iterable[str], *readings: str) -> list[str]:

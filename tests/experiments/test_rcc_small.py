@@ -15,7 +15,7 @@ import pytest
 
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary
 from rdmacc.experiments.framework.claim import PAPER, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT, readings_of
+from rdmacc.experiments.framework.reading import DEFAULT, questions_of, readings_of
 from rdmacc.experiments.rcc import fat_tree, incast, verdicts
 from rdmacc.experiments.rcc.blocks import calls_in
 from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, walk
@@ -23,7 +23,6 @@ from rdmacc.experiments.rcc.fig05 import processor_sharing
 from rdmacc.experiments.rcc.incast import SENDERS, IncastCase
 from rdmacc.experiments.rcc.limits import linear_limit
 from rdmacc.experiments.rcc.loops import OSCILLATES, loop_scenario, measure_queue, recursion, swing
-from rdmacc.experiments.rcc.readings import QUESTIONS
 from rdmacc.experiments.rcc.setup import BDP_BYTES, GOODPUT_BPS, TARGET_QUEUE_BYTES, incast_star, jain
 from rdmacc.experiments.rcc.tuned import gains_of
 from rdmacc.models import RccLoop
@@ -170,7 +169,10 @@ def test_what_is_simulated_of_a_reading_is_a_reading_of_the_paper():
 def test_evidence_names_claims_that_exist():
     ids = {claim.id for name, one in EXPERIMENTS.items() if name.startswith("rcc.") for claim in one.claims}
     named = {
-        id for question in QUESTIONS for one in question.readings for id in re.findall(r"rcc-[\w-]+", one.evidence)
+        id
+        for question in questions_of("rcc")
+        for one in question.readings
+        for id in re.findall(r"rcc-[\w-]+", one.evidence)
     }
     assert named <= ids
     assert named
