@@ -143,7 +143,7 @@ def _records(source: bytes) -> Iterator[tuple[str, frozenset[str]]]:
         if isinstance(first, ast.Constant) and isinstance(first.value, str) and _ID.match(first.value):
             bands = node.args[_WORDS:] + [words[name] for name in ("band", "direction", "words") if name in words]
             yield first.value, frozenset(number for one in bands for number in _numbers(one, constants))
-        elif isinstance(node.func, ast.Name) and node.func.id == "Question" and "readings" in words:
+        elif isinstance(node.func, ast.Name) and node.func.id == "Question" and "title" in words:
             names = (one for one in ast.walk(words["readings"]) if isinstance(one, ast.keyword) and one.arg == "name")
             name = next(names).value
             found = constants.get(name.id, name) if isinstance(name, ast.Name) else name
