@@ -1,7 +1,8 @@
 """Bands: the values for which a claim holds, as data.
 
 A measurement returns a number, or numbers by name, possibly nested. A band judges them. It also determines the words in
-tables, the margin, and values just inside and just outside every bound, which the tests feed to each claim.
+tables and the margin. Values just inside and outside every bound are worked out in the tests, which feed them to each
+claim.
 """
 
 from __future__ import annotations
