@@ -66,18 +66,17 @@ class ControlTable(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         check_scale(scale)
         none = {"table": "", "increase": 0, "timer": ""}
         dasr = incasts(_DEGREE, "dasr-no-look-ahead", scale, seed)
-        points = [Point(name=_DASR, scenario=dasr, labels={"setting": _DASR, **none})]
+        yield Point(name=_DASR, scenario=dasr, labels={"setting": _DASR, **none})
         for name, increase, timer in _SETTINGS:
             changes = {"increase": increase, "timer_ps": timer, **_TABLES[name]}
             scenario = incasts(_DEGREE, "infiniband-cc", scale, seed, **changes)
             setting = _named(name, increase, timer)
             labels = {"setting": setting, "table": name, "increase": increase, "timer": timer}
-            points.append(Point(name=setting, scenario=scenario, labels=labels))
-        return points
+            yield Point(name=setting, scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         return tidy(point.name, latencies(result))

@@ -102,10 +102,9 @@ class Figure3(Experiment):
     start_ps = us(500)
     """Start of the short flows."""
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         network: Network = fat_tree(6) if check_scale(scale) == "quick" else topology.dart_clos
         long, *others = other_pods(network())
-        points = []
         for k, size, scheme in product(self.degrees, self.sizes, self.schemes):
             senders = [others[i * len(others) // k] for i in range(k)]  # spread over the other pods
             work = workload.combine(
@@ -126,8 +125,7 @@ class Figure3(Experiment):
                 ),
             )
             labels = {"k": k, "size": size, "scheme": scheme}
-            points.append(Point(name=f"k={k} {size} {scheme}", scenario=scenario, labels=labels))
-        return points
+            yield Point(name=f"k={k} {size} {scheme}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, plan = result.flows, result.plan

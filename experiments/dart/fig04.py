@@ -118,7 +118,7 @@ class Figure4(Experiment):
     late_ps = s(2.5)
     """Start of the announced sender that stays silent."""
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         check_scale(scale)  # the same at both: the figure is of one receiver
         network = partial(topology.star, 4, rate=RATE, delay=DELAY, buffer=4 * BUFFER_PER_PORT)
         overlap = workload.combine(
@@ -130,11 +130,10 @@ class Figure4(Experiment):
             probes.field("host", RECEIVER, "Dasr.auss_n"),
             probes.field("flow", 1, "Dasr.open_messages"),
         )
-        points = [Point(name="handlers")]
+        yield Point(name="handlers")
         for name, work in (("overlap", overlap), ("silent", silent)):
             scenario = Scenario(network=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)
-            points.append(Point(name=name, scenario=scenario))
-        return points
+            yield Point(name=name, scenario=scenario)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)

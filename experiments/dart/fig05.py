@@ -148,7 +148,7 @@ class Figure5(Experiment):
 
     until_ps = us(1500)
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         check_scale(scale)  # the same at both: the figure is of one receiver
         scenarios: list[tuple[str, Any, list[tuple[str, str]]]] = [
             ("receiver", partial(topology.star, 3), [("h1", "h0"), ("h2", "h0")]),
@@ -160,7 +160,7 @@ class Figure5(Experiment):
                 [("h0", "h3"), ("h6", "h3"), ("h1", "h4"), ("h2", "h5")],
             ),
         ]
-        points = [Point(name="handlers")]
+        yield Point(name="handlers")
         for name, build, pairs in scenarios:
             network = partial(build, rate=RATE, delay=DELAY, buffer=max(3, len(pairs) + 1) * BUFFER_PER_PORT)
             receiver = pairs[0][1]
@@ -179,8 +179,7 @@ class Figure5(Experiment):
                 probes=watched,
                 seed=seed,
             )
-            points.append(Point(name=name, scenario=scenario, labels={"flows": len(pairs)}))
-        return points
+            yield Point(name=name, scenario=scenario, labels={"flows": len(pairs)})
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)

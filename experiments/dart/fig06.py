@@ -126,9 +126,8 @@ class Figure6(Experiment):
     bursts = (4, 8, 12, 16, 20, 30, 45, 60)
     """Packets of each of the two bursts, so about the queue when both are through."""
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         rounds, bursts = (4, self.bursts[1::2]) if check_scale(scale) == "quick" else (100, self.bursts)
-        points = []
         for packets, (name, changes) in product(bursts, _SCHEMES.items()):
             scenario = Scenario(
                 network=detour,
@@ -138,8 +137,7 @@ class Figure6(Experiment):
                 trace=True,
             )
             labels = {"packets": packets, "scheme": name}
-            points.append(Point(name=f"{packets} packets, {name}", scenario=scenario, labels=labels))
-        return points
+            yield Point(name=f"{packets} packets, {name}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         passed = visits(result)

@@ -145,7 +145,7 @@ class Figure7(Experiment):
 
     loads = (0.2, 0.4)
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         tree, count, runs = (4, 100, 1) if is_quick else (8, 1000, 8)
         duration, long = ("0.5ms", "200kB") if is_quick else ("1ms", "1MB")
@@ -154,13 +154,13 @@ class Figure7(Experiment):
             if is_quick
             else topology.dart_clos
         )
-        points = [Point(name="handlers")]
+        yield Point(name="handlers")
         for number in range(runs):
             scenario = Scenario(
                 network=fat_tree(tree), workload=partial(_random_messages, tree**3 // 4, count, seed + number),
                 scheme=_UP_TO_100_KB, seed=seed + number, trace=True,
             )  # fmt: skip
-            points.append(Point(name=f"order {number}", scenario=scenario))
+            yield Point(name=f"order {number}", scenario=scenario)
         for load in self.loads:
             scenario = Scenario(
                 network=clos,
@@ -170,8 +170,7 @@ class Figure7(Experiment):
                 trace=True,
             )
             labels = {"load": load}
-            points.append(Point(name=f"typical {load:.0%}", scenario=scenario, labels=labels, cost=1 + 10 * load))
-        return points
+            yield Point(name=f"typical {load:.0%}", scenario=scenario, labels=labels, cost=1 + 10 * load)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)

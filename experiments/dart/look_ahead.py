@@ -106,10 +106,9 @@ class LookAhead(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         until_ps = ms(1) if check_scale(scale) == "quick" else ms(20)
         victim = workload.long_flows([("h1", RECEIVER)])
-        points = []
         for (name, (scheme, is_private)), attack in product(_ARRANGEMENTS.items(), ("no attack", "attack")):
             work = victim if attack == "no attack" else workload.combine(victim, _attack(is_private, until_ps))
             scenario = Scenario(
@@ -118,15 +117,14 @@ class LookAhead(Experiment):
                 probes=(probes.field("flow", 0, "received_packets", every=_BIN_PS), probes.rate(0)),
             )  # fmt: skip
             labels = {"arrangement": name, "attack": attack}
-            points.append(Point(name=f"{name}, {attack}", scenario=scenario, labels=labels))
+            yield Point(name=f"{name}, {attack}", scenario=scenario, labels=labels)
         for scheme in ("dasr", "dasr-no-look-ahead"):
             senders = [f"h{number}" for number in range(1, INCAST + 1)]
             scenario = Scenario(
                 network=partial(topology.star, INCAST + 1, rate=RATE, delay=DELAY, buffer=INCAST * BUFFER_PER_PORT),
                 workload=workload.incast(senders, RECEIVER, PAYLOAD), scheme=PRESET[scheme], seed=seed,
             )  # fmt: skip
-            points.append(Point(name=f"incast, {scheme}", scenario=scenario))
-        return points
+            yield Point(name=f"incast, {scheme}", scenario=scenario)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import wraps
+from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -35,6 +37,16 @@ __all__ = ["Experiment", "Run", "Seeding"]
 
 Run = Callable[[Scenario], Result]
 """Function that simulates a scenario on the chosen engine."""
+
+
+def _listed(points: Callable[..., Iterable[Point]]) -> Callable[..., list[Point]]:
+    """Return a function that returns what another yields, in a list."""
+
+    @wraps(points)
+    def found(*args: Any, **kwargs: Any) -> list[Point]:
+        return list(points(*args, **kwargs))
+
+    return found
 
 
 class Experiment(ABC):
@@ -74,14 +86,16 @@ class Experiment(ABC):
     repetition: str = SEED
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Draw in rdmacc's style."""
+        """Draw in rdmacc's style, and let `points` yield them."""
         super().__init_subclass__(**kwargs)
+        if isgeneratorfunction(vars(cls).get("points")):
+            cls.points = _listed(cls.points)  # type: ignore[method-assign]
         if "plot" in vars(cls):
             cls.plot = in_style(cls.plot)  # type: ignore[method-assign]
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points."""
+        """Return the points, or yield them: whoever asks gets a list."""
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return one point's rows of the table (see `rdmacc.sweep.tidy`), only from its simulation.

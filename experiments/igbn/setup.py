@@ -135,8 +135,7 @@ class LossSweep(Experiment):
             nak_per_packet=setting.nak_interval == PER_PACKET,
         )
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        points = []
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         check_scale(scale)
         for setting in self.settings(scale):
             runs = self.runs(setting, scale)
@@ -149,10 +148,7 @@ class LossSweep(Experiment):
                 faults=losing(setting.loss),
             )
             labels = asdict(setting) | {"runs": runs}
-            points.append(
-                Point(name=setting.name, scenario=scenario, labels=labels, cost=runs * (1 + 60 * setting.loss))
-            )
-        return points
+            yield Point(name=setting.name, scenario=scenario, labels=labels, cost=runs * (1 + 60 * setting.loss))
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         scenario = point.scenario

@@ -101,9 +101,8 @@ class Collectives(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         ranks = (8,) if check_scale(scale) == "quick" else tuple(_SIZES)
-        points = []
         for n in ranks:
             for name, settings in FORMS.items():
                 model = AlphaBeta(ranks=n, size_bytes=_SIZES[n], **settings)
@@ -111,7 +110,7 @@ class Collectives(Experiment):
                     "kind": "closed form", "collective": name, "ranks": n,
                     "model_ps": float(model.evaluate([model.size_bytes])["time_ps"].iloc[0]),
                 }  # fmt: skip
-                points.append(Point(name=f"{name}, {n} ranks", scenario=model.scenario(), labels=labels, cost=n))
+                yield Point(name=f"{name}, {n} ranks", scenario=model.scenario(), labels=labels, cost=n)
         for one in PRINTED if scale == "paper" else ():
             call = nccl.all_reduce if one.operation == "all-reduce" else nccl.all_to_all
             names = [f"h{rank}" for rank in range(one.hosts)]
@@ -124,8 +123,7 @@ class Collectives(Experiment):
                 "kind": "nccl-tests", "collective": one.operation, "ranks": one.hosts,
                 "printed": one.busbw_gbytes, "limit": one.limit_gbytes, "source": one.source,
             }  # fmt: skip
-            points.append(Point(name=f"{one.machine}, {one.size}, {one.source}", scenario=scenario, labels=labels))
-        return points
+            yield Point(name=f"{one.machine}, {one.size}, {one.source}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         row = result.collectives.iloc[0]

@@ -155,9 +155,8 @@ class Dragonfly(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         packets = 100 if check_scale(scale) == "quick" else 1000
-        points = []
         for traffic in TRAFFICS:
             for routing in ROUTINGS:
                 is_adaptive = routing == "adaptive"
@@ -170,8 +169,7 @@ class Dragonfly(Experiment):
                     )  # fmt: skip
                     labels = {"traffic": traffic, "routing": routing, "share": share, "load": share * most}
                     name = f"{traffic}, {routing}, {share * most:.3f}"
-                    points.append(Point(name=name, scenario=scenario, labels=labels))
-        return points
+                    yield Point(name=name, scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

@@ -93,12 +93,11 @@ class ReceiverSchemes(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         senders = 8 if check_scale(scale) == "quick" else 64
         messages = _messages(scale)
         cases = {f"web search, {load}%": partial(_web_search, scale, load, seed) for load in LOADS}
         cases[INCAST] = partial(_incast, senders)
-        points = []
         for name in RECEIVERS:
             for case, work in cases.items():
                 watch = [] if case == INCAST else [
@@ -109,8 +108,7 @@ class ReceiverSchemes(Experiment):
                 )  # fmt: skip
                 labels = {"scheme": name, "case": case, "senders": senders}
                 cost = 1.0 if case == INCAST else 20.0
-                points.append(Point(name=f"{name}, {case}", scenario=scenario, labels=labels, cost=cost))
-        return points
+                yield Point(name=f"{name}, {case}", scenario=scenario, labels=labels, cost=cost)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, ports = result.flows, result.ports

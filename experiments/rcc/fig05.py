@@ -171,10 +171,9 @@ class Figure5(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         factor = QUICK if check_scale(scale) == "quick" else 1
         every = us(20) if scale == "quick" else ms(1)
-        points = []
         for name in SCHEMES:
             scenario = Scenario(
                 network=topology.rcc_dumbbell,
@@ -187,8 +186,7 @@ class Figure5(Experiment):
                     probes.queue("s0", "s1", "1us"),
                 ],
             )
-            points.append(Point(name=name, scenario=scenario, labels={"scheme": name, "factor": factor}))
-        return points
+            yield Point(name=name, scenario=scenario, labels={"scheme": name, "factor": factor})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         goodputs = [goodput(result, flow) for flow in range(4)]

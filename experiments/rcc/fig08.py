@@ -87,9 +87,8 @@ class Figure8(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         lasts_ps = _lasts_ps(check_scale(scale))
-        points = []
         for setting, flows in SETTINGS.items():
             for start in (_TOGETHER, _LATER):
                 scenario = Scenario(
@@ -104,8 +103,7 @@ class Figure8(Experiment):
                     ],
                 )
                 labels = {"setting": setting, "start": start}
-                points.append(Point(name=_point(setting, start), scenario=scenario, labels=labels))
-        return points
+                yield Point(name=_point(setting, start), scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         half_ps = result.now_ps // 2 if point.labels["start"] == _TOGETHER else result.now_ps * 5 // 8

@@ -128,8 +128,7 @@ class IncastFigure(Experiment):
     def shown(self, rows: pd.DataFrame) -> pd.DataFrame:
         return wide(rows)
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        points = []
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         for case in self.cases(scale):
             senders = case.senders or SENDERS[check_scale(scale)]
             sent_ps = senders * size_bytes(case.size) * 8e12 / GOODPUT_BPS
@@ -150,8 +149,7 @@ class IncastFigure(Experiment):
                     ],
                 )
                 labels = asdict(case) | {"senders": senders, "bound_ps": sent_ps, "seed": run}
-                points.append(Point(name=f"{case.name}, seed {run}", scenario=scenario, labels=labels, cost=sent_ps))
-        return points
+                yield Point(name=f"{case.name}, seed {run}", scenario=scenario, labels=labels, cost=sent_ps)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         senders = point.labels["senders"]

@@ -89,8 +89,7 @@ class Tuned(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        points = []
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         for rtt_ps, gains, form in product(RTTS_PS[check_scale(scale)], GAINS, FORMS):
             loop, lasts_ps = gains_of(gains, rtt_ps), _LASTS_RTTS[scale] * rtt_ps
             scenario = loop_scenario(
@@ -98,8 +97,7 @@ class Tuned(Experiment):
                 pid_form=form, period="rtt",
             )  # fmt: skip
             labels = {"gains": gains, "base_rtt_ps": rtt_ps, "form": form, "kp": loop.kp, "kd": loop.kd}
-            points.append(Point(name=_point(gains, rtt_ps, form), scenario=scenario, labels=labels, cost=rtt_ps))
-        return points
+            yield Point(name=_point(gains, rtt_ps, form), scenario=scenario, labels=labels, cost=rtt_ps)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         joins_ps, target = result.now_ps // 2, target_bytes(result)

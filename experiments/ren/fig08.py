@@ -97,8 +97,8 @@ class Figure8(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        points = [Point(name=_MODEL, labels={"scheme": _MODEL})]
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        yield Point(name=_MODEL, labels={"scheme": _MODEL})
         for name in _SCHEMES:
             for packets in _STARTS:
                 scenario = Scenario(
@@ -108,8 +108,7 @@ class Figure8(Experiment):
                     probes=[rdmacc.probes.throughput("s0", "s1", every=_ROUND_PS)],
                     seed=seed,
                 )
-                points.append(Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name}))
-        return points
+                yield Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name})
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         if point.scenario is not None:

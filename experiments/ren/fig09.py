@@ -227,17 +227,16 @@ class Figure9(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         trials, strengths = (2, (0.2, 1.0)) if is_quick else (20, (0.2, 0.4, 0.6, 0.8, 1.0))
-        points = [Point(name="equations", labels={"seed": seed, "trials": 2000}, cost=0.1)]
+        yield Point(name="equations", labels={"seed": seed, "trials": 2000}, cost=0.1)
         for strength in strengths:
             for protocol in _PROTOCOLS:
                 for flows in (0, *FLOWS):
                     what = f"F = {flows}" if flows else "arrivals"
                     labels = {"seed": seed, "trials": trials}
-                    points.append(Point(name=f"{what}, {protocol}, {strength:g}", labels=labels))
-        return points
+                    yield Point(name=f"{what}, {protocol}, {strength:g}", labels=labels)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         seed, trials = point.labels["seed"], point.labels["trials"]

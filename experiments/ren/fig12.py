@@ -101,11 +101,10 @@ class Figure12(ReadingFigure):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         sizes, runs = ((30, 60), 5) if is_quick else ((30, 40, 50, 60), 40)
         others = [] if is_quick else stand_ins(_SCHEMES, "switch buffer")
-        points = []
         for name in (*_SCHEMES, *others):
             own, _, reading = name.partition(", ")
             buffer = BUFFER_BYTES if reading else LARGE_BUFFER
@@ -118,8 +117,7 @@ class Figure12(ReadingFigure):
                     seed=1000 * seed,
                 )
                 labels = {"scheme": name, "size_bytes": kB(size), "runs": runs}
-                points.append(Point(name=f"{name}, {size} KB", scenario=scenario, labels=labels))
-        return points
+                yield Point(name=f"{name}, {size} KB", scenario=scenario, labels=labels)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         first = point.scenario

@@ -140,18 +140,16 @@ class Figure20(ReadingFigure):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         shares = (0.2, 1.0) if is_quick else SHARES
-        points = []
         for degree in (0, 1, 8) if is_quick else (0, *DEGREES):
             names = (f"Homa, K = {degree}",) if degree else (KEPT, NOT_KEPT)
             runs = 1 if is_quick else 6 if degree else 3
             for name in names:
                 for share in shares:
                     for one in range(seed, seed + runs):
-                        points.append(self._point(name, degree, share, one))
-        return points
+                        yield self._point(name, degree, share, one)
 
     @staticmethod
     def _point(name: str, degree: int, share: float, seed: int) -> Point:

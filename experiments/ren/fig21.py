@@ -131,11 +131,10 @@ class Figure21(ReadingFigure):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         servers, total, rounds = ((20,), MB(2), 2) if is_quick else ((50, 100, 150, 200), MB(100), 1)
         others = [] if is_quick else stand_ins((*_SCHEMES, "traditional"), "ECMP", "switch buffer")
-        points = []
         for name in (*_SCHEMES, *_BESIDE, *others):
             own, _, reading = name.partition(", ")
             scheme = SIMULATED[own].replace(**_CHANGES.get(reading, {}))
@@ -149,10 +148,9 @@ class Figure21(ReadingFigure):
                         seed=one,
                     )
                     labels = {"scheme": name, "servers": count, "total_bytes": total, "seed": one}
-                    points.append(
-                        Point(name=f"{name}, {count} servers, seed {one}", scenario=scenario, labels=labels, cost=count)
+                    yield Point(
+                        name=f"{name}, {count} servers, seed {one}", scenario=scenario, labels=labels, cost=count
                     )
-        return points
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         answers = result.flows[result.flows["group"].notna()]

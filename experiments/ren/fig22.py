@@ -156,16 +156,14 @@ class Figure22(ReadingFigure):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         count, periods = (300, (0.25, 0.5, 1.0, 2.0, 8.0)) if is_quick else (3000, PERIODS)
-        points = []
         for number, (name, sizes) in enumerate(_VARIANTS[:1] if is_quick else _VARIANTS):
             for load in LOADS:
                 for period in periods:
                     for one in range(seed, seed + (1 if number else SEEDS[scale])):
-                        points.append(self._point(name, sizes, load, period, count, one))
-        return points
+                        yield self._point(name, sizes, load, period, count, one)
 
     @staticmethod
     def _point(name: str, sizes: str, load: float, period: float, count: int, seed: int) -> Point:

@@ -71,9 +71,8 @@ class WorkedExample(ReadingFigure):
     example: Example
     schemes: Sequence[str]
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         example = self.example
-        points = []
         for name in self.schemes:
             changes = {"unscheduled_packets": example.unscheduled, "timeout_rtts": 20.0, "least_timeout_ps": 0}
             if name != "traditional":
@@ -87,8 +86,7 @@ class WorkedExample(ReadingFigure):
                 trace=True,
                 seed=seed,
             )
-            points.append(Point(name=name, scenario=scenario, labels={"scheme": name}))
-        return points
+            yield Point(name=name, scenario=scenario, labels={"scheme": name})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         round_ps = self.example.round_ps

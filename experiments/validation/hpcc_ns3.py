@@ -139,18 +139,16 @@ class HpccNs3(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         seeds = 1 if check_scale(scale) == "quick" else 10
-        points = []
         for name in SCHEMES:
             for case in CASES:
                 for number in range(seeds if name in _RANDOM else 1):
-                    points.append(self._star(name, case, seed, number))
+                    yield self._star(name, case, seed, number)
         for case in (PERMUTATION,) if scale == "quick" else TRACES:
             for name in TRACE_SCHEMES:
                 for number in range(seeds if name in _RANDOM and case == PERMUTATION else 1):
-                    points.append(self._fat_tree(name, case, seed, number))
-        return points
+                    yield self._fat_tree(name, case, seed, number)
 
     @staticmethod
     def _star(name: str, case: str, seed: int, number: int) -> Point:

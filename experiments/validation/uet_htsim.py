@@ -311,20 +311,18 @@ class UetHtsim(Experiment):
         ),
     )  # fmt: skip
 
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
-        points = []
         for row in _runs():
             if row.case in QUICK or not (is_quick or _is_left_out(row.case, row.scheme)):
                 names = _seed_names(f"{row.case}, {row.scheme}")
                 for number, name in enumerate(names if ONE_VALUE in row.case else names[:1]):
-                    points.append(self._point(name, row.case, row.scheme, seed + number))
+                    yield self._point(name, row.case, row.scheme, seed + number)
         for scheme in FLOW_SCHEMES:
             for network in ("fat tree", "star"):
                 for case in FLOW_CASES:
                     if not (network == "star" and (case == "permutation of 128" or scheme == "nscc")):
-                        points.append(self._flow_point(scheme, network, case, seed))
-        return points
+                        yield self._flow_point(scheme, network, case, seed)
 
     @staticmethod
     def _point(name: str, case: str, control: str, seed: int) -> Point:
