@@ -33,8 +33,7 @@ _SCHEMES = (*_OTHERS, "ren")
 _BESIDE = ("traditional", SLOW_TIMER)
 _NO_LOWER = Each(AtLeast(-0.01), of="number of servers")
 """Utilisation less the best other's."""
-_FASTEST = {"longer than the best other": Each(AtMost(0.01), of="number of servers")}
-"""The slack is that of the utilisation."""
+_FASTEST = {"longer than the best other": Each(LessThan(0), of="number of servers")}
 _REQUEST = "100B"
 _OVER_AT_ONCE = "The quick scale has 20 servers and 2 MB: a round is over before losses are made good."
 _CLIENTS = 2
@@ -113,9 +112,11 @@ class Figure21(ReadingFigure):
             quote="each of four transport protocols provides high link utilization without experiencing Incast "
             "throughput collapse. ... it obtains lower RCT than the others",
             unit="%",
-            measure=_fastest, band=All(_FASTEST, {"least utilisation": Each(AtLeast(0.6))}),
-            direction=All(_FASTEST), expect=Outcome.DIRECTION, too_small=_OVER_AT_ONCE,
-            why="NDP and REN are within 1% of each other, pHost within 4%. Homa falls below 60%: what an incast loses"
+            measure=_fastest, band=All(_FASTEST, {"least utilisation": Each(AtLeast(0.9))}),
+            direction=All(_FASTEST), chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS, too_small=_OVER_AT_ONCE,
+            why="NDP and REN are within 0.2% of each other, NDP the faster by 0.01% with 50 servers. Homa uses half"
+            " of the"
+            " link: what an incast loses"
             " at its start waits 1 ms for a RESEND, message by message, and we do not model how Homa limits incasts by"
             " counting RPCs.",
         ),
