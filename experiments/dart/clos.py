@@ -20,10 +20,9 @@ Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.setup import PRESET
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
+from ..api import *
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
 """Loads of each mix (tables I and II)."""

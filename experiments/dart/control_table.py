@@ -7,9 +7,8 @@ of the steps down, and the table of delays, LLNL's or one whose every step adds 
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.fig10 import incasts, latencies
+from ..api import *
 
 _DEGREE = 16
 _STEPS = (1, 4)

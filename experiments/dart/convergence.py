@@ -9,9 +9,8 @@ is the arrivals of two RTTs, headers included.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE, RECEIVER
+from ..api import *
 
 HALF_BPS = LINE_BPS / 2
 

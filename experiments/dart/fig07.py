@@ -9,8 +9,6 @@ Deflections, order, lanes and the entries in use are all read from the packet tr
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.flow_table import (
     DEFLECTION,
     DRAWN,
@@ -24,6 +22,7 @@ from rdmacc.experiments.dart.flow_table import (
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
+from ..api import *
 
 _UP_TO_100_KB = PRESET["dart"].replace(**{"FlowDeflection.short_bytes": "100kB"})
 

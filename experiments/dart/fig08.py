@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.testbed import epoch_point, measure_epochs, parts_of_epochs
+from ..api import *
 
 
 def _ratio(table: pd.DataFrame) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.testbed import (
     LFS,
     LINE_BPS,
@@ -17,6 +15,7 @@ from rdmacc.experiments.dart.testbed import (
     parts_of_epochs,
     testbed_scenario,
 )
+from ..api import *
 
 _CPU = (
     "An input, not a result: we draw the CPU's time to match the published quantiles if the network takes 12 us, the"

@@ -10,9 +10,8 @@ scale the rounds are 3 ms apart, too close for InfiniBand's long flow, which tak
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.setup import PRESET, TESTBED_PAYLOAD_BYTES
+from ..api import *
 
 AGGREGATOR, BACKGROUND = "h0", "h1"
 _LOOKS = {

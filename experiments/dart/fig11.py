@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
     BASELINES,
@@ -18,6 +16,7 @@ from rdmacc.experiments.dart.loads import (
     panels,
     runs,
 )
+from ..api import *
 
 PUBLISHED_TAIL = {
     ("typical", 0.2): 0.16, ("typical", 0.4): 0.21, ("typical", 0.6): 0.07,

@@ -5,8 +5,6 @@ Setup and assumptions: `rdmacc.experiments.dart.clos`.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.clos import (
     LOADS,
     NOTICEABLE,
@@ -22,6 +20,7 @@ from rdmacc.experiments.dart.clos import (
 )
 from rdmacc.experiments.dart.loads import GROUPS
 from rdmacc.experiments.dart.techniques import COMPONENTS, VARIANTS, less, p99
+from ..api import *
 
 PUBLISHED_RATIOS = {
     ("pri-q", 0.2): 1.0, ("iofd", 0.2): 0.69, ("dasr", 0.2): 0.21, ("dart", 0.2): 0.16,

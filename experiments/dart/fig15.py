@@ -11,10 +11,9 @@ of 1/2.)
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
+from ..api import *
 
 _WINDOW_RTTS = {TWO: 2, TEN: 10}
 EXPRESSPASS_RTTS = (4, 20)

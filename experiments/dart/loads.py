@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.clos import (
     BY_LOAD,
     DEFAULT_READING,
@@ -22,6 +20,7 @@ from rdmacc.experiments.dart.clos import (
     reduction,
     spreads,
 )
+from ..api import *
 
 OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")

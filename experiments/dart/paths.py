@@ -6,11 +6,10 @@ packet was deflected, which path it took, and when each entry of a deflection ta
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.chance import hash63
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.state import DATA
+from ..api import *
 
 _PACKET = ["message", "psn"]
 _VISIT = [*_PACKET, "node", "visit"]

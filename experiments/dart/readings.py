@@ -7,8 +7,6 @@ instead of 6 us and 5. What the authors ran is not known.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.clos import (
     BOTH,
     BY_LOAD,
@@ -29,6 +27,7 @@ from rdmacc.experiments.dart.clos import (
 from rdmacc.experiments.dart.loads import BASELINES, mean_of
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.techniques import VARIANTS
+from ..api import *
 
 _COMPARED = ("dcqcn", "timely", "pri-q", "iofd", "dasr", "dart")
 _LOADS = [("typical", load) for load in LOADS["typical"]]

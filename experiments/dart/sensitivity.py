@@ -8,8 +8,6 @@ each host, as VI-A describes them.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
     SEEDS,
@@ -23,6 +21,7 @@ from rdmacc.experiments.dart.clos import (
     reduction,
 )
 from rdmacc.experiments.dart.techniques import VARIANTS, p99
+from ..api import *
 
 _LOAD = 0.4
 _THRESHOLDS, _DEGREES, _SIZES = ("5kB", "20kB"), (6, 26), (2_000, 4_000, 8_000)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.dart.clos import means, reduction
+from ..api import *
 
 VARIANTS = {
     "dcqcn": "DCQCN", "pri-q": "Pri-Q", "iofd": "IOFD only", "dasr-no-look-ahead": "DASR without look-ahead",

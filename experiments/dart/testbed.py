@@ -14,11 +14,10 @@ as long as that.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.experiments.dart.setup import PRESET, TESTBED_HOST_RATE, TESTBED_PAYLOAD_BYTES
 from rdmacc.state import DATA
+from ..api import *
 
 R, LFS, SFS = "h0", "h1", "h2"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
+from ..api import *
 
 _HOPS = 4
 """There and back."""

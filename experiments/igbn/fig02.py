@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
@@ -18,6 +16,7 @@ from rdmacc.experiments.igbn.setup import (
     median,
     throughput,
 )
+from ..api import *
 
 
 def _all_runs(table: pd.DataFrame) -> Measured:

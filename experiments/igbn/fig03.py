@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
     GBN,
@@ -14,6 +12,7 @@ from rdmacc.experiments.igbn.setup import (
     rate_of_timeouts,
 )
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
+from ..api import *
 
 PUBLISHED = {"timeouts_nak": 32, "timeouts_twice": 19, "timeouts_last_packet": 4, "timeouts_last_ack": 1}
 """Figure 3's percentages, 57.1, 33.9, 7.1 and 1.8, are these of 56 timeouts in 100 messages."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.drawing import closed_form, draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.setup import (
     CE,
@@ -30,6 +28,7 @@ from rdmacc.experiments.igbn.setup import (
     timers_in,
     without_timeouts,
 )
+from ..api import *
 
 LOOKS = {GBN: ("blue", "o"), ST: ("orange", "s"), CE: ("green", "^"), IGBN: ("vermilion", "D")}
 """Colour and marker of each variant."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.setup import (
     CE,
@@ -25,6 +23,7 @@ from rdmacc.experiments.igbn.setup import (
     throughput,
     timers_in,
 )
+from ..api import *
 
 _LOOKS = {LONG: ("blue", "o"), MIDDLE: ("orange", "s"), SHORT: ("green", "^")}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.setup import chain_of_messages
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results.hops import find_hops
 from rdmacc.results.ladder import Arrow, draw_arrows, find_arrows
+from ..api import *
 
 PACKETS = 6
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.setup import chain_of_messages
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import GoBackN
+from ..api import *
 
 POINT = "a message without loss"
 

@@ -5,8 +5,6 @@ IRN runs with its own timeouts, 100 and 320 us, and without PFC, which this netw
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.drawing import closed_form, label
 from rdmacc.experiments.igbn.fig06 import LOOKS
 from rdmacc.experiments.igbn.setup import (
@@ -24,6 +22,7 @@ from rdmacc.experiments.igbn.setup import (
 )
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.presets.irn_2018 import IRN_2018
+from ..api import *
 
 _ONE_PERCENT = 1e-2
 

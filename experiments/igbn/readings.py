@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
     FOR_ALL,
@@ -16,6 +14,7 @@ from rdmacc.experiments.igbn.setup import (
     by_variant,
     of_reading,
 )
+from ..api import *
 
 _ONE_PERCENT = 1e-2
 _PUBLISHED_BEST = 0.6

@@ -16,12 +16,11 @@ Where the paper is silent, this is assumed for all figures:
 
 from __future__ import annotations
 
-from ..api import *
-
 import rdmacc
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.topology.base_times import base_fct_ps
+from ..api import *
 
 MESSAGE_BYTES = size_bytes("4MiB")
 VARIANTS = {"go-back-n": "GBN", "send-twice": "ST", "check-epsn": "CE", "improved-go-back-n": "IGBN"}

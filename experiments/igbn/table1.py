@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from rdmacc.experiments.igbn.setup import MESSAGE_BYTES
+from ..api import *
 
 _PUBLISHED = {
     "bandwidth": 40e9,

@@ -12,11 +12,10 @@ where links decide; small messages take longer on machines.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.schemes import scheme
 from rdmacc.workload import Nccl, nccl
+from ..api import *
 
 FORMS: dict[str, dict[str, Any]] = {
     "ring": {},

@@ -23,11 +23,10 @@ largest load queues grow, and less may arrive than the bound.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.schemes import scheme
 from rdmacc.switch.buffer import DropTail
 from rdmacc.workload import dragonfly_paths, poisson
+from ..api import *
 
 ROUTERS, HOSTS, GLOBAL_LINKS = 4, 2, 2
 """a, p and h."""

@@ -15,9 +15,8 @@ those again whose ACK was unmarked, with an ACK for each packet.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.schemes import scheme
+from ..api import *
 
 SCHEMES = {
     "DCQCN and PFC": scheme("dcqcn", payload_bytes=scheme("nscc").payload_bytes),

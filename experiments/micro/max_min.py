@@ -9,12 +9,11 @@ of all leaves, of 16 MB and later of 0.4 MB.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.models.comparison import compare
 from rdmacc.models.max_min import MaxMin
 from rdmacc.models.max_min_record import CHAINS, RECORD, size_classes
 from rdmacc.workload import nccl
+from ..api import *
 
 SCHEMES = ("dcqcn", "hpcc", "nscc", "dasr")
 LOADS = (0.2, 0.4, 0.6, 0.8)

@@ -21,9 +21,8 @@ Assumed: switches with 2 MB a host; links' rate and delay, the incast's size.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import by_size, completion, percentiles, plot_by_size
+from ..api import *
 
 RECEIVERS = ("expresspass", "expresspass-aeolus", "homa", "homa-aeolus", "ndp", "phost", "ren", "rcc")
 LOADS = (50, 80)

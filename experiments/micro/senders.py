@@ -15,9 +15,8 @@ of buffer plus 200 kB for each port.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.probes import Probe
+from ..api import *
 
 SENDERS = (
     "line-rate", "dcqcn", "dcqcn-hpcc", "timely", "timely-patched", "timely-hpcc", "hpcc", "dctcp", "dctcp-hpcc",

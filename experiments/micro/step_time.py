@@ -10,11 +10,10 @@ from the start, and with other paths (another seed of ECMP), tell what the failu
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.models.max_min import MaxMin
 from rdmacc.schemes import scheme
 from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep, jobs
+from ..api import *
 
 LINK = ("leaf0", "spine0")
 SCHEMES: Mapping[str, Scheme] = {

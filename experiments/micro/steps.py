@@ -8,11 +8,10 @@ time and memory that they take. At quick scale the model has one layer of an eig
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.models.max_min import MaxMin
 from rdmacc.schemes import scheme
 from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep
+from ..api import *
 
 MACHINES = {"flat": Nccl(), "8 x 8": Nccl(hosts_per_node=8, algorithm="hierarchical")}
 _GPUS = 64

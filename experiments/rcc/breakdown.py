@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.fat_tree import (
     DCQCN,
     OTHER_DCQCN,
@@ -15,6 +13,7 @@ from rdmacc.experiments.rcc.fat_tree import (
     means,
 )
 from rdmacc.experiments.rcc.fct import draw_fct, up_to
+from ..api import *
 
 SHORT_OVER_DCQCN = {"short mean": (0.10, 0.25), "short p99": (0.21, 0.50)}
 """V-D-2, for data mining; "similar" for web search."""

@@ -6,11 +6,10 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.fat_tree import DCQCN, OTHER_DCQCN
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
 from rdmacc.experiments.rcc.setup import NAMES, in_place
+from ..api import *
 
 SCHEMES = (DCQCN, "timely")
 

@@ -7,11 +7,10 @@ of equation (4) as printed, and without it ("pd"), as rdmacc runs it: Table I ha
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
+from ..api import *
 
 FORMS = {"pd": ("without u(t - 1)", "blue"), "accumulating": ("equation (4) as printed", "vermilion")}
 

@@ -7,11 +7,10 @@ packets.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
+from ..api import *
 
 BOX = {"kp_low": 1.0, "kp_high": 1e4, "kd_low": 1e3, "kd_high": 1e5}
 """K_p and K_d that "ensure an acceptable phase margin above 30 degrees" (IV)."""

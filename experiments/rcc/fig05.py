@@ -8,10 +8,9 @@ line, or of its target of 95% for HPCC. RTTs count from the start of a flow or f
 
 from __future__ import annotations
 
-from ..api import *
-
 import rdmacc
 from rdmacc.experiments.rcc.setup import LINE_BPS, LOOKS, NAMES, PRESET, goodput, jain, received
+from ..api import *
 
 SIZES = (4_400_000_000, 2_200_000_000, 1_100_000_000, 270_000_000)
 INTERVAL_PS = ms(100)

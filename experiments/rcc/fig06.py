@@ -5,8 +5,6 @@ Setup and assumptions: `rdmacc.experiments.rcc.incast`.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.incast import (
     REQUEST,
     IncastCase,
@@ -18,6 +16,7 @@ from rdmacc.experiments.rcc.incast import (
     values,
 )
 from rdmacc.experiments.rcc.setup import LINE_BPS
+from ..api import *
 
 RCC, HPCC = IncastCase("rcc"), IncastCase("hpcc")
 TOGETHER = together(RCC)

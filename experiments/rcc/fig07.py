@@ -6,8 +6,6 @@ first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, wher
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC, TOGETHER
 from rdmacc.experiments.rcc.incast import (
     FEW_SENDERS,
@@ -20,6 +18,7 @@ from rdmacc.experiments.rcc.incast import (
     together,
 )
 from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS, NAMES
+from ..api import *
 
 STEADY = {
     "hpcc": IncastCase("hpcc", size=LONG),

@@ -9,9 +9,8 @@ there.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.setup import DELTA, PRESET, WIRE_BYTES, goodput, received
+from ..api import *
 
 SETTINGS = {
     "last hop": [("h0", "h2"), ("h1", "h2")],

@@ -5,8 +5,6 @@ The caption of the paper's figure: average FCT achieved by each scheme, over the
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.fat_tree import (
     DCQCN,
     FEW_FLOWS,
@@ -31,6 +29,7 @@ from rdmacc.experiments.rcc.fct import (
     up_to,
 )
 from rdmacc.experiments.rcc.setup import NAMES
+from ..api import *
 
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), DCQCN: (0.30,), "timely": (0.45,)},

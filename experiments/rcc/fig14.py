@@ -6,8 +6,6 @@ at 400 ms. At quick scale fifty times as fast. Crosses are RCC's own verdicts on
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.multi_bottleneck import (
     FLOWS,
     SHARES,
@@ -27,6 +25,7 @@ from rdmacc.experiments.rcc.setup import (
     TARGET_QUEUE_BYTES,
     WIRE_BYTES,
 )
+from ..api import *
 
 SCHEMES = ("rcc-pid", "rcc-ewa", "rcc")
 

@@ -19,9 +19,8 @@ At quick scale there are 200 senders.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, in_place, incast_star, received
+from ..api import *
 
 SENDERS = {"quick": 200, "paper": 1000}
 SEEDS = {"quick": 1, "paper": 3}

@@ -10,11 +10,10 @@ and with samples that are off by half a packet.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, recursion
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
 from rdmacc.models.rcc_stability import RccLoop
+from ..api import *
 
 KP = 1e4
 _KD = {"quick": (5e4, 1e5, 1.2e5, 1.5e5), "paper": tuple(1e4 * step for step in range(4, 17))}

@@ -11,9 +11,8 @@ to twice its target as a sine wave, it is 0.71.)
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BUFFER, DELTA, LINE_BPS, PRESET, RATE, WIRE_BYTES, received
+from ..api import *
 
 FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
 OSCILLATES = 0.2

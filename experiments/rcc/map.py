@@ -9,13 +9,12 @@ either if they leave 3% of the link idle: where windows collapse at every late s
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.fig04 import ACCEPTABLE
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, swing
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
+from ..api import *
 
 _GAINS = {
     "quick": (np.geomspace(1e2, 1e5, 3), np.geomspace(1e3, 1e6, 3)),

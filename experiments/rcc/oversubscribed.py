@@ -8,11 +8,10 @@ about 57, 76 and 95% of the ToRs' uplinks. Setup: `rdmacc.experiments.rcc.fat_tr
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, FatTreeCase, FatTreeFigure, means, quick_tree
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
+from ..api import *
 
 _NAME = "web_search"
 _FABRIC = "200Gbps"

@@ -16,10 +16,9 @@ incast. Where the paper is silent, this is assumed for all figures:
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.probes import Probe
 from rdmacc.units import Quantity
+from ..api import *
 
 RATE, LINE_BPS = "100Gbps", 100e9
 BUFFER = "32MB"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Record
 from rdmacc.state import Message
+from ..api import *
 
 LISTED: dict[str, tuple[str, type[Record], str, int]] = {
     "cwnd": ("sender", Rcc.Sender, "cwnd_bytes", 4),

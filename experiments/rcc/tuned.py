@@ -9,11 +9,10 @@ until the queue is back between empty and twice its target.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, swing, target_bytes
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, PRESET
 from rdmacc.models.rcc_stability import RccLoop, tune
+from ..api import *
 
 RTTS_PS = {"quick": (us(4), BASE_RTT_PS), "paper": (us(4), BASE_RTT_PS, us(40))}
 _LASTS_RTTS = {"quick": 250, "paper": 800}

@@ -11,8 +11,6 @@ the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.gains import gain
 from rdmacc.experiments.ren.leaf_spine import (
     BASELINES,
@@ -30,6 +28,7 @@ from rdmacc.experiments.ren.leaf_spine import (
 )
 from rdmacc.experiments.ren.loads import PANELS, claim, hosts
 from rdmacc.experiments.ren.setup import LOOKS
+from ..api import *
 
 LOAD = 0.7
 PARTS = {1: "as in figures 15 to 18", 3: "three times as long, the middle third"}

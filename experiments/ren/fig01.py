@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, extremes, rounds_of
+from ..api import *
 
 
 def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.setup import (
     BUFFER_PACKETS,
@@ -15,6 +13,7 @@ from rdmacc.experiments.ren.setup import (
     labelled,
     need,
 )
+from ..api import *
 
 _COMPARED = ("phost", "homa-2-levels", "ndp", "ren")
 """The paper's panels."""

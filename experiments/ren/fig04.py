@@ -6,12 +6,11 @@ packet when others wait behind it, the receiver copies each mark, the sender ans
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
+from ..api import *
 
 POINT = "parts"
 _PLACES = {"port": "Switch: measures and marks", "receiver": "Receiver: copies the mark", "sender": "Sender: 0, 1 or 2"}

@@ -13,12 +13,11 @@ the arrivals on; in packets, the marks first return to the sender.
 
 from __future__ import annotations
 
-from ..api import *
-
 import rdmacc
 from rdmacc.experiments.ren.setup import LOOKS, PACKET_BYTES, SIMULATED, SIMULATED_LINE_BPS, SIMULATED_RTT_PS
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
+from ..api import *
 
 Counts = npt.NDArray[np.int64]
 

@@ -10,11 +10,10 @@ nothing here, as all of a short flow is unscheduled. At paper scale all schemes 
 
 from __future__ import annotations
 
-from ..api import *
-
 import rdmacc
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from rdmacc.experiments.ren.setup import BUFFER_BYTES, LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled, stand_ins
+from ..api import *
 
 _SCHEMES = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
 _PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}

@@ -9,8 +9,6 @@ nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.component import Component
 from rdmacc.experiments.ren.lone_port import KINDS, LonePort, make_packet
 from rdmacc.experiments.ren.setup import (
@@ -24,6 +22,7 @@ from rdmacc.experiments.ren.setup import (
     need,
 )
 from rdmacc.records import record_dtype
+from ..api import *
 
 STATED = np.dtype([("ql", "i4"), ("ti", "i4"), ("timestamp", "i8")])
 _PORTS = 32

@@ -8,8 +8,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from rdmacc.experiments.ren.loads import (
@@ -23,6 +21,7 @@ from rdmacc.experiments.ren.loads import (
     reduction,
 )
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES, labelled
+from ..api import *
 
 LOAD = 0.5
 PUBLISHED = {

@@ -6,9 +6,8 @@ all four workloads are judged in `rdmacc.experiments.ren.gains`.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, short_flows_claim
+from ..api import *
 
 
 @register_experiment

@@ -13,8 +13,6 @@ through one full buffer takes. At paper scale pHost and Homa also keep each flow
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.leaf_spine import leaf_spine
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -26,6 +24,7 @@ from rdmacc.experiments.ren.setup import (
     ReadingFigure,
     stand_ins,
 )
+from ..api import *
 
 SLOW_TIMER = "ren, timer 100 us"
 _OTHERS = ("phost", "homa", "ndp")

@@ -9,8 +9,6 @@ are less than a round trip through a full buffer takes.
 
 from __future__ import annotations
 
-from ..api import *
-
 import rdmacc
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -22,6 +20,7 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED_RTT_PS,
     ReadingFigure,
 )
+from ..api import *
 
 PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Sampling periods in base RTTs."""

@@ -6,8 +6,6 @@ abstract. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.fig15 import Figure15
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
@@ -28,6 +26,7 @@ from rdmacc.experiments.ren.loads import (
     short_flows,
 )
 from rdmacc.experiments.ren.setup import LOOKS, labelled
+from ..api import *
 
 HEADLINE = 0.68
 """Largest reduction of the AFCT over pHost, Homa and NDP (abstract, sections 1 and 8)."""

@@ -6,9 +6,8 @@ each: `experiments/ren/readings.toml`.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.ren.leaf_spine import SCHEMES, LeafSpineCase, LeafSpineFigure
+from ..api import *
 
 
 def _one_grant(case: LeafSpineCase) -> LeafSpineCase:

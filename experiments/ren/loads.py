@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..api import *
-
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
 from rdmacc.experiments.ren.setup import LOOKS, labelled
+from ..api import *
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 
-from ..api import *
-
 import rdmacc.switch
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.records import NEVER, Record
 from rdmacc.state import ACCEPT, DATA, DROP, IN_NETWORK, TRIM, TRIM_TAIL, Packet, Port
+from ..api import *
 
 KINDS = {"comparisons": ("COMPARE_OP",), "arithmetic": ("BINARY_OP",), "writes": ("STORE_ATTR", "STORE_SUBSCR")}
 """Counted operations, by Python's instructions: a stand-in for a CPU's."""

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ..api import *
-
 from rdmacc.workload import LoadDefinition
+from ..api import *
 
 _T = TypeVar("_T")
 

@@ -14,8 +14,6 @@ Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch'
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.joining import (
     BUFFER,
@@ -30,6 +28,7 @@ from rdmacc.experiments.validation.joining import (
 )
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
+from ..api import *
 
 INCASTS = {"8 x 1 MB": (8, 1_000_000), "32 x 1 MB": (32, 1_000_000), "32 x 200 kB": (32, 200_000)}
 LOADS = (30, 60)

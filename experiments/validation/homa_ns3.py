@@ -12,11 +12,10 @@ receiver.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from rdmacc.presets.homa_ns3 import HOMA_NS3
+from ..api import *
 
 DELAYS = {"10G": "250ns", "100G": "1us"}
 INCASTS = {

@@ -35,11 +35,10 @@ Left to chance are DCQCN's marks between the thresholds (the "paper" scale has t
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
+from ..api import *
 
 SCHEMES = ("dcqcn", "dcqcn-paper", "hpcc", "timely", "dctcp")
 INCASTS = {

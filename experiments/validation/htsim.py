@@ -19,12 +19,11 @@ which packet is trimmed, and RoCE's paths, one a flow.
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_run, draw_both
 from rdmacc.presets.ndp_htsim import NDP_HTSIM
 from rdmacc.presets.roce_htsim import ROCE_HTSIM
+from ..api import *
 
 SCHEMES = {name: NDP_HTSIM[name] for name in NDP_HTSIM}
 WIDER = "ndp-1500, window 45"

@@ -13,10 +13,9 @@ shares of one RTT never become equal.) Another reading: Jain's index of that RTT
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.micro.senders import jain
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
+from ..api import *
 
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
 """First weights: of the simulator's scripts, and of the paper (Cho et al., SIGCOMM 2017, section 5)."""

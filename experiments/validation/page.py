@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..api import *
-
 from rdmacc.experiments.validation.references import CLOSE, SIMULATORS, Simulator, compared, theirs
+from ..api import *
 
 _HEAD = """# Validation
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import BINS, flows_of
+from ..api import *
 
 CLOSE = 0.05
 """Tolerance of ratios around 1 where chance decides, for all simulators."""

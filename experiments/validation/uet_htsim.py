@@ -18,12 +18,11 @@ from __future__ import annotations
 import random
 from importlib import resources
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import by_run, draw_both, theirs
 from rdmacc.presets.eqds_htsim import EQDS_HTSIM
 from rdmacc.presets.uet_htsim import MTU_BYTES, UET_HTSIM
+from ..api import *
 
 CONTROLS = tuple(UET_HTSIM)
 _PAYLOAD_BYTES = UET_HTSIM["nscc"].payload_bytes

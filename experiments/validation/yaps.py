@@ -10,11 +10,10 @@ the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's 
 
 from __future__ import annotations
 
-from ..api import *
-
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
 from rdmacc.presets.phost_2015 import PHOST_YAPS
+from ..api import *
 
 WEB_SEARCH = "phost, web search, 50%"
 FREE_PACKETS = 8
