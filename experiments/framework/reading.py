@@ -80,17 +80,27 @@ def register(paper: str, *questions: Question) -> tuple[Question, ...]:
 
 
 def read(path: Path) -> tuple[Question, ...]:
-    """Return the questions in a ``readings.toml``; line breaks in its texts do not count."""
+    """Return the questions in a ``readings.toml``."""
     found = []
-    for one in tomllib.loads(path.read_text(encoding="utf-8"))["question"]:
-        readings = tuple(Reading(**_joined(each)) for each in one.pop("reading"))
+    for one in read_texts(path)["question"]:
+        readings = tuple(Reading(**each) for each in one.pop("reading"))
         chosen = Chosen(one.pop("chosen")) if "chosen" in one else None
-        found.append(Question(**_joined(one), readings=readings, chosen=chosen))
+        found.append(Question(**one, readings=readings, chosen=chosen))
     return tuple(found)
 
 
-def _joined(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: " ".join(value.split()) if isinstance(value, str) else value for name, value in values.items()}
+def read_texts(path: Path) -> dict[str, Any]:
+    """Return what is in a TOML file, line breaks in its texts as spaces."""
+    found: dict[str, Any] = _joined(tomllib.loads(path.read_text(encoding="utf-8")))
+    return found
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _joined(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_joined(one) for one in value]
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def questions_of(name: str) -> tuple[Question, ...]:

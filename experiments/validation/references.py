@@ -7,7 +7,9 @@ scenario, the number of the flow in our workload, and its completion time, which
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 
+from rdmacc.experiments.framework.reading import read_texts
 from rdmacc.experiments.validation.flows import BINS, flows_of
 from ..api import *
 
@@ -35,47 +37,8 @@ class Simulator:
 
 
 SIMULATORS = {
-    "hpcc_ns3": Simulator(
-        title="HPCC's simulator (ns-3)", repository="alibaba-edu/High-Precision-Congestion-Control", commit="9f4be2a9",
-        completion="first packet at the NIC to last ACK at the sender",
-        settings="stars of 9 and 33 hosts; a fat tree of 128 hosts on the paths of its ECMP; 100 Gb/s, 1 us links",
-    ),
-    "htsim": Simulator(
-        title="csg-htsim", repository="Broadcom/csg-htsim", commit="841d9e7",
-        completion="start to the ACK that covers the flow",
-        settings="star of 64 hosts and fat tree of 128, 100 Gb/s, 1 us links; seed 1 there",
-        digits=6,
-        why="RoCE's incasts on the star involve no randomness, yet sorted completion times differ by up to 8% (32 x 1"
-        " MB), 6% (8 x 1 MB), 5% (32 x 200 kB) and 0.3% (32 x 10 MB). Four rules of csg-htsim's code cause this: PAUSE"
-        " and RESUME take no time, while ours cross the link (most of the difference); of simultaneous packets, the one"
-        " whose link was free first goes first, in ours the one that was sent first; a packet's bytes count until it"
-        " has been sent, in ours until its transmission begins; and a packet reaches its output after everything else"
-        " of that instant. A model of these rules alone (`experiments/validation/roce_star.py`) gives all 104 flows to"
-        " the last digit; without the first rule, 6.",
-    ),
-    "uet_htsim": Simulator(
-        title="uet-htsim", repository="ultraethernet/uet-htsim", commit="40ccb05",
-        completion="start to the ACK that covers the flow",
-        settings="the flows of csg-htsim's incasts and permutation, oblivious spraying, 64 values; EQDS is that of"
-        " csg-htsim, commit `841d9e7`; seed 1 there",
-        digits=6,
-    ),
-    "yaps": Simulator(
-        title="YAPS", repository="NetSys/simulator",
-        completion="start to the ACK at the sender",
-        settings="144 hosts, 100 Gb/s, spraying at random",
-    ),
-    "expresspass_ns2": Simulator(
-        title="ExpressPass's simulator (ns-2)", repository="kaist-ina/ns2-xpass",
-        completion="first request to the last byte at the receiver",
-        settings="first weight 1/16; stars, and a fat tree of 192 hosts on the paths of its routing",
-    ),
-    "homa_ns3": Simulator(
-        title="Homa's port to ns-3", repository="serhatarslan-hub/HomaL4Protocol-ns-3", commit="3cac711",
-        completion="hand-over to the last packet at the receiver",
-        settings="stars; 144 hosts at 10 Gb/s, spraying at random",
-    ),
-}  # fmt: skip
+    name: Simulator(**about) for name, about in read_texts(Path(__file__).with_name("simulators.toml")).items()
+}
 """By the name of their experiment, without its group."""
 
 
