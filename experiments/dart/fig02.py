@@ -149,6 +149,5 @@ class Figure2(Experiment):
         axes[0].set(title=f"Dart, figure 2: {self.title}", ylabel="rate (Gb/s)", ylim=(0, 10.8))
         axes[0].legend(loc="center left")
         axes[1].set(ylabel="n", ylim=(0, 2.5), yticks=(0, 1, 2))
-        axes[2].set(ylabel="queue (kB)", xlabel="time (us)", xlim=(0, end / 1e6))
-        axes[2].set_ylim(bottom=0)
+        axes[2].set(ylabel="queue (kB)", xlabel="time (us)", xlim=(0, end / 1e6), ylim=(0, None))
         return figure

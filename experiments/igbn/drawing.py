@@ -102,6 +102,5 @@ def explain(figure: Figure, table: pd.DataFrame, names: Iterable[tuple[str, str,
 def label(ax: Axes, title: str) -> None:
     """Set title, scales and axis labels."""
     log_axes(ax, "x")
-    ax.set(title=title, ylim=(0, 103), xlabel="loss rate of packets and replies (%)")
-    ax.set_ylabel("relative throughput (%)")
+    ax.set(title=title, ylim=(0, 103), xlabel="loss rate of packets and replies (%)", ylabel="relative throughput (%)")
     ax.set_xticks([1e-3, 1e-2, 1e-1, 1.0], ["0.001", "0.01", "0.1", "1"])

@@ -145,8 +145,7 @@ class Figure12(IncastFigure):
         found = _swept(wide(table))
         for n, colour in zip(found.index, ("vermilion", "orange", "blue", "green", "purple"), strict=False):
             right.plot(found.columns, found.loc[n], "o-", color=COLOURS[colour], markersize=4, label=f"n = {n}")
-        right.set(title="(b) 50 senders of 1 MB", xlabel="jitter (± us)", ylabel="goodput (Gb/s)")
-        right.set_ylim(bottom=0)
+        right.set(title="(b) 50 senders of 1 MB", xlabel="jitter (± us)", ylabel="goodput (Gb/s)", ylim=(0, None))
         right.legend(fontsize=8, loc="lower left")
         senders = int(table["senders"].iloc[0])
         left.set_title(f"(a) the incast of figure 6, {senders:,} senders")

@@ -190,8 +190,7 @@ class Figure14(Experiment):
                 queue = curve(table, point_name(table, scheme), f"queue {place}")
                 below.plot(queue.index / 1e9, queue / 1e3, look, color=COLOURS[colour], linewidth=1.2,
                            label=f"{name}, {place}")  # fmt: skip
-        below.set(title="(d) queues, means", xlabel="time (ms)", ylabel="queue (kB)")
-        below.set_ylim(bottom=0)
+        below.set(title="(d) queues, means", xlabel="time (ms)", ylabel="queue (kB)", ylim=(0, None))
         below.legend(fontsize=7, ncols=1, loc="upper left")
         return self.headed(
             figure, "\n(crosses: congestion as each flow's receiver judged it; dotted: max-min shares)", fontsize=11

@@ -134,7 +134,6 @@ class Limits(Experiment):
                        label="roots on the unit circle")  # fmt: skip
             ax.axhline(OSCILLATES, color="0.6", linewidth=1, linestyle=":")
             ax.set(title=title, xlabel="$K_d$ (1000/s)")
-        axes[0].set_ylabel("swing of the queue (targets)")
-        axes[0].set_ylim(bottom=0)
+        axes[0].set(ylabel="swing of the queue (targets)", ylim=(0, None))
         axes[0].legend(fontsize=8)
         return self.headed(figure, f", $K_p$ = {KP:g}/s (dotted: counts as oscillation)")

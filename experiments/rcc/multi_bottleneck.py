@@ -151,8 +151,7 @@ def draw_goodput(ax: Axes, table: pd.DataFrame, point: str) -> None:
         ax.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1.2, label=f"flow {flow}")
     for share in (1.0, 0.5):
         ax.axhline(GOODPUT_BPS * share / 1e9, color="0.5", linewidth=1, linestyle=":", zorder=0)
-    ax.set(xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 125))
-    ax.set_xlim(left=0)
+    ax.set(xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 125), xlim=(0, None))
 
 
 def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:

@@ -198,7 +198,6 @@ class Figure21(ReadingFigure):
         least_ms = rows["total_bytes"].iloc[0] * 8e3 / SIMULATED_LINE_BPS
         axes[1].axhline(least_ms, color="0.5", linestyle=":", linewidth=1, label="payload on the link")
         axes[0].set(title="(a) use of the client's link", ylabel="utilisation (%)", ylim=(0, 104))
-        axes[1].set(title="(b) average request completion time", ylabel="RCT (ms)")
-        axes[1].set_ylim(bottom=0)
+        axes[1].set(title="(b) average request completion time", ylabel="RCT (ms)", ylim=(0, None))
         axes[1].legend(fontsize=8)
         return self.headed(figure)

@@ -87,7 +87,6 @@ class Yaps(Experiment):
                     times = flows[column][places == place] / 1e6
                     axes.step(*ecdf(times), dash, where="post", color=colour, label=label)
         log_axes(axes, "x")
-        axes.set(xlabel="completion time (us)", ylabel="share of flows")
-        axes.set_title(f"{self.title} (dashed)")
+        axes.set(xlabel="completion time (us)", ylabel="share of flows", title=f"{self.title} (dashed)")
         figure.legend(title="size", loc="outside right upper")
         return figure
