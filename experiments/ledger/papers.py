@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import By, Claim, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT, questions_of
+from rdmacc.experiments.framework.reading import DEFAULT, questions_of, read_texts
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.pages import cell, page
-from rdmacc.experiments.ledger.record import recorded
+from rdmacc.experiments.ledger.record import ledger_path, recorded
 from rdmacc.experiments.ledger.score import PAPERS, readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
 
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 _BEGIN, _END = "<!-- score -->", "<!-- end of score -->"
 
 
@@ -41,7 +44,7 @@ def page_of(paper: str) -> str:
         chosen=chosen,
         sections=((By.PAPER, "All claims"), (By.OURS, "Checks that we added")),
         lines=lines,
-        causes=_causes(lines),
+        causes=_causes(paper, lines),
     )
 
 
@@ -62,13 +65,29 @@ def _lines(paper: str) -> list[Line]:
     return found
 
 
-def _causes(lines: list[Line]) -> list[tuple[str, list[str]]]:
-    """Return what does not hold or has the right sign only, grouped by the cause that we give."""
-    causes: dict[str, list[str]] = {}
-    for _, claim, line, _ in lines:
-        if claim.by == By.PAPER and line["verdict"] in (Outcome.FAILS.value, Outcome.DIRECTION.value):
-            causes.setdefault(claim.why, []).append(f"[{claim.id}](#{claim.id}) ({line['verdict']})")
-    return sorted(causes.items(), key=lambda item: -len(item[1]))
+def _causes(paper: str, lines: list[Line]) -> list[dict[str, Any]]:
+    """Return the paper's causes with what does not hold, or has the right sign only, because of each.
+
+    What several claims of a cause say in the same words stands at its head, once.
+    """
+    missed = {
+        claim.id: (line["verdict"], _SENTENCE.split(claim.why))
+        for _, claim, line, _ in lines
+        if claim.by == By.PAPER and line["verdict"] in (Outcome.FAILS.value, Outcome.DIRECTION.value)
+    }
+    found = []
+    for one in read_texts(ledger_path(f"{paper}.").parents[1] / "causes.toml")["cause"]:
+        own = {id_: missed.pop(id_) for id_ in one["claims"] if id_ in missed}
+        counted = Counter(sentence for _, why in own.values() for sentence in dict.fromkeys(why))
+        shared = [sentence for sentence, count in counted.items() if count > 1]
+        claims: dict[str, list[str]] = {}
+        for id_, (verdict, why) in own.items():
+            rest = " ".join(sentence for sentence in why if sentence not in shared)
+            claims.setdefault(rest, []).append(f"[{id_}](#{id_}) ({verdict})")
+        found.append({**one, "shared": " ".join(shared), "claims": claims})
+    if missed:
+        raise ConfigError("causes", list(missed), f"each in experiments/{paper}/causes.toml")
+    return found
 
 
 def sample_page(page: str) -> str:

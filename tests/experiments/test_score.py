@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import EXPERIMENTS, Outcome
+from rdmacc.experiments import EXPERIMENTS, Outcome, load_summary
 from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Kind
-from rdmacc.experiments.framework.reading import DEFAULT, readings_of
+from rdmacc.experiments.framework.reading import DEFAULT, read_texts, readings_of
 from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger import history
+from rdmacc.experiments.ledger import history, papers
 from rdmacc.experiments.ledger import score as scores
 from rdmacc.experiments.ledger.papers import page_of, papers_page, sample_page, with_score
 from rdmacc.experiments.ledger.quotes import missing
@@ -82,6 +82,18 @@ def test_a_reading_counts_where_a_table_can_judge_it_and_the_default_elsewhere(p
     holds = found.drop(columns=against & set(found)) == "holds"
     assert [row["least"], row["most"]] == [holds.sum().min(), holds.sum().max()]
     assert row["under all"] == holds.all(axis=1).sum() <= row["least"] <= row["hold"] <= row["most"]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_miss_has_one_cause_with_a_figure(monkeypatch, paper):
+    causes = read_texts(ROOT / "experiments" / paper / "causes.toml")["cause"]
+    named = [id_ for one in causes for id_ in one["claims"]]
+    assert len(named) == len(set(named))
+    assert set(named) <= claims_of(paper).keys()
+    assert all(load_summary(one["figure"]) is not None for one in causes)
+    monkeypatch.setattr(papers, "read_texts", lambda path: {"cause": causes[1:]})
+    with pytest.raises(ConfigError, match=r"causes\.toml"):
+        page_of(paper)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
