@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -126,11 +127,18 @@ class Causes:
 
     def _class_at(self, span: Span) -> int:
         """Return the class in which the packet waits that the walk follows."""
+        waits = self._by_place.get((span.port, span.psn), [])
+        after = (hop["priority"] for hop in waits if hop["sent_ps"] >= span.end_ps)
+        return int(next(after, self._plan.priority[self._message]))
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, int], list[Hop]]:
+        """The hops of the message's data packets, by port and packet number."""
+        found: dict[tuple[int, int], list[Hop]] = defaultdict(list)
         for hops in self._data:
             for hop in hops:
-                if hop["port"] == span.port and hop["key"][2] == span.psn and hop["sent_ps"] >= span.end_ps:
-                    return int(hop["priority"])
-        return int(self._plan.priority[self._message])
+                found[hop["port"], hop["key"][2]].append(hop)
+        return found
 
     def _paused(self, span: Span) -> None:
         is_down = bool(self._recording.downs(span.port, span.begin_ps, span.end_ps))
@@ -199,12 +207,10 @@ class Causes:
             if hop["sent_ps"] > hop["ready_ps"]:
                 self._sum.add("", "queue on the round trip", hop["port"], time_ps=hop["sent_ps"] - hop["ready_ps"])
 
-    @property
+    @cached_property
     def _arrived(self) -> dict[int, list[Hop]]:
         """The message's data packets that have arrived, by when."""
-        if not hasattr(self, "_by_arrival"):
-            self._by_arrival = {hops[-1]["end_ps"]: hops for hops in self._data if hops[-1]["fate"] == 0}
-        return self._by_arrival
+        return {hops[-1]["end_ps"]: hops for hops in self._data if hops[-1]["fate"] == 0}
 
     # At the receiver
 
@@ -218,7 +224,7 @@ class Causes:
                     time_ps = min(one.end_ps, span.end_ps) - max(one.begin_ps, span.begin_ps)
                     self._sum.add("", f"taken in, {span.kind}", port, one.message, time_ps=time_ps)
 
-    @property
+    @cached_property
     def _last_ports(self) -> list[int]:
         return list(np.flatnonzero(self._plan.fabric.port_peer == self._plan.dst[self._message]).tolist())
 
@@ -229,10 +235,14 @@ class Causes:
         rows, time_ps = self._recording.rows, span.end_ps - span.begin_ps
         told = KIND_NAMES[rows["kind"][span.cause]] if span.cause >= 0 else "timer"
         fate, port = "is under way", -1
-        for hops in self._data:
-            if hops[0]["sent_ps"] == span.begin_ps and hops[0]["key"][2] == span.psn:
-                fate, port = self._fate(hops)
+        if (span.begin_ps, span.psn) in self._sent:
+            fate, port = self._fate(self._sent[span.begin_ps, span.psn])
         self._sum.add(RECOVERY, f"{fate}; {told}", port, time_ps=time_ps, at_ps=span.begin_ps)
+
+    @cached_property
+    def _sent(self) -> dict[tuple[int, int], list[Hop]]:
+        """The message's data packets, by when they were sent, and their numbers."""
+        return {(hops[0]["sent_ps"], hops[0]["key"][2]): hops for hops in self._data}
 
     def _fate(self, hops: list[Hop]) -> tuple[str, int]:
         """Return what has become of a packet, and at which port."""

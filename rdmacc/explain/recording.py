@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine.fault_events import DOWN, UP
-from rdmacc.engine.trace import ARRIVED, RELEASED, SENT, STOPPED
+from rdmacc.engine.trace import ARRIVED, QUEUED, RELEASED, SENT, STOPPED
 from rdmacc.explain.follower import Follower
+from rdmacc.garbage import uncollected
 from rdmacc.records import NEVER
 from rdmacc.rules.pacing import NOTHING
 from rdmacc.state import DATA, PAUSE, RESUME
@@ -87,13 +88,16 @@ class Recording:
         rate_bps = self._links.rate_at(port, time_ps)
         return time_ps + transmission_ps(wire_bytes, rate_bps, self.plan.scheme.tick_ps)
 
+    @uncollected()  # hops make no cycles, and there are many
     def _hops_of(self, message: int) -> list[Hop]:
         """Return the hops of all packets of a message."""
         follower, places = Follower(self.plan), self.places_of(message)
+        places = places[self.rows["what"][places] <= QUEUED]
         for place, row in zip(places.tolist(), self.rows[places].tolist(), strict=True):
             follower.read(row, place)
         return follower.hops
 
+    @uncollected()
     def journeys_of(self, message: int) -> dict[int, list[Hop]]:
         """Return the hops of each of a message's packets, by the number of its journey."""
         found: dict[int, list[Hop]] = defaultdict(list)
