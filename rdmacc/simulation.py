@@ -20,6 +20,7 @@ from rdmacc.engine.plan import make_plan
 from rdmacc.engine.progress import Progress
 from rdmacc.engine.select import make_engine
 from rdmacc.engine.short_times import warn_of_short_times
+from rdmacc.engine.trace import ROW
 from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
 from rdmacc.faults import Fault
@@ -28,7 +29,7 @@ from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.typed import named
-from rdmacc.units import Quantity, time_ps
+from rdmacc.units import Quantity, format_size, time_ps
 
 __all__ = ["Simulation", "is_checked", "simulate"]
 
@@ -38,6 +39,11 @@ IS_QUIET = ContextVar("is_quiet", default=False)
 
 _SLICE_PS = time_ps("1ms")
 """Simulated time between two checks for a deadlock."""
+
+_EXPLAINED_BYTES = 12 * ROW.itemsize
+"""A packet of data has about so many rows of trace, if it crosses two links and is acknowledged."""
+_MOST_BYTES = 2**34
+"""More memory, explanations may not take."""
 
 _FIRST_STEP_PS = time_ps("20us")
 _STEP_S = 0.1, 0.5
@@ -83,7 +89,7 @@ class Simulation:
     trace : bool
         Record every packet's events, for `result.packet_trace`.
     explain : bool
-        Record these, and what kept each sender from sending, for `result.explain`.
+        Record these, and what kept each sender from sending, for `result.explain`. The run takes several times as long.
     check : bool, optional
         Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
         field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
@@ -135,6 +141,8 @@ class Simulation:
             network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             explains=explain, is_checked=is_checked(chosen, check),
         )  # fmt: skip
+        if explain:
+            _check_memory(int(self.plan.packets.sum(dtype=np.int64)))
         self._fault_events = FaultEvents(self.plan)
         warn_of_short_times(self.plan)
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
@@ -288,6 +296,15 @@ class Simulation:
             finished = messages - self.engine.unfinished
             bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
         bar.update(max(done - bar.n, 0))
+
+
+def _check_memory(packets: int) -> None:
+    """Raise a ConfigError if what explains so many packets would not fit into a bounded part of memory."""
+    least_bytes = packets * _EXPLAINED_BYTES
+    if least_bytes > _MOST_BYTES:
+        need, most = format_size(least_bytes, 3), format_size(_MOST_BYTES, 3)
+        allowed = f"False: its {packets:,} packets would take {need} at least, more than {most}; explain a shorter run"
+        raise ConfigError("explain", True, allowed)
 
 
 @named

@@ -211,6 +211,23 @@ def determinism(
 
 
 @app.command()
+def explain(
+    scenario: Annotated[
+        Path | None, typer.Argument(help="File from Scenario.to_toml; default: a small incast.")
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", help="Label of the message; default: the slowest one.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw its time into this file, too.")] = None,
+) -> None:
+    """Run a scenario and say why a message took as long as it did."""
+    from rdmacc.cli.explain import example, explanation
+    from rdmacc.scenario import Scenario
+
+    typer.echo(explanation(example() if scenario is None else Scenario.from_toml(scenario), message, plot))
+
+
+@app.command()
 def bench(
     as_json: JsonOption = False,
     engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,

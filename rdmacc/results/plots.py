@@ -191,6 +191,49 @@ class ResultPlots:
                 ax.set_title(f"Step under {self._scheme}")
         return ax
 
+    @typed
+    def explain(self, flow: Hashable, ax: Axes | None = None) -> Axes:
+        """Draw where a message's time went: a bar coloured by kind, and below it a row for each port.
+
+        Parameters
+        ----------
+        flow : hashable
+            The message, by its label in the workload.
+
+        Raises
+        ------
+        ConfigError
+            If the message cannot be explained; see `rdmacc.Result.explain`.
+        """
+        from rdmacc.explain.drawing import draw_explanation
+
+        return draw_explanation(self._result.explain(flow), ax)
+
+    @typed
+    def time_spent(self, ax: Axes | None = None, *, bins: int = 8) -> Axes:
+        """Draw where the time of all delivered messages went, by size: their mean slowdown, as stacked bars.
+
+        Parameters
+        ----------
+        bins : int
+            Number of bars at most, each of about as many messages.
+
+        Raises
+        ------
+        ConfigError
+            If the run had no ``explain=True``, no message is delivered, or there would be no bar.
+        """
+        from rdmacc.explain.drawing import draw_time_spent
+
+        if bins < 1:
+            raise ConfigError("bins", bins, "at least 1")
+        flows = self._result.flows
+        flows = flows[flows["fct_ps"].notna()]
+        if not len(flows):
+            raise ConfigError("flows", 0, "delivered, at least one of them")
+        explained = [self._result.explain(flow) for flow in flows["flow"]]
+        return draw_time_spent(explained, flows["size_bytes"].tolist(), ax, bins)
+
     @property
     def _scheme(self) -> str:
         return self._result.scheme_name

@@ -76,6 +76,16 @@ class Recorded(ABC):
         """The job of each host that has one, by the host's name as a string."""
 
     @abstractmethod
+    def explain(self, flow: Hashable) -> Explanation:
+        """Say why a message took as long as it did.
+
+        Parameters
+        ----------
+        flow : hashable
+            The message, by its label in the workload.
+        """
+
+    @abstractmethod
     def summary(self) -> Summary:
         """Return the key numbers of the run; `print` them."""
 
@@ -114,7 +124,8 @@ class Recorded(ABC):
 class Result(Recorded):
     """The outcome of a simulation.
 
-    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`.
+    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`, `explain`,
+    `time_spent`.
 
     Attributes
     ----------

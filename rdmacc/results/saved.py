@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -100,7 +101,7 @@ class SavedResult(Recorded):
         """
         raise ConfigError("result", "saved", "a result that simulate() returned: a saved result has no trace")
 
-    def explain(self, flow: object) -> NoReturn:
+    def explain(self, flow: Hashable) -> NoReturn:
         """Not available.
 
         Parameters

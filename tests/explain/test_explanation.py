@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 
 import rdmacc
+from rdmacc import simulation
 from rdmacc.errors import ConfigError
+from rdmacc.explain.drawing import COLOURS
 from rdmacc.explain.walk import KINDS
 
 
@@ -132,3 +140,47 @@ def test_a_message_that_has_not_started_has_nothing_to_explain():
     result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", **options)
     with pytest.raises(ConfigError, match=r"flow = 1: must be a message that has started"):
         result.explain(1)
+
+
+def test_a_run_that_would_take_too_much_memory_says_so_before_it_starts(monkeypatch):
+    monkeypatch.setattr(simulation, "_MOST_BYTES", 2400 * 12 * 32 - 1)
+    with pytest.raises(ConfigError, match=r"its 2,400 packets would take 922 kB at least, more than 922 kB"):
+        incast("line-rate")
+    monkeypatch.setattr(simulation, "_MOST_BYTES", 2400 * 12 * 32)
+    assert incast("line-rate", until="5us").explain(0).time_ps == 5_000_000
+
+
+def bars(ax):
+    """Return what a picture shows, by kind: the lengths of its bars, all of them on the first row."""
+    return {
+        one.get_label(): sum(path.get_extents().width for path in one.get_paths())
+        for one in ax.collections if not one.get_label().startswith("_")
+    }  # fmt: skip
+
+
+def test_a_picture_shows_the_parts(dctcp):
+    ax = dctcp.plot.explain(3)
+    why = dctcp.explain(3)
+    shown = bars(ax)
+    for kind, time_ps in zip(why.parts["kind"], why.parts["time_ps"]):
+        assert shown.get(kind, 0) * 1e6 == pytest.approx(time_ps, abs=1)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["all", "h4->s0", "s0->h0"]
+    assert len(set(COLOURS.values())) == len(KINDS)
+    other = plt.subplots()[1]
+    assert dctcp.plot.explain(3, other) is other
+
+
+def test_stacked_bars_sum_to_the_mean_slowdown():
+    work = rdmacc.combine(rdmacc.incast(4, "h0", "20kB", hosts=rdmacc.star(5)), rdmacc.messages([("h1", "h2", "90kB")]))
+    result = rdmacc.simulate(rdmacc.star(5), work, "hpcc", engine="simpy", explain=True, progress=False)
+    ax = result.plot.time_spent(bins=2)
+    tops = np.zeros(2)
+    for container in ax.containers:
+        tops += [bar.get_height() for bar in container]
+    slowdown = result.flows["slowdown"].to_numpy()
+    assert tops == pytest.approx([slowdown[:4].mean(), slowdown[4]])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["20 kB", "90 kB"]
+    with pytest.raises(ConfigError, match="bins = 0"):
+        result.plot.time_spent(bins=0)
+    with pytest.raises(ConfigError, match="flows = 0: must be delivered"):
+        incast(until="3us").plot.time_spent()

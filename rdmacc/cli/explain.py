@@ -1,0 +1,37 @@
+"""``rdmacc explain``: run a scenario and say why a message took as long as it did."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.scenario import Scenario
+from rdmacc.show.style import save
+from rdmacc.simulation import simulate
+
+
+def example() -> Scenario:
+    """Return a small incast."""
+    network = partial(rdmacc.star, 9)
+    return Scenario(network=network, workload=rdmacc.incast(8, "h0", "300kB", hosts=network()), scheme="dctcp")
+
+
+def explanation(scenario: Scenario, message: str | None, path: Path | None) -> str:
+    """Run a scenario and return the explanation of a message, by default the slowest; draw it into a file."""
+    result = simulate(
+        scenario.make_network(), scenario.messages(), scenario.scheme, engine=scenario.engine, seed=scenario.seed,
+        until=scenario.until, faults=scenario.faults, check=scenario.check, explain=True,
+    )  # fmt: skip
+    labels = {str(label): label for label in result.flows["flow"]}
+    if message is None:
+        message = str(result.flows.sort_values("slowdown", ascending=False)["flow"].iloc[0])  # missing ones last
+    if message not in labels:
+        raise ConfigError("--message", message, f"a message of the workload, such as {next(iter(labels))}")
+    text = str(result.explain(labels[message]))
+    if path is not None:
+        figure: Any = result.plot.explain(labels[message]).figure
+        text += f"\n\nSaved {save(figure, path)}"
+    return text

@@ -1,0 +1,89 @@
+"""Pictures of explanations: one message's time from left to right, and the time of many by size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rdmacc.explain.walk import (
+    GRANT,
+    KINDS,
+    NIC,
+    OWN_RATE,
+    OWN_WINDOW,
+    PAUSED,
+    PROPAGATION,
+    QUEUE,
+    RECEIVER,
+    RECOVERY,
+    START,
+    TRANSMISSION,
+)
+from rdmacc.show.style import canvas, time_unit
+from rdmacc.units import format_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rdmacc.explain.explanation import Explanation
+
+COLOURS = {
+    START: "#F0E442", OWN_RATE: "#0072B2", OWN_WINDOW: "#56B4E9", GRANT: "#E69F00", NIC: "#CC79A7", QUEUE: "#009E73",
+    PAUSED: "#000000", TRANSMISSION: "#C8C8C8", PROPAGATION: "#808080", RECOVERY: "#FFFFFF", RECEIVER: "#D55E00",
+}  # fmt: skip
+"""Okabe and Ito's, which the colour-blind tell apart, and greys."""
+_ROW, _TALL = 0.55, 0.8
+"""Height of a port's row, and of the bar above them."""
+
+
+def _look(kind: str) -> dict[str, Any]:
+    """Return how a kind is drawn; recovery is hatched."""
+    look: dict[str, Any] = {"facecolor": COLOURS[kind], "linewidth": 0}
+    return look | ({"hatch": "////", "edgecolor": "#444444"} if kind == RECOVERY else {})
+
+
+def draw_explanation(explained: Explanation, ax: Axes | None) -> Axes:
+    """Draw a message's time as a bar, coloured by kind, with a row below for each port at which it was spent."""
+    events = explained.events
+    places = [place for place in dict.fromkeys(events["place"]) if place]
+    unit_ps, unit = time_unit(explained.time_ps)
+    with canvas(ax, (8.0, 1.6 + 0.35 * len(places))) as ax:
+        for kind in KINDS:
+            mine = events[events["kind"] == kind]
+            if not len(mine):
+                continue
+            spans = (mine["begin_ps"] - explained.start_ps) / unit_ps, mine["time_ps"] / unit_ps
+            bars = list(zip(*(one.to_numpy() for one in spans), strict=True))
+            ax.broken_barh(bars, (-_TALL / 2, _TALL), label=kind, **_look(kind))
+            for row, place in enumerate(places, 1):
+                here = (mine["place"] == place).to_numpy()
+                ax.broken_barh([bars[i] for i in np.flatnonzero(here)], (row - _ROW / 2, _ROW), **_look(kind))
+        ax.set(xlabel=f"time since its start ({unit})", xlim=(0, max(explained.time_ps / unit_ps, 1e-9)))
+        ax.set_yticks(range(len(places) + 1), ["all", *places])
+        ax.set_ylim(len(places) + 0.6, -0.6)
+        ax.grid(visible=False, axis="y")
+        ax.set_title(f"Where the time of message {explained.flow} went")
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def draw_time_spent(explained: Sequence[Explanation], sizes: Sequence[int], ax: Axes | None, bins: int) -> Axes:
+    """Draw the mean slowdown of messages by size, as stacked bars coloured by kind."""
+    slowdowns = np.array([one.parts["time_ps"].to_numpy() / one.ideal_fct_ps for one in explained])
+    edges = np.unique(np.quantile(sizes, np.linspace(0, 1, bins + 1)[1:], method="higher"))
+    which = np.searchsorted(edges, sizes)
+    means = np.array([slowdowns[which == place].mean(axis=0) for place in range(len(edges))])
+    with canvas(ax, (8.0, 3.6)) as ax:
+        bottom = np.zeros(len(edges))
+        for number, kind in enumerate(KINDS):
+            height = means[:, number]
+            if height.any():
+                ax.bar(range(len(edges)), height, bottom=bottom, width=0.8, label=kind, **_look(kind))
+            bottom += height
+        ax.set_xticks(range(len(edges)), [format_size(int(edge), 3) for edge in edges])
+        ax.set(xlabel="message size, up to", ylabel="mean slowdown")
+        ax.set_title("Where the time of messages went")
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
