@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import inspect
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rdmacc.component import HOOKS, Component
-from rdmacc.handlers.hooks import Components
+from rdmacc.handlers.hooks import Call, Components
 from rdmacc.handlers.reading import accesses_of
 
 _ENGINES: dict[tuple[str, bool], str] = {
@@ -60,6 +61,20 @@ def writers_of(components: Components) -> dict[str, set[str]]:
     """
     uses = _uses_of(components).items()
     return {name: places for name, way in uses if (places := {place for place, is_write in way if is_write})}
+
+
+def written_by(components: Components, calls: Iterable[Call]) -> set[tuple[str, int, str]]:
+    """Return the fields of components' records that calls may write: (record kind, component, field).
+
+    A hook looks only for deadlines among these. A message's other deadlines may be moving at its other end, in a thread
+    that is about to schedule them itself.
+    """
+    return {
+        (role.capitalize(), call.component, field)
+        for call in calls
+        for role, field, is_write in accesses_of(components, components[call.component], call.name)
+        if is_write
+    }
 
 
 def owner_of(components: Components, number: int) -> str:

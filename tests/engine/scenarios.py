@@ -121,10 +121,12 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
 
 def with_equal_links(scenario: Scenario) -> Scenario:
     """Return a scenario whose hosts may send by all their links at once, as the scheme's senders do."""
-    for host in rdmacc.topology.hosts(scenario.topology):
+    direct = scenario.topology.subgraph(rdmacc.topology.hosts(scenario.topology))
+    group_of = {host: group for group in nx.connected_components(direct) for host in group}  # a link has one rate
+    for host, group in group_of.items():
         links = list(scenario.topology[host].values())
         for link in links:
-            link["rate_bps"] = links[0]["rate_bps"]
+            link["rate_bps"] = next(iter(scenario.topology[min(group)].values()))["rate_bps"]
         if len(links) > 1 and scenario.scheme.routing in ("ecmp", "symmetric"):
             scenario = replace(scenario, scheme=scenario.scheme.replace(routing="entropy", base_rtt="largest"))
     return scenario

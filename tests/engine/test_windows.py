@@ -25,7 +25,8 @@ from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
-from rdmacc.handlers.sides import shared_fields
+from rdmacc.handlers.hooks import calls_of
+from rdmacc.handlers.sides import shared_fields, written_by
 from rdmacc.records import Deadline, Float, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.topology.fabric import Fabric
@@ -185,6 +186,17 @@ def test_threads_agree_on_random_scenarios(number: int) -> None:
 @pytest.mark.parametrize("number", range(QUICK))
 def test_threads_agree_where_only_hosts_lead_to_some_switches(number: int) -> None:
     check(number, 1 + number % 3, odd=True)
+
+
+def test_a_receiver_leaves_its_senders_deadlines_alone():
+    """Its thread could see one that the sender's had moved and not yet scheduled: a run in ten differed."""
+    parts = rdmacc.scheme("phost").components
+    calls = calls_of(parts)
+    written = {name: {field for _, _, field in written_by(parts, calls[name])} for name in ("on_data", "on_credit")}
+    assert {"ask_timer_ps", "expiry_timer_ps"} <= written["on_credit"]
+    assert not {"ask_timer_ps", "expiry_timer_ps"} & written["on_data"]
+    for _ in range(12):
+        check(74, 2, odd=True)
 
 
 @pytest.mark.nightly

@@ -30,6 +30,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
 from rdmacc.handlers.checked import Checks, Trail
 from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
+from rdmacc.handlers.sides import written_by
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -172,9 +173,10 @@ class CompiledHooks:
                     lowest = values[0] if len(values) == 1 else f"min({', '.join(values)})"
                     lines.append(f"{self._argument('qp', 0, touched)}.{limit} = {lowest}")
         lines.append("due = 0")
+        written = written_by(self._scheme.components, calls)
         for position, kind in enumerate(KINDS):
             for slot in self._slots[kind]:
-                if (kind, slot.component) in touched_components:
+                if (kind, slot.component, slot.field.name) in written:
                     at = f"{kind.lower()}{slot.component}_r"
                     bit = 1 << (position * MAX_SLOTS + slot.number)
                     condition = moved(self._scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")

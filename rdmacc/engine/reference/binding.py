@@ -22,6 +22,7 @@ from typing import Any
 from rdmacc.component import HOOKS
 from rdmacc.handlers.checked import Checks, Trail
 from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
+from rdmacc.handlers.sides import written_by
 from rdmacc.schemes import Scheme
 
 SIGNATURES = {
@@ -124,9 +125,10 @@ class Binding:
             lines += called
         if limits_from:
             lines += self._lowest(touched)
+        written = written_by(self._components, calls)
         for held, owner in OWNERS.items():
             for slot in self._slots[held]:
-                if owner in signature and (held, slot.component) in touched:
+                if owner in signature and (held, slot.component, slot.field.name) in written:
                     at = f"{held.lower()}{slot.component}"
                     condition = moved(self._scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")
                     lines.append(f"if {condition}: arm({owner}, {held.lower()}_slot{slot.number})")
