@@ -21,48 +21,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.band import (
-    AtLeast,
-    AtMost,
-    Band,
-    Between,
-    Exactly,
-    LessThan,
-    MoreThan,
-    Part,
-    Size,
-    Within,
-    show,
-    show_all,
-)
-from rdmacc.experiments.framework.bands import All, AnyOf, At, Each, Falls, Highest, Lowest, Ordered, Rises, Some
-from rdmacc.experiments.framework.case import CaseFigure
-from rdmacc.experiments.framework.claim import (
-    OURS,
-    Chosen,
-    Claim,
-    Kind,
-    Measured,
-    NotJudged,
-    Outcome,
-    Verdict,
-)
-from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
-from rdmacc.experiments.framework.ideal import in_order_fct_ps
-from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.framework.registry import experiment, load_summary, register_experiment, select, summary_path
-from rdmacc.experiments.framework.rows import among, by_load, having, labels_of, pivoted
-from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.framework.trace import (
-    first_within,
-    mean_between,
-    settled,
-    shown,
-    time_in,
-    value_at,
-    worst_between,
-)
 from rdmacc.faults import LinkDown, Loss, ScriptedLoss, SlowLink
 from rdmacc.presets import preset
 from rdmacc.results.result import Result
@@ -86,6 +44,48 @@ from rdmacc.units import (
     size_bytes,
     time_ps,
     us,
+)
+from .framework.band import (
+    AtLeast,
+    AtMost,
+    Band,
+    Between,
+    Exactly,
+    LessThan,
+    MoreThan,
+    Part,
+    Size,
+    Within,
+    show,
+    show_all,
+)
+from .framework.bands import All, AnyOf, At, Each, Falls, Highest, Lowest, Ordered, Rises, Some
+from .framework.case import CaseFigure
+from .framework.claim import (
+    OURS,
+    Chosen,
+    Claim,
+    Kind,
+    Measured,
+    NotJudged,
+    Outcome,
+    Verdict,
+)
+from .framework.experiment import Experiment, Run, Seeding
+from .framework.ideal import in_order_fct_ps
+from .framework.point import Point
+from .framework.reading import DEFAULT
+from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
+from .framework.rows import among, by_load, having, labels_of, pivoted
+from .framework.scale import check_scale
+from .framework.trace import (
+    first_within,
+    mean_between,
+    settled,
+    shown,
+    time_in,
+    value_at,
+    worst_between,
 )
 
 if TYPE_CHECKING:

@@ -60,7 +60,10 @@ def verdicts() -> pd.DataFrame:
     longer = load_summary(Readings.name)
     found = []
     for name in ("dart.fig11", "dart.fig12", "dart.fig13", "dart.table1", "dart.table2"):
-        one, table = experiment(name), with_all_readings(load_summary(name), longer)
+        one, own = experiment(name), load_summary(name)
+        assert own is not None
+        assert longer is not None
+        table = with_all_readings(own, longer)
         found.append(
             pd.DataFrame(
                 {

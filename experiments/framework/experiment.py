@@ -94,7 +94,7 @@ class Experiment(ABC):
             cls.plot = in_style(cls.plot)  # type: ignore[method-assign]
 
     @abstractmethod
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterable[Point]:
         """Return the points, or yield them: whoever asks gets a list."""
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

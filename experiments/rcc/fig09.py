@@ -41,7 +41,8 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
 
 
 def _reduced(name: str) -> Band:
-    return All({NAMES[one]: up_to(Part(*size)) for one, size in PUBLISHED[name].items()})
+    sizes = {one: Part(least, most[0] if most else None) for one, (least, *most) in PUBLISHED[name].items()}
+    return All({NAMES[one]: up_to(size) for one, size in sizes.items()})
 
 
 def _over_hpcc(rows: pd.DataFrame) -> dict[str, dict[str, float]]:

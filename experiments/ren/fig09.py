@@ -265,8 +265,8 @@ class Figure9(Experiment):
         means = [float(np.average(np.array(v)[kept], weights=np.array(weights)[kept])) for v in (found, model)]
         quantity, unit = ("utilisation", "") if flows else ("queue", "packets")
         numbers = {f"{quantity}, packets": (means[0], unit), f"{quantity}, same draws": (means[1], unit)}
-        labels = {"protocol": protocol, "strength": float(strength), "case": float(flows or SIMULATED_LINE_BPS)}
-        return tidy(point.name, numbers).assign(**labels)
+        rows, case = tidy(point.name, numbers), float(flows or SIMULATED_LINE_BPS)
+        return rows.assign(protocol=protocol, strength=float(strength), case=case)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         figure, axes = subplots(1, 2, figsize=(12, 4.6))
