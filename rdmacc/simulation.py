@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -88,8 +88,9 @@ class Simulation:
         Faults of links, NICs and host clocks; see `rdmacc.faults`.
     trace : bool
         Record every packet's events, for `result.packet_trace`.
-    explain : bool
-        Record these, and what kept each sender from sending, for `result.explain`. The run takes several times as long.
+    explain : bool or sequence of hashable
+        Record these, and what kept each sender from sending, for `result.explain`. A run takes several times as long,
+        or less if only some messages are to be explained, which are given by their labels.
     check : bool, optional
         Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
         field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
@@ -122,16 +123,18 @@ class Simulation:
         probes: Sequence[Probe] = (),
         faults: Sequence[Fault] = (),
         trace: bool = False,
-        explain: bool = False,
+        explain: bool | Sequence[Hashable] = False,
         check: bool | None = None,
         order: str = "auto",
         threads: int = 1,
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
-        for name, value in (("trace", trace), ("explain", explain), ("check", check)):
+        for name, value in (("trace", trace), ("check", check)):
             if not isinstance(value, bool) and not (name == "check" and value is None):
                 raise ConfigError(name, value, "True or False")
+        if not isinstance(explain, bool | list | tuple):
+            raise ConfigError("explain", explain, "True, False, or a list of messages")
         if isinstance(probes, list | tuple):
             names = [one.name for one in probes if isinstance(one, Probe)]
             for one in names:
@@ -141,8 +144,8 @@ class Simulation:
             network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             explains=explain, is_checked=is_checked(chosen, check),
         )  # fmt: skip
-        if explain:
-            _check_memory(int(self.plan.packets.sum(dtype=np.int64)))
+        if self.plan.explains:
+            _check_memory(int(self.plan.packets[self.plan.explained].sum(dtype=np.int64)))
         self._fault_events = FaultEvents(self.plan)
         warn_of_short_times(self.plan)
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
@@ -319,7 +322,7 @@ def simulate(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     trace: bool = False,
-    explain: bool = False,
+    explain: bool | Sequence[Hashable] = False,
     check: bool | None = None,
     order: str = "auto",
     threads: int = 1,
@@ -349,8 +352,8 @@ def simulate(
         Faults to inject; see `rdmacc.faults`.
     trace : bool
         Record every packet's events, for `Result.packet_trace`.
-    explain : bool
-        Record what explains each message's completion time, for `Result.explain`.
+    explain : bool or sequence of hashable
+        Record what explains completion times, for `Result.explain`: those of all messages, or of some.
     check : bool, optional
         Catch errors in handlers; see `Simulation`. Default: only for handlers from outside the package.
     order : str

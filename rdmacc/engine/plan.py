@@ -21,7 +21,7 @@ from rdmacc.engine.alone import Messages, links_with, times_alone
 from rdmacc.engine.dependencies import Computation, Dependents, dependencies
 from rdmacc.engine.fault_events import FaultEvent, fault_events_of, lasting_rates
 from rdmacc.engine.impairments import clocks_of, losses_of, scripts_of
-from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
+from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, message_number, queue_pairs
 from rdmacc.engine.watches import Watch, watch_of
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, ScriptedLoss
@@ -117,8 +117,10 @@ class Plan:
     clock_jitter_ps: int
     clock_key: Ints
     has_trace: bool
-    explains: bool
-    """Whether the trace has what its explanations need."""
+    explained: npt.NDArray[np.bool_]
+    """Which messages can be explained: the trace has what that needs; empty for none."""
+    is_partial: bool
+    """Whether the trace is kept for these messages only, and for what ports send at which they queue."""
     watches: tuple[Watch, ...]
     is_checked: bool = False
     """Whether handlers run in checked mode (`rdmacc.handlers.checked`)."""
@@ -127,6 +129,11 @@ class Plan:
     def has_clocks(self) -> bool:
         """True if hosts' clocks deviate."""
         return bool(self.clock_jitter_ps or self.clock_offset_ps.any())
+
+    @property
+    def explains(self) -> bool:
+        """True if some message can be explained."""
+        return bool(len(self.explained))
 
     @property
     def n_messages(self) -> int:
@@ -148,7 +155,7 @@ def make_plan(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     has_trace: bool = False,
-    explains: bool = False,
+    explains: bool | Sequence[Any] = False,
     is_checked: bool = False,
 ) -> Plan:
     """Return the plan of a scenario."""
@@ -204,6 +211,7 @@ def make_plan(
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max(initial=1)))
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, _CLOCK_OFFSETS))
     fault_events = fault_events_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
+    explained = _explained(frame, explains, qp)
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
         fabric=_started(fabric, faults), scheme=scheme, workload=frame, computation=computing, seed=seed,
@@ -225,7 +233,8 @@ def make_plan(
         symmetric_salt=symmetric_salt, scripts=scripts_of(faults, frame),
         fault_events=fault_events, clock_offset_ps=offsets, clock_jitter_ps=jitter,
         clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
-        has_trace=has_trace or explains, explains=explains, is_checked=is_checked,
+        has_trace=has_trace or bool(explained.any()), explained=explained,
+        is_partial=not has_trace and not bool(explained.all()), is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
         watches=tuple(watch_of(probe, fabric, scheme, qp, frame) for probe in probes),
     )  # fmt: skip
@@ -306,6 +315,14 @@ def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
 
 def _keys(seed: int, purpose: int, count: int) -> Ints:
     return hash63_many(stream_key(seed, purpose), count)
+
+
+def _explained(frame: pd.DataFrame, explains: bool | Sequence[Any], qp: Ints) -> npt.NDArray[np.bool_]:
+    """Return which messages to explain: those asked for, and all others of their queue pairs; empty for none."""
+    if isinstance(explains, bool):
+        return np.ones(len(frame) if explains else 0, np.bool_)
+    chosen = [message_number(frame, row, "explain") for row in explains]
+    return np.isin(qp, qp[chosen]) if chosen else np.zeros(0, np.bool_)
 
 
 def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:

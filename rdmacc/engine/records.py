@@ -18,6 +18,7 @@ class MessageProgress(Record):
     is_open = Byte(doc="1 from its start until it is acknowledged or given up")
     is_incoming = Byte(doc="1 while it may be picked at its receiver")
     is_delayed = Byte(doc="1 once the scheme's delay before the start is under way")
+    is_explained = Byte(doc="1 if it is to be explained")
 
 
 class ComputationProgress(Record):

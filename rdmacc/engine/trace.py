@@ -5,6 +5,7 @@ Both engines write the same rows, in the order of events.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,20 +36,40 @@ ROW = np.dtype(
 
 
 class Trace:
-    """Rows, collected one by one."""
+    """Rows, collected one by one: all, or those of some messages and of what is sent by ports at which they queue.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    only : array of bool, optional
+        These messages.
+    ports : array of int
+        The ports of their hosts.
+    """
+
+    def __init__(self, only: npt.NDArray[np.bool_] | None = None, ports: Sequence[int] = ()) -> None:
         self._rows: list[tuple[int, ...]] = []
+        self._only = None if only is None else frozenset(np.flatnonzero(only).tolist())
+        self._watched = set(ports)
+
+    def watch(self, message: int, port: int) -> None:
+        """Note from now on what a port sends, if a message that queues there is one of those to note."""
+        if self._only is not None and message in self._only:
+            self._watched.add(port)
 
     def add(self, time_ps: int, what: int, port: int, packet: Any) -> None:
         """Note what happens to a packet at a port."""
         message = packet.message if packet.kind < PAUSE else -1
+        if self._only is not None and message >= 0 and message not in self._only:
+            if what != SENT or port not in self._watched:
+                return
         self._rows.append(
             (time_ps, port, message, packet.psn, packet.wire_bytes, what, packet.kind, packet.priority, packet.ce)
         )
 
-    def add_stop(self, time_ps: int, port: int, qp: int, stop: int) -> None:
-        """Note what stops a queue pair from now on."""
+    def add_stop(self, time_ps: int, port: int, qp: int, stop: int, message: int) -> None:
+        """Note what stops a queue pair from now on; `message` is one of its messages."""
+        if self._only is not None and message not in self._only:
+            return
         self._rows.append((time_ps, port, -1, qp, 0, STOPPED, stop, 0, 0))
 
     def rows(self) -> npt.NDArray[np.void]:

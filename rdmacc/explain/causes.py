@@ -123,7 +123,8 @@ class Causes:
                 cause = "behind data" if one.priority >= cls else "behind data of a higher class"
             self._sum.add(span.kind, cause, span.port, one.message, bytes=size, time_ps=time_ps)
         if idle_ps > 0:
-            self._sum.add(span.kind, "nothing was sent", span.port, time_ps=idle_ps)
+            cause = "not recorded" if self._plan.is_partial else "nothing was sent"
+            self._sum.add(span.kind, cause, span.port, time_ps=idle_ps)
 
     def _class_at(self, span: Span) -> int:
         """Return the class in which the packet waits that the walk follows."""

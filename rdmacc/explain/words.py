@@ -138,7 +138,7 @@ class _Writer:
                     own += one.time_ps
                 else:
                     others[one.by] += one.time_ps
-            elif one.cause != "nothing was sent":
+            elif one.cause.startswith("behind"):
                 control += one.time_ps
         total = sum(places.values())
         details = []

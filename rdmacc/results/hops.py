@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.errors import ConfigError
 from rdmacc.explain.follower import FATES, Follower
 from rdmacc.state import KIND_NAMES, PAUSE
 
@@ -43,9 +42,7 @@ def find_hops(result: Result) -> pd.DataFrame:
     ConfigError
         If the run had no trace.
     """
-    rows = result.outcome.trace
-    if rows is None:
-        raise ConfigError("trace", False, "True: call simulate() with trace=True")
+    rows = result.trace_rows
     follower = Follower(result.plan)
     for row in rows[rows["what"] < TRIMMED].tolist():
         follower.read(row)

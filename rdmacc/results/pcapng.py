@@ -99,9 +99,7 @@ def write_pcapng(
     ConfigError
         If the run had no trace, scapy is missing, or an argument is invalid.
     """
-    rows = result.outcome.trace
-    if rows is None:
-        raise ConfigError("trace", False, "True: call simulate() with trace=True")
+    rows = result.trace_rows
     if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
         raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
     frames = _Frames(result.plan)

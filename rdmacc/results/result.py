@@ -309,6 +309,19 @@ class Result(Recorded):
         time_ps, value = map(np.concatenate, zip(*parts)) if parts else (np.empty(0, np.int64), np.empty(0))
         return pd.DataFrame({"probe": pd.Series(names, dtype=str), "time_ps": time_ps, "value": value})
 
+    @property
+    def trace_rows(self) -> npt.NDArray[np.void]:
+        """The trace of every packet as rows (`rdmacc.engine.trace.ROW`).
+
+        Raises
+        ------
+        ConfigError
+            If the run had no trace, or one of some messages.
+        """
+        if self.outcome.trace is None or self.plan.is_partial:
+            raise ConfigError("trace", False, "True: call simulate() with trace=True")
+        return self.outcome.trace
+
     @cached_property
     def packet_trace(self) -> pd.DataFrame:
         """The trace of every packet (see `rdmacc.engine.trace.trace_frame`), for runs with ``trace=True``.
@@ -318,9 +331,7 @@ class Result(Recorded):
         ConfigError
             If the run had no trace.
         """
-        if self.outcome.trace is None:
-            raise ConfigError("trace", False, "True: call simulate() with trace=True")
-        frame = trace_frame(self.outcome.trace, self.plan.fabric)
+        frame = trace_frame(self.trace_rows, self.plan.fabric)
         if len(self.plan.computation):  # computations are rows between those of messages
             numbers = frame["message"].to_numpy()
             frame["message"] = np.where(numbers < 0, -1, self.plan.workload.index.to_numpy()[numbers])
@@ -350,7 +361,7 @@ class Result(Recorded):
         Raises
         ------
         ConfigError
-            If there is no such message, it has not started, or the run had no ``explain=True``.
+            If there is no such message, it has not started, or the run had no ``explain=True`` or not for it.
 
         Examples
         --------
@@ -361,6 +372,8 @@ class Result(Recorded):
         ['queue at a port', 'transmission', 'propagation']
         """
         recording, number = self._recording, self._number(flow)
+        if not self.plan.explained[number]:
+            raise ConfigError("flow", flow, "one of those that simulate() was given as explain=[...]")
         if not self._has_started()[number]:
             raise ConfigError("flow", flow, "a message that has started: this one waits, or its time has not come")
         return Explanation(recording, self.outcome, number)

@@ -127,7 +127,7 @@ def test_what_cannot_be_explained(tmp_path):
     result = incast(until="50us")
     with pytest.raises(ConfigError, match=r"flow = 8: must be a message of the workload, 0 to 7"):
         result.explain(8)
-    with pytest.raises(ConfigError, match=r"explain = 'yes': must be True or False"):
+    with pytest.raises(ConfigError, match=r"explain = 'yes': must be True, False, or a list of messages"):
         incast(explain="yes")
     result.save(tmp_path / "kept")
     with pytest.raises(ConfigError, match=r"result = 'saved': must be a result that simulate\(..., explain=True\)"):
@@ -184,3 +184,18 @@ def test_stacked_bars_sum_to_the_mean_slowdown():
         result.plot.time_spent(bins=0)
     with pytest.raises(ConfigError, match="flows = 0: must be delivered"):
         incast(until="3us").plot.time_spent()
+
+
+def test_some_messages():
+    result, every = incast(explain=[3, 5]), incast()
+    assert words(result.explain(3)) == words(every.explain(3))
+    assert len(result.outcome.trace) < 0.6 * len(every.outcome.trace)
+    with pytest.raises(ConfigError, match=r"flow = 4: must be one of those that simulate\(\) was given as explain="):
+        result.explain(4)
+    with pytest.raises(ConfigError, match="trace = False"):
+        _ = result.packet_trace
+    with pytest.raises(ConfigError, match="explain = 9: must be a row of the workload, 0 to 7"):
+        incast(explain=[3, 9])
+    assert incast(explain=[3], trace=True).packet_trace.equals(every.packet_trace)
+    with pytest.raises(ConfigError, match="explain = False"):
+        incast(explain=[]).explain(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -20,9 +21,14 @@ WORDED_EVERY = 7
 """One message in so many is put in words, too."""
 
 
-def explained(scenario: Scenario, engine: str, **options: Any) -> rdmacc.Result | None:
+def explained(scenario: Scenario, engine: str) -> rdmacc.Result | None:
+    """Run a scenario with explanations of all messages."""
+    return run(scenario, engine, True)
+
+
+def run(scenario: Scenario, engine: str, explain: bool | list[Any]) -> rdmacc.Result | None:
     """Run a scenario, whatever its end; None if a handler's mistake ends it."""
-    simulation = rdmacc.Simulation(**scenario.arguments(), engine=engine, check=False, **options, explain=True)
+    simulation = rdmacc.Simulation(**scenario.arguments(), engine=engine, check=False, explain=explain)
     try:
         simulation.run(scenario.until, progress=False)
     except HandlerError:
@@ -35,11 +41,12 @@ def explained(scenario: Scenario, engine: str, **options: Any) -> rdmacc.Result 
 def explanations(result: rdmacc.Result) -> dict[Any, Explanation]:
     """Return the explanations of all messages that have started."""
     found = {}
-    for flow in result.flows["flow"].tolist():
+    asked = result.flows["flow"][result.plan.explained].tolist()
+    for flow in asked:
         with suppress(ConfigError):
             found[flow] = result.explain(flow)
     flows = result.flows.set_index("flow")
-    missing = flows.loc[[flow for flow in flows.index if flow not in found]]
+    missing = flows.loc[[flow for flow in asked if flow not in found]]
     assert ((missing["status"].isin(["waiting", "failed"])) | (missing["start_ps"] > result.now_ps)).all()
     return found
 
@@ -111,6 +118,25 @@ def same(one: rdmacc.Result, other: rdmacc.Result) -> None:
     for flow in mine:
         assert mine[flow].spans == theirs[flow].spans
         assert mine[flow].found == theirs[flow].found
+
+
+@pytest.mark.parametrize("batch", batches(20, quick=1, slow=1))
+def test_some_messages_are_explained_as_all_are(batch: int) -> None:
+    """But for what a port was sending when the first of them came there."""
+    for number in range(batch * 8, (batch + 1) * 8):
+        scenario = replace(draw(number), has_trace=False)
+        every, flows = explained(scenario, "simpy"), rdmacc.messages(scenario.workload).index[::3].tolist()
+        engines = ("simpy", "compiled") if number % 8 < 2 else ("simpy",)
+        some = [one for engine in engines if (one := run(scenario, engine, flows)) is not None]
+        if every is None or not some:
+            continue
+        all_of_them, mine = explanations(every), explanations(some[0])
+        assert set(mine) >= set(all_of_them) & set(flows)
+        for flow, why in mine.items():
+            assert [span[:5] for span in why.spans] == [span[:5] for span in all_of_them[flow].spans]
+        if len(some) == 2:
+            same(*some)
+            assert (some[0].outcome.trace == some[1].outcome.trace).all()
 
 
 @pytest.mark.parametrize(

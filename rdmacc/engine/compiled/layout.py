@@ -76,6 +76,7 @@ class _QueuePair(Record):
 
 
 class _Port(Record):
+    is_watched = Byte(doc="1 once a message that is to be explained has queued there")
     flight_head = Int32(-1, "first of the packets under way, the only one with an event")
     flight_tail = Int32(-1)
     flight_next = Int32(-1, "the packet behind flight_head: here, so that both can be fetched ahead")
@@ -237,7 +238,7 @@ class KernelGlobals(Record):
     sample_count = Int()
     sample_capacity = Int()
     has_trace = feature(Int())
-    explains = feature(Int(doc="1 if the trace has what keeps queue pairs from sending"))
+    explains = feature(Int(doc="1 if the trace has what explains all messages, 2 if some"))
     trace_rows = Int()
     trace_count = Int()
     trace_capacity = Int()

@@ -64,7 +64,8 @@ def note_stop(g, qp, now):
     stop = what_stops(qp, unsent_message(g, qp) >= 0, start, port_at(g, qp.nic).busy_until_ps, now)
     if stop != qp.stopped_by:
         qp.stopped_by = stop
-        note_change(g, qp.nic, qp.number, stop, now)
+        if g.explains == 1 or message_at(g, qp.first_message).is_explained:
+            note_change(g, qp.nic, qp.number, stop, now)
 
 
 @jit

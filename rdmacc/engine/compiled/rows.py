@@ -6,7 +6,7 @@ from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.machine_code import cold
 from rdmacc.engine.compiled.plain import globals_at
-from rdmacc.engine.trace import DROPPED, ROW, STOPPED
+from rdmacc.engine.trace import DROPPED, ROW, SENT, STOPPED
 from rdmacc.rules import ranks
 from rdmacc.rules.ranks import LAST_ORDER
 from rdmacc.state import NUM_CLASSES, PAUSE
@@ -191,6 +191,9 @@ def recycle(g, number):
 def note(g, what, port, number, now):
     """Add a row to the trace."""
     packet = packet_at(g, number)
+    if g.explains == 2 and packet.kind < PAUSE and not message_at(g, packet.message).is_explained:
+        if what != SENT or not port_at(g, port).is_watched:
+            return
     row = _trace_row(g.trace_rows + g.trace_count * _TRACE_BYTES)
     row.time_ps = now
     row.port = port

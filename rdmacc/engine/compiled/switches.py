@@ -98,6 +98,8 @@ def switch_receive(g, number, node, in_port_number, hop, now):
         if not admit(g, packet, node, port, now):
             discard(g, number, port.number, now)
             return
+    if g.explains == 2 and message_at(g, packet.message).is_explained:
+        port.is_watched = 1
     forward(g, port, number, packet.priority, now)
 
 

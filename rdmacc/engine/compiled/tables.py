@@ -211,6 +211,9 @@ class Tables:
             messages[name] = getattr(plan, name)
         messages["payload_bytes"] = plan.scheme.payload_bytes
         messages["granted_psn"] = plan.packets
+        if plan.explains:
+            messages["is_explained"] = plan.explained
+            self.ports["is_watched"][plan.qp_port[plan.qp[plan.explained]]] = 1
         messages["waits_for"] = plan.waits_for[: plan.n_messages]
         self.messages = messages
         self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines())
@@ -335,7 +338,7 @@ class Tables:
             spray_counts=self._table("spray_counts", np.zeros(sprays)), flowlet_gap_ps=plan.scheme.flowlet_gap_ps,
             flowlets=self._table("flowlets", np.full((flowlets, 2), [-NEVER, 0]), "i8"),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
-            explains=plan.explains,
+            explains=2 if plan.is_partial else int(plan.explains),
         )  # fmt: skip
 
     def _fill_watches(self) -> None:

@@ -57,6 +57,8 @@ class Core:
         self.fabric = plan.fabric  # with its current routes: links may fail
         self.env = Environment(scheme.tick_ps)
         self.trace = Trace() if plan.has_trace else None
+        if plan.is_partial:
+            self.trace = Trace(plan.explained, plan.qp_port[plan.qp[plan.explained]].tolist())
         self.explains = plan.explains
         self.trail = Trail() if plan.is_checked else None
         if self.trail is not None:

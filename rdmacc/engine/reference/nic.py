@@ -126,7 +126,7 @@ class NicPort(Port):
         stop = what_stops(qp, unsent_message(qp) is not None, start_ps, self.busy_until_ps, now)
         if stop != qp.stopped_by and self.net.trace is not None:
             qp.stopped_by = stop
-            self.net.trace.add_stop(now, self.number, qp.number, stop)
+            self.net.trace.add_stop(now, self.number, qp.number, stop, qp.first_message.number)
 
     # Sending
 

@@ -153,6 +153,8 @@ class Switch(Routing, SharedBuffer):
         if packet.priority >= DATA_CLASS and not self._admit(packet, port, now):
             net.discard(packet, port.number, now)
             return
+        if net.explains and net.trace is not None:
+            net.trace.watch(packet.message, port.number)
         port.enqueue(packet, packet.priority, now)
 
     def _passes_features(self, packet: Packet, port: SwitchPort, now: int) -> bool:
