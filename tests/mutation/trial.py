@@ -162,9 +162,12 @@ class Trials:
             return seen
         seen |= {module}
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rdmacc.experiments"):
-                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
-                    seen = self._imports(name, seen)
+            if isinstance(node, ast.ImportFrom):
+                package = module.split(".")[: -node.level] if node.level else []
+                base = ".".join([*package, *filter(None, [node.module])])
+                if base.startswith("rdmacc.experiments"):
+                    for name in (base, *(f"{base}.{alias.name}" for alias in node.names)):
+                        seen = self._imports(name, seen)
         return seen
 
     def _forked(

@@ -1,0 +1,14 @@
+"""The kernel is there before a test patches a module: code that is compiled of a changed one is never kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from rdmacc.engine.compiled.build import compiled_kernel
+from rdmacc.engine.select import why_not_compiled
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _kernel() -> None:
+    if not why_not_compiled():
+        compiled_kernel()
