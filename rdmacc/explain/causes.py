@@ -11,6 +11,7 @@ import numpy as np
 
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.explain.recording import Hop, Recording
+from rdmacc.explain.spread import spread_to
 from rdmacc.explain.walk import GRANT, NIC, OWN_RATE, OWN_WINDOW, PAUSED, QUEUE, RECEIVER, RECOVERY, START, Span
 from rdmacc.state import DATA, KIND_NAMES, PAUSE
 
@@ -145,6 +146,9 @@ class Causes:
         is_down = bool(self._recording.downs(span.port, span.begin_ps, span.end_ps))
         cause = "the link was down" if is_down else "PAUSE"
         self._sum.add(PAUSED, cause, span.port, time_ps=span.end_ps - span.begin_ps, at_ps=span.begin_ps)
+        if not is_down and not self._plan.is_partial:
+            for port in spread_to(self._recording, span.port, self._class_at(span), span.begin_ps)[1:]:
+                self._sum.add("", f"paused {self._plan.fabric.port_name(span.port)}", port, at_ps=span.begin_ps)
 
     # At the sender
 

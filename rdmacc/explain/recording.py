@@ -180,6 +180,23 @@ class Recording:
         return found
 
     @cached_property
+    def _by_port(self) -> tuple[Ints, Ints]:
+        """All rows, port by port; where each port's begin."""
+        places = np.argsort(self.rows["port"], kind="stable")
+        return places, np.searchsorted(self.rows["port"][places], np.arange(self.plan.fabric.n_ports + 1))
+
+    def at_port(self, port: int) -> Ints:
+        """Return the rows of a port and of the link behind it."""
+        places, first = self._by_port
+        return places[first[port] : first[port + 1]]
+
+    def sent(self, port: int, since_ps: int) -> npt.NDArray[np.void]:
+        """Return the rows of what a port has sent since a time."""
+        places, first = self._passing
+        mine = places[first[port] : first[port + 1]]
+        return self.rows[mine[int(np.searchsorted(self.rows["time_ps"][mine], since_ps)) :]]
+
+    @cached_property
     def _pauses(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """When each class of each port was paused: from a PAUSE until a RESUME, or the link's return."""
         places = self._order[: self._first[1]]

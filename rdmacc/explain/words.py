@@ -270,7 +270,12 @@ class _Writer:
             by = self.plan.fabric.names[self.plan.fabric.port_peer[one.place]]
             who = f"was paused by {by}" if one.cause == "PAUSE" else "was down"
             often = "" if one.often == 1 else f", {one.often:,} times"
-            details.append(f"{self.place(one.place)} {who} for {format_time(round(one.time_ps), 3)}{often}")
+            text = f"{self.place(one.place)} {who} for {format_time(round(one.time_ps), 3)}{often}"
+            spread = sorted(self.of("", f"paused {self.place(one.place)}"), key=lambda cause: -cause.often)
+            if one.cause == "PAUSE" and spread:
+                full, *before = [self.place(cause.place) for cause in reversed(spread)]
+                text += f", since the queue of {full} was full" + (f", by way of {', '.join(before)}" if before else "")
+            details.append(text)
         return "ports on its way were stopped", details
 
     def start(self) -> tuple[str, list[str]]:

@@ -199,3 +199,19 @@ def test_some_messages():
     assert incast(explain=[3], trace=True).packet_trace.equals(every.packet_trace)
     with pytest.raises(ConfigError, match="explain = False"):
         incast(explain=[]).explain(3)
+
+
+def test_a_pause_is_followed_to_the_queue_that_was_full():
+    """A message to an idle host is paused on its way, as others to h4 fill the switches: PFC's classic victim."""
+    network = rdmacc.leaf_spine(2, 1, 4, rate="100Gbps", buffer="600kB")
+    rows = [(src, "h4", "300kB") for src in ("h0", "h1", "h5", "h6")]
+    work = rdmacc.messages([*rows, ("h2", "h7", "60kB", "5us")])
+    result = rdmacc.simulate(network, work, "line-rate", engine="simpy", explain=True, progress=False)
+    why = result.explain(4)
+    spread = why.causes[why.causes["cause"] == "paused leaf0->spine0"]
+    assert spread["place"].tolist() == ["spine0->leaf1", "leaf1->h4"]
+    assert "since the queue of leaf1->h4 was full, by way of spine0->leaf1" in words(why)
+    paused = why.causes[why.causes["kind"] == "paused"].set_index("place")["time_ps"]
+    ports = result.ports.set_index("port")["paused_ps"]
+    assert (paused > 0).all()
+    assert (paused <= ports[paused.index]).all()
