@@ -165,19 +165,14 @@ class Walk:
             if hops[0]["sent_row"] == place:
                 last = hops[-1]
                 if last["fate"] == 3:
-                    self._back_to_link(last)
+                    off_ps = last["end_ps"] - int(self._plan.fabric.port_delay_ps[last["port"]])
+                    self._back_to(min(off_ps, self._at), PROPAGATION, last["port"])  # if it has left its port
                 elif last["fate"] == 0 and peer[last["port"]] != dst and last["end_ps"] <= self._at:
                     self._back_to(last["end_ps"], QUEUE)
                 else:
                     return []
                 return hops
         return []
-
-    def _back_to_link(self, hop: Hop) -> None:
-        """Go back to the end of a transmission that is over, if it is, on a link that the packet has not left."""
-        sent_off_ps = hop["end_ps"] - int(self._plan.fabric.port_delay_ps[hop["port"]])
-        if sent_off_ps < self._at:
-            self._back_to(sent_off_ps, PROPAGATION, hop["port"])
 
     # From send to send
 
