@@ -73,7 +73,7 @@ def test_equal_hashes_are_equal_inputs():
 def test_pages_name_every_column(page):
     """A page has a table for each frame that its format holds, under a heading of the frame's name."""
     columns = json.loads((HERE / VERSIONS[-1] / "expected.json").read_text())["columns"]
-    for name, text in re.findall(r"^### `([\w ]+)`\n(.*?)(?=^#|\Z)", page.read_text(), re.MULTILINE | re.DOTALL):
+    for name, text in re.findall(r"^##+ `([\w ]+)`\n(.*?)(?=^#|\Z)", page.read_text(), re.MULTILINE | re.DOTALL):
         rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+)", text, re.MULTILINE)
         named = [one for row in rows for one in re.findall(r"`(\w+)`", row)]
         fixed = [one for one in columns[name] if one in named]
