@@ -27,7 +27,7 @@ from ..api import *
 
 _LOOKS = {LONG: ("blue", "o"), MIDDLE: ("orange", "s"), SHORT: ("green", "^")}
 
-_PUBLISHED: dict[str, dict[int, list[tuple[float, float]]]] = {
+PUBLISHED: dict[str, dict[int, list[tuple[float, float]]]] = {
     GBN: {LONG: [(1e-2, 0.0)], MIDDLE: [(1e-2, 0.132)], SHORT: []},
     IGBN: {LONG: [(1e-2, 0.64)], MIDDLE: [(1e-2, 0.60)], SHORT: []},
     CE: {LONG: [(2e-3, 0.68), (1e-2, 0.176)], MIDDLE: [], SHORT: []},
@@ -154,7 +154,7 @@ class Figure7(LossSweep):
             len(readings), 4, figsize=(16, 1 + 3.8 * len(readings)), sharex=True, sharey=True, squeeze=False
         )
         for row, (timer, rows) in zip(axes, readings.items(), strict=True):
-            for letter, ax, (variant, published) in zip("abcd", row, _PUBLISHED.items(), strict=True):
+            for letter, ax, (variant, published) in zip("abcd", row, PUBLISHED.items(), strict=True):
                 for timeout_ps, (colour, marker) in _LOOKS.items():
                     draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker)
                     mark_published(ax, published[timeout_ps], COLOURS[colour])

@@ -6,6 +6,7 @@ import pytest
 
 from rdmacc.experiments.dart import fig01, fig11, fig12, fig13, fig14, fig15, testbed
 from rdmacc.experiments.igbn import fig03 as reasons
+from rdmacc.experiments.igbn import fig07 as timeouts
 from rdmacc.experiments.rcc import fig05 as sharing
 from rdmacc.experiments.rcc import fig06 as incast
 from rdmacc.experiments.rcc import fig07 as queue
@@ -46,6 +47,9 @@ def test_dart():
 def test_igbn():
     """Wang et al. 2019: II-B."""
     assert list(reasons.PUBLISHED.values()) == [32, 19, 4, 1]
+    shown = {(ms, loss, value) for lines in timeouts.PUBLISHED.values() for ms in lines for loss, value in lines[ms]}
+    wanted = {(100, 1e-2, 0.0), (10, 1e-2, 0.132), (100, 1e-2, 0.64), (10, 1e-2, 0.6), (100, 2e-3, 0.68)}
+    assert {(ms // 10**9, loss, value) for ms, loss, value in shown} == wanted | {(100, 1e-2, 0.176), (10, 1e-2, 0.0)}
 
 
 def test_rcc():
