@@ -75,6 +75,7 @@ class RccLoop(RccTarget):
         equation="(12)",
         source="V-A",
         low=1e-9,
+        high=1e9,
         slider=(1.0, 1e5),
         is_log=True,
     )
@@ -86,6 +87,7 @@ class RccLoop(RccTarget):
         equation="(12)",
         source="V-A",
         low=0.0,
+        high=1e9,
         slider=(1e3, 1e6),
         is_log=True,
     )

@@ -109,9 +109,6 @@ def describe(network: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Top
     """
     from rdmacc.topology.fabric import Fabric
 
-    for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < _MOST_BYTES:
-            raise ConfigError(field, value, f"a whole number of bytes, at least 0 and below {_MOST_BYTES}")
     network = completed(network)
     fabric = Fabric.from_graph(network)
     src, dst, weight = _host_pairs(fabric)
@@ -299,6 +296,9 @@ def _path_measures(
     fabric: Fabric, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64], data_bytes: int, ack_bytes: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return hops, round-trip propagation (ps), base RTT (ps) and slowest rate (bit/s) of each pair."""
+    for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < _MOST_BYTES:
+            raise ConfigError(field, value, f"a whole number of bytes, at least 0 and below {_MOST_BYTES}")
     from rdmacc.topology.base_times import longest_ps, packet_ps
     from rdmacc.topology.ways import has_equal_ways, hops_of
 

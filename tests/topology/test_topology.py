@@ -452,3 +452,10 @@ def test_a_hosts_rate_in_text_is_its_rate_in_bits():
 def test_the_slowest_and_the_fastest_rate_are_allowed(rate):
     assert {link["rate_bps"] for *_, link in topology.star(2, rate=rate).edges(data=True)} == {rate}
     topology.validate(topology.star(2, rate=rate))
+
+
+@pytest.mark.parametrize("measure", [topology.base_rtt_ps, topology.bdp_bytes])
+@pytest.mark.parametrize("size", [{"data_bytes": -1}, {"ack_bytes": 2**40}])
+def test_times_of_packets_of_no_size_are_refused(measure, size):
+    with pytest.raises(ConfigError, match="a whole number of bytes"):
+        measure(rdmacc.star(3), "h0", "h1", **size)
