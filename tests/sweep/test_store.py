@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
 import pickle
-import re
 import subprocess
 import sys
 import threading
@@ -351,9 +351,15 @@ def test_an_experiments_own_paper_counts_and_no_other(monkeypatch):
 def test_papers_import_from_no_other_paper_than_they_are_keyed_by():
     folder = sources._MAPPED["experiments"]
     for path in folder.rglob("*.py"):
-        own = path.relative_to(folder).parts[0]
-        taken = set(re.findall(r"^\s*from rdmacc\.experiments\.(\w+)", path.read_text(), re.M))
-        assert own in ("ledger", "__init__.py") or taken <= {own, *codehash._SHARED}, path
+        parts = path.relative_to(folder).parts
+        if parts[0] in ("ledger", "__init__.py") or path.name == "page.py":  # which show what others have computed
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                base = ["rdmacc", "experiments", *parts[: len(parts) - node.level]] if node.level else []
+                names = [*base, *(node.module or "").split(".")]
+                taken = names[2] if names[:2] == ["rdmacc", "experiments"] and len(names) > 2 else parts[0]
+                assert f"{taken}.py" in codehash._SHARED or taken in (*codehash._SHARED, parts[0]), (path, node.lineno)
 
 
 def test_what_a_patch_computes_is_not_stored(tmp_path, monkeypatch, caplog):
