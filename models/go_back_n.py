@@ -39,6 +39,10 @@ _LINES = ("-", "--", ":", "-.", (0, (1, 3)))
 LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 
 
+_ENDLESS = 1e200
+"""Go-back-0 repeats a long message so often that floats overflow: a goodput of 0 all the same."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class GoBackNGoodput(Model):
     """Goodput over line rate against the loss rate.
@@ -90,7 +94,9 @@ class GoBackNGoodput(Model):
         for name, (has_ce, has_st) in VARIANTS.items():
             repeats, sent = self.packets * p / (1.0 - p), np.full(len(p), alone)
             if name == "GB0":
-                repeats = (1.0 - p) ** -float(self.packets) - 1.0
+                with np.errstate(over="ignore"):
+                    repeats = (1.0 - p) ** -float(self.packets) - 1.0
+                repeats = np.minimum(repeats, _ENDLESS)
                 sent = packet * np.divide(repeats, p, out=np.full(len(p), float(self.packets)), where=p > 0)
             again = repeats * (1.0 - (1.0 - p) ** 2)
             timeouts = (0.0 if has_ce else stuck) * again + (p**2 if has_st else 2 * p)
