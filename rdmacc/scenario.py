@@ -26,7 +26,7 @@ from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.scaling import Scaled
 from rdmacc.schemes import Scheme, as_scheme
-from rdmacc.simulation import simulate
+from rdmacc.simulation import Simulation
 from rdmacc.topology import Graph, completed, validate
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
@@ -88,11 +88,26 @@ class Scenario(Named):
         Result
             Flows, probes, counters and plots.
         """
-        return simulate(
-            self.make_network(), self.messages(), self.scheme, engine=self.engine, seed=self.seed, until=self.until,
-            probes=self.probes, faults=self.faults, trace=self.trace, check=self.check, threads=threads,
-            progress=False,
-        )  # fmt: skip
+        return self.simulation(threads=threads).run(self.until, progress=False)
+
+    def simulation(self, **changes: Any) -> Simulation:
+        """Return the simulation, ready to run to `until`.
+
+        Parameters
+        ----------
+        changes : keyword arguments
+            Arguments of `rdmacc.Simulation`, in place of the scenario's or beside them, such as ``trace=True``.
+
+        Returns
+        -------
+        Simulation
+            Nothing has run yet.
+        """
+        own: dict[str, Any] = {
+            "engine": self.engine, "seed": self.seed, "probes": self.probes, "faults": self.faults, "trace": self.trace,
+            "check": self.check,
+        }  # fmt: skip
+        return Simulation(self.make_network(), self.messages(), self.scheme, **(own | changes))
 
     @typed
     def to_toml(self, path: str | Path) -> Path:

@@ -21,7 +21,6 @@ from rdmacc.errors import SimulationError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.show.tables import text_table
-from rdmacc.simulation import Simulation
 
 WAYS = (("compiled", "time", 1), ("compiled", "windows", 1), ("compiled", "windows", 2), ("simpy", "time", 1))
 """Engine, order of events, threads."""
@@ -105,11 +104,8 @@ def determinism(scenario: Scenario) -> Determinism:
 
 def _run(scenario: Scenario, engine: str, order: str, threads: int, has_trace: bool = False) -> Run:
     begin = time.perf_counter()
-    simulation = Simulation(
-        scenario.make_network(), scenario.messages(), scenario.scheme, engine=engine, seed=scenario.seed,
-        probes=scenario.probes, faults=scenario.faults, trace=scenario.trace or has_trace, check=scenario.check,
-        order=order, threads=threads,
-    )  # fmt: skip
+    trace = scenario.trace or has_trace
+    simulation = scenario.simulation(engine=engine, order=order, threads=threads, trace=trace)
     error = ""
     try:
         result = simulation.run(scenario.until, progress=False)

@@ -10,7 +10,6 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import save
-from rdmacc.simulation import simulate
 
 
 def example() -> Scenario:
@@ -21,10 +20,7 @@ def example() -> Scenario:
 
 def explanation(scenario: Scenario, message: str | None, path: Path | None) -> str:
     """Run a scenario and return the explanation of a message, by default the slowest; draw it into a file."""
-    result = simulate(
-        scenario.make_network(), scenario.messages(), scenario.scheme, engine=scenario.engine, seed=scenario.seed,
-        until=scenario.until, faults=scenario.faults, check=scenario.check, explain=True,
-    )  # fmt: skip
+    result = scenario.simulation(probes=(), explain=True).run(scenario.until)
     labels = {str(label): label for label in result.flows["flow"]}
     if message is None:
         message = str(result.flows.sort_values("slowdown", ascending=False)["flow"].iloc[0])  # missing ones last

@@ -434,9 +434,9 @@ class Result(Recorded):
                     found.update(f"{name} {frame[name].tolist()}".encode())
         return found.hexdigest()[:16]
 
-    @property
+    @cached_property
     def provenance(self) -> dict[str, Any]:
-        """The scenario's scheme and seed, the engine, versions, and the wall time."""
+        """What ran (scheme, network, workload, faults, seed), on which code and machine, and the wall time."""
         times = {"simulated_ps": self.now_ps, "wall_s": self.wall_s, "setup_s": self.setup_s}
         return provenance_of(self.plan, self.engine, self.outcome) | times
 

@@ -262,7 +262,7 @@ def test_a_scenario_and_a_study_say_whether_handlers_are_checked(
         seen.append(check)
         raise ConfigError("scheme", "any", "other")
 
-    monkeypatch.setattr(scenario, "simulate", simulated)
+    monkeypatch.setattr(scenario, "Simulation", simulated)
     with pytest.raises(ConfigError):
         rdmacc.Scenario(network=_NET, workload=_WORK, scheme="dcqcn", check=check).run()
     with pytest.raises(SweepError):
