@@ -222,7 +222,8 @@ def _files() -> dict[str, tuple[str, Path]]:
     for prefix, folder in {"": PACKAGE, **_MAPPED}.items():
         for path in folder.rglob("*"):
             name = "/".join((*filter(None, [prefix]), *path.relative_to(folder).parts))
-            if path.suffix in _READ and (prefix or name.partition("/")[0] not in _MAPPED):
+            counts = path.suffix in _READ or (path.suffix == ".toml" and not prefix)  # the ledger's judge results
+            if counts and (prefix or name.partition("/")[0] not in _MAPPED):
                 module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
                 found[name] = (f"{_ROOT}.{module}" if path.suffix == ".py" else name, path)
     return dict(sorted(found.items()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.setup import chain_of_messages
-from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results.hops import find_hops
 from rdmacc.results.ladder import Arrow, draw_arrows, find_arrows
@@ -41,7 +40,7 @@ class Ladders(Experiment):
                 scenario=Scenario(
                     network=topology.igbn_pair,
                     workload=partial(chain_of_messages, 1, PACKETS * 1024),
-                    scheme=IGBN_2019[variant],
+                    scheme=preset("igbn-2019")[variant],
                     seed=seed,
                     faults=losses,
                     probes=(probes.field("flow", 0, "timeouts"), *self.probes(variant)),

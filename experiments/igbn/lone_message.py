@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.setup import chain_of_messages
-from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import GoBackN
 from ..api import *
 
@@ -18,7 +17,7 @@ class LoneMessage(Experiment):
         scenario = Scenario(
             network=topology.igbn_pair,
             workload=partial(chain_of_messages, 1),
-            scheme=IGBN_2019["go-back-n"],
+            scheme=preset("igbn-2019")["go-back-n"],
             seed=seed,
         )
         return [Point(name=POINT, scenario=scenario)]

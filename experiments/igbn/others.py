@@ -20,8 +20,6 @@ from rdmacc.experiments.igbn.setup import (
     rate_of_timeouts,
     runs_of,
 )
-from rdmacc.presets.igbn_2019 import IGBN_2019
-from rdmacc.presets.irn_2018 import IRN_2018
 from ..api import *
 
 _ONE_PERCENT = 1e-2
@@ -74,7 +72,7 @@ class OtherRecoveries(LossSweep):
 
     def scheme(self, setting: Setting) -> Scheme:
         if setting.variant == "irn":
-            return IRN_2018["irn"].replace(payload_bytes=IGBN_2019["go-back-n"].payload_bytes)
+            return preset("irn-2018")["irn"].replace(payload_bytes=preset("igbn-2019")["go-back-n"].payload_bytes)
         return super().scheme(setting)
 
     def plot(self, table: pd.DataFrame) -> Figure:

@@ -17,7 +17,6 @@ Where the paper is silent, this is assumed for all figures:
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.topology.base_times import base_fct_ps
 from ..api import *
@@ -128,7 +127,7 @@ class LossSweep(Experiment):
 
     def scheme(self, setting: Setting) -> Scheme:
         """Return the scheme of a setting."""
-        return IGBN_2019[setting.variant].replace(
+        return preset("igbn-2019")[setting.variant].replace(
             timeout_ps=setting.timeout_ps,
             timer_after_last=TIMERS[setting.timer],
             nak_per_packet=setting.nak_interval == PER_PACKET,

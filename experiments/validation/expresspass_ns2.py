@@ -27,7 +27,6 @@ from rdmacc.experiments.validation.joining import (
     queues,
 )
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
-from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
 from ..api import *
 
 INCASTS = {"8 x 1 MB": (8, 1_000_000), "32 x 1 MB": (32, 1_000_000), "32 x 200 kB": (32, 200_000)}
@@ -92,7 +91,7 @@ class ExpressPassNs2(Experiment):
         points = []
 
         def add(case: str, rate: str, weight: str, topology: Any, work: Any, cost: float, **more: Any) -> None:
-            scheme = EXPRESSPASS_2017.at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
+            scheme = preset("expresspass-2017").at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
             scenario = Scenario(network=topology, workload=work, scheme=scheme, seed=seed, **more)
             labels = {"case": case, "rate": rate, "weight": weight}
             points.append(Point(name=f"{case}, {rate}, {weight}", scenario=scenario, labels=labels, cost=cost))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
-from rdmacc.presets.homa_ns3 import HOMA_NS3
 from ..api import *
 
 DELAYS = {"10G": "250ns", "100G": "1us"}
@@ -90,7 +89,7 @@ class HomaNs3(Experiment):
         points = []
 
         def add(name: str, case: str, rate: str, topology: Any, work: Any, cost: float, **changes: Any) -> None:
-            scheme = HOMA_NS3.at(f"{rate}bps")["homa"].replace(**changes)
+            scheme = preset("homa-ns3").at(f"{rate}bps")["homa"].replace(**changes)
             scenario = Scenario(network=topology, workload=work, scheme=scheme, seed=seed)
             points.append(Point(name=name, scenario=scenario, labels={"case": case, "rate": rate}, cost=cost))
 

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
-from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from ..api import *
 
 SCHEMES = ("dcqcn", "dcqcn-paper", "hpcc", "timely", "dctcp")
@@ -152,7 +151,7 @@ class HpccNs3(Experiment):
     @staticmethod
     def _star(name: str, case: str, seed: int, number: int) -> Point:
         scenario = Scenario(
-            network=partial(_network, _senders(case)), workload=_workload(case), scheme=HPCC_NS3[name],
+            network=partial(_network, _senders(case)), workload=_workload(case), scheme=preset("hpcc-ns3")[name],
             seed=seed + number, probes=[probes.queue("s0", f"h{_senders(case)}", "100ns")],
         )  # fmt: skip
         cost = 10.0 if "10 MB" in case else 4.0 if case in (TWO, "32 x 1 MB") else 1.0
@@ -161,7 +160,7 @@ class HpccNs3(Experiment):
     @staticmethod
     def _fat_tree(name: str, case: str, seed: int, number: int) -> Point:
         flows = partial(_trace, TRACES[case])
-        scenario = Scenario(network=_fabric, workload=flows, scheme=HPCC_NS3[name], seed=seed + number)
+        scenario = Scenario(network=_fabric, workload=flows, scheme=preset("hpcc-ns3")[name], seed=seed + number)
         return _point(name, case, scenario, number, cost=8.0 if case == PERMUTATION else 100.0)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

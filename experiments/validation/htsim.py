@@ -21,15 +21,13 @@ from __future__ import annotations
 
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_run, draw_both
-from rdmacc.presets.ndp_htsim import NDP_HTSIM
-from rdmacc.presets.roce_htsim import ROCE_HTSIM
 from ..api import *
 
-SCHEMES = {name: NDP_HTSIM[name] for name in NDP_HTSIM}
+SCHEMES = {name: preset("ndp-htsim")[name] for name in preset("ndp-htsim")}
 WIDER = "ndp-1500, window 45"
-SCHEMES[WIDER] = NDP_HTSIM["ndp-1500"].replace(name=WIDER, initial_window=45)
-ROCE = tuple(ROCE_HTSIM)
-SCHEMES |= {name: ROCE_HTSIM[name] for name in ROCE}
+SCHEMES[WIDER] = preset("ndp-htsim")["ndp-1500"].replace(name=WIDER, initial_window=45)
+ROCE = tuple(preset("roce-htsim"))
+SCHEMES |= {name: preset("roce-htsim")[name] for name in ROCE}
 TWO = "two flows"
 INCASTS = {
     "8 x 1 MB": (8, 1_000_000),

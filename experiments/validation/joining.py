@@ -14,7 +14,6 @@ shares of one RTT never become equal.) Another reading: Jain's index of that RTT
 from __future__ import annotations
 
 from rdmacc.experiments.micro.senders import jain
-from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
 from ..api import *
 
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
@@ -61,7 +60,7 @@ def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[st
         pairs = [(sender, "h0") for sender in _SENDERS]
     scenario = Scenario(
         network=network, workload=partial(_joining, pairs, join_ps), seed=seed, until=until_ps,
-        scheme=EXPRESSPASS_2017.at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight]),
+        scheme=preset("expresspass-2017").at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight]),
         probes=[probes.field("flow", flow, "received_packets") for flow in range(len(pairs))],
     )  # fmt: skip
     more = more or {}

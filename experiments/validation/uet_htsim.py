@@ -20,12 +20,11 @@ from importlib import resources
 
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import by_run, draw_both, theirs
-from rdmacc.presets.eqds_htsim import EQDS_HTSIM
-from rdmacc.presets.uet_htsim import MTU_BYTES, UET_HTSIM
 from ..api import *
 
-CONTROLS = tuple(UET_HTSIM)
-_PAYLOAD_BYTES = UET_HTSIM["nscc"].payload_bytes
+CONTROLS = tuple(preset("uet-htsim"))
+_PAYLOAD_BYTES = preset("uet-htsim")["nscc"].payload_bytes
+MTU_BYTES = preset("uet-htsim")["nscc"].wire_bytes
 _QUEUE_BYTES = 43 * MTU_BYTES
 _HEADERS = {"Queueing.control_limit_bytes": 2 * _QUEUE_BYTES}
 """compositequeue.cpp: control packets have twice the data's buffer; set where it fills up."""
@@ -54,9 +53,9 @@ CHOICES = ("oblivious", "bitmap", "reps")
 QUICK = (*LONE, *REUSED, "15 to 1", "3 to 1", "outcast", SMALL_PERMUTATION, f"{SMALL_PERMUTATION}, 1 slow")
 FLOW_CASES = {"8 x 1 MB": 8, "32 x 1 MB": 32, "permutation of 128": 0}
 FLOW_SCHEMES = {
-    "eqds": EQDS_HTSIM["eqds"],
-    "nscc": UET_HTSIM["nscc"].replace(choice="oblivious"),
-    "rccc": UET_HTSIM["rccc"].replace(choice="oblivious"),
+    "eqds": preset("eqds-htsim")["eqds"],
+    "nscc": preset("uet-htsim")["nscc"].replace(choice="oblivious"),
+    "rccc": preset("uet-htsim")["rccc"].replace(choice="oblivious"),
 }
 
 
@@ -146,7 +145,7 @@ def _scheme(case: str, control: str) -> Scheme:
         changes |= {f"{part}.largest{end}": _WINDOW_50 for part, end in _windows(control)}
     if case in ("127 to 1", "1,023 to 1"):
         changes |= _HEADERS
-    return UET_HTSIM[control].replace(**changes)
+    return preset("uet-htsim")[control].replace(**changes)
 
 
 def _is_left_out(case: str, control: str) -> bool:

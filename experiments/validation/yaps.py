@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
-from rdmacc.presets.phost_2015 import PHOST_YAPS
 from ..api import *
 
 WEB_SEARCH = "phost, web search, 50%"
@@ -71,7 +70,7 @@ class Yaps(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         flows = partial(_flows, QUICK_FLOWS if check_scale(scale) == "quick" else 2_000)
-        scenario = Scenario(network=_fabric, workload=flows, scheme=PHOST_YAPS["phost"], seed=seed)
+        scenario = Scenario(network=_fabric, workload=flows, scheme=preset("phost-yaps")["phost"], seed=seed)
         return [Point(name=WEB_SEARCH, scenario=scenario, labels={"scheme": "phost", "case": "web search, 50%"})]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

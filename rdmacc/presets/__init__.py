@@ -1,35 +1,15 @@
-"""Named schemes and presets, with one module per paper or simulator, imported here in listing order."""
+"""Named schemes, and presets: the values that a paper or a simulator sets, one TOML file each, with their sources.
+
+A preset's file has its `title`, the `rate` of its hosts' links, `values` that all of its schemes share, and `schemes`.
+A scheme's `base` is a registered scheme (default: the one of the same name), or `bare` names one of
+`rdmacc.presets.bare`. Then come the scheme's values, ``parameter = [value, source]``; `groups` of values may be shared.
+A value that is a table is `Scaled`, or a `formula` of `line_bps`, the rate of the hosts' links. A file that is `like`
+another has all that the other has, except for what it sets itself.
+"""
 
 from __future__ import annotations
 
-from rdmacc.presets import (
-    dart_2020,
-    dcqcn_2015,
-    default,
-    eqds_htsim,
-    expresspass_2017,
-    homa_2018,
-    homa_ns3,
-    hpcc_ns3,
-    igbn_2019,
-    infiniband_2010,
-    irn_2018,
-    ndp_2017,
-    ndp_htsim,
-    phost_2015,
-    powertcp_ns3,
-    rcc_2021,
-    ren_2021,
-    roce_htsim,
-    timely_2015,
-    uec_1_0,
-    uet_htsim,
-)
+from rdmacc.presets import default
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
-__all__ = [
-    "PRESETS", "Preset", "Setting", "dart_2020", "dcqcn_2015", "default", "define", "eqds_htsim", "expresspass_2017",
-    "homa_2018", "homa_ns3", "hpcc_ns3", "igbn_2019", "infiniband_2010", "irn_2018", "ndp_2017", "ndp_htsim",
-    "phost_2015", "powertcp_ns3", "preset", "rcc_2021", "ren_2021", "roce_htsim", "timely_2015", "uec_1_0",
-    "uet_htsim",
-]  # fmt: skip
+__all__ = ["PRESETS", "Preset", "Setting", "default", "define", "preset"]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.presets.bare import BARE
+from rdmacc.scaling import Scaled
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
 from rdmacc.units import Quantity, rate_bps
 
@@ -175,7 +179,69 @@ class Preset(Mapping[str, Scheme]):
         return f"<Preset {self.name!r} at {self.line_bps / 1e9:g} Gb/s: {', '.join(self._entries)}>"
 
 
-PRESETS: dict[str, Preset] = {}
+_FOLDER = Path(__file__).parent
+
+
+class _Presets(Mapping[str, Preset]):
+    """Reads a preset's file when the preset is first asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Preset | None] = dict.fromkeys(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+    def __getitem__(self, name: str) -> Preset:
+        made = self._made[name]
+        if made is None:
+            made = self._made[name] = _read(name)
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def keep(self, one: Preset) -> None:
+        self._made[one.name] = one
+
+
+def _read(name: str) -> Preset:
+    content = _content(name)
+    made = Preset(name, content["title"], rate=content["rate"], values=_values(content.get("values", {})))
+    for scheme, own in content["schemes"].items():
+        base = BARE[own.pop("bare")] if "bare" in own else own.pop("base", scheme)
+        groups = own.pop("groups", ())
+        made.add(scheme, base, {key: one for group in groups for key, one in _values(content["groups"][group]).items()}
+                 | _values(own))  # fmt: skip
+    return made
+
+
+def _content(name: str) -> dict[str, Any]:
+    import tomllib  # imported on first use: it takes longer than to list the files
+
+    own = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    return _merged(_content(own["like"]), own) if "like" in own else own
+
+
+def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    both = {key: _merged(base[key], own[key]) for key in base.keys() & own.keys() if isinstance(own[key], dict)}
+    return {**base, **own, **both}
+
+
+def _values(content: Mapping[str, tuple[Any, str]]) -> dict[str, tuple[Any, str]]:
+    return {name: (_value(value), source) for name, (value, source) in content.items()}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return partial(_formula, value["formula"]) if "formula" in value else Scaled(**value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _formula(text: str, line_bps: float) -> int | float:
+    return eval(text, {"line_bps": line_bps})
+
+
+PRESETS = _Presets()
 """The presets by name, each at the rate that its source mainly uses."""
 
 
@@ -201,7 +267,7 @@ def define(one: Preset, *, replace: bool = False) -> Preset:
     """
     if one.name in PRESETS and not replace:
         raise ConfigError("preset name", one.name, "must not be defined yet, unless replace=True")
-    PRESETS[one.name] = one
+    PRESETS.keep(one)
     return one
 
 

@@ -1,6 +1,6 @@
 """The registered schemes, each as in its own paper. Add new ones to their group.
 
-`rdmacc.scheme(name)` returns these. A preset (one module each) has the schemes of one evaluation or simulator with the
+`rdmacc.scheme(name)` returns these. A preset (one file each) has the schemes of one evaluation or simulator with the
 parameters used there, so `rdmacc.preset("dart-2020")["dart"]` may differ from `rdmacc.scheme("dart")`.
 """
 
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from rdmacc.presets.eqds_htsim import EQDS_HTSIM
-from rdmacc.presets.igbn_2019 import IGBN_2019
-from rdmacc.presets.ndp_2017 import NDP_2017
-from rdmacc.presets.phost_2015 import make_phost
-from rdmacc.presets.uet_htsim import UET_HTSIM
+from rdmacc.presets.bare import phost
+from rdmacc.presets.base import preset
 from rdmacc.protocols.aeolus import HomaAeolus
 from rdmacc.protocols.amrt import Amrt
 from rdmacc.protocols.dasr import Dasr
@@ -57,258 +55,187 @@ from rdmacc.switch.ren_marker import RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.units import ms, us
 
-__all__: list[str] = []
+HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)
+_HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)
+_DCTCP_STEP = EcnStep(kmin_bytes=Scaled("22.5kB", rtt="60us", least="3kB"), reference_bps="10Gbps")
+"""Dart, VI-A, at 10 Gb/s and 60 us: 0.3 BDP. DCTCP, section 3.4, requires more than a seventh; at least two packets."""
+_DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)
+_DEFLECTION = FlowDeflection(threshold_bytes=Scaled("15kB", rate="10Gbps"))
+"""Dart, VI-A, at 10 Gb/s: two thirds of the marking threshold, which follows the rate."""
+_LANES = Queueing(lanes=5)
+"""Lanes take turns on a link: one per possible deflection of a packet, plus the first."""
+_POLO_STEP = EcnStep(kmin_bytes=Scaled("6kB", rate="40Gbps", rtt="8.4us", least="6kB"))
+"""Polo's threshold is "small"; assumed: a seventh of a BDP, the least that keeps a link full (DCTCP, section 3.4), and
+at least 4 packets."""
+_SWIFT_RECOVERY = NewReno(min_timeout_ps=ms(1))
+"""Without the paper's selective acknowledgments; the timeout is htsim's initial one."""
+_INT = {"ack_bytes": 88, "ack_priority": DATA_CLASS}
+"""An ACK of HPCC: 14 of link, 20 of IP, 12 of its own, 42 of records."""
+_GRANTED: dict[str, Any] = {
+    # A packet queued at a full port is not lost: 128 kB take 26 us at 40 Gb/s. On fast links, 3 base RTTs are less.
+    "recovery": GrantClock(least_timeout_ps=Scaled("50us", rate="40Gbps", least="50us", is_time=True)),
+    "buffer": DropTail(limit_bytes=Scaled("128kB", rate="40Gbps", least="128kB")),  # REN, 6
+    "routing": "spray-random",
+    "payload_bytes": 1460,
+    "header_bytes": 40,
+    "ack_bytes": 40,  # REN, 3.2.1: grants
+}
+_HOMA: dict[str, Any] = {"buffer": DropTail(), "routing": "spray-random", "nic_order": "srpt"}
+
+
+def _register(name: str, about: str, **parts: Any) -> None:
+    register_scheme(name, partial(Scheme, name=name, **parts), about=about)
+
 
 # No congestion control, loss recovery alone
 
-register_scheme(
-    "line-rate",
-    lambda: Scheme(name="line-rate", control=(LineRate(),)),
-    about="no control: every sender sends at line rate",
-)
+_register("line-rate", "no control: every sender sends at line rate", control=LineRate())
 
 # DCQCN
 
-HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)
-
-register_scheme(
-    "dcqcn",
-    lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)),
-    about="cuts its rate when packets are marked (ECN), then recovers in steps",
-)
-register_scheme(
-    "dcqcn-hpcc",
-    lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)),
-    about="DCQCN as in HPCC's simulator",
-)
-
-register_scheme(
-    "dcqcn-pri-q",
-    lambda: Scheme(name="dcqcn-pri-q", control=(PriQ(), Dcqcn()), switch=(Red(),)),
-    about="DCQCN, with short messages in a higher priority",
-)
+_register("dcqcn", "cuts its rate when packets are marked (ECN), then recovers in steps", control=Dcqcn(), switch=Red())
+_register("dcqcn-hpcc", "DCQCN as in HPCC's simulator", control=DcqcnHpcc(), switch=HPCC_RED)
+_register("dcqcn-pri-q", "DCQCN, with short messages in a higher priority", control=(PriQ(), Dcqcn()), switch=Red())
 
 # TIMELY
 
-register_scheme(
-    "timely",
-    lambda: Scheme(name="timely", control=(Timely(),)),
-    about="adjusts its rate by the gradient of the RTT",
-)
-register_scheme(
+_register("timely", "adjusts its rate by the gradient of the RTT", control=Timely())
+_register(
     "timely-patched",
-    lambda: Scheme(name="timely-patched", control=(Timely(is_patched=True, beta=0.008),)),
-    about="TIMELY with the correction that gives it a unique fixed point",
+    "TIMELY with the correction that gives it a unique fixed point",
+    control=Timely(is_patched=True, beta=0.008),
 )
-register_scheme(
-    "timely-hpcc",
-    lambda: Scheme(name="timely-hpcc", control=(TimelyHpcc(),)),
-    about="TIMELY as in HPCC's simulator",
-)
+_register("timely-hpcc", "TIMELY as in HPCC's simulator", control=TimelyHpcc())
 
-# HPCC
+# HPCC, PowerTCP
 
-INT_ACK_BYTES = 88
-"""An ACK of HPCC: 14 of link, 20 of IP, 12 of its own, 42 of records."""
-
-register_scheme(
-    "hpcc",
-    lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS),
-    about="sets its window from the telemetry that switches write into packets",
-)
-
-# PowerTCP
-
-register_scheme(
+_register("hpcc", "sets its window from the telemetry that switches write into packets", control=Hpcc(), **_INT)
+_register(
     "powertcp",
-    lambda: Scheme(name="powertcp", control=(PowerTcp(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS),
-    about="sets its window by the power of the busiest link: arrival rate times bytes in flight",
+    "sets its window by the power of the busiest link: arrival rate times bytes in flight",
+    control=PowerTcp(),
+    **_INT,
 )
-register_scheme(
-    "theta-powertcp",
-    lambda: Scheme(name="theta-powertcp", control=(ThetaPowerTcp(),)),
-    about="PowerTCP without telemetry: power from the delay and its gradient",
+_register(
+    "theta-powertcp", "PowerTCP without telemetry: power from the delay and its gradient", control=ThetaPowerTcp()
 )
 
 # DCTCP, rate-based DCTCP
 
-DCTCP_STEP = EcnStep(kmin_bytes=Scaled("22.5kB", rtt="60us", least="3kB"), reference_bps="10Gbps")
-"""Dart, VI-A, at 10 Gb/s and 60 us: 0.3 BDP. DCTCP, section 3.4, requires more than a seventh; at least two packets."""
-
-register_scheme(
+_register(
     "dctcp",
-    lambda: Scheme(
-        name="dctcp",
-        recovery=NewReno(),
-        control=(Dctcp(),),
-        switch=(DCTCP_STEP,),
-        buffer=DropTail(),
-        payload_bytes=1460,
-        header_bytes=58,  # Ethernet, IP and TCP without options
-    ),
-    about="TCP that cuts its window by the fraction of marked packets",
+    "TCP that cuts its window by the fraction of marked packets",
+    recovery=NewReno(),
+    control=Dctcp(),
+    switch=_DCTCP_STEP,
+    buffer=DropTail(),
+    payload_bytes=1460,
+    header_bytes=58,  # Ethernet, IP and TCP without options
 )
-
-HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)
-
-register_scheme(
+_register(
     "dctcp-hpcc",
-    lambda: Scheme(name="dctcp-hpcc", control=(DctcpHpcc(),), switch=(HPCC_STEP,), ack_priority=DATA_CLASS),
-    about="rate-based DCTCP as in HPCC's simulator",
+    "rate-based DCTCP as in HPCC's simulator",
+    control=DctcpHpcc(),
+    switch=_HPCC_STEP,
+    ack_priority=DATA_CLASS,
 )
 
-# InfiniBand congestion control
+# InfiniBand congestion control, RCP, Swift
 
-register_scheme(
+_register(
     "infiniband-cc",
-    lambda: Scheme(name="infiniband-cc", control=(InfinibandCc(),), switch=(Fecn(),)),
-    about="spaces packets out when the root of congestion marks them (FECN, BECN)",
+    "spaces packets out when the root of congestion marks them (FECN, BECN)",
+    control=InfinibandCc(),
+    switch=Fecn(),
 )
-
-# RCP
-
-register_scheme(
-    "rcp",
-    lambda: Scheme(name="rcp", control=(Rcp(),), switch=(RcpStamp(),)),
-    about="sends at the fair rate that links compute and stamp",
-)
-
-# Swift
-
-SWIFT_RECOVERY = NewReno(min_timeout_ps=ms(1))
-"""Without the paper's selective acknowledgments; the timeout is htsim's initial one."""
-
-register_scheme(
-    "swift",
-    lambda: Scheme(name="swift", recovery=SWIFT_RECOVERY, control=(Swift(),), buffer=DropTail()),
-    about="keeps the delay at a target by its window",
+_register("rcp", "sends at the fair rate that links compute and stamp", control=Rcp(), switch=RcpStamp())
+_register(
+    "swift", "keeps the delay at a target by its window", recovery=_SWIFT_RECOVERY, control=Swift(), buffer=DropTail()
 )
 
 # Dart
 
-DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)
-DART_DEFLECTION = FlowDeflection(threshold_bytes=Scaled("15kB", rate="10Gbps"))
-"""VI-A, at 10 Gb/s: two thirds of the marking threshold, which follows the rate."""
-
-register_scheme(
+_register(
     "dasr",
-    lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)),
-    about="the receiver counts its senders and tells each its share immediately",
+    "the receiver counts its senders and tells each its share immediately",
+    control=(Dasr(), Dcqcn()),
+    switch=_DART_STEP,
 )
-register_scheme(
+_register(
     "dasr-no-look-ahead",
-    lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(DART_STEP,)),
-    about="DASR without the announcement of a group's senders by its first message",
+    "DASR without the announcement of a group's senders by its first message",
+    control=(Dasr(look_ahead=False), Dcqcn()),
+    switch=_DART_STEP,
 )
-
-# Lanes take turns on a link: one per possible deflection of a packet, plus the first.
-LANES = Queueing(lanes=5)
-
-register_scheme(
+_register(
     "iofd",
-    lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, DART_DEFLECTION), queueing=LANES),
-    about="DCQCN, with in-order deflection of flows around congestion",
+    "DCQCN, with in-order deflection of flows around congestion",
+    control=Dcqcn(),
+    switch=(_DART_STEP, _DEFLECTION),
+    queueing=_LANES,
 )
-register_scheme(
+_register(
     "dart",
-    lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, DART_DEFLECTION), queueing=LANES),
-    about="DASR at the receiver, deflection around congestion inside the network",
+    "DASR at the receiver, deflection around congestion inside the network",
+    control=(Dasr(), Dcqcn()),
+    switch=(_DART_STEP, _DEFLECTION),
+    queueing=_LANES,
 )
 
 # REN, and related schemes from their descriptions: AMRT, Polo
 
-_granted = partial(
-    Scheme,
-    # A packet queued at a full port is not lost: 128 kB take 26 us at 40 Gb/s. On fast links, 3 base RTTs are less.
-    recovery=GrantClock(least_timeout_ps=Scaled("50us", rate="40Gbps", least="50us", is_time=True)),
-    buffer=DropTail(limit_bytes=Scaled("128kB", rate="40Gbps", least="128kB")),  # REN, 6
-    routing="spray-random",
-    payload_bytes=1460,
-    header_bytes=40,
-    ack_bytes=40,  # REN, 3.2.1: grants
-)
-
-register_scheme(
+_register(
     "ren",
-    lambda: _granted(name="ren", control=(Ren(),), switch=(RenMarker(),)),
-    about="the receiver grants packets according to queues and idle times reported by switches",
+    "the receiver grants packets according to queues and idle times reported by switches",
+    control=Ren(),
+    switch=RenMarker(),
+    **_GRANTED,
 )
-register_scheme(
+_register(
     "amrt",
-    lambda: _granted(name="amrt", control=(Amrt(),), switch=(AntiEcn(),)),
-    about="the receiver grants packets, and more if links report room",
+    "the receiver grants packets, and more if links report room",
+    control=Amrt(),
+    switch=AntiEcn(),
+    **_GRANTED,
 )
-
-POLO_STEP = EcnStep(kmin_bytes=Scaled("6kB", rate="40Gbps", rtt="8.4us", least="6kB"))
-"""Polo's threshold is "small"; assumed: a seventh of a BDP, the least that keeps a link full (DCTCP, section 3.4), and
-at least 4 packets."""
-
-register_scheme(
+_register(
     "polo",
-    lambda: _granted(name="polo", recovery=Polo(), switch=(POLO_STEP,)),
-    about="the receiver adds packets in flight until some are marked",
+    "the receiver adds packets in flight until some are marked",
+    switch=_POLO_STEP,
+    **(_GRANTED | {"recovery": Polo()}),
 )
 
 # RCC
 
-register_scheme(
-    "rcc",
-    lambda: Scheme(name="rcc", control=(Rcc(),)),
-    about="the receiver sets rates from its number of messages and the delay",
-)
-register_scheme(
-    "rcc-sender",
-    lambda: Scheme(name="rcc-sender", control=(RccSender(),)),
-    about="RCC's control loop at the sender",
-)
-register_scheme(
-    "rcc-ewa",
-    lambda: Scheme(name="rcc-ewa", control=(Rcc(law="explicit"),)),
-    about="RCC with explicit window assignment only",
-)
-register_scheme(
-    "rcc-pid",
-    lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"),)),
-    about="RCC with the PID loop only",
-)
-register_scheme(
-    "rcc-async",
-    lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)),
-    about="RCC with unsynchronised clocks: noise on each delay sample",
-)
+_register("rcc", "the receiver sets rates from its number of messages and the delay", control=Rcc())
+_register("rcc-sender", "RCC's control loop at the sender", control=RccSender())
+_register("rcc-ewa", "RCC with explicit window assignment only", control=Rcc(law="explicit"))
+_register("rcc-pid", "RCC with the PID loop only", control=Rcc(law="pid"))
+_register("rcc-async", "RCC with unsynchronised clocks: noise on each delay sample", control=Rcc(jitter_ps=us(0.5)))
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
 
-register_scheme(
+_register(
     "expresspass",
-    lambda: Scheme(
-        name="expresspass",
-        recovery=ExpressPass(),
-        buffer=DropTail(limit_bytes=384_500),  # 250 full packets, as in the authors' simulator
-        queueing=Queueing(credit_fraction=CREDIT_SHARE),
-        routing="symmetric",
-        payload_bytes=1460,
-        header_bytes=78,
-        least_wire_bytes=84,
-        ack_bytes=84,
-        ack_priority=DATA_CLASS,
-    ),
-    about="the receiver paces credits, and switches drop those that would overload a link",
+    "the receiver paces credits, and switches drop those that would overload a link",
+    recovery=ExpressPass(),
+    buffer=DropTail(limit_bytes=384_500),  # 250 full packets, as in the authors' simulator
+    queueing=Queueing(credit_fraction=CREDIT_SHARE),
+    routing="symmetric",
+    payload_bytes=1460,
+    header_bytes=78,
+    least_wire_bytes=84,
+    ack_bytes=84,
+    ack_priority=DATA_CLASS,
 )
-
-register_scheme(
-    "homa",
-    lambda: Scheme(name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"),
-    about="the receiver grants the shortest messages first, using network priorities",
-)
-
-register_scheme(
+_register("homa", "the receiver grants the shortest messages first, using network priorities", recovery=Homa(), **_HOMA)
+_register(
     "homa-aeolus",
-    lambda: Scheme(
-        name="homa-aeolus", recovery=HomaAeolus(), switch=(SelectiveDrop(),), buffer=DropTail(),
-        routing="spray-random", nic_order="srpt",
-    ), about="Homa, with a first burst of packets that switches drop before all others",)  # fmt: skip
-
+    "Homa, with a first burst of packets that switches drop before all others",
+    recovery=HomaAeolus(),
+    switch=SelectiveDrop(),
+    **_HOMA,
+)
 register_scheme(
     "expresspass-aeolus",
     lambda: scheme("expresspass").replace(
@@ -316,35 +243,36 @@ register_scheme(
     ),
     about="ExpressPass, with a first burst without credit that switches drop before all others",
 )
-register_scheme(
-    "phost",
-    make_phost,
-    about="the receiver sends a token for each packet, shortest messages first",
-)
-NDP_WINDOW = Scaled(150, rate="100Gbps", rtt="12us", payload="1000B", least=30)
+register_scheme("phost", phost, about="the receiver sends a token for each packet, shortest messages first")
+
+_NDP_WINDOW = Scaled(150, rate="100Gbps", rtt="12us", payload="1000B", least=30)
 """A BDP; the paper's 30 packets are at least that in its network (evaluation)."""
 
 register_scheme(
     "ndp",
-    lambda: NDP_2017["ndp"].replace(
-        initial_window=NDP_WINDOW, timeout_ps=answer_timer("1ms"), pull_timeout_ps=answer_timer("10ms")
+    lambda: preset("ndp-2017")["ndp"].replace(
+        initial_window=_NDP_WINDOW, timeout_ps=answer_timer("1ms"), pull_timeout_ps=answer_timer("10ms")
     ),
     about="switches trim packets to headers, and the receiver pulls the missing ones",
 )
 
+
+def _of(preset_name: str, name: str) -> Scheme:
+    return preset(preset_name)[name]
+
+
 # Ultra Ethernet: NSCC, receiver credit, both; EQDS
 
-_UET_ABOUT = {
+for _name, _about in {
     "nscc": "Ultra Ethernet: a window from delay and marks; packets are sprayed and trimmed",
     "rccc": "Ultra Ethernet: credit paced by the receiver; packets are sprayed and trimmed",
     "nscc-rccc": "Ultra Ethernet: window and credit together",
-}
-for _name in UET_HTSIM:
-    register_scheme(_name, partial(UET_HTSIM.__getitem__, _name), about=_UET_ABOUT[_name])
+}.items():
+    register_scheme(_name, partial(_of, "uet-htsim", _name), about=_about)
 
 
 def _nscc_retire() -> Scheme:
-    base = UET_HTSIM["nscc"]
+    base = preset("uet-htsim")["nscc"]
     made = replace(base, name="nscc-retire", preset="", control=(Nscc(), Retirement()))
     return made.replace(reorder=1.75)  # base RTT and target delay
 
@@ -355,30 +283,32 @@ register_scheme(
     about="NSCC over many planes: retires a path on which a packet is lost, and probes it (inferred)",
 )
 
-EQDS_CREDIT = Scaled("207.5kB", rate="100Gbps", rtt="14us", least="207.5kB")
-"""50 packets at 100 Gb/s and 14 us, as in csg-htsim; on faster or longer links that is less than a BDP."""
-EQDS_TIMEOUT = answer_timer("219.72us")
-"""150 us and six queues of 35 packets, as in csg-htsim."""
+_EQDS = {
+    # 50 packets at 100 Gb/s and 14 us, as in csg-htsim; on faster or longer links that is less than a BDP.
+    "ReceiverCredit.largest_bytes": Scaled("207.5kB", rate="100Gbps", rtt="14us", least="207.5kB"),
+    "Uet.timeout_ps": answer_timer("219.72us"),  # 150 us and six queues of 35 packets, as in csg-htsim
+}
 
 register_scheme(
     "eqds",
-    lambda: EQDS_HTSIM["eqds"].replace(**{"ReceiverCredit.largest_bytes": EQDS_CREDIT, "Uet.timeout_ps": EQDS_TIMEOUT}),
+    lambda: preset("eqds-htsim")["eqds"].replace(**_EQDS),
     about="credit paced by the receiver, trimmed packets first",
 )
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 
-_IGBN_ABOUT = {
+for _name, _about in {
     "go-back-0": "after a loss, resends the whole message",
     "go-back-n": "after a loss, resends everything from the lost packet onwards",
     "send-twice": "go-back-N that sends a message's last packet twice",
     "check-epsn": "go-back-N whose receiver repeats its NAK on a timer",
     "improved-go-back-n": "go-back-N with the last packet sent twice and NAKs repeated on a timer",
-}
-for _name in IGBN_2019:
-    register_scheme(_name, partial(IGBN_2019.__getitem__, _name), about=_IGBN_ABOUT[_name])
-register_scheme(
+}.items():
+    register_scheme(_name, partial(_of, "igbn-2019", _name), about=_about)
+_register(
     "irn",
-    lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()),
-    about="selective repeat with a window of one BDP, without PFC",
+    "selective repeat with a window of one BDP, without PFC",
+    recovery=Irn(),
+    control=LineRate(),
+    buffer=DropTail(),
 )

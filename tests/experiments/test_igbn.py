@@ -34,7 +34,6 @@ from rdmacc.experiments.igbn.setup import (
     of_reading,
     runs_of,
 )
-from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.tidy import tidy
@@ -185,7 +184,11 @@ def test_messages_follow_one_another():
 @pytest.mark.parametrize("count", [1, 3])
 def test_relative_throughput_is_1_without_loss(engine, count):
     result = rdmacc.simulate(
-        rdmacc.topology.igbn_pair(), chain_of_messages(count), IGBN_2019["go-back-n"], engine=engine, progress=False
+        rdmacc.topology.igbn_pair(),
+        chain_of_messages(count),
+        rdmacc.preset("igbn-2019")["go-back-n"],
+        engine=engine,
+        progress=False,
     )
     ends = result.flows["start_ps"] + result.flows["fct_acked_ps"]
     assert ends.tolist() == [alone_ps(result) * (number + 1) for number in range(count)]

@@ -10,11 +10,11 @@ matplotlib.use("Agg")
 
 import pytest
 
+from rdmacc import preset
 from rdmacc.experiments import experiment
 from rdmacc.experiments.validation.flows import flows_of, summary_rows
 from rdmacc.experiments.validation.hpcc_ns3 import CASES, PERMUTATION, SCHEMES, TRACE_SCHEMES
 from rdmacc.models.hpcc import HpccSteady
-from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import ns
 from tests.experiments.quick import quick_table
@@ -36,7 +36,7 @@ def test_points_are_the_schemes_and_cases_and_carry_their_seeds():
     assert len(EXPERIMENT.points("paper")) == (2 * 10 + 3) * len(CASES) + (10 + 3) + 4
     assert pickle.loads(pickle.dumps(points[0])).name == points[0].name
     for point in points:
-        assert point.scenario.scheme == HPCC_NS3[point.labels["scheme"]]
+        assert point.scenario.scheme == preset("hpcc-ns3")[point.labels["scheme"]]
 
 
 def test_the_claims_are_as_recorded(table):

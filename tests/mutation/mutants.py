@@ -78,7 +78,7 @@ def once_survived() -> list[Mutant]:
     return [
         named("experiments/dart/clos.py", "np.percentile(short_ps, 99)", "np.percentile(short_ps, 90)",
               "tests/experiments/test_dart_clos.py", only="measures_what_happened"),
-        named("rdmacc/presets/dart_2020.py", '"beta": (0.8,', '"beta": (0.5,', "tests/presets/test_presets.py",
+        named("rdmacc/presets/dart-2020.toml", "beta = [0.8,", "beta = [0.5,", "tests/presets/test_presets.py",
               only="papers"),
         named("experiments/dart/table1.py", "Part(dcqcn, whole=100)", "Part(dcqcn / 4, whole=100)", JUDGES,
               only="dart.table1"),
@@ -102,7 +102,7 @@ def once_survived() -> list[Mutant]:
               only="sum_of_its_parts"),
         named("experiments/rcc/fig06.py", "Between(92, 96)", "Between(93, 96)", JUDGES, only="rcc.fig6"),
         named("experiments/rcc/pid_forms.py", '"Jain": "min"', '"Jain": "max"', JUDGES, only="rcc.readings"),
-        named("rdmacc/presets/hpcc_ns3.py", '"Pfc.alpha": (0.125,', '"Pfc.alpha": (0.15625,',
+        named("rdmacc/presets/hpcc-ns3.toml", '"Pfc.alpha" = [0.125,', '"Pfc.alpha" = [0.15625,',
               "tests/presets/test_presets.py", only="papers"),
         named("experiments/ren/fig12.py", "found.mean() if", "found.median() if", JUDGES, only="ren.fig12"),
         named("experiments/ren/gains.py", 'for one in ("phost", "homa")\n    }', 'for one in ("phost",)\n    }', JUDGES,

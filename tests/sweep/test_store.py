@@ -340,11 +340,17 @@ def test_an_experiments_own_paper_counts_and_no_other(monkeypatch):
     for found, counts in zip(names, counted, strict=True):
         found |= {name for name in sources._files() if counts(name)}
     dart, users = names
-    assert {"engine/reference/hosts.py", "models/max_min.py", "experiments/dart/fig03.py"} <= dart
+    assert {
+        "engine/reference/hosts.py",
+        "presets/dart-2020.toml",
+        "models/max_min.py",
+        "experiments/dart/fig03.py",
+    } <= dart
     assert {"experiments/framework/trace.py", "experiments/validation/flows.py"} <= dart
     assert not {
         name for name in dart if name.startswith(("cli/", "explorer/", "experiments/ren/", "experiments/ledger/"))
     }
+    assert not {name for name in dart if name.startswith("experiments/") and name.endswith(".toml")}
     assert {"experiments/ren/fig10.py"} <= users - dart
 
 
