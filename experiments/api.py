@@ -76,7 +76,7 @@ from .framework.ideal import in_order_fct_ps
 from .framework.point import Point
 from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
-from .framework.rows import among, by_load, having, labels_of, pivoted
+from .framework.rows import among, by_load, having, labels_of, pivoted, reduction
 from .framework.scale import check_scale
 from .framework.trace import (
     first_within,
@@ -104,8 +104,8 @@ __all__ = [
     "check_scale", "curve", "dataclass", "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields",
     "first_within", "fit_above", "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "kB",
     "labels_of", "load_summary", "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise",
-    "partial", "pd", "pivoted", "plain_log", "preset", "probes", "product", "ps", "rate_bps", "register_experiment",
-    "replace", "scalar", "scalars", "select", "settled", "show", "show_all", "shown", "size_bytes", "style",
-    "subplots", "summary_path", "tidy", "time_in", "time_ps", "topology", "typed", "us", "value_at", "wide",
-    "workload", "worst_between",
+    "partial", "pd", "pivoted", "plain_log", "preset", "probes", "product", "ps", "rate_bps", "reduction",
+    "register_experiment", "replace", "scalar", "scalars", "select", "settled", "show", "show_all", "shown",
+    "size_bytes", "style", "subplots", "summary_path", "tidy", "time_in", "time_ps", "topology", "typed", "us",
+    "value_at", "wide", "workload", "worst_between",
 ]  # fmt: skip

@@ -20,9 +20,9 @@ Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import PRESET
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
 from ..api import *
+from .setup import *
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
 """Loads of each mix (tables I and II)."""
@@ -278,11 +278,6 @@ def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str
 def spreads(rows: pd.DataFrame, quantity: str, scheme: str, mix: str) -> pd.DataFrame:
     """Return minimum, mean and maximum of a quantity over seeds, by load."""
     return by_load(rows, quantity, scheme=scheme, mix=mix, changes="").agg(["min", "mean", "max"])
-
-
-def reduction(new: float, old: float) -> float:
-    """Return how much lower `new` is than `old`, as a fraction of `old`."""
-    return 1 - new / old
 
 
 claim = partial(

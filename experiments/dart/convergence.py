@@ -9,8 +9,8 @@ is the arrivals of two RTTs, headers included.
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE, RECEIVER
 from ..api import *
+from .setup import *
 
 HALF_BPS = LINE_BPS / 2
 

@@ -7,8 +7,8 @@ simulated.
 from __future__ import annotations
 
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts, rtts_or_watched
-from rdmacc.experiments.dart.setup import LINE_BPS
 from ..api import *
+from .setup import *
 
 QUOTED = {"RCP": 60, "TIMELY": 50, "NUMFabric": 31, "EyeQ": 27.5}
 """RTTs to converge that the paper quotes (II-B), and EyeQ's 25 to 30 in their middle."""

@@ -6,8 +6,8 @@ sum over the ports on the last three hops to the receiver, since the two paths m
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import LINE_BPS, PRESET, RECEIVER, WIRE_BYTES, fat_tree, other_pods, ports_towards
 from ..api import *
+from .setup import *
 
 _N = f"Dasr.auss_n {RECEIVER}"
 _LINE, _HALF = AtLeast(0.97), Within(1, by=0.03)

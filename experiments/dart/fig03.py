@@ -6,9 +6,9 @@ Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import LINE_BPS, PACKET_PS, PRESET, RECEIVER, Network, fat_tree, other_pods
 from rdmacc.topology.base_times import base_fct_ps
 from ..api import *
+from .setup import *
 
 _N = f"Dasr.auss_n {RECEIVER}"
 _SCHEMES = {"n with look-ahead": "dasr", "n without": "dasr-no-look-ahead"}

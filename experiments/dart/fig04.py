@@ -8,9 +8,9 @@ than the 2 s after which soft state expires.
 from __future__ import annotations
 
 from rdmacc.experiments.dart.receiver import DasrReceiver
-from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PRESET, RATE, RECEIVER
 from rdmacc.units import s
 from ..api import *
+from .setup import *
 
 _N = f"Dasr.auss_n {RECEIVER}"
 IDLE_PS = s(2)

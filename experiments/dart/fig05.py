@@ -9,9 +9,9 @@ is taken as five.
 from __future__ import annotations
 
 from rdmacc.experiments.dart.receiver import DasrReceiver
-from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
 from ..api import *
+from .setup import *
 
 STATES = {NO_CONGESTION: "none", RECEIVER_CONGESTION: "receiver", NON_RECEIVER_CONGESTION: "non-receiver"}
 _CONGESTION = {

@@ -10,8 +10,8 @@ which leads back to the congested link ("way back"); the figure draws the other 
 from __future__ import annotations
 
 from rdmacc.experiments.dart.paths import disorders, hops, visits
-from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PAYLOAD_BYTES, PRESET, RATE, WIRE_BYTES
 from ..api import *
+from .setup import *
 
 TWO_HOPS_PS = 2 * (time_ps(DELAY) + PACKET_PS)
 """Cost of two more hops for the first packet."""

@@ -9,20 +9,11 @@ Deflections, order, lanes and the entries in use are all read from the packet tr
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.flow_table import (
-    DEFLECTION,
-    DRAWN,
-    EXPECTED_STEPS,
-    ROUTED,
-    STEP,
-    draw_steps,
-    right_steps,
-    walk,
-)
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
-from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from ..api import *
+from .flow_table import *
+from .setup import *
 
 _UP_TO_100_KB = PRESET["dart"].replace(**{"FlowDeflection.short_bytes": "100kB"})
 

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.testbed import (
-    LFS,
-    LINE_BPS,
-    MESSAGE,
-    PUBLISHED_US,
-    RTT_PS,
-    SFS,
-    epoch_point,
-    measure_epochs,
-    messages_to_r,
-    parts_of_epochs,
-    testbed_scenario,
-)
 from ..api import *
+from .testbed import *
 
 _CPU = (
     "An input, not a result: we draw the CPU's time to match the published quantiles if the network takes 12 us, the"
@@ -58,7 +46,7 @@ def _as_published(parts: pd.DataFrame) -> pd.Series:
 def _quantile(table: pd.DataFrame, level: float) -> Measured:
     parts = parts_of_epochs(table, "epochs")
     found, in_truth = _as_published(parts), parts["t_f"] + parts["t_cpu"] + parts["t_b"]
-    words = f"{len(found)} epochs; in truth, t_f + t_cpu + t_b, {show(in_truth.quantile(level), 'us')}"
+    words = f"{len(found)} epochs; in truth, t_f + t_cpu + t_b, {show(float(in_truth.quantile(level)), 'us')}"
     return Measured(found.quantile(level), words)
 
 
@@ -160,7 +148,7 @@ class Figure9(Experiment):
         messages, count = (64, 3) if is_quick else (32 * 1024, 5)
         epochs, more = (16, 24) if is_quick else (1024, 100)
         # While SFS is active, LFS sends as much as SFS; in a gap as long, twice as much.
-        burst_ps = round(2 * messages * MESSAGE * 8e12 / LINE_BPS)
+        burst_ps = round(2 * messages * MESSAGE * 8e12 / TESTBED_LINE_BPS)
         bursts = [(round((0.5 + 2 * number) * burst_ps), messages) for number in range(count)]
         work = partial(messages_to_r, {LFS: [(0, 3 * count * messages)], SFS: bursts})
         return [

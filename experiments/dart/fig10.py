@@ -10,8 +10,8 @@ scale the rounds are 3 ms apart, too close for InfiniBand's long flow, which tak
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import PRESET, TESTBED_PAYLOAD_BYTES
 from ..api import *
+from .setup import *
 
 AGGREGATOR, BACKGROUND = "h0", "h1"
 _LOOKS = {

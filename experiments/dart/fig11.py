@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
-from rdmacc.experiments.dart.loads import (
-    BASELINES,
-    GROUPS,
-    IS_GAIN,
-    NAMES,
-    OTHERS,
-    all_runs,
-    compared,
-    mean_of,
-    over,
-    panels,
-    runs,
-)
 from ..api import *
+from .clos import *
+from .loads import *
 
 PUBLISHED_TAIL = {
     ("typical", 0.2): 0.16, ("typical", 0.4): 0.21, ("typical", 0.6): 0.07,
@@ -33,8 +21,8 @@ _TIMELY = (
 
 
 def _each_reduction(rows: pd.DataFrame, mix: str = "typical") -> dict[str, float]:
-    found = over(rows, "p99", mix, OTHERS, (0.2, 0.4)).stack()
-    return {f"{name}, {load:.0%}": value for (load, name), value in found.items()}
+    found = over(rows, "p99", mix, OTHERS, (0.2, 0.4))
+    return {f"{name}, {load:.0%}": value for load, row in found.to_dict("index").items() for name, value in row.items()}
 
 
 def _from_40_to_60(rows: pd.DataFrame) -> Measured:
@@ -66,7 +54,7 @@ def _farthest(rows: pd.DataFrame) -> pd.Series[float]:
     return p99.max(axis=1) / p99.min(axis=1)
 
 
-def _growth(rows: pd.DataFrame, mix: str) -> pd.Series[float]:
+def _growth(rows: pd.DataFrame, mix: str) -> Any:
     p99 = compared(rows, "p99", mix)
     return p99.loc["40%"] / p99.loc["20%"]
 

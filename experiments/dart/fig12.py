@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim
-from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, all_runs, compared, mean_of, panels, runs
 from ..api import *
+from .clos import *
+from .loads import *
 
 PUBLISHED_MEDIAN = {
     (mix, load): relative

@@ -5,9 +5,9 @@ Setup: `rdmacc.experiments.dart.clos`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import LOADS, LONG_FLOWS, ClosCase, ClosFigure, claim
-from rdmacc.experiments.dart.loads import BASELINES, IS_GAIN, NAMES, all_runs, compared, panels, runs
 from ..api import *
+from .clos import *
+from .loads import *
 
 PUBLISHED_GOODPUT = {
     (mix, load): relative for mix, relative in {"typical": 1.48, "heavy": 2.73}.items() for load in LOADS[mix]

@@ -5,22 +5,10 @@ Setup and assumptions: `rdmacc.experiments.dart.clos`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import (
-    LOADS,
-    NOTICEABLE,
-    STARTS_WITHIN,
-    TO_LAST_HOP,
-    ClosCase,
-    ClosFigure,
-    cases,
-    claim,
-    drawn_readings,
-    of_reading,
-    reduction,
-)
-from rdmacc.experiments.dart.loads import GROUPS
 from rdmacc.experiments.dart.techniques import COMPONENTS, VARIANTS, less, p99
 from ..api import *
+from .clos import *
+from .loads import *
 
 PUBLISHED_RATIOS = {
     ("pri-q", 0.2): 1.0, ("iofd", 0.2): 0.69, ("dasr", 0.2): 0.21, ("dart", 0.2): 0.16,

@@ -5,12 +5,12 @@ The figure shows one entry, id 0xBC to port 12. The rest of the example is assum
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import PRESET
 from rdmacc.records import Byte
 from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.red import EcnStep
 from ..api import *
+from .setup import *
 
 DRAWN, ROUTED = 12, -1
 

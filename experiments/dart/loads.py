@@ -2,25 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import (
-    BY_LOAD,
-    DEFAULT_READING,
-    FRESH,
-    LOADS,
-    MIN_RTT,
-    NOTICEABLE,
-    STARTS_WITHIN,
-    TO_LAST_HOP,
-    ClosCase,
-    cases,
-    drawn_readings,
-    kept,
-    means,
-    of_reading,
-    reduction,
-    spreads,
-)
 from ..api import *
+from .clos import *
 
 OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")
@@ -74,10 +57,9 @@ def panels(
                 ax.plot(at, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
                 ax.fill_between(at, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
             dcqcn = means(chosen, quantity, "dcqcn", mix) * factor
-            at = [load for load in dcqcn.index if (mix, load) in published]
-            levels = [dcqcn[load] * published[mix, load] for load in at]
+            levels = {load: dcqcn[load] * published[mix, load] for load in dcqcn.index if (mix, load) in published}
             ax.plot(
-                [load * 100 for load in at], levels, "x", color="black", markersize=8, zorder=5,
+                [load * 100 for load in levels], list(levels.values()), "x", color="black", markersize=8, zorder=5,
                 label="Dart, as published from DCQCN's",
             )  # fmt: skip
             ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)")

@@ -13,9 +13,9 @@ as one of an incast of 16 whose other 15 senders send nothing. The arrangements:
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PRESET, RATE, RECEIVER
 from rdmacc.units import s
 from ..api import *
+from .setup import *
 
 LISTED = 16
 """Senders that each of the attacker's announcements lists, itself included."""

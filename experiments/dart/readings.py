@@ -7,28 +7,11 @@ instead of 6 us and 5. What the authors ran is not known.
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import (
-    BOTH,
-    BY_LOAD,
-    FRESH,
-    FRESH_GROUPS,
-    LOADS,
-    NOTICEABLE,
-    WINDOW,
-    WITH_LONG,
-    ClosCase,
-    ClosFigure,
-    cases,
-    claim,
-    kept,
-    means,
-    of_reading,
-    reduction,
-)
-from rdmacc.experiments.dart.loads import BASELINES, mean_of
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.techniques import VARIANTS
 from ..api import *
+from .clos import *
+from .loads import *
 
 _COMPARED = ("dcqcn", "timely", "pri-q", "iofd", "dasr", "dart")
 _LOADS = [("typical", load) for load in LOADS["typical"]]

@@ -5,11 +5,11 @@ It does in one page what an engine does around a handler. Figures 4 and 5 use it
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.setup import LINE_BPS, PACKET_PS, PRESET, WIRE_BYTES
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.records import NEVER, Float, Int32
 from rdmacc.state import Host, Message, Packet
 from ..api import *
+from .setup import *
 
 _HANDLERS: Any = Dasr  # its handlers carry no annotations: the compiled engine types them
 

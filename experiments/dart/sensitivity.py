@@ -8,20 +8,9 @@ each host, as VI-A describes them.
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import (
-    NOTICEABLE,
-    SEEDS,
-    ClosCase,
-    ClosFigure,
-    cases,
-    claim,
-    kept,
-    means,
-    of_reading,
-    reduction,
-)
 from rdmacc.experiments.dart.techniques import VARIANTS, p99
 from ..api import *
+from .clos import *
 
 _LOAD = 0.4
 _THRESHOLDS, _DEGREES, _SIZES = ("5kB", "20kB"), (6, 26), (2_000, 4_000, 8_000)
@@ -71,7 +60,8 @@ def _draw_changes(rows: pd.DataFrame) -> Figure:
 
 def _at_20_kb(rows: pd.DataFrame) -> float:
     names = ("threshold_bytes 20kB", "")
-    return float(np.divide(*(means(rows, "deflections", "dart", "typical", name).sum() for name in names)))
+    at_20_kb, default = (means(rows, "deflections", "dart", "typical", name).sum() for name in names)
+    return float(at_20_kb / default)
 
 
 def _gains(rows: pd.DataFrame, names: Mapping[str, str]) -> dict[str, float]:

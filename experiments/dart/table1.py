@@ -7,9 +7,9 @@ does not say: `experiments/dart/readings.toml`. Setup: `rdmacc.experiments.dart.
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, ClosCase, ClosFigure, cases, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from ..api import *
+from .clos import *
 
 PUBLISHED_MARKS = {
     ("typical", 0.2): (17, 6), ("typical", 0.4): (41, 11), ("typical", 0.6): (67, 14),

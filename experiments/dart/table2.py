@@ -6,10 +6,10 @@ counts the links that a short flow's packet crosses. Setup: `rdmacc.experiments.
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, claim, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.workload import DART_MIXES
 from ..api import *
+from .clos import *
 
 PUBLISHED_DILATION = {
     ("typical", 0.2): (3, 8), ("typical", 0.4): (6, 15), ("typical", 0.6): (9, 23),

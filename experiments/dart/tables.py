@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import LOADS, ClosCase, cases, claim, drawn_readings, of_reading
-from rdmacc.experiments.dart.loads import runs
 from ..api import *
+from .clos import *
+from .loads import *
 
 CELLS = [(mix, load) for mix, loads in LOADS.items() for load in loads]
 """Mixes and loads of the tables, in their order."""

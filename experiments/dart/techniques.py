@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import means, reduction
 from ..api import *
+from .clos import *
 
 VARIANTS = {
     "dcqcn": "DCQCN", "pri-q": "Pri-Q", "iofd": "IOFD only", "dasr-no-look-ahead": "DASR without look-ahead",

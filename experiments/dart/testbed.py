@@ -15,13 +15,13 @@ as long as that.
 from __future__ import annotations
 
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.experiments.dart.setup import PRESET, TESTBED_HOST_RATE, TESTBED_PAYLOAD_BYTES
 from rdmacc.state import DATA
 from ..api import *
+from .setup import *
 
 R, LFS, SFS = "h0", "h1", "h2"
 
-LINE_BPS = rate_bps(TESTBED_HOST_RATE)
+TESTBED_LINE_BPS = rate_bps(TESTBED_HOST_RATE)
 """Rate of a host alone, and the total that DASR apportions."""
 
 MESSAGE = size_bytes("64KiB")
@@ -66,7 +66,7 @@ def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
     starts = range(0, count * _EPOCH_PS, _EPOCH_PS)
     jitter = workload.stream(seed, _JITTER).integers(us(10), size=count)
     bursts = [(int(start + _LEAD_PS + late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
-    lasting = round(count * _EPOCH_PS * LINE_BPS / 8e12 / MESSAGE)
+    lasting = round(count * _EPOCH_PS * TESTBED_LINE_BPS / 8e12 / MESSAGE)
     steady = [(start, _LFS_MESSAGES) for start in starts] if pauses else [(0, lasting)]
     return messages_to_r({LFS: steady, SFS: bursts})
 
@@ -99,7 +99,7 @@ def _parts(result: Result) -> pd.DataFrame:
     first_psn = arrived[arrived["psn"] == 0]
     first_ps = pd.Series(first_psn["time_ps"], index=first_psn["message"])
     rate = result.samples("rate 0")
-    slow_ps = rate.index[rate <= 0.51 * LINE_BPS].to_numpy()
+    slow_ps = rate.index[rate <= 0.51 * TESTBED_LINE_BPS].to_numpy()
     flows = result.flows
     bursts = flows[flows["src"] == SFS].groupby("start_ps")["flow"].first()
     found = []

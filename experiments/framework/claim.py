@@ -191,7 +191,7 @@ class Claim:
         Why it does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`.
     too_small : str
         Why the quick scale cannot judge it; empty if it can, with the verdict `expect`.
-    needs : tuple of Case
+    needs : sequence of Case
         Runs that are required to judge it.
     seeds : int
         Number of seeds required.
@@ -217,7 +217,7 @@ class Claim:
     expect: Outcome | Mapping[str, Outcome] = Outcome.HOLDS
     why: str = ""
     too_small: str = ""
-    needs: tuple[Any, ...] = ()
+    needs: Sequence[Any] = ()
     seeds: int = 1
     judge: Callable[[pd.DataFrame], Verdict] | None = None
     words: str = ""

@@ -38,6 +38,11 @@ def pivoted(rows: pd.DataFrame, index: str, chosen: Any = slice(None)) -> pd.Dat
     return pd.DataFrame(values, pd.Index(places, name=index), names)
 
 
+def reduction(new: Any, old: Any) -> Any:
+    """Return how much lower a number is than another, or numbers than others, as a fraction of these."""
+    return 1 - new / old
+
+
 def by_load(rows: pd.DataFrame, quantity: Any, **labels: Any) -> Any:
     """Return a quantity, or several in a list, of the rows that have these labels, grouped by load."""
     found = having(rows, **labels)

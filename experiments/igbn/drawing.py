@@ -7,9 +7,9 @@ interval of that mean. The thin line is the closed form of the mean.
 
 from __future__ import annotations
 
-from rdmacc.experiments.igbn.setup import GOODPUT, VARIANTS, mean, runs_of
 from rdmacc.models.go_back_n import GoBackNGoodput
 from ..api import *
+from .setup import *
 
 _Z95 = 1.96
 

@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
-from rdmacc.experiments.igbn.setup import (
-    ACK_TIMEOUT_PS,
-    FEW,
-    GBN,
-    GOODPUT,
-    LossSweep,
-    Setting,
-    first_reading,
-    go_back_n_runs,
-    mean,
-    median,
-    throughput,
-)
 from ..api import *
+from .setup import *
 
 
 def _all_runs(table: pd.DataFrame) -> Measured:

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.igbn.setup import (
-    ACK_TIMEOUT_PS,
-    GBN,
-    LossSweep,
-    Setting,
-    first_reading,
-    go_back_n_runs,
-    rate_of_timeouts,
-)
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from ..api import *
+from .setup import *
 
 PUBLISHED = {"timeouts_nak": 32, "timeouts_twice": 19, "timeouts_last_packet": 4, "timeouts_last_ack": 1}
 """Figure 3's percentages, 57.1, 33.9, 7.1 and 1.8, are these of 56 timeouts in 100 messages."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
-from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, CE, GBN, IGBN, ST, TITLES, VARIANTS
 from ..api import *
+from .setup import *
 
 
 def _first_timeout(table: pd.DataFrame, point: str) -> list[int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
-from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, CE
 from rdmacc.results.ladder import Arrow
 from ..api import *
+from .setup import *
 
 _INTERVAL_PS = us(500)
 """Between NAKs for the same packet, table I."""

@@ -3,32 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.drawing import closed_form, draw_goodput, explain, label, mark_published
-from rdmacc.experiments.igbn.setup import (
-    CE,
-    FEW,
-    GBN,
-    GOODPUT,
-    IGBN,
-    LONG,
-    MIDDLE,
-    SHORT,
-    ST,
-    TIMEOUTS,
-    TITLES,
-    VARIANTS,
-    LossSweep,
-    by_loss,
-    by_variant,
-    mean,
-    mean_at,
-    rate_of_timeouts,
-    runs_of,
-    spread,
-    throughput,
-    timers_in,
-    without_timeouts,
-)
 from ..api import *
+from .setup import *
 
 LOOKS = {GBN: ("blue", "o"), ST: ("orange", "s"), CE: ("green", "^"), IGBN: ("vermilion", "D")}
 """Colour and marker of each variant."""

@@ -3,27 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
-from rdmacc.experiments.igbn.setup import (
-    CE,
-    FEW,
-    GBN,
-    IGBN,
-    LONG,
-    MIDDLE,
-    SHORT,
-    ST,
-    TIMEOUTS,
-    TITLES,
-    LossSweep,
-    by_loss,
-    mean_at,
-    median,
-    runs_of,
-    spread,
-    throughput,
-    timers_in,
-)
 from ..api import *
+from .setup import *
 
 _LOOKS = {LONG: ("blue", "o"), MIDDLE: ("orange", "s"), SHORT: ("green", "^")}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.igbn.setup import chain_of_messages
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results.hops import find_hops
 from rdmacc.results.ladder import Arrow, draw_arrows, find_arrows
 from ..api import *
+from .setup import *
 
 PACKETS = 6
 

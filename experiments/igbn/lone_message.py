@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.igbn.setup import chain_of_messages
 from rdmacc.protocols.go_back_n import GoBackN
 from ..api import *
+from .setup import *
 
 POINT = "a message without loss"
 

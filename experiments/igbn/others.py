@@ -7,20 +7,8 @@ from __future__ import annotations
 
 from rdmacc.experiments.igbn.drawing import closed_form, label
 from rdmacc.experiments.igbn.fig06 import LOOKS
-from rdmacc.experiments.igbn.setup import (
-    GOODPUT,
-    IGBN,
-    LONG,
-    LOSSES,
-    TITLES,
-    VARIANTS,
-    LossSweep,
-    Setting,
-    mean_at,
-    rate_of_timeouts,
-    runs_of,
-)
 from ..api import *
+from .setup import *
 
 _ONE_PERCENT = 1e-2
 

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.igbn.setup import (
-    ACK_TIMEOUT_PS,
-    FOR_ALL,
-    PER_PACKET,
-    TIMEOUTS,
-    TIMERS,
-    VARIANTS,
-    LossSweep,
-    Setting,
-    by_variant,
-    of_reading,
-)
 from ..api import *
+from .setup import *
 
 _ONE_PERCENT = 1e-2
 _PUBLISHED_BEST = 0.6

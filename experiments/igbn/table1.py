@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
-from rdmacc.experiments.igbn.setup import MESSAGE_BYTES
 from ..api import *
+from .setup import *
 
 _PUBLISHED = {
     "bandwidth": 40e9,

@@ -7,10 +7,10 @@ rates. The figures run one reading of each; here are the others, for the web sea
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Changes, FatTreeCase, FatTreeFigure, differences
-from rdmacc.experiments.rcc.fct import OTHERS
-from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from ..api import *
+from .fat_tree import *
+from .fct import *
+from .setup import *
 
 _NAME = "web_search"
 _LOADS = {"quick": 0.7, "paper": 0.5}

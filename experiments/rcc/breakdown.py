@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fat_tree import (
-    DCQCN,
-    OTHER_DCQCN,
-    SCHEMES,
-    WORKLOADS,
-    FatTreeCase,
-    FatTreeFigure,
-    cases,
-    means,
-)
-from rdmacc.experiments.rcc.fct import draw_fct, up_to
 from ..api import *
+from .fat_tree import *
+from .fct import *
 
 SHORT_OVER_DCQCN = {"short mean": (0.10, 0.25), "short p99": (0.21, 0.50)}
 """V-D-2, for data mining; "similar" for web search."""

@@ -17,10 +17,10 @@ of "different link loads". Assumed, for all figures:
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import in_place
 from rdmacc.protocols.homa import Homa
 from rdmacc.workload import SIZES, SizeDistribution
 from ..api import *
+from .setup import *
 
 LOADS = (0.3, 0.5, 0.7)
 QUICK_LOADS = (0.3, 0.7)

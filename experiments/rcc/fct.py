@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, reductions, spreads
-from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from ..api import *
+from .fat_tree import *
+from .setup import *
 
 OTHERS = SCHEMES[1:]
 _MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn-cnp": "v", "timely": "P", "rcc-pid": "s",

@@ -6,12 +6,12 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fat_tree import DCQCN, OTHER_DCQCN
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
-from rdmacc.experiments.rcc.setup import NAMES, in_place
 from ..api import *
+from .fat_tree import *
+from .setup import *
 
-SCHEMES = (DCQCN, "timely")
+_SCHEMES = (DCQCN, "timely")
 
 
 _LONG = AtLeast(10e9)
@@ -40,9 +40,9 @@ def _against_dcqcn(table: pd.DataFrame) -> Measured:
     both = [(1, 2), (2, 2), (1, 3), (2, 3)]
     rates = {
         scheme: sum(sum(seeds(table, scheme, f"goodput of flow {flow}, phase {phase}")) for flow, phase in both)
-        for scheme in SCHEMES
+        for scheme in _SCHEMES
     }
-    off = {scheme: sum(_off(table, scheme).values()) for scheme in SCHEMES}
+    off = {scheme: sum(_off(table, scheme).values()) for scheme in _SCHEMES}
     ratios = {"use of the link": rates["timely"] / rates[DCQCN], "time off max-min": off["timely"] / off[DCQCN]}
     return Measured(ratios, f"{off['timely'] / 1e9:.1f} ms against {off[DCQCN] / 1e9:.1f} ms off max-min")
 
@@ -99,7 +99,7 @@ class Figure1(Experiment):
         figure, axes = subplots(1, 3, figsize=(12, 3.4), width_ratios=(1, 1.1, 1.1))
         topology.draw(topology.rcc_multi_bottleneck(), axes[0])
         axes[0].set_title("(a) network")
-        for ax, scheme, letter in zip(axes[1:], SCHEMES, "bc", strict=True):
+        for ax, scheme, letter in zip(axes[1:], _SCHEMES, "bc", strict=True):
             draw_goodput(ax, table, point_name(table, scheme))
             ax.set_title(f"({letter}) {NAMES[scheme]}")
         axes[1].legend(ncols=3, loc="upper right", fontsize=8)

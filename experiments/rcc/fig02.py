@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
 from rdmacc.experiments.rcc.receiver import RccReceiver
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, THRESHOLD_RTT_PS
 from rdmacc.protocols import rcc
 from ..api import *
+from .setup import *
 
 BLOCKS = {
     "sender": (("on_ack", "on_start", "allow"), "Sender: takes the window,\npaces it out over a base RTT"),

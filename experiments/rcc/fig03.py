@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.receiver import RccReceiver
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
 from ..api import *
+from .setup import *
 
 FORMS = {"pd": ("without u(t - 1)", "blue"), "accumulating": ("equation (4) as printed", "vermilion")}
 
@@ -43,7 +43,7 @@ def by_equations(form: str) -> tuple[list[float], list[float]]:
     control, windows = [], []
     for sample in SAMPLES_US:
         error = sample * 1e-6 - target_s
-        step = rcc.kp * error + rcc.kd * (error - last)
+        step = PID.kp * error + PID.kd * (error - last)
         u, last = (u + step if form == "accumulating" else step), error
         window = min(window * (1 - np.tanh(u)), float(BDP_BYTES))
         control.append(u)
@@ -61,7 +61,7 @@ def _off_equations(table: pd.DataFrame) -> dict[str, float]:
 
 def _memory(table: pd.DataFrame) -> dict[str, Any]:
     u = {form: curve(table, form, "u") for form in FORMS}
-    steady = PRESET["rcc"].control[0].kp * (SAMPLES_US[-1] * 1e-6 - TARGET_RTT_PS * 1e-12)
+    steady = PID.kp * (SAMPLES_US[-1] * 1e-6 - TARGET_RTT_PS * 1e-12)
     held = {words: u[form].iloc[15] for form, (words, _) in FORMS.items()}
     return {"u without memory over K_p e": u["pd"].iloc[-1] / steady, "u after six samples 2 us late": held}
 
@@ -99,12 +99,11 @@ class Figure3(Experiment):
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         control, windows = by_handlers(point.name)
         expected_u, expected_w = by_equations(point.name)
-        rcc = PRESET["rcc"].control[0]
         numbers = {
             "largest difference of u": (np.abs(np.subtract(control, expected_u)).max(), ""),
             "largest difference of the window": (np.abs(np.subtract(windows, expected_w)).max(), "bytes"),
-            "K_p": (rcc.kp, "1/s"),
-            "K_d": (rcc.kd, "1/s"),
+            "K_p": (PID.kp, "1/s"),
+            "K_d": (PID.kd, "1/s"),
             "target": (TARGET_RTT_PS, "ps"),
         }
         updates = pd.Index(np.arange(len(SAMPLES_US)) * BASE_RTT_PS, name="time_ps")

@@ -7,10 +7,10 @@ packets.
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
 from ..api import *
+from .setup import *
 
 BOX = {"kp_low": 1.0, "kp_high": 1e4, "kd_low": 1e3, "kd_high": 1e5}
 """K_p and K_d that "ensure an acceptable phase margin above 30 degrees" (IV)."""
@@ -129,8 +129,7 @@ class Figure4(Experiment):
         surface = RccMarginSurface(
             base_rtt_ps=BASE_RTT_PS, delta=DELTA, feedback_rtts=delay, points=point.labels["steps"], **gains
         )
-        rcc = PRESET["rcc"].control[0]
-        loop = RccLoop(kp=rcc.kp, kd=rcc.kd, base_rtt_ps=BASE_RTT_PS, delta=DELTA, feedback_rtts=delay)
+        loop = RccLoop(kp=PID.kp, kd=PID.kd, base_rtt_ps=BASE_RTT_PS, delta=DELTA, feedback_rtts=delay)
         numbers = {
             "margin of the default": (loop.margins().phase_deg, "degrees"),
             "R_ref": (round(loop.reference_s * 1e12), "ps"),
@@ -141,7 +140,6 @@ class Figure4(Experiment):
         return pd.concat([tidy(point.name, numbers), typed(rows[[*TABLE_COLUMNS, "kp", "kd"]])], ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rcc = PRESET["rcc"].control[0]
         titles = {"box": "as in the paper: no feedback delay", "box, with delay": "with one RTT of feedback delay"}
         figure, axes = subplots(1, 2, figsize=(11, 4.2), sharey=True)
         for ax, (point, title) in zip(axes, titles.items(), strict=True):
@@ -151,10 +149,10 @@ class Figure4(Experiment):
             lines = ax.contour(x, y, margin, levels=[0.0, ACCEPTABLE], colors=["white", "black"], linewidths=2,
                                linestyles=["--", "-"])  # fmt: skip
             ax.clabel(lines, fmt="%g°")
-            ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, clip_on=False)
+            ax.plot(PID.kd, PID.kp, "*", color=COLOURS["vermilion"], markersize=14, clip_on=False)
             value = scalar(table, point, "margin of the default")
             ax.annotate(
-                f"default: {value:.1f}°", (rcc.kd, rcc.kp), (-12, -14), textcoords="offset points", ha="right",
+                f"default: {value:.1f}°", (PID.kd, PID.kp), (-12, -14), textcoords="offset points", ha="right",
                 fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
             )  # fmt: skip
             share = share_above(surface_of(table, point), ACCEPTABLE)

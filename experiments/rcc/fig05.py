@@ -9,8 +9,8 @@ line, or of its target of 95% for HPCC. RTTs count from the start of a flow or f
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.experiments.rcc.setup import LINE_BPS, LOOKS, NAMES, PRESET, goodput, jain, received
 from ..api import *
+from .setup import *
 
 SIZES = (4_400_000_000, 2_200_000_000, 1_100_000_000, 270_000_000)
 INTERVAL_PS = ms(100)
@@ -189,7 +189,8 @@ class Figure5(Experiment):
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         goodputs = [goodput(result, flow) for flow in range(4)]
-        whole = PRESET["hpcc"].control[0].eta if point.name == "hpcc" else 1.0
+        hpcc: Any = PRESET["hpcc"].control[0]
+        whole = hpcc.eta if point.name == "hpcc" else 1.0
         numbers: dict[str, tuple[float, str]] = {
             "base RTT": (int(result.plan.qp_base_rtt_ps[0]), "ps"),
             "times as fast": (point.labels["factor"], ""),

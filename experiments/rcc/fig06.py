@@ -5,22 +5,13 @@ Setup and assumptions: `rdmacc.experiments.rcc.incast`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.incast import (
-    REQUEST,
-    IncastCase,
-    IncastFigure,
-    mean,
-    points_in,
-    reduction,
-    together,
-    values,
-)
-from rdmacc.experiments.rcc.setup import LINE_BPS
 from ..api import *
+from .incast import *
+from .setup import *
 
 RCC, HPCC = IncastCase("rcc"), IncastCase("hpcc")
-TOGETHER = together(RCC)
-READINGS = (RCC, IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99))
+RCC_TOGETHER = together(RCC)
+_READINGS = (RCC, IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99))
 """Other readings of RCC's first window, and of the bandwidth it assigns."""
 PUBLISHED_GBPS, PUBLISHED_MEDIAN, PUBLISHED_P99 = 94.98, 0.052, 0.041
 
@@ -38,7 +29,7 @@ def _goodput(rows: pd.DataFrame) -> Measured:
 def _reduction(quantity: str, rows: pd.DataFrame) -> Measured:
     each = 1 - values(rows, RCC, quantity) / values(rows, HPCC, quantity)
     note = f"{each.min():.1%} to {each.max():.1%} by seed"
-    return Measured(reduction(rows, RCC, HPCC, quantity), note)
+    return Measured(case_reduction(rows, RCC, HPCC, quantity), note)
 
 
 def _last(rows: pd.DataFrame) -> Measured:
@@ -82,15 +73,15 @@ class Figure6(IncastFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[IncastCase]:
-        return [TOGETHER, HPCC, *(READINGS if scale == "paper" else READINGS[:2])]
+        return [RCC_TOGETHER, HPCC, *(_READINGS if scale == "paper" else _READINGS[:2])]
 
     def plot(self, table: pd.DataFrame) -> Figure:
         figure, (left, right) = subplots(1, 2, figsize=(11, 3.8))
         drawn = [
             (RCC, "blue", "-"),
             (HPCC, "vermilion", "-"),
-            (TOGETHER, "sky", "--"),
-            (READINGS[1], "green", "--"),
+            (RCC_TOGETHER, "sky", "--"),
+            (_READINGS[1], "green", "--"),
         ]
         for case, colour, look in drawn:
             points = points_in(table, case)

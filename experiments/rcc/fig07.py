@@ -6,19 +6,10 @@ first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, wher
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fig06 import HPCC, RCC, TOGETHER
-from rdmacc.experiments.rcc.incast import (
-    FEW_SENDERS,
-    LONG,
-    REQUEST,
-    IncastCase,
-    IncastFigure,
-    mean,
-    points_in,
-    together,
-)
-from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS, NAMES
+from rdmacc.experiments.rcc.fig06 import HPCC, RCC, RCC_TOGETHER
 from ..api import *
+from .incast import *
+from .setup import *
 
 STEADY = {
     "hpcc": IncastCase("hpcc", size=LONG),
@@ -111,12 +102,12 @@ class Figure7(IncastFigure):
 
     def cases(self, scale: str) -> list[IncastCase]:
         others = [IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, size=LONG)]
-        return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values(), *others, TOGETHER, TOGETHER_LONG]
+        return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values(), *others, RCC_TOGETHER, TOGETHER_LONG]
 
     def plot(self, table: pd.DataFrame) -> Figure:
         panels = {
             "(a) from line rate, 200 KB each": [(HPCC, "vermilion", "-"), (RCC, "sky", "-")],
-            "(b) share in the request, 200 KB each": [(REQUESTED, "sky", "-"), (TOGETHER, "blue", "-")],
+            "(b) share in the request, 200 KB each": [(REQUESTED, "sky", "-"), (RCC_TOGETHER, "blue", "-")],
             "(c) 2 MB each": [
                 (STEADY["hpcc"], "vermilion", "-"), (RCC_LONG, "sky", "-"), (TOGETHER_LONG, "blue", "-"),
             ],

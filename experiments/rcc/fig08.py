@@ -9,8 +9,8 @@ there.
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import DELTA, PRESET, WIRE_BYTES, goodput, received
 from ..api import *
+from .setup import *
 
 SETTINGS = {
     "last hop": [("h0", "h2"), ("h1", "h2")],

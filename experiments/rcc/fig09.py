@@ -5,31 +5,10 @@ The caption of the paper's figure: average FCT achieved by each scheme, over the
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fat_tree import (
-    DCQCN,
-    FEW_FLOWS,
-    LOADS,
-    OTHER_DCQCN,
-    SCHEMES,
-    WORKLOADS,
-    FatTreeCase,
-    FatTreeFigure,
-    cases,
-    means,
-    reductions,
-)
-from rdmacc.experiments.rcc.fct import (
-    LOWER_AT_SOME_LOAD,
-    LOWER_ON_AVERAGE,
-    OTHERS,
-    by_scheme,
-    draw_fct,
-    draw_reductions,
-    reduction_by_load,
-    up_to,
-)
-from rdmacc.experiments.rcc.setup import NAMES
 from ..api import *
+from .fat_tree import *
+from .fct import *
+from .setup import *
 
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "web_search": {"hpcc": (0.09,), "homa": (0.11,), "expresspass": (0.11,), DCQCN: (0.30,), "timely": (0.45,)},

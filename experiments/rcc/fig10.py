@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
-from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, FatTreeCase
-from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, mean_and_tail
 from ..api import *
+from .fat_tree import *
+from .fct import *
 
 _NAME = "web_search"
 _ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in SCHEMES for load in LOADS)

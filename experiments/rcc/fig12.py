@@ -12,8 +12,8 @@ requests carry them. Jitter from 0 to 4 us and n from 1 to 5 are swept; a sample
 from __future__ import annotations
 
 from rdmacc.experiments.rcc.incast import FEW, REQUEST, IncastCase, IncastFigure, mean, points_in, together
-from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from ..api import *
+from .setup import *
 
 SCHEMES = {name: IncastCase(name) for name in ("rcc", "rcc-async", "rcc-sender", "rcc-n1")}
 SAMPLES = (2, 3, 4, 5)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, FatTreeCase, FatTreeFigure, cases
-from rdmacc.experiments.rcc.fct import LOWER_AT_SOME_LOAD, LOWER_ON_AVERAGE, by_scheme, draw_fct, draw_reductions, up_to
-from rdmacc.experiments.rcc.setup import NAMES
 from ..api import *
+from .fat_tree import *
+from .fct import *
+from .setup import *
 
 _NAME = "web_search"
 _PARTS = ("rcc-pid", "rcc-ewa")

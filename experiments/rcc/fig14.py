@@ -6,26 +6,9 @@ at 400 ms. At quick scale fifty times as fast. Crosses are RCC's own verdicts on
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.multi_bottleneck import (
-    FLOWS,
-    SHARES,
-    draw_goodput,
-    draw_types,
-    measure_flows,
-    point_for,
-    point_name,
-)
-from rdmacc.experiments.rcc.setup import (
-    BDP_BYTES,
-    GOODPUT_BPS,
-    LINE_BPS,
-    LOOKS,
-    NAMES,
-    PAYLOAD_BYTES,
-    TARGET_QUEUE_BYTES,
-    WIRE_BYTES,
-)
 from ..api import *
+from .multi_bottleneck import *
+from .setup import *
 
 SCHEMES = ("rcc-pid", "rcc-ewa", "rcc")
 

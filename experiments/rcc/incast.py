@@ -19,8 +19,8 @@ At quick scale there are 200 senders.
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, in_place, incast_star, received
 from ..api import *
+from .setup import *
 
 SENDERS = {"quick": 200, "paper": 1000}
 SEEDS = {"quick": 1, "paper": 3}
@@ -226,6 +226,6 @@ def mean(rows: pd.DataFrame, case: IncastCase, quantity: str) -> float:
     return float(values(rows, case, quantity).mean())
 
 
-def reduction(rows: pd.DataFrame, case: IncastCase, other: IncastCase, quantity: str) -> float:
+def case_reduction(rows: pd.DataFrame, case: IncastCase, other: IncastCase, quantity: str) -> float:
     """Return by which part a case's number is below another's, averaged over the seeds."""
     return 1 - mean(rows, case, quantity) / mean(rows, other, quantity)

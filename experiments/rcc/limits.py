@@ -11,9 +11,9 @@ and with samples that are off by half a packet.
 from __future__ import annotations
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, recursion
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
 from rdmacc.models.rcc_stability import RccLoop
 from ..api import *
+from .setup import *
 
 KP = 1e4
 _KD = {"quick": (5e4, 1e5, 1.2e5, 1.5e5), "paper": tuple(1e4 * step for step in range(4, 17))}
@@ -94,7 +94,7 @@ class Limits(Experiment):
             "rcc-m-4c", "V-A, figure 8b", "swing of the queue with the default gains", "both readings of equation (4)",
             "low-amplitude oscillation", by=OURS,
             measure=lambda table: {
-                words: _swings(table, form, "packets")[PRESET["rcc"].control[0].kd] for form, words in FORMS.items()
+                words: _swings(table, form, "packets")[PID.kd] for form, words in FORMS.items()
             },
             band=All({FORMS["accumulating"]: LessThan(OSCILLATES), FORMS["pd"]: AtLeast(OSCILLATES)}), unit="targets",
         ),

@@ -11,8 +11,8 @@ to twice its target as a sine wave, it is 0.71.)
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BUFFER, DELTA, LINE_BPS, PRESET, RATE, WIRE_BYTES, received
 from ..api import *
+from .setup import *
 
 FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
 OSCILLATES = 0.2

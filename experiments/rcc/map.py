@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from rdmacc.experiments.rcc.fig04 import ACCEPTABLE
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, swing
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
 from ..api import *
+from .setup import *
 
 _GAINS = {
     "quick": (np.geomspace(1e2, 1e5, 3), np.geomspace(1e3, 1e6, 3)),
@@ -215,8 +215,7 @@ def _draw(ax: Axes, grid: pd.DataFrame, is_unsteady: pd.DataFrame, delay: float 
         ax.contour(x, y, margin, levels=[0.0, 30.0], colors=["white", "black"], linewidths=2)
     if delay != 0.0:
         ax.contour(x, y, plain, levels=[0.0], colors="white", linewidths=1.5, linestyles=":")
-    rcc = PRESET["rcc"].control[0]
-    ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, markeredgecolor="white")
+    ax.plot(PID.kd, PID.kp, "*", color=COLOURS["vermilion"], markersize=14, markeredgecolor="white")
     log_axes(ax, "xy")
     ax.set(xlim=_edges(kd)[[0, -1]], ylim=_edges(kp)[[0, -1]])
     ax.grid(visible=False)

@@ -11,9 +11,9 @@ of flow 3. Verdicts count by the time that they stand.
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import GOODPUT_BPS, PRESET, goodput, jain, received
 from rdmacc.state import IN_NETWORK, LAST_HOP
 from ..api import *
+from .setup import *
 
 FLOWS = (1, 2, 3)
 IN_THE_NETWORK, LAST_HOP_PORT = ("s0", "s1"), ("s1", "h3")

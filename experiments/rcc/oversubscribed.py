@@ -8,14 +8,14 @@ about 57, 76 and 95% of the ToRs' uplinks. Setup: `rdmacc.experiments.rcc.fat_tr
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, VARIANTS, FatTreeCase, FatTreeFigure, means, quick_tree
-from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme
-from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from ..api import *
+from .fat_tree import *
+from .fct import *
+from .setup import *
 
 _NAME = "web_search"
 _FABRIC = "200Gbps"
-LOADS = MappingProxyType({"quick": (0.3,), "paper": (0.3, 0.4, 0.5)})
+_LOADS = MappingProxyType({"quick": (0.3,), "paper": (0.3, 0.4, 0.5)})
 _PARTS = VARIANTS[1:]
 _TREES: dict[str, Callable[[], nx.Graph[Any]]] = {
     "quick": partial(quick_tree, _FABRIC), "paper": partial(topology.rcc_fat_tree, fabric_rate=_FABRIC),
@@ -33,7 +33,7 @@ class FabricCase(FatTreeCase):
         return replace(point, name=f"{point.name}, 2:1")
 
 
-_ALL = tuple(FabricCase(scheme, _NAME, load) for load in LOADS["paper"] for scheme in VARIANTS)
+_ALL = tuple(FabricCase(scheme, _NAME, load) for load in _LOADS["paper"] for scheme in VARIANTS)
 
 
 _WHY = (
@@ -67,7 +67,7 @@ class Oversubscribed(FatTreeFigure):
     )
 
     def cases(self, scale: str) -> list[FabricCase]:
-        return [FabricCase(scheme, _NAME, load) for load in LOADS[scale] for scheme in VARIANTS]
+        return [FabricCase(scheme, _NAME, load) for load in _LOADS[scale] for scheme in VARIANTS]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         panels = {

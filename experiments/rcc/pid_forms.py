@@ -9,8 +9,8 @@ With one-way values, 6 us and 6.6 us, a queue is late and on target at half the 
 from __future__ import annotations
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue
-from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
 from ..api import *
+from .setup import *
 
 _FLOWS = {"quick": (2, 4), "paper": (2, 4, 8, 16)}
 _LASTS_PS = {"quick": ms(3), "paper": ms(10)}

@@ -5,11 +5,11 @@ It does in one page what an engine does around a handler. Figures 2 and 3 use it
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, LINE_BPS, PAYLOAD_BYTES, PRESET
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Int32
 from rdmacc.state import Host, Message, Packet, QueuePair
 from ..api import *
+from .setup import *
 
 _HANDLERS: Any = Rcc  # its handlers carry no annotations: the compiled engine types them
 

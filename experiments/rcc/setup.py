@@ -32,6 +32,7 @@ TARGET_RTT_PS = round(BASE_RTT_PS * (1 + DELTA / 2))
 TARGET_QUEUE_BYTES = round(LINE_BPS * (TARGET_RTT_PS - BASE_RTT_PS) / 8e12)
 PRESET = preset("rcc-2021")
 """The schemes of all figures."""
+PID: Any = PRESET["rcc"].control[0]
 PAYLOAD_BYTES, WIRE_BYTES = PRESET["rcc"].payload_bytes, PRESET["rcc"].wire_bytes
 GOODPUT_BPS = LINE_BPS * PAYLOAD_BYTES / WIRE_BYTES
 """Payload that a full link carries."""

@@ -10,9 +10,9 @@ until the queue is back between empty and twice its target.
 from __future__ import annotations
 
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, swing, target_bytes
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, PRESET
 from rdmacc.models.rcc_stability import RccLoop, tune
 from ..api import *
+from .setup import *
 
 RTTS_PS = {"quick": (us(4), BASE_RTT_PS), "paper": (us(4), BASE_RTT_PS, us(40))}
 _LASTS_RTTS = {"quick": 250, "paper": 800}
@@ -32,8 +32,7 @@ def gains_of(name: str, base_rtt_ps: int) -> RccLoop:
         return tune(rtt, margin=PAPER_MARGIN)
     if name == "tuned for delay":
         return tune(rtt, margin=DELAYED_MARGIN, feedback_rtts=1.0)
-    rcc = PRESET["rcc"].control[0]
-    return RccLoop(kp=rcc.kp, kd=rcc.kd, base_rtt_ps=base_rtt_ps)
+    return RccLoop(kp=PID.kp, kd=PID.kd, base_rtt_ps=base_rtt_ps)
 
 
 def _point(gains: str, base_rtt_ps: int, form: str) -> str:

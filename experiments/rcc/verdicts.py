@@ -12,9 +12,9 @@ of one base RTT each are that reading, and n = 100 packets, eight microseconds o
 
 from __future__ import annotations
 
-from rdmacc.experiments.rcc.setup import in_place
 from rdmacc.workload import SIZES
 from ..api import *
+from .setup import *
 
 LOADS = {"quick": (0.7,), "paper": (0.3, 0.5, 0.7)}
 ARRIVALS = {"quick": "0.4ms", "paper": "4ms"}

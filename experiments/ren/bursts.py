@@ -20,8 +20,8 @@ each data packet that arrives, so a lost packet is lost to the clock as well. It
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED, ReadingFigure
 from ..api import *
+from .setup import *
 
 TIMES = {
     "quick": (ms(2), ms(6), ms(9)),

@@ -12,25 +12,12 @@ the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc
 from __future__ import annotations
 
 from rdmacc.experiments.ren.gains import gain
-from rdmacc.experiments.ren.leaf_spine import (
-    BASELINES,
-    LOADS,
-    SCHEMES,
-    UNTIL,
-    WORKLOADS,
-    completion,
-    fct_so_far_ps,
-    messages,
-    network_of,
-    scheme_of,
-    sizes_of,
-    unfinished,
-)
-from rdmacc.experiments.ren.loads import PANELS, claim, hosts
-from rdmacc.experiments.ren.setup import LOOKS
 from ..api import *
+from .leaf_spine import *
+from .loads import *
+from .setup import *
 
-LOAD = 0.7
+_LOAD = 0.7
 PARTS = {1: "as in figures 15 to 18", 3: "three times as long, the middle third"}
 """What is measured, by the number of parts that a run has."""
 _MARKERS = dict(zip(PANELS, ("o", "s", "^", "D"), strict=True))
@@ -43,7 +30,7 @@ class Length:
     scheme: str
     workload: str
     parts: int
-    load: float = LOAD
+    load: float = _LOAD
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -70,8 +57,8 @@ def _loads(parts: int, rows: pd.DataFrame) -> pd.DataFrame:
 
 def _carried(parts: int, rows: pd.DataFrame) -> dict[str, float]:
     """Return the load that the core carries under REN at 0.7, by workload."""
-    found = _loads(parts, rows).loc[LOAD]
-    return {title: float(found[name]) for name, title in WORKLOADS.items() if name in found}
+    found: Any = _loads(parts, rows).loc[_LOAD]
+    return {title: found[name] for name, title in WORKLOADS.items() if name in found}
 
 
 def gains(rows: pd.DataFrame) -> pd.DataFrame:
@@ -83,9 +70,9 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
         for name in WORKLOADS
         if ((rows["scheme"] == one) & (rows["workload"] == name)).any()
     ]
-    rows = rows[rows["load"] == LOAD]
+    rows = rows[rows["load"] == _LOAD]
     of_part = {parts: rows[rows["changes"] == words].assign(changes="") for parts, words in PARTS.items()}
-    found = {parts: [gain(part, *key)[LOAD] for key in keys] for parts, part in of_part.items()}
+    found = {parts: [gain(part, *key)[_LOAD] for key in keys] for parts, part in of_part.items()}
     return pd.DataFrame(found, index=pd.MultiIndex.from_tuples(keys, names=["quantity", "baseline", "workload"]))
 
 
@@ -116,7 +103,7 @@ def _draw_loads(ax: Axes, rows: pd.DataFrame) -> None:
 def _draw_gains(ax: Axes, rows: pd.DataFrame) -> None:
     found = 100 * gains(rows)
     for (quantity, one), values in found.groupby(["quantity", "baseline"], sort=False):
-        ax.plot(values[1], values[3], _MARKERS[quantity], color=LOOKS[one][1], markersize=5)
+        ax.plot(values[1], values[3], _MARKERS[str(quantity)], color=LOOKS[one][1], markersize=5)
     for one in BASELINES:
         if one in found.index.get_level_values("baseline"):
             ax.plot([], [], "o", color=LOOKS[one][1], label=f"over {LOOKS[one][0]}")
@@ -130,9 +117,9 @@ def _draw_gains(ax: Axes, rows: pd.DataFrame) -> None:
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
 
 
-_LASTS = Each(Within(LOAD, by=0.1 * LOAD), of="workload")
+_LASTS = Each(Within(_LOAD, by=0.1 * _LOAD), of="workload")
 _ALL = tuple(Length(scheme, name, parts) for name in WORKLOADS for parts in PARTS for scheme in SCHEMES)
-_LOWER = tuple(Length("ren", name, 1, load) for name in WORKLOADS for load in LOADS["paper"] if load != LOAD)
+_LOWER = tuple(Length("ren", name, 1, load) for name in WORKLOADS for load in LOADS["paper"] if load != _LOAD)
 
 
 @register_experiment
@@ -204,6 +191,6 @@ class Carried(CaseFigure):
         figure, (left, right) = subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
         _draw_loads(left, rows)
         _draw_gains(right, rows)
-        what = f"the load that the core carries, and what REN gains once {LOAD} lasts"
+        what = f"the load that the core carries, and what REN gains once {_LOAD} lasts"
         figure.suptitle(f"REN: {what}, {hosts(rows)}")
         return figure

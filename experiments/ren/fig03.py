@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
-from rdmacc.experiments.ren.setup import (
-    BUFFER_PACKETS,
-    LINE_BPS,
-    LOOKS,
-    PACKET_BYTES,
-    PAYLOAD_BYTES,
-    RTT_PS,
-    labelled,
-    need,
-)
 from ..api import *
+from .setup import *
 
 _COMPARED = ("phost", "homa-2-levels", "ndp", "ren")
 """The paper's panels."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet, parts_of
-from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 from ..api import *
+from .setup import *
 
 POINT = "parts"
 _PLACES = {"port": "Switch: measures and marks", "receiver": "Receiver: copies the mark", "sender": "Sender: 0, 1 or 2"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.setup import need
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, after, draw_rounds, extremes, rounds_of
 from ..api import *
+from .setup import *
 
 
 def _counts(table: pd.DataFrame, scheme: str) -> dict[str, float]:

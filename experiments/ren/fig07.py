@@ -9,11 +9,11 @@ requires.
 from __future__ import annotations
 
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet
-from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
 from rdmacc.protocols.ren import Ren
 from rdmacc.state import QueuePair
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 from ..api import *
+from .setup import *
 
 POINT = "marks"
 CODES = {UNDER: "00", FULL: "01", OVER: "10"}

@@ -8,10 +8,10 @@ trip later: packets lag the equations by a constant number of rounds.
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, RTT_PS, TESTBED
 from rdmacc.models.ren import rate_per_round, rounds_to_full
 from rdmacc.models.ren_figures import RenRate
 from ..api import *
+from .setup import *
 
 VECTORS = {1 / 2: 1, 0.49: 2, 1 / 4: 2, 0.3: 2, 1 / 8: 3, 1 / 16: 4}
 """Rounds by equation (6), by R / C, worked out by hand."""

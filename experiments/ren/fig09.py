@@ -14,10 +14,10 @@ the arrivals on; in packets, the marks first return to the sender.
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.experiments.ren.setup import LOOKS, PACKET_BYTES, SIMULATED, SIMULATED_LINE_BPS, SIMULATED_RTT_PS
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
 from ..api import *
+from .setup import *
 
 Counts = npt.NDArray[np.int64]
 

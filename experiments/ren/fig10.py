@@ -8,8 +8,8 @@ they work as the paper says is checked on the packets of figure 3's bursts, foll
 from __future__ import annotations
 
 from rdmacc.experiments.ren.bursts import burst_point
-from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BYTES, RTT_PS, TESTBED
 from ..api import *
+from .setup import *
 
 POINT = "port"
 _END = ms(3)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
-from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LOOKS, labelled
 from ..api import *
+from .setup import *
 
 _SCHEMES = ("phost", "homa-2-levels", "homa", "ndp", "traditional", "ren", "ren-packet")
 _PUBLISHED = ("phost", "homa-2-levels", "ndp", "ren")

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import rdmacc
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
-from rdmacc.experiments.ren.setup import BUFFER_BYTES, LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled, stand_ins
 from ..api import *
+from .setup import *
 
 _SCHEMES = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
 _PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}

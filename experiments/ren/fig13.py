@@ -11,18 +11,9 @@ from __future__ import annotations
 
 from rdmacc.component import Component
 from rdmacc.experiments.ren.lone_port import KINDS, LonePort, make_packet
-from rdmacc.experiments.ren.setup import (
-    LINE_BPS,
-    LOOKS,
-    PACKET_BYTES,
-    PACKET_PS,
-    TESTBED,
-    ReadingFigure,
-    labelled,
-    need,
-)
 from rdmacc.records import record_dtype
 from ..api import *
+from .setup import *
 
 STATED = np.dtype([("ql", "i4"), ("ti", "i4"), ("timestamp", "i8")])
 _PORTS = 32

@@ -8,22 +8,13 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
-from rdmacc.experiments.ren.loads import (
-    ALL_FLOWS,
-    POSITIVE,
-    THEY_SCHEDULE,
-    WorkloadFigure,
-    claim,
-    lowest_shares,
-    percents,
-    reduction,
-)
-from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES, labelled
 from ..api import *
+from .leaf_spine import *
+from .loads import *
+from .setup import *
 
-LOAD = 0.5
+_LOAD = 0.5
 PUBLISHED = {
     "data_mining": (11054, dict(zip(BASELINES, (0.09, 0.51, 0.39, 0.04, 0.06, 0.21), strict=True))),
     "cache_follower": (1809, dict(zip(BASELINES, (0.50, 0.35, 0.29, 0.14, 0.18, 0.20), strict=True))),
@@ -43,7 +34,7 @@ def largest(rows: pd.DataFrame, workload: str) -> np.ndarray:
 
 def _by_tenth(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> np.ndarray:
     quantities = [f"{quantity}, {k}" for k in TENTHS]
-    return by_load(rows, quantities, scheme=scheme, workload=workload, changes="").mean().loc[LOAD].to_numpy()
+    return by_load(rows, quantities, scheme=scheme, workload=workload, changes="").mean().loc[_LOAD].to_numpy()
 
 
 def tenth_of(rows: pd.DataFrame, workload: str, packets: int) -> int:
@@ -78,14 +69,14 @@ def _grows_with_size(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {"by workload": found, "mean": float(np.mean([*found.values()]))}
 
 
-_ALL = tuple(cases(WORKLOADS, [LOAD]))
+_ALL = tuple(cases(WORKLOADS, [_LOAD]))
 
 
 def _published_claim(id: str, workload: str, quote: str, why: str) -> Claim:
     packets, published = PUBLISHED[workload]
     return claim(
         id, "6.1", "reduction of the p99 slowdown",
-        f"{WORKLOADS[workload].lower()}, {packets:,} packets, load {LOAD}",
+        f"{WORKLOADS[workload].lower()}, {packets:,} packets, load {_LOAD}",
         percents(published), quote=quote, unit="%",
         measure=partial(_at_size, workload),
         band=All({label: Part(value) for label, value in labelled(published).items()}),
@@ -133,7 +124,7 @@ class Figure14(LeafSpineReadings):
             " DCTCP's marks leave, or for the first credit.",
         ),
     )  # fmt: skip
-    read_at = MappingProxyType(dict.fromkeys(WorkloadFigure.read_at, (LOAD,)))
+    read_at = MappingProxyType(dict.fromkeys(WorkloadFigure.read_at, (_LOAD,)))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
         """Return all schemes and workloads at the one load."""
@@ -146,12 +137,12 @@ class Figure14(LeafSpineReadings):
             self._panel(ax, rows, workload)
             ax.set_title(title)
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle(f"REN, figure 14: 99th percentile slowdown at a load of {LOAD}")
+        figure.suptitle(f"REN, figure 14: 99th percentile slowdown at a load of {_LOAD}")
         return figure
 
     def _panel(self, ax: Axes, rows: pd.DataFrame, workload: str) -> None:
         for scheme in SCHEMES:
-            chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == workload) & (rows["load"] == LOAD)]
+            chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == workload) & (rows["load"] == _LOAD)]
             values = chosen[[f"p99 slowdown, {k}" for k in TENTHS]]
             name, colour, marker = LOOKS[scheme]
             ax.plot(TENTHS, values.mean(), marker=marker, color=colour, label=name)

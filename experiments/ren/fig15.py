@@ -6,9 +6,9 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.leaf_spine import BASELINES
-from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim
 from ..api import *
+from .leaf_spine import *
+from .loads import *
 
 PUBLISHED = {"p99 FCT, short": dict(zip(BASELINES, (0.73, 0.68, 0.52, 0.33, 0.56, 0.28), strict=True))}
 """Reductions at a load of 0.7, by quantity and scheme (6.1)."""

@@ -6,10 +6,10 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
-from rdmacc.experiments.ren.loads import ALL_FLOWS, THEY_SCHEDULE, WorkloadFigure, reduction_claim, short_flows_claim
 from ..api import *
+from .leaf_spine import *
+from .loads import *
 
 PUBLISHED = {"AFCT": dict(zip(BASELINES, (0.06, 0.41, 0.22, 0.02, 0.08, 0.11), strict=True))}
 """Reductions at a load of 0.7, by quantity and scheme (6.1)."""

@@ -6,8 +6,8 @@ all four workloads are judged in `rdmacc.experiments.ren.gains`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.loads import THEY_SCHEDULE, WorkloadFigure, short_flows_claim
 from ..api import *
+from .loads import *
 
 
 @register_experiment

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from matplotlib import patheffects
 
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
-from rdmacc.experiments.ren.loads import POSITIVE, claim, mean_of, over_load, percents, reduction
-from rdmacc.experiments.ren.setup import LOOKS, labelled
 from ..api import *
+from .leaf_spine import *
+from .loads import *
+from .setup import *
 
 PUBLISHED = dict(zip(BASELINES, (0.18, 0.33, 0.26, 0.04, 0.13, 0.17), strict=True))
 """Largest reductions of the AFCT (6.1)."""

@@ -17,8 +17,8 @@ without it, as its section 3.1 stands: a sender whose last packet was cancelled 
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS, ReadingFigure
 from ..api import *
+from .setup import *
 
 DEGREES = (1, 2, 4, 8)
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)

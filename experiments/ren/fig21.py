@@ -13,18 +13,9 @@ through one full buffer takes. At paper scale pHost and Homa also keep each flow
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.leaf_spine import leaf_spine
-from rdmacc.experiments.ren.setup import (
-    LOOKS,
-    PACKET_BYTES,
-    PAYLOAD_BYTES,
-    SEEDS,
-    SIMULATED,
-    SIMULATED_LINE_BPS,
-    ReadingFigure,
-    stand_ins,
-)
 from ..api import *
+from .leaf_spine import *
+from .setup import *
 
 SLOW_TIMER = "ren, timer 100 us"
 _OTHERS = ("phost", "homa", "ndp")

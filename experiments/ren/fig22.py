@@ -10,17 +10,8 @@ are less than a round trip through a full buffer takes.
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.experiments.ren.setup import (
-    LOOKS,
-    PACKET_BYTES,
-    PAYLOAD_BYTES,
-    SEEDS,
-    SIMULATED,
-    SIMULATED_LINE_BPS,
-    SIMULATED_RTT_PS,
-    ReadingFigure,
-)
 from ..api import *
+from .setup import *
 
 PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Sampling periods in base RTTs."""

@@ -9,24 +9,11 @@ from __future__ import annotations
 from rdmacc.experiments.ren.fig15 import Figure15
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
-from rdmacc.experiments.ren.loads import (
-    ALL_FLOWS,
-    LOWEST,
-    LOWEST_IN_HALF,
-    PANELS,
-    POSITIVE,
-    THEY_SCHEDULE,
-    WorkloadFigure,
-    claim,
-    load_label,
-    lowest_shares,
-    mean_of,
-    short_flows,
-)
-from rdmacc.experiments.ren.setup import LOOKS, labelled
 from ..api import *
+from .leaf_spine import *
+from .loads import *
+from .setup import *
 
 HEADLINE = 0.68
 """Largest reduction of the AFCT over pHost, Homa and NDP (abstract, sections 1 and 8)."""

@@ -22,11 +22,11 @@ and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures c
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.setup import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.state import HOST_NIC
 from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution
 from ..api import *
+from .setup import *
 
 BASELINES = ("dctcp", "phost", "homa", "ndp", "expresspass", "aeolus")
 SCHEMES = ("ren", *BASELINES)

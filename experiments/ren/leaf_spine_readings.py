@@ -6,8 +6,8 @@ each: `experiments/ren/readings.toml`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.ren.leaf_spine import SCHEMES, LeafSpineCase, LeafSpineFigure
 from ..api import *
+from .leaf_spine import *
 
 
 def _one_grant(case: LeafSpineCase) -> LeafSpineCase:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, LeafSpineCase, cases
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
-from rdmacc.experiments.ren.setup import LOOKS, labelled
 from ..api import *
+from .leaf_spine import *
+from .setup import *
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -43,11 +43,6 @@ PANELS = {
 def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
     return by_load(rows, quantity, scheme=scheme, workload=workload, changes="").mean()
-
-
-def reduction(new: float, old: float) -> float:
-    """Return how much lower a number is than another, as a fraction of that."""
-    return 1 - new / old
 
 
 def reduced(quantity: str, workload: str, load: float, rows: pd.DataFrame) -> dict[str, float]:

@@ -15,11 +15,11 @@ and assumptions: `rdmacc.experiments.ren.leaf_spine`. Varied, since the paper le
 from __future__ import annotations
 
 from rdmacc.experiments.ren.gains import HEADLINE, NEAR
-from rdmacc.experiments.ren.leaf_spine import LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.leaf_spine_readings import in_place_of
-from rdmacc.experiments.ren.loads import ALL_FLOWS, POSITIVE, claim
-from rdmacc.experiments.ren.setup import LOOKS
 from ..api import *
+from .leaf_spine import *
+from .loads import *
+from .setup import *
 
 _OTHERS = ("phost", "homa", "ndp")
 _QUANTITIES = ("AFCT", "AFCT, short", "p99 FCT, short")

@@ -17,12 +17,8 @@ For the questions that the paper leaves open see `experiments/ren/readings.toml`
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from rdmacc.workload import LoadDefinition
 from ..api import *
-
-_T = TypeVar("_T")
 
 SIMULATED = preset("ren-2021")
 """The schemes of section 6."""
@@ -44,7 +40,7 @@ BUFFER_BYTES: int = vars(TESTBED["ren"].buffer)["limit_bytes"]
 BUFFER_PACKETS = BUFFER_BYTES / PACKET_BYTES
 """Of a port of the testbed."""
 
-LOOKS = MappingProxyType(
+LOOKS: Mapping[Any, tuple[str, str, str]] = MappingProxyType(
     {
         "ren": ("REN", COLOURS["blue"], "o"),
         "dctcp": ("DCTCP", COLOURS["black"], "x"),
@@ -66,7 +62,7 @@ READINGS = ("ren", "ren-packet", "ren-literal", "ren-literal-unsafe")
 """Entries of the presets that read the rule of marking differently: see `rdmacc.switch.ren_marker`."""
 
 
-def labelled(values: Mapping[str, _T]) -> dict[str, _T]:
+def labelled(values: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
     """Return the values of schemes, indexed by the schemes' labels."""
     return {LOOKS[one][0]: value for one, value in values.items()}
 

@@ -13,9 +13,9 @@ waiting packets: the period there is 1 ps shorter.
 from __future__ import annotations
 
 import rdmacc
-from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED, ReadingFigure
 from rdmacc.topology import Graph
 from ..api import *
+from .setup import *
 
 ROUNDS = 8
 _OTHERS_PS = 90_000
