@@ -21,7 +21,7 @@ from typing import Any
 
 __all__ = [
     "CompileError", "ConfigError", "DeadlockError", "HandlerError", "LivelockError", "RdmaccError", "SimulationError",
-    "StalledError", "install_command", "microseconds", "not_installed", "unknown",
+    "StalledError",
 ]  # fmt: skip
 
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
@@ -106,45 +106,13 @@ class ConfigError(RdmaccError, ValueError):
 
 
 def microseconds(time_ps: int) -> str:
-    """Return a time in microseconds, exact to the picosecond.
-
-    Parameters
-    ----------
-    time_ps : int
-        The time, in picoseconds.
-
-    Examples
-    --------
-    >>> microseconds(5_391_960_000)
-    '5,391.96 us'
-    """
+    """Return a time in microseconds, exact to the picosecond."""
     whole, rest = divmod(time_ps, 10**6)
     return f"{whole:,}.{rest:06d}".rstrip("0").rstrip(".") + " us"
 
 
 def unknown(field: str, value: object, known: Iterable[object], noun: str = "", where: str = "") -> ConfigError:
-    """Return the error for an unknown name, with a suggestion for the one that was probably meant.
-
-    Parameters
-    ----------
-    field : str
-        Name of the wrong field, as the user knows it.
-    value : object
-        The name that was given.
-    known : iterable
-        The known names.
-    noun : str, optional
-        What the name should be, such as "the name of a scheme"; default: "one of" the names.
-    where : str, optional
-        Location, such as "row 3".
-
-    Examples
-    --------
-    >>> raise unknown("scheme", "dcqn", ["dasr", "dcqcn"], "the name of a scheme")
-    Traceback (most recent call last):
-    ...
-    rdmacc.errors.ConfigError: scheme = 'dcqn': must be the name of a scheme; did you mean 'dcqcn'?
-    """
+    """Return the error for an unknown name, with a suggestion for the one that was probably meant."""
     names = [str(name) for name in known]
     given = str(value).lower()
     close = get_close_matches(given, {name.lower(): name for name in names}, n=2)
@@ -160,35 +128,12 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra into the existing installation, even one from a checkout.
-
-    Parameters
-    ----------
-    extra : str
-        Such as "explorer".
-    """
+    """Return the command that installs an extra into the existing installation, even one from a checkout."""
     return f'pip install "rdmacc[{extra}]"'
 
 
 def not_installed(field: str, package: str, extra: str) -> ConfigError:
-    """Return the error for a package that only an extra of rdmacc installs, with the command to install it.
-
-    Parameters
-    ----------
-    field : str
-        The feature that needs the package, such as "explore".
-    package : str
-        The package that is missing.
-    extra : str
-        The extra of rdmacc that installs it.
-
-    Examples
-    --------
-    >>> raise not_installed("explore", "voila", "explorer")
-    Traceback (most recent call last):
-    ...
-    rdmacc.errors.ConfigError: explore = 'voila': must be installed: pip install "rdmacc[explorer]"
-    """
+    """Return the error for a package that only an extra of rdmacc installs, with the command to install it."""
     return ConfigError(field, package, f"installed: {install_command(extra)}")
 
 

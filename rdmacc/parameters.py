@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from rdmacc.units import Quantity
 
 __all__ = [
-    "Named", "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "check",
-    "check_unit", "fields_of", "number_of", "param",
+    "Named", "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "param",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -289,13 +288,7 @@ _CODES: dict[type, str] = {bool: "i1", int: "i8", float: "f8"}
 
 
 def fields_of(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields of a dataclass, or of an object of one; none of another class.
-
-    Parameters
-    ----------
-    owner : type or object
-        The class or the object.
-    """
+    """Return the fields of a dataclass, or of an object of one; none of another class."""
     return _of_class(owner if isinstance(owner, type) else type(owner))
 
 
@@ -311,33 +304,12 @@ def _element(field: dataclasses.Field[Any]) -> type:
 
 
 def number_of(text: str) -> int:
-    """Return the number that represents a string in compiled code: 56 bits of its hash.
-
-    Parameters
-    ----------
-    text : str
-        A choice, such as ``"pid"``.
-    """
+    """Return the number that represents a string in compiled code: 56 bits of its hash."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
 
 
 def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> Any:
-    """Return a parameter's value in its base unit.
-
-    Parameters
-    ----------
-    name : str
-        Name for error messages.
-    value, default : object
-        The value, and the default, whose type it must have.
-    metadata : mapping
-        The metadata that `param` stored; empty for other fields.
-
-    Raises
-    ------
-    ConfigError
-        If the value is of another type than the default, or not allowed.
-    """
+    """Return a parameter's value in its base unit."""
     unit, choices = metadata.get("unit", ""), metadata.get("choices", ())
     if metadata.get("is_vector"):
         plain = {**metadata, "is_vector": False}
@@ -377,22 +349,7 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
 
 
 def check_unit(name: str, value: Any, unit: str) -> None:
-    """Raise a ConfigError for a bare number that a user gave for a time, or for a rate below 1 Mb/s.
-
-    Parameters
-    ----------
-    name : str
-        Name for the error.
-    value : object
-        What the user gave.
-    unit : str
-        The parameter's unit.
-
-    Raises
-    ------
-    ConfigError
-        For such a number.
-    """
+    """Raise a ConfigError for a bare number that a user gave for a time, or for a rate below 1 Mb/s."""
     if unit not in ("ps", "bps") or isinstance(value, bool | str | units.Picoseconds | None):
         return
     if isinstance(value, list | tuple | np.ndarray):

@@ -30,7 +30,7 @@ import numpy as np
 from rdmacc.errors import ConfigError
 
 __all__ = [
-    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype",
+    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record",
 ]  # fmt: skip
 
 NEVER = 2**62
@@ -288,16 +288,6 @@ def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
     """Return the aligned structured dtype of the records' fields, one after another.
 
     A deadline is followed by its `_armed` companion.
-
-    Parameters
-    ----------
-    *records : type of Record
-        Record classes, in order.
-
-    Raises
-    ------
-    ConfigError
-        If two records share a field name.
     """
     columns: list[Any] = []
     owners: dict[str, str] = {}

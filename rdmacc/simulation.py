@@ -31,7 +31,7 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.typed import named
 from rdmacc.units import Quantity, format_size, time_ps
 
-__all__ = ["Simulation", "is_checked", "simulate"]
+__all__ = ["Simulation", "simulate"]
 
 _log = logging.getLogger(__name__)
 IS_QUIET = ContextVar("is_quiet", default=False)
@@ -54,13 +54,6 @@ def is_checked(scheme: Scheme, check: bool | None) -> bool:
     """Return whether to check a scheme's handlers at run time: by default, only those from outside the package.
 
     They stay checked after a clean run, because in the next run an index may be out of range.
-
-    Parameters
-    ----------
-    scheme : Scheme
-        The scheme.
-    check : bool, optional
-        The user's choice; None for the default.
     """
     if check is not None:
         return check

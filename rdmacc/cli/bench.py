@@ -40,55 +40,25 @@ _FIXED_CALLS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One case on one engine.
-
-    Attributes
-    ----------
-    case, engine, scheme : str
-        Case, scheme and engine.
-    scale : float
-        Fraction of the case's messages that ran.
-    messages : int
-        Their number.
-    data_hops, control_hops, events : int
-        Packet-hops and events.
-    wall_s, setup_s, warm_up_s : float
-        Time of the run itself, the shortest of `runs`; to build network, workload and engine; and of the
-        small run before.
-    runs : int
-        Number of runs: a case of less than a second runs up to five times.
-    peak_memory_bytes : int
-        Peak resident memory of the process; 0 if the system does not provide it.
-    order : str
-        The order in which the events were to run: "auto", "time" or "windows".
-    visits : int
-        Number of pairs of a window and a node with events in it.
-    threads : int
-        Threads asked for.
-    balance : float
-        Events of all threads, as a fraction of what they would be if every thread had as many as the busiest one in
-        each window.
-    cpu_s : float
-        Time of processors in the run of `wall_s`.
-    """
+    """One case on one engine."""
 
     case: str
     engine: str
-    scale: float
+    scale: float  # fraction of the case's messages that ran
     messages: int
     data_hops: int
     control_hops: int
     events: int
-    wall_s: float
+    wall_s: float  # the shortest of `runs`
     setup_s: float
     warm_up_s: float
     runs: int
-    peak_memory_bytes: int
+    peak_memory_bytes: int  # 0 if the system does not provide it
     scheme: str = SCHEME
     order: str = "auto"
-    visits: int = 0
+    visits: int = 0  # pairs of a window and a node with events in it
     threads: int = 1
-    balance: float = 1.0
+    balance: float = 1.0  # events of all threads, over what they were if all had as many as the busiest
     cpu_s: float = 0.0
 
     @property

@@ -19,15 +19,7 @@ SCHEME = "dcqcn"
 
 @dataclass(frozen=True)
 class Goals:
-    """What a case is to reach on one core of a two-core cloud machine: a quarter more than what it did in 2026.
-
-    Attributes
-    ----------
-    hops_per_s : float
-        Packet-hops per second.
-    memory_bytes : float
-        Peak memory of the process.
-    """
+    """What a case is to reach on one core of a two-core cloud machine: a quarter more than what it did in 2026."""
 
     hops_per_s: float
     memory_bytes: float
@@ -39,34 +31,16 @@ FIXED_GOAL_S = 0.6e-3
 
 @dataclass(frozen=True)
 class BenchCase:
-    """A network and a workload, which may be run in part.
-
-    Attributes
-    ----------
-    name, description : str
-        For tables.
-    network : callable
-        Returns the topology.
-    work : callable
-        Returns the whole workload on it.
-    simpy_scale : float
-        Default fraction of the messages for SimPy, which then takes at most about ten seconds.
-    scheme : str
-        What runs.
-    goals : Goals
-        What the compiled engine is to reach.
-    peer : str
-        What another simulator reached on the same work, and when.
-    """
+    """A network and a workload, which may be run in part."""
 
     name: str
     description: str
     network: Callable[[], nx.Graph[Any]]
     work: Callable[[nx.Graph[Any]], pd.DataFrame]
-    simpy_scale: float = 1.0
+    simpy_scale: float = 1.0  # so that SimPy takes at most about ten seconds
     scheme: str = SCHEME
     goals: Goals = field(kw_only=True)
-    peer: str = field(default="", kw_only=True)
+    peer: str = field(default="", kw_only=True)  # what another simulator reached on the same work
 
     def part(self, graph: nx.Graph[Any], scale: float) -> pd.DataFrame:
         """Return the first `scale` of the messages, at least one."""

@@ -41,15 +41,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Determinism:
-    """All runs of a scenario, and how the first one that differs from the first of all does.
-
-    Attributes
-    ----------
-    runs : list of Run
-        Each way twice.
-    found : list of str
-        What differs, in words; empty if all runs are equal to the last bit.
-    """
+    """All runs of a scenario, and how the first one that differs from the first of all does."""
 
     runs: list[Run]
     found: list[str]

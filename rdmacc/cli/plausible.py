@@ -46,32 +46,17 @@ _PATIENCE = 20
 
 @dataclass(frozen=True)
 class Plausibility:
-    """The behaviour of a scheme at one link rate.
-
-    Attributes
-    ----------
-    scheme : str
-        Its name.
-    rate_bps : float
-        Rate of all links.
-    slowdown : dict
-        Completion time over the ideal, by hops and size such as ``"2 hops, 10 kB"``.
-    goodput : dict
-        Payload rate of the whole incast over the link's payload capacity; by incast.
-    dropped, resent : dict
-        Packets dropped and resent, by incast.
-    shares : dict
-        Shares of the link's payload capacity that the long flows get, one tuple for each draw; by round trips after the
-        last has joined.
-    """
+    """The behaviour of a scheme at one link rate."""
 
     scheme: str
     rate_bps: float
-    slowdown: dict[str, float]
-    goodput: dict[str, float]
+    slowdown: dict[str, float]  # by hops and size, such as "2 hops, 10 kB"
+    goodput: dict[str, float]  # of a whole incast, over the link's payload capacity
     dropped: dict[str, int]
     resent: dict[str, int]
-    shares: dict[int, list[tuple[float, ...]]]
+    shares: dict[
+        int, list[tuple[float, ...]]
+    ]  # of the long flows, one tuple a draw, by round trips after the last join
 
     @property
     def jain(self) -> dict[int, list[float]]:

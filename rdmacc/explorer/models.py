@@ -18,33 +18,7 @@ SHOWN = (
 
 
 class ModelExplorer:
-    """Widgets around a model. ``explorer.view`` is what a notebook shows; the controls are public, for tests.
-
-    Parameters
-    ----------
-    name : str
-        Initial model: one of `SHOWN`.
-
-    Attributes
-    ----------
-    view : ipywidgets.Widget
-        Everything.
-    choice : ipywidgets.Dropdown
-        The model.
-    sliders : dict
-        Widgets of its parameters, by name.
-    picture : ipywidgets.Image
-        The picture, as PNG.
-    code : ipywidgets.HTML
-        The equivalent Python code.
-    notes : Notes
-        Error messages next to the sliders.
-
-    Raises
-    ------
-    ConfigError
-        If ipywidgets is not installed.
-    """
+    """Widgets around a model. ``explorer.view`` is what a notebook shows; the controls are public, for tests."""
 
     def __init__(self, name: str = SHOWN[0]) -> None:
         try:

@@ -44,34 +44,7 @@ def warm_up() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup(Named):
-    """A small scenario.
-
-    Attributes
-    ----------
-    network : str
-        One of `NETWORKS`.
-    hosts : int
-        Number of hosts, 4 to 32.
-    rate_gbps, delay_us : float
-        Rate and delay of every link.
-    work : str
-        One of `WORKS`.
-    size_kb : float
-        Size of each message, or each host's data in an all-reduce. Web search uses the load instead.
-    load : float
-        Load of web search, as a fraction of the hosts' links.
-    seed : int
-        Seed of all randomness.
-    schemes : tuple of str
-        One to three registered schemes.
-    changes : mapping
-        Changed parameters by scheme, named as in `Scheme.replace`.
-
-    Raises
-    ------
-    ConfigError
-        If a value is not allowed.
-    """
+    """A small scenario."""
 
     network: str = "star"
     hosts: int = 9

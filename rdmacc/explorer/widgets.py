@@ -27,13 +27,7 @@ _WIDE = {"width": "27em"}
 
 
 class Notes:
-    """Notes next to controls: why a value is invalid, or that it had no effect.
-
-    Parameters
-    ----------
-    widgets : module
-        ipywidgets.
-    """
+    """Notes next to controls: why a value is invalid, or that it had no effect."""
 
     def __init__(self, widgets: Any) -> None:
         self._widgets = widgets
@@ -60,35 +54,6 @@ class Explorer:
     """Widgets around a `Setup`. ``explorer.view`` is what a notebook shows; the controls are public, for tests.
 
     An invalid value is reset, and the reason appears next to its control.
-
-    Parameters
-    ----------
-    setup : Setup
-        Initial setup.
-
-    Attributes
-    ----------
-    setup : Setup
-        The current setup.
-    view : ipywidgets.Widget
-        Everything.
-    controls : dict
-        Widgets of the scenario, by the field of `Setup` that they set; of the schemes, by "scheme 1" to "scheme 3".
-    sliders : dict
-        Widgets of the schemes' parameters, by (scheme, parameter).
-    notes : Notes
-        Notes next to the controls.
-    picture : ipywidgets.Image
-        The picture, as PNG.
-    code : ipywidgets.Textarea
-        The equivalent Python code.
-    table : ipywidgets.HTML
-        Table of results.
-
-    Raises
-    ------
-    ConfigError
-        If ipywidgets is not installed, or `setup` cannot be simulated.
     """
 
     def __init__(self, setup: Setup) -> None:

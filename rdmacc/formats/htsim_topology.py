@@ -25,25 +25,15 @@ _TIER = {
 
 @dataclass
 class Shape:
-    """Counts of a fat tree.
-
-    Attributes
-    ----------
-    hosts, leaves, aggs, cores : int
-        Numbers of nodes; with two tiers, the aggs are the spines.
-    aggs_per_pod, leaves_per_pod : int
-        Number in each pod.
-    has_bundles : bool
-        Whether links stand for several of the file.
-    """
+    """Counts of a fat tree."""
 
     hosts: int
     leaves: int
-    aggs: int
+    aggs: int  # with two tiers, the spines
     cores: int
     aggs_per_pod: int
     leaves_per_pod: int
-    has_bundles: bool = False
+    has_bundles: bool = False  # links stand for several of the file
 
 
 _MOST_LINKS = 4_000_000

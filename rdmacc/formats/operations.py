@@ -22,45 +22,19 @@ Expand: TypeAlias = Callable[[Schedule, "Operation", list[Host], list[list[int]]
 
 @dataclass(slots=True)
 class Operation:
-    """A computation, a send, a receive or a part of a collective, of one rank.
+    """A computation, a send, a receive or a part of a collective, of one rank."""
 
-    Attributes
-    ----------
-    kind : str
-        "calc", "send", "recv" or "collective".
-    rank : int
-        Whose.
-    file : path
-        The file, for errors.
-    place : int or str
-        Line or node in the file.
-    amount : int
-        Picoseconds of a calc, bytes of the others.
-    peer : int
-        The other rank of a send or a receive.
-    tag : int
-        Tag for matching, of a send or a receive; operation, of a collective.
-    cpu : int
-        The processor that a calc occupies, -1 for none.
-    after : list of int
-        Numbers of the operations that it requires.
-    starts_after : list of int
-        Numbers of the operations whose start it requires.
-    group : tuple of int
-        The ranks of a collective.
-    """
-
-    kind: str
+    kind: str  # "calc", "send", "recv" or "collective"
     rank: int
     file: File
     place: int | str
-    amount: int
+    amount: int  # ps of a calc, bytes of the others
     peer: int = -1
-    tag: int = 0
-    cpu: int = -1
-    after: list[int] = field(default_factory=list)
-    starts_after: list[int] = field(default_factory=list)
-    group: tuple[int, ...] = ()
+    tag: int = 0  # matches sends and receives; of a collective, the operation
+    cpu: int = -1  # that a calc occupies; -1: none
+    after: list[int] = field(default_factory=list)  # operations that must end first
+    starts_after: list[int] = field(default_factory=list)  # operations that must start first
+    group: tuple[int, ...] = ()  # ranks of a collective
 
     @property
     def where(self) -> str:

@@ -15,26 +15,12 @@ _FUTURE = 0xFFFF
 
 @dataclass(frozen=True)
 class Bytecode:
-    """Properties of bytecode that do not depend on where it runs.
-
-    Attributes
-    ----------
-    digest : str
-        Hash of its operations, without file, lines and docstring.
-    taken : tuple of (str, bool, tuple of str)
-        Names that it uses from its module or (True) its closure, with the attributes read from each.
-    names : frozenset of str
-        All attributes that it may read.
-    imports : tuple of (str, int, tuple of str)
-        Modules that it imports, with the level of a relative import and the names that it takes from them.
-    can_raise : bool
-        Whether it raises an exception, which names file and line.
-    """
+    """Properties of bytecode that do not depend on where it runs."""
 
     digest: str
-    taken: tuple[tuple[str, bool, tuple[str, ...]], ...]
-    names: frozenset[str]
-    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
+    taken: tuple[tuple[str, bool, tuple[str, ...]], ...]  # name, whether of the closure, attributes read
+    names: frozenset[str]  # all attributes that it may read
+    imports: tuple[tuple[str, int, tuple[str, ...]], ...]  # module, level, names
     can_raise: bool
 
 

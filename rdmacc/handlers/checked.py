@@ -175,24 +175,7 @@ def _function(head: str, *lines: str) -> Callable[..., Any]:
 
 
 class Checks:
-    """The checks in a scheme's hooks: handlers and tests by number.
-
-    Parameters
-    ----------
-    components : sequence of Component
-        The scheme's.
-    has_trail : bool
-        Whether handlers record their current line in the trail.
-    port_node : str
-        As in `tests_of`.
-
-    Attributes
-    ----------
-    calls : list of (str, Call, tuple of str)
-        Each handler's name, call, and what its hook offers.
-    tests : list of Test
-        Every test of every hook.
-    """
+    """The checks in a scheme's hooks: handlers and tests by number."""
 
     def __init__(self, components: Components, *, has_trail: bool, port_node: str) -> None:
         self._components, self._has_trail, self._port_node = components, has_trail, port_node

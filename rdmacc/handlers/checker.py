@@ -32,24 +32,8 @@ Marks = Mapping[Callable[..., Any], frozenset[Mark]]
 class Checker:
     """Checks a handler and the plain functions that it calls, for one component.
 
-    Parameters
-    ----------
-    handler : str
-        Component and handler, as errors name it.
-    fields : mapping
-        Type codes of the fields by argument and name; a vector's ends in "[]", that of a set of packets is "bits". Of a
-        parameter that is a text, the texts that are allowed.
-    writable : mapping
-        Names of those that the handler may write.
-
-    Attributes
-    ----------
-    marks : dict
-        Marks for checked mode, by function.
-    used : dict
-        Objects that functions use from outside, by function and name: the kind of a number, or the object itself.
-    accesses : set
-        The fields that they use.
+    `fields` has type codes by argument and field: a vector's ends in "[]", that of a set of packets is "bits"; of a
+    parameter that is a text, the allowed texts.
     """
 
     def __init__(
@@ -57,7 +41,7 @@ class Checker:
     ) -> None:
         self.handler, self.fields, self.writable = handler, fields, writable
         self.marks: dict[Callable[..., Any], set[Mark]] = {}
-        self.used: dict[tuple[Callable[..., Any], str], Any] = {}
+        self.used: dict[tuple[Callable[..., Any], str], Any] = {}  # what is outside: a number's kind, or the object
         self.accesses: set[Access] = set()
         self.under_way: list[Callable[..., Any]] = []
         self._returned: dict[Any, Kind] = {}

@@ -22,27 +22,13 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of an expression.
-
-    Attributes
-    ----------
-    name : str
-        As errors call it.
-    roles : frozenset of str
-        Of a record: the handlers' arguments that it may be.
-    parts : tuple of Kind
-        Of a tuple: its elements.
-    code : str
-        Of a vector: the NumPy type code of its elements.
-    choices : tuple of str
-        Of a parameter that is a text: those that are allowed.
-    """
+    """The kind of an expression."""
 
     name: str
-    roles: frozenset[str] = frozenset()
-    parts: tuple[Kind, ...] = ()
-    code: str = ""
-    choices: tuple[str, ...] = ()
+    roles: frozenset[str] = frozenset()  # of a record: the handlers' arguments that it may be
+    parts: tuple[Kind, ...] = ()  # of a tuple
+    code: str = ""  # of a vector: the NumPy type code of its elements
+    choices: tuple[str, ...] = ()  # of a parameter that is a text
 
 
 BOOL, INT, FLOAT = Kind("a bool"), Kind("an integer"), Kind("a float")

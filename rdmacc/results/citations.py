@@ -14,19 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper or a specification.
-
-    Attributes
-    ----------
-    key : str
-        Short name in tables.
-    authors, title, venue : str
-        Full citation.
-    year : int
-        Year of publication.
-    doi : str
-        DOI without the resolver; empty if unknown.
-    """
+    """A paper or a specification."""
 
     key: str
     authors: str

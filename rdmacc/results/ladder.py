@@ -38,32 +38,16 @@ _LOOKS = {
 
 @dataclass(frozen=True)
 class Arrow:
-    """A packet's arrow from one lifeline to another.
-
-    Attributes
-    ----------
-    src, dst : node
-        The lifelines; `dst` is None if a lost packet was not heading for any of them.
-    begin_ps, end_ps : int
-        First bit sent and last bit arrived; for a lost packet, the end is the position of the cross.
-    look : str
-        "data", "again" (a retransmission), "ack", "nak", "cnp" or "other".
-    label : str
-        Such as "DATA 3", or "ACK 4", which names the next packet expected.
-    is_lost : bool
-        Draw it broken off, with a cross.
-    reach : float
-        Fraction of the way to `dst` that it covers, from 0 to 1.
-    """
+    """A packet's arrow from one lifeline to another."""
 
     src: Hashable
-    dst: Hashable | None
+    dst: Hashable | None  # None: a lost packet that was heading for no lifeline
     begin_ps: int
-    end_ps: int
-    look: str
+    end_ps: int  # of a lost packet, where the cross is
+    look: str  # "data", "again" (a retransmission), "ack", "nak", "cnp" or "other"
     label: str
     is_lost: bool = False
-    reach: float = 1.0
+    reach: float = 1.0  # fraction of the way to `dst`
 
 
 def draw_ladder(

@@ -38,7 +38,7 @@ from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE
 if TYPE_CHECKING:
     from rdmacc.results.result import Result
 
-__all__ = ["ip_address", "mac_address", "write_pcapng"]
+__all__ = ["write_pcapng"]
 
 _PSN_MASK = 0xFFFFFF
 _FIRST_QP = 16
@@ -140,24 +140,12 @@ def _shown(rows: npt.NDArray[np.void]) -> Iterator[tuple[int, ...]]:
 
 
 def mac_address(node: int) -> str:
-    """Return the Ethernet address of a node number.
-
-    Parameters
-    ----------
-    node : int
-        Number of the node, from 0.
-    """
+    """Return the Ethernet address of a node number."""
     return ":".join(f"{byte:02x}" for byte in (2 << 40 | node + 1).to_bytes(6))
 
 
 def ip_address(node: int) -> str:
-    """Return the IP address of a node number.
-
-    Parameters
-    ----------
-    node : int
-        Number of the node, from 0.
-    """
+    """Return the IP address of a node number."""
     return ".".join(str(byte) for byte in (10 << 24 | node + 1).to_bytes(4))
 
 

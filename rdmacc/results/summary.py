@@ -14,7 +14,7 @@ from rdmacc.show.tables import html_table, text_table
 from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time, time_ps
 
-__all__ = ["Summary", "Transport", "check_window", "half_width", "percentile", "slowdown_by_size", "starting_in"]
+__all__ = ["Summary"]
 
 _REACHED = 0.9
 """If less than this share of the offered load was carried in time, the load was not reached."""
@@ -24,29 +24,13 @@ NOTHING = "-"
 
 @typed
 def percentile(values: npt.ArrayLike, rank: float) -> float:
-    """Return a percentile, interpolated linearly between the two nearest values; NaN without values.
-
-    Parameters
-    ----------
-    values : array_like
-        Numbers in any order.
-    rank : float
-        Between 0 and 100.
-    """
+    """Return a percentile, interpolated linearly between the two nearest values; NaN without values."""
     array = np.asarray(values, dtype=np.float64)
     return float(np.percentile(array, rank)) if array.size else float("nan")
 
 
 def half_width(std: pd.Series[Any], count: pd.Series[Any], confidence: float) -> pd.Series[Any]:
-    """Return half the width of a mean's confidence interval, by Student's t; missing for a single value.
-
-    Parameters
-    ----------
-    std, count : Series
-        Standard deviation (with n - 1) and number of independent values.
-    confidence : float
-        Between 0 and 1.
-    """
+    """Return half the width of a mean's confidence interval, by Student's t; missing for a single value."""
     from scipy.stats import t
 
     quantile = pd.Series(t.ppf(0.5 + confidence / 2, count.clip(lower=2) - 1), index=count.index)
@@ -54,18 +38,7 @@ def half_width(std: pd.Series[Any], count: pd.Series[Any], confidence: float) ->
 
 
 def check_window(window: Any) -> tuple[int, int]:
-    """Return the two times of a window, in picoseconds.
-
-    Parameters
-    ----------
-    window : (start, end)
-        Times, such as ``("1ms", "5ms")``.
-
-    Raises
-    ------
-    ConfigError
-        If it is not a pair of times, the second after the first.
-    """
+    """Return the two times of a window, in picoseconds."""
     if not isinstance(window, tuple | list) or len(window) != 2:
         raise ConfigError("window", window, "a pair of times, such as ('1ms', '5ms')")
     begin, end = (time_ps(one, field="window") for one in window)
@@ -75,25 +48,7 @@ def check_window(window: Any) -> tuple[int, int]:
 
 
 def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Tell which messages start in a window.
-
-    Parameters
-    ----------
-    window : (start, end) or None
-        Times, such as ``("1ms", "5ms")``: at or after the first, before the second. None: all.
-    start_ps : ndarray of int64
-        Start times of messages in ps; shape (M,).
-
-    Returns
-    -------
-    ndarray of bool
-        Shape (M,).
-
-    Raises
-    ------
-    ConfigError
-        If it is not a pair of times, or no message starts in it.
-    """
+    """Tell which messages start in a window."""
     if window is None:
         return np.ones(len(start_ps), np.bool_)
     begin, end = check_window(window)
@@ -105,17 +60,7 @@ def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.
 
 @dataclass(frozen=True)
 class Transport:
-    """The traffic that a network has carried, message by message: arrays of shape (M,).
-
-    Attributes
-    ----------
-    start_ps, delivered_ps : ndarray of int64
-        Start times, and times of the last bytes' arrival (-1 until then).
-    size_bytes, received_bytes : ndarray of int64
-        Payload, and the part of it that has arrived.
-    now_ps : int
-        Simulated time.
-    """
+    """The traffic that a network has carried, message by message: arrays of shape (M,)."""
 
     start_ps: npt.NDArray[np.int64]
     delivered_ps: npt.NDArray[np.int64]
@@ -124,13 +69,7 @@ class Transport:
     now_ps: int
 
     def goodput_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the rate of payload received from the first start to the last delivery, or to now.
-
-        Parameters
-        ----------
-        chosen : ndarray of bool
-            Messages to count.
-        """
+        """Return the rate of payload received from the first start to the last delivery, or to now."""
         delivered = self.delivered_ps[chosen]
         if not len(delivered):  # hosts only compute
             return float("nan")
@@ -139,13 +78,7 @@ class Transport:
         return float(self.received_bytes[chosen].sum()) * 8e12 / spent if spent > 0 else float("nan")
 
     def offered_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the payload of all but the last message, divided by the time from the first start to the last.
-
-        Parameters
-        ----------
-        chosen : ndarray of bool
-            Messages to count.
-        """
+        """Return the payload of all but the last message, divided by the time from the first start to the last."""
         start_ps, size = self.start_ps[chosen], self.size_bytes[chosen]
         if not len(start_ps):
             return float("nan")
@@ -154,13 +87,7 @@ class Transport:
         return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
 
     def carried_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the rate of payload arriving in that time, as if each message arrived evenly from start to end.
-
-        Parameters
-        ----------
-        chosen : ndarray of bool
-            The messages whose first and last starts bound the time.
-        """
+        """Return the rate of payload arriving in that time, as if each message arrived evenly from start to end."""
         start_ps = self.start_ps[chosen]
         begin, end = (int(start_ps.min()), int(start_ps.max())) if len(start_ps) else (0, 0)
         if end == begin:
@@ -305,20 +232,7 @@ def _number(value: float) -> str:
 
 @typed
 def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
-    """Return median and p99 slowdown of the delivered messages by size.
-
-    Parameters
-    ----------
-    flows : DataFrame
-        As `Result.flows`.
-    bins : int
-        With more sizes than this, group them into this many bins with equal numbers of messages.
-
-    Returns
-    -------
-    DataFrame
-        `size_bytes` (largest of the bin), `flows`, `median`, `p99`; one row per bin, ascending.
-    """
+    """Return median and p99 slowdown of the delivered messages by size."""
     delivered = flows[flows["slowdown"].notna()]
     sizes = delivered["size_bytes"]
     if sizes.nunique() > bins:

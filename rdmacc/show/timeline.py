@@ -21,15 +21,7 @@ _MARGIN = 0.02
 
 
 class Timeline:
-    """Positions on a time axis with cuts, in picoseconds from its top.
-
-    Parameters
-    ----------
-    spans : sequence of (int, int)
-        Start and end of every event.
-    squeeze : bool
-        Whether to cut.
-    """
+    """Positions on a time axis with cuts, in picoseconds from its top."""
 
     def __init__(self, spans: Sequence[tuple[int, int]], *, squeeze: bool = True) -> None:
         merged: list[list[int]] = []

@@ -25,7 +25,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.sources import are_current
 from rdmacc.sweep.tidy import TABLE_COLUMNS, check_table, typed
 
-__all__ = ["Store", "as_stored", "default_folder", "read_table", "write_atomically", "write_table"]
+__all__ = ["Store", "default_folder", "read_table"]
 
 _META = b"rdmacc"
 _FORMAT = 1
@@ -46,15 +46,7 @@ def default_folder() -> Path:
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Have `write` create a temporary file, then rename it, so that a reader sees the whole file or none.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its folder is created if necessary.
-    write : callable
-        Function that writes a file at a given path.
-    """
+    """Have `write` create a temporary file, then rename it, so that a reader sees the whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
     os.close(number)
@@ -76,22 +68,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
-    """Write a table with its provenance as Parquet, atomically; equal tables give equal files.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    table : DataFrame
-        Table in the columns of `TABLE_COLUMNS`.
-    provenance : mapping
-        JSON data.
-
-    Raises
-    ------
-    ConfigError
-        If Parquet cannot hold the values of a column.
-    """
+    """Write a table with its provenance as Parquet, atomically; equal tables give equal files."""
     arrow = _arrow(table)
     content = _text({"format": _FORMAT, **provenance})
     arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _META: content.encode()})
@@ -99,13 +76,7 @@ def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) 
 
 
 def as_stored(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in the form in which the store returns it, so that stored and fresh tables are identical.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Table in the columns of `TABLE_COLUMNS`.
-    """
+    """Return a table in the form in which the store returns it, so that stored and fresh tables are identical."""
     return typed(_arrow(table).to_pandas())
 
 

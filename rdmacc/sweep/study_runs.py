@@ -48,13 +48,7 @@ class StudyRun:
 
 
 class StudyRuns:
-    """The simulations of a study, in the form that `sweep` computes.
-
-    Parameters
-    ----------
-    runs : sequence of StudyRun
-        The simulations.
-    """
+    """The simulations of a study, in the form that `sweep` computes."""
 
     points_of: type[Any] | None = None
     """Its points are its own."""

@@ -12,18 +12,6 @@ class TimeLeft:
 
     Points start in order, one per process, and the next starts when one finishes. The estimate schedules the rest of
     the running points and all waiting ones on the processes in the same way, and takes the end of the last.
-
-    Parameters
-    ----------
-    costs : mapping
-        Costs by point name, in starting order.
-    processes : int, optional
-        Number of points computed in parallel. Default: total run time of the finished points divided by the elapsed
-        time.
-    known : iterable of tuple
-        (seconds, cost) of points computed earlier, used until the first one finishes here.
-    clock : callable
-        Function that returns the time in seconds.
     """
 
     def __init__(

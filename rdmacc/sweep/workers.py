@@ -37,35 +37,15 @@ from rdmacc.sweep.tidy import check_table
 
 @dataclass(frozen=True)
 class Task:
-    """A point to compute.
+    """A point to compute."""
 
-    Attributes
-    ----------
-    payload : bytes
-        Experiment, point, engine and threads, pickled.
-    code : mapping
-        Hash of the code that must compute it ("" if that is not known), and versions; see `Fingerprints.code`.
-    """
-
-    payload: bytes
-    code: Mapping[str, Any]
+    payload: bytes  # experiment, point, engine and threads, pickled
+    code: Mapping[str, Any]  # hash of the code that must compute it ("" if not known), and versions
 
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A point's rows, and the cost of computing them.
-
-    Attributes
-    ----------
-    table : DataFrame
-        The rows.
-    engines : tuple of str
-        Engines used.
-    packet_hops, simulated_ps : int
-        Totals over the point's simulations.
-    wall_s : float
-        Wall time.
-    """
+    """A point's rows, and the cost of computing them."""
 
     table: pd.DataFrame
     engines: tuple[str, ...]
@@ -78,15 +58,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class Failed:
-    """The reason why a point has no rows.
-
-    Attributes
-    ----------
-    reason : str
-        The error, in one line.
-    details : str
-        The traceback.
-    """
+    """The reason why a point has no rows."""
 
     reason: str
     details: str = ""

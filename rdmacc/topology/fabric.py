@@ -129,13 +129,7 @@ class Fabric:
         return len(self.port_node)
 
     def names_of(self, nodes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.object_]:
-        """Return the names of nodes, which may be tuples, as an array of objects.
-
-        Parameters
-        ----------
-        nodes : array of int
-            Node numbers.
-        """
+        """Return the names of nodes, which may be tuples, as an array of objects."""
         return np.fromiter(self.names, np.object_, self.n_nodes)[nodes]
 
     def port_name(self, port: int) -> str:
@@ -251,15 +245,7 @@ class Fabric:
             raise ConfigError("dst", self.names[dst], self.without_path(src, dst))
 
     def without_path(self, src: int, dst: int) -> str:
-        """Return what an error says of two hosts without a path between them.
-
-        Parameters
-        ----------
-        src : int
-            Number of the sender.
-        dst : int
-            Number of the receiver.
-        """
+        """Return what an error says of two hosts without a path between them."""
         ones = np.ones(self.n_ports, np.int8)
         links = csr_array((ones, (self.port_node, self.port_peer)), shape=(self.n_nodes, self.n_nodes))
         _, parts = connected_components(links, directed=False)

@@ -1,180 +1,64 @@
-"""Convert numbers in a unit to base units: ``us(1.5)`` is 1,500,000 ps."""
+"""Convert numbers in a unit to base units, rounded to the nearest: ``us(1.5)`` is 1,500,000 ps."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 from rdmacc.units.parsing import EXACT, Number, Picoseconds, exact_decimal, nearest_int64
 
-
-def _integer(number: Number, factor: int, name: str) -> int:
-    value = EXACT.multiply(exact_decimal(number, name, _NUMBER), Decimal(factor))
-    return nearest_int64(value, number, name, _NUMBER)
-
-
-_NUMBER = "a number"
-
-
-def ps(number: Number) -> Picoseconds:
-    """Return `number` as a time in picoseconds, rounded to the nearest.
+_DOC = """Return {}.
 
     Parameters
     ----------
     number : number
         The number, not necessarily whole.
     """
-    return Picoseconds(_integer(number, 1, "ps"))
 
 
-def ns(number: Number) -> Picoseconds:
-    """Return `number` nanoseconds in picoseconds, rounded to the nearest.
+def _named(name: str, words: str, convert: Callable[[Decimal, Number], Any]) -> Any:
+    def converter(number: Number) -> Any:
+        return convert(exact_decimal(number, name, "a number"), number)
 
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return Picoseconds(_integer(number, 10**3, "ns"))
+    converter.__name__ = converter.__qualname__ = name
+    converter.__doc__ = _DOC.format(words)
+    return converter
 
 
-def us(number: Number) -> Picoseconds:
-    """Return `number` microseconds in picoseconds, rounded to the nearest.
+def _integer(name: str, factor: int, words: str) -> Callable[[Number], int]:
+    def convert(value: Decimal, given: Number) -> int:
+        return nearest_int64(EXACT.multiply(value, Decimal(factor)), given, name, "a number")
 
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return Picoseconds(_integer(number, 10**6, "us"))
+    made: Callable[[Number], int] = _named(name, words, convert)
+    return made
 
 
-def ms(number: Number) -> Picoseconds:
-    """Return `number` milliseconds in picoseconds, rounded to the nearest.
+def _time(name: str, power: int, words: str) -> Callable[[Number], Picoseconds]:
+    def convert(value: Decimal, given: Number) -> Picoseconds:
+        return Picoseconds(nearest_int64(EXACT.multiply(value, Decimal(10**power)), given, name, "a number"))
 
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return Picoseconds(_integer(number, 10**9, "ms"))
+    made: Callable[[Number], Picoseconds] = _named(name, words, convert)
+    return made
 
 
-def s(number: Number) -> Picoseconds:
-    """Return `number` seconds in picoseconds, rounded to the nearest.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return Picoseconds(_integer(number, 10**12, "s"))
+def _rate(name: str, power: int, words: str) -> Callable[[Number], float]:
+    made: Callable[[Number], float] = _named(name, words, lambda value, _: float(value * 10**power))
+    return made
 
 
-def bps(number: Number) -> float:
-    """Return `number` bit/s as a float.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return float(exact_decimal(number, "bps", _NUMBER))
-
-
-def kbps(number: Number) -> float:
-    """Return `number` kbit/s in bit/s.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return float(exact_decimal(number, "kbps", _NUMBER) * 10**3)
-
-
-def mbps(number: Number) -> float:
-    """Return `number` Mbit/s in bit/s.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return float(exact_decimal(number, "mbps", _NUMBER) * 10**6)
-
-
-def gbps(number: Number) -> float:
-    """Return `number` Gbit/s in bit/s.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return float(exact_decimal(number, "gbps", _NUMBER) * 10**9)
-
-
-def B(number: Number) -> int:
-    """Return `number` bytes as an integer, rounded to the nearest.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return _integer(number, 1, "B")
-
-
-def kB(number: Number) -> int:
-    """Return `number` kilobytes (of 1000) in bytes, rounded to the nearest.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return _integer(number, 10**3, "kB")
-
-
-def KiB(number: Number) -> int:
-    """Return `number` kibibytes (of 1024) in bytes, rounded to the nearest.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return _integer(number, 2**10, "KiB")
-
-
-def MB(number: Number) -> int:
-    """Return `number` megabytes (of 1000**2) in bytes, rounded to the nearest.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return _integer(number, 10**6, "MB")
-
-
-def MiB(number: Number) -> int:
-    """Return `number` mebibytes (of 1024**2) in bytes, rounded to the nearest.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return _integer(number, 2**20, "MiB")
-
-
-def GB(number: Number) -> int:
-    """Return `number` gigabytes (of 1000**3) in bytes, rounded to the nearest.
-
-    Parameters
-    ----------
-    number : number
-        The number, not necessarily whole.
-    """
-    return _integer(number, 10**9, "GB")
+ps = _time("ps", 0, "`number` as a time in picoseconds, rounded to the nearest")
+ns = _time("ns", 3, "`number` nanoseconds in picoseconds, rounded to the nearest")
+us = _time("us", 6, "`number` microseconds in picoseconds, rounded to the nearest")
+ms = _time("ms", 9, "`number` milliseconds in picoseconds, rounded to the nearest")
+s = _time("s", 12, "`number` seconds in picoseconds, rounded to the nearest")
+bps = _rate("bps", 0, "`number` bit/s as a float")
+kbps = _rate("kbps", 3, "`number` kbit/s in bit/s")
+mbps = _rate("mbps", 6, "`number` Mbit/s in bit/s")
+gbps = _rate("gbps", 9, "`number` Gbit/s in bit/s")
+B = _integer("B", 1, "`number` bytes as an integer, rounded to the nearest")
+kB = _integer("kB", 10**3, "`number` kilobytes (of 1000) in bytes, rounded to the nearest")
+KiB = _integer("KiB", 2**10, "`number` kibibytes (of 1024) in bytes, rounded to the nearest")
+MB = _integer("MB", 10**6, "`number` megabytes (of 1000**2) in bytes, rounded to the nearest")
+MiB = _integer("MiB", 2**20, "`number` mebibytes (of 1024**2) in bytes, rounded to the nearest")
+GB = _integer("GB", 10**9, "`number` gigabytes (of 1000**3) in bytes, rounded to the nearest")

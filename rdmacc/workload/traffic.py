@@ -19,17 +19,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class Traffic:
-    """Random pairs of senders and receivers on a network, and the links that they use.
-
-    Parameters
-    ----------
-    network : Graph or Fabric
-        The network.
-    senders, receivers : network or sequence of host, optional
-        Default: all hosts. A host never sends to itself.
-    is_incast : bool
-        False: uniform over all pairs. True: uniform over the receivers, then over the other senders.
-    """
+    """Random pairs of senders and receivers on a network, and the links that they use."""
 
     def __init__(
         self,
