@@ -11,9 +11,9 @@ from typing import Any
 import nbformat
 
 NOTEBOOKS = ("first_hour", "compare", "modern_fabric", "step_time", "dart", "igbn", "ren", "rcc", "models")
+LABS = ("lab1_incast", "lab2_fairness", "lab3_ecn", "lab4_pfc", "lab5_own_scheme")
 _NOTICE = (
-    "*This page is a notebook: `rdmacc notebooks` copies it, with the others, to a folder of yours, to run and to "
-    "change.*"
+    "*This page is a notebook: `rdmacc {}` copies it, with the others, to a folder of yours, to run and to change.*"
 )
 
 
@@ -27,16 +27,17 @@ def write_notebooks(docs: Path) -> None:
     """
     folder = docs / "notebooks"
     folder.mkdir(exist_ok=True)
-    for name in NOTEBOOKS:
+    for name in NOTEBOOKS + LABS:
+        within, command = ("labs", "labs start") if name in LABS else ("", "notebooks")
         parts = []
-        for number, cell in enumerate(nbformat.read(docs.parent / "notebooks" / f"{name}.ipynb", 4).cells):
+        for number, cell in enumerate(nbformat.read(docs.parent / "notebooks" / within / f"{name}.ipynb", 4).cells):
             if cell.cell_type == "markdown":
                 parts.append(re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.md)", cell.source))
             else:
                 code = re.sub(r"^%.*\n|;$", "", cell.source, flags=re.MULTILINE)  # magics and semicolons are no Python
                 parts += [f"```python\n{code}\n```", *_outputs(cell.outputs, folder, f"{name}-{number}")]
         title, _, rest = parts[0].partition("\n")
-        _write(folder / f"{name}.md", "\n\n".join([title, _NOTICE, rest, *parts[1:]]).encode())
+        _write(folder / f"{name}.md", "\n\n".join([title, _NOTICE.format(command), rest, *parts[1:]]).encode())
 
 
 def _outputs(outputs: list[Mapping[str, Any]], folder: Path, name: str) -> Iterator[str]:

@@ -127,8 +127,13 @@ def test_arrows_go_down(sources, targets):
 
 def test_the_wheel_has_every_package():
     """The list is written by hand, and a checkout imports what it leaves out: only an installed wheel would tell."""
-    folders = {"rdmacc": "rdmacc", "models": "rdmacc.models", "experiments": "rdmacc.experiments"}
-    on_disk = {"rdmacc.notebooks"}
+    folders = {
+        "rdmacc": "rdmacc",
+        "models": "rdmacc.models",
+        "experiments": "rdmacc.experiments",
+        "notebooks": "rdmacc.notebooks",
+    }
+    on_disk = set()
     for folder, package in folders.items():
         for path in (ROOT / folder).rglob("__init__.py"):
             on_disk.add(".".join([package, *path.parent.relative_to(ROOT / folder).parts]))

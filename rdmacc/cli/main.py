@@ -194,6 +194,38 @@ def notebooks(
     typer.echo(f"\nOpen them with: jupyter lab {folder}")
 
 
+labs = typer.Typer(no_args_is_help=True, help="Five labs for a class: starter notebooks and checks.")
+app.add_typer(labs, name="labs")
+
+
+@labs.command("start")
+def start_labs(
+    folder: Annotated[Path, typer.Argument(help="Folder to copy them to.", file_okay=False)] = Path("rdmacc-labs"),
+) -> None:
+    """Copy the starter notebooks into a folder."""
+    from rdmacc.notebooks.labs import copy_labs
+
+    for path in copy_labs(folder):
+        typer.echo(f"Saved {path}")
+    typer.echo(f"\nOpen them with: jupyter lab {folder}\nCheck the first with: rdmacc labs check 1 {folder}")
+
+
+@labs.command("check")
+def check_lab(
+    number: Annotated[int, typer.Argument(help="Number of the lab, 1 to 5.")],
+    path: Annotated[
+        Path, typer.Argument(help="Your notebook, its folder, or a Python file that assigns the answers.")
+    ] = Path(),
+) -> None:
+    """Run a lab's notebook, and say which answers are right. The exit code is 0 if all are."""
+    from rdmacc.notebooks.labs import check, starter
+
+    found = check(number, path / starter(number).name if path.is_dir() else path)
+    for name, wrong in found.items():
+        typer.echo(f"{name:20} {wrong or 'right'}")
+    raise typer.Exit(any(found.values()))
+
+
 @app.command()
 def determinism(
     scenario: Annotated[
