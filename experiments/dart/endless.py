@@ -1,0 +1,105 @@
+"""Dart, figures 11 to 14 with long flows as VI-A has them: one of 1 GB from each host, from the start on.
+
+The load then sets the short flows alone, and long flows fill whatever is left: "each server initiates a long flow of
+size 1 GB". The figures assume flows of 1 MB that arrive at a rate, so that the load is one. Flows arrive for 10 ms, and
+the run ends at 16 ms. Three seeds in the typical mix, one in the others. Setup: `rdmacc.experiments.dart.clos`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, cases, claim, means, reduction
+from rdmacc.experiments.dart.loads import BASELINES, NAMES, all_runs
+from rdmacc.experiments.dart.techniques import VARIANTS
+from ..api import *
+
+ENDLESS = "long flows of 1 GB"
+_TYPICAL = [("typical", load) for load in LOADS["typical"]]
+
+
+def endless(scale: str) -> list[ClosCase]:
+    """Return the runs of figures 11 to 14 with long flows of 1 GB; at quick scale two."""
+    if scale == "quick":
+        return cases(("dcqcn", "dart"), [("typical", 0.2)], is_persistent=True)
+    runs = [replace(case, is_persistent=True) for case in all_runs(*LOADS)]
+    return list(dict.fromkeys([*runs, *cases(tuple(VARIANTS), _TYPICAL, is_persistent=True)]))
+
+
+def _of(rows: pd.DataFrame, quantity: str, scheme: str, mix: str = "typical") -> pd.Series[float]:
+    return means(rows, quantity, scheme, mix, ENDLESS)
+
+
+def _tail(rows: pd.DataFrame) -> dict[str, float]:
+    """Return Dart's mean reduction of the p99 over each baseline, typical mix."""
+    dart = _of(rows, "p99", "dart")
+    return {NAMES[one]: float(reduction(dart, _of(rows, "p99", one)).mean()) for one in BASELINES}
+
+
+def _long_flows(rows: pd.DataFrame) -> dict[str, float]:
+    """Return Dart's gain in the throughput of long flows over each baseline, typical mix."""
+    dart = _of(rows, "goodput", "dart")
+    return {NAMES[one]: float((dart / _of(rows, "goodput", one) - 1).mean()) for one in BASELINES}
+
+
+def _marks(rows: pd.DataFrame) -> dict[str, float]:
+    return {f"{load:.0%}": value for load, value in _of(rows, "marked", "dcqcn").items()}
+
+
+_ALL = tuple(endless("paper"))
+
+
+class Endless(ClosFigure):
+    """Tails, medians, throughput and marks with one long flow of 1 GB from each host."""
+
+    name = "dart.endless"
+    title = "Long flows of 1 GB"
+    description = "Dart, figures 11 to 14 with a long flow of 1 GB from each host, as VI-A has them"
+    claims = (
+        claim(
+            "dart-e-1a", "VI-B", "mean p99 reduction", "typical mix, long flows of 1 GB", "79% (4.8x)", by=OURS,
+            measure=_tail, band=Each(Part(0.79)), direction=Each(AtLeast(0.05)), unit="%", needs=_ALL,
+            expect=Outcome.DIRECTION, why="TIMELY's tail is longer than DCQCN's, so no gain is right over both.",
+        ),
+        claim(
+            "dart-e-2a", "VI-B", "gain in throughput of long flows", "typical mix, long flows of 1 GB", "48%, 68%",
+            by=OURS, measure=_long_flows, band=All({"DCQCN": Size(0.48), "TIMELY": Size(0.68)}),
+            direction=Each(AtLeast(0.05)), unit="%", needs=_ALL, expect=Outcome.FAILS,
+            why="Long flows that never end fill the links under every scheme.",
+        ),
+        claim(
+            "dart-e-3a", "Table I", "DCQCN's marked share of short flows' packets", "typical mix, long flows of 1 GB",
+            "17, 41, 67%", by=OURS, measure=_marks, band=All({
+                "20%": Part(0.17), "40%": Part(0.41), "60%": Part(0.67),
+            }), direction=Rises(), unit="%", needs=_ALL, expect=Outcome.FAILS,
+            why="Long flows keep queues at the marking threshold at any load of short ones.",
+        ),
+    )  # fmt: skip
+
+    def seeds_of(self, case: Any) -> int:
+        return self.seeds if case.mix == "typical" else 1
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        return table if reading == DEFAULT else None
+
+    def cases(self, scale: str) -> list[ClosCase]:
+        return endless(scale)
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        panels = {
+            "p99": ("p99 of 8 KB flows (us)", 1e-6), "p50": ("median of 8 KB flows (us)", 1e-6),
+            "goodput": ("goodput of a long flow (Gb/s)", 1e-9), "marked": ("marked share of short flows' packets", 1.0),
+        }  # fmt: skip
+        figure, axes = subplots(1, len(panels), figsize=(13.5, 3.8), layout="constrained")
+        palette = list(COLOURS.values())
+        for ax, (quantity, (label, factor)) in zip(axes, panels.items(), strict=True):
+            for place, (scheme, name) in enumerate({**NAMES, **VARIANTS}.items()):
+                by = by_load(rows, quantity, scheme=scheme, mix="typical", changes=ENDLESS)
+                spread = by.agg(["min", "mean", "max"]) * factor
+                at, colour = spread.index * 100, palette[place % len(palette)]
+                ax.plot(at, spread["mean"], marker="so^DPvX*"[place], color=colour, label=name)
+                ax.fill_between(at, spread["min"], spread["max"], color=colour, alpha=0.2)
+            if quantity in ("p99", "p50"):
+                log_axes(ax, "y")
+            ax.set(title=label, xlabel="load of short and long (%)")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
+        figure.suptitle("Dart, VI with a long flow of 1 GB from each host, typical mix")
+        return figure
