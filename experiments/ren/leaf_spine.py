@@ -67,12 +67,15 @@ class LeafSpineCase:
     """The buffer of 128 KB is a switch's, not a port's."""
     changes: tuple[tuple[str, Any], ...] = ()
     """Parameters of the scheme."""
+    count: int = 0
+    """Messages; 0: as many as the scale has."""
 
     @property
     def differences(self) -> str:
         """Everything but scheme, workload, load and network, in words."""
         parts = ["load of hosts' links"] if self.load_of != "core" else []
         parts += ["128 KB a switch"] if self.is_shared else []
+        parts += [f"{self.count:,} messages"] if self.count else []
         return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
 
     @property
@@ -83,19 +86,23 @@ class LeafSpineCase:
             "changes": self.differences,
         }  # fmt: skip
 
+    def run_as(self) -> Scheme:
+        """Return the scheme that is simulated."""
+        return scheme_of(self.scheme, self.changes)
+
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         what = f"{self.scheme}, {self.workload} {self.load:.0%}, {8 * self.hosts_per_leaf} hosts"
         network = network_of(scale, self.hosts_per_leaf, self.is_shared)
-        traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed)
+        traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed, count=self.count)
         scenario = Scenario(
-            network=network, workload=traffic, scheme=scheme_of(self.scheme, self.changes),
+            network=network, workload=traffic, scheme=self.run_as(),
             seed=seed, until=UNTIL,
         )  # fmt: skip
         return Point(
             name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario,
             labels=self.identity | {"seed": seed},
-            cost=sizes_of(self.workload, scale).mean,
+            cost=sizes_of(self.workload, scale).mean * (self.count or _MESSAGES[scale]),
         )  # fmt: skip
 
 
@@ -120,13 +127,15 @@ def sizes_of(name: str, scale: str) -> SizeDistribution:
 
 
 def messages(
-    network: Callable[[], Graph], name: str, scale: str, load: float, load_of: str, seed: int, repeats: int = 1
-) -> pd.DataFrame:
+    network: Callable[[], Graph], name: str, scale: str, load: float, load_of: str, seed: int, repeats: int = 1,
+    *, count: int = 0,
+) -> pd.DataFrame:  # fmt: skip
     """Return messages of a workload between random pairs, at a load of the core's or of the hosts' links."""
     of = workload.LoadDefinition(load_of, payload_bytes=LOAD.payload_bytes, header_bytes=LOAD.header_bytes)
     return workload.poisson(
-        network(), sizes_of(name, scale), load, of=of, count=repeats * _MESSAGES[scale], is_exact=True, seed=seed
-    )
+        network(), sizes_of(name, scale), load, of=of, count=count or repeats * _MESSAGES[scale], is_exact=True,
+        seed=seed,
+    )  # fmt: skip
 
 
 @cache

@@ -1,0 +1,143 @@
+"""REN, figures 16 to 18 under the hosts' load with one grant for each packet, by the number of messages.
+
+At 0.7 of the hosts' links the core is offered 3.7 times what it carries. It drains after the last message has started,
+so completion times are those of a backlog that grows with each message, and the number of messages, which the paper
+does not give, decides who is faster. Both ends are shown, and none is chosen. pHost and Homa send one packet for each
+grant, as section 2 describes them. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.experiments.ren.fig16 import Figure16
+from rdmacc.experiments.ren.fig18 import Figure18
+from rdmacc.experiments.ren.leaf_spine import WORKLOADS, LeafSpineCase, LeafSpineFigure
+from rdmacc.experiments.ren.loads import PANELS, POSITIVE, claim
+from rdmacc.experiments.ren.setup import LOOKS
+from ..api import *
+
+_NAMES = ("cache_follower", "web_search", "hadoop")
+_OTHERS = ("dctcp", "traditional", "ndp", "expresspass", "aeolus")
+_NUMBERS = MappingProxyType({"quick": (20, 50), "paper": (1000, 2500)})
+_LOADS = MappingProxyType({"quick": (0.7,), "paper": (0.3, 0.5, 0.7)})
+_ALL_MESSAGES = 5000
+"""As figures 15 to 18 have: these runs are theirs."""
+
+
+def _case(scheme: str, name: str, load: float, number: int) -> LeafSpineCase:
+    return LeafSpineCase(scheme, name, load, load_of="host", count=number if number != _ALL_MESSAGES else 0)
+
+
+def _value(rows: pd.DataFrame, quantity: str, scheme: str, name: str, number: int, load: float = 0.7) -> float:
+    changes = _case(scheme, name, load, number).differences
+    return float(by_load(rows, quantity, scheme=scheme, workload=name, changes=changes).mean()[load])
+
+
+def _gain(rows: pd.DataFrame, quantity: str, other: str, name: str, number: int, load: float = 0.7) -> float:
+    """Return REN's gain over another scheme: lower times, higher throughput."""
+    ren, its = (_value(rows, quantity, one, name, number, load) for one in ("ren", other))
+    return ren / its - 1 if quantity == "throughput, long" else 1 - ren / its
+
+
+def _gains(name: str, numbers: Iterable[int], rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    return {
+        f"{number:,} messages": {LOOKS[one][0]: _gain(rows, "AFCT", one, name, number) for one in _OTHERS}
+        for number in numbers
+    }
+
+
+def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return REN's gain in AFCT over some baselines by the number of messages, in each workload."""
+    return {
+        f"{LOOKS[one][0]}, {WORKLOADS[name]}": {
+            f"{number:,}": _gain(rows, "AFCT", one, name, number) for number in (1000, 2500, _ALL_MESSAGES)
+        }
+        for name in _NAMES[:2]
+        for one in ("dctcp", "expresspass")
+    }
+
+
+def _expresspass(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return ExpressPass's throughput of long flows over NDP's."""
+    return {
+        f"{number:,} messages": {
+            WORKLOADS[name]: _value(rows, "throughput, long", "expresspass", name, number)
+            / _value(rows, "throughput, long", "ndp", name, number)
+            for name in _NAMES
+        }
+        for number in (1000, _ALL_MESSAGES)
+    }
+
+
+def _needs(numbers: Iterable[int], *names: str) -> tuple[LeafSpineCase, ...]:
+    return tuple(_case(one, name, 0.7, number) for number in numbers for name in names for one in ("ren", *_OTHERS))
+
+
+class Messages(LeafSpineFigure):
+    """What REN gains over each baseline at a load of 0.7 of the hosts' links, by the number of messages."""
+
+    name = "ren.messages"
+    title = "The number of messages decides"
+    description = "What REN gains over each baseline under the hosts' load with one grant, by the number of messages"
+    claims = (
+        claim(
+            "ren-n-1a", "Fig 18d", "reduction of the AFCT", "cache follower, 0.7 of hosts' links, one grant",
+            "36, 43 (pHost), 30 (Homa), 9, 17, 21%", by=OURS, unit="%",
+            measure=partial(_gains, "cache_follower", (1000, 2500)), band=Each(POSITIVE, of="number"),
+            needs=_needs((1000, 2500), "cache_follower"),
+        ),
+        claim(
+            "ren-n-2a", "Fig 16d", "reduction of the AFCT", "web search, 0.7 of hosts' links, one grant",
+            "6, 41 (pHost), 22 (Homa), 2, 8, 11%", by=OURS, unit="%",
+            measure=partial(_gains, "web_search", (2500,)), band=Each(POSITIVE, of="number"),
+            needs=_needs((2500,), "web_search"),
+        ),
+        claim(
+            "ren-n-3a", "(follows from the backlog)", "reduction of the AFCT by the number of messages",
+            "0.7 of hosts' links", "not said", by=OURS, unit="%",
+            measure=_with_number, band=Each(Falls(), of="baseline and workload"),
+            needs=_needs((1000, 2500, _ALL_MESSAGES), *_NAMES[:2]),
+        ),
+        claim(
+            "ren-n-4a", "Fig 15-18c", "throughput of long flows, ExpressPass's over NDP's", "0.7 of hosts' links",
+            "degraded", by=OURS, unit="%",
+            measure=_expresspass,
+            band=All({"1,000 messages": Each(LessThan(1)), "5,000 messages": Each(MoreThan(1))}),
+            needs=_needs((1000, _ALL_MESSAGES), *_NAMES),
+        ),
+    )  # fmt: skip
+
+    def cases(self, scale: str) -> list[LeafSpineCase]:
+        """Return the runs by number of messages; at paper scale also those of figures 16 to 18 at 0.7."""
+        found = [
+            _case(scheme, name, load, number)
+            for number, name, load in product(_NUMBERS[scale], _NAMES, _LOADS[scale])
+            for scheme in ("ren", *_OTHERS)
+        ]
+        return [*_needs((_ALL_MESSAGES,), *_NAMES), *found] if scale == "paper" else found
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the gains over the number of messages, a column for each workload; stars are published."""
+        numbers = sorted(int(one) for one in rows["flows"].unique())
+        figure, axes = subplots(2, len(_NAMES), figsize=(11.0, 6.4), sharex=True, layout="constrained")
+        published = {"web_search": Figure16.published["AFCT"], "cache_follower": Figure18.published["AFCT"]}
+        for row, quantity in zip(axes, ("AFCT", "throughput, long"), strict=True):
+            for ax, name in zip(row, _NAMES, strict=True):
+                for one in _OTHERS:
+                    label, colour, marker = LOOKS[one]
+                    gains = [100 * _gain(rows, quantity, one, name, number) for number in numbers]
+                    ax.plot(numbers, gains, marker=marker, color=colour, label=f"over {label}")
+                    value = published.get(name, {}).get(one) if quantity == "AFCT" else None
+                    if value is not None:
+                        ax.axhline(100 * value, color=colour, linewidth=0.8, linestyle=":")
+                ax.axhline(0, color="0.3", linewidth=0.8)
+                ax.set_xticks(numbers, [f"{one:,}" for one in numbers])
+        for ax, name in zip(axes[0], _NAMES, strict=True):
+            ax.set_title(WORKLOADS[name])
+        for ax in axes[1]:
+            ax.set_xlabel("messages")
+        axes[0][0].set_ylabel("all flows:\nAFCT reduced by REN (%)")
+        axes[1][0].set_ylabel(f"{PANELS['throughput, long'][0].replace('throughput of ', '')}:\nthroughput raised (%)")
+        axes[0][0].plot([], [], color="0.3", linewidth=0.8, linestyle=":", label="published")
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
+        figure.suptitle("REN, figures 16 to 18 at 0.7 of the hosts' links, one grant: the number of messages")
+        return figure
