@@ -1,0 +1,169 @@
+"""REN, figure 19: what might hold REN back, or its baselines, where nothing is oversubscribed.
+
+On 64 hosts, without oversubscription, REN gains nothing over NDP, where the paper has 4%, and 64% over Homa, where it
+has 26%. Four reasons that are not REN's rule of marking are tried here, each by itself:
+
+- *The sampling instant.* "The switch updates the queue length ql" (3.2.1): a queue at the end of a period may be gone
+  the next moment. Here OVER counts only a queue that has been there all the period: its least length.
+- *Its timer*, 50 us, against the others' 1 ms.
+- *Its paths*, drawn at random, where NDP's senders permute them.
+- *Homa's overcommitment.* Seven messages of RTTbytes each are three times a port's buffer. Two fit into it.
+
+Assumed: loads of 0.1 to 0.7 in steps of 0.2, all workloads but data mining, one seed. The runs beside them are figure
+19's. Setup: `rdmacc.experiments.ren.leaf_spine`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.experiments.ren.leaf_spine import WORKLOADS, LeafSpineCase, LeafSpineFigure
+from rdmacc.experiments.ren.least_queue import LeastQueue
+from rdmacc.experiments.ren.loads import POSITIVE, claim, reduction
+from rdmacc.experiments.ren.setup import LOOKS, SIMULATED
+from rdmacc.protocols.permuted_paths import PermutedPaths
+from rdmacc.switch.ren_marker import RenMarker
+from ..api import *
+
+_NAMES = ("web_search", "hadoop", "cache_follower")
+_LOADS = MappingProxyType({"quick": (0.7,), "paper": (0.1, 0.3, 0.5, 0.7)})
+LEAST, PATHS = "OVER by the least queue", "NDP's paths"
+_TIMER = (("least_timeout_ps", "1ms"),)
+TWO_MESSAGES = (("overcommit", 2),)
+"""K x RTTbytes is 114 KB: it fits into the 128 KB of a port."""
+
+
+@dataclass(frozen=True)
+class Variation(LeafSpineCase):
+    """A run of REN with another part."""
+
+    part: str = ""
+
+    @property
+    def differences(self) -> str:
+        """What differs, in words."""
+        return self.part
+
+    def run_as(self) -> Scheme:
+        """Return REN with the part."""
+        ren = SIMULATED["ren"]
+        if self.part == PATHS:
+            return replace(ren, control=(*ren.control, PermutedPaths()), routing="source")
+        marker = ren.switch[0]
+        assert isinstance(marker, RenMarker)
+        return replace(ren, switch=(LeastQueue(base_rtt_ps=marker.base_rtt_ps, period_ps=marker.period_ps),))
+
+
+def _case(scheme: str, name: str, load: float, changes: tuple[tuple[str, Any], ...] = ()) -> LeafSpineCase:
+    return LeafSpineCase(scheme, name, load, hosts_per_leaf=8, changes=changes)
+
+
+def _varied(scale: str) -> list[LeafSpineCase]:
+    places = list(product(_NAMES, _LOADS[scale]))
+    found = [Variation("ren", *at, hosts_per_leaf=8, part=part) for part in (LEAST, PATHS) for at in places]
+    found += [_case("ren", *at, _TIMER) for at in places]
+    return found + [_case(one, *at, TWO_MESSAGES) for one in ("homa", "aeolus") for at in places]
+
+
+def _times(rows: pd.DataFrame, scheme: str, name: str, changes: str = "") -> pd.Series[float]:
+    return by_load(rows, "AFCT", scheme=scheme, workload=name, changes=changes).mean()
+
+
+def _over_ndp(changes: str, rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return REN's reduction of the AFCT over NDP, by workload and load."""
+    return {
+        WORKLOADS[name]: {
+            f"load {load}": value
+            for load, value in (1 - _times(rows, "ren", name, changes) / _times(rows, "ndp", name)).items()
+        }
+        for name in _NAMES
+    }
+
+
+def _at_low_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    found = _over_ndp(LEAST, rows)
+    return {name: {load: of[load] for load in ("load 0.1", "load 0.3")} for name, of in found.items()}
+
+
+def _best_over_ndp(changes: str, rows: pd.DataFrame) -> float:
+    return max(value for of in _over_ndp(changes, rows).values() for value in of.values())
+
+
+def _cost_of_the_timer(rows: pd.DataFrame) -> dict[str, float]:
+    changes = _case("ren", _NAMES[0], 0.1, _TIMER).differences
+    ratio = {name: _times(rows, "ren", name, changes) / _times(rows, "ren", name) for name in _NAMES}
+    return {f"{WORKLOADS[name]}, {load}": value for name, of in ratio.items() for load, value in of.items()}
+
+
+def _over_two_messages(rows: pd.DataFrame) -> dict[str, float]:
+    """Return REN's largest reduction of the AFCT over Homa and Aeolus with two messages granted."""
+    changes = _case("homa", _NAMES[0], 0.1, TWO_MESSAGES).differences
+    return {
+        LOOKS[one][0]: max(
+            float(reduction(_times(rows, "ren", name), _times(rows, one, name, changes)).max()) for name in _NAMES
+        )
+        for one in ("homa", "aeolus")
+    }
+
+
+_OWN = tuple(_varied("paper"))
+_BESIDE = tuple(_case(one, name, load) for one in ("ren", "ndp") for name in _NAMES for load in _LOADS["paper"])
+
+
+class Handicaps(LeafSpineFigure):
+    """AFCT on 64 hosts with other marks, timer and paths of REN, and with Homa's grants for two messages."""
+
+    name = "ren.handicaps"
+    title = "What might hold REN or Homa back"
+    description = "REN, figure 19 with other marks, timer and paths of REN, and with Homa's grants for two messages"
+    seeds = 1
+    claims = (
+        claim(
+            "ren-h-1a", "3.2.1", "reduction of the AFCT over NDP", "OVER by the least queue, loads 0.1 and 0.3",
+            "up to 4%", by=OURS, unit="%",
+            measure=_at_low_load, band=Each(POSITIVE, of="workload"), needs=_OWN + _BESIDE,
+        ),
+        claim(
+            "ren-h-2a", "5.2", "AFCT with REN's timer of 1 ms over that with 50 us", "each workload and load",
+            "not said", by=OURS, unit="x",
+            measure=_cost_of_the_timer, band=Each(AtLeast(1), of="workload and load"), needs=_OWN + _BESIDE,
+        ),
+        claim(
+            "ren-h-3a", "6.1", "largest reduction of the AFCT over NDP", "REN with NDP's permuted paths", "4%",
+            by=OURS, unit="%",
+            measure=partial(_best_over_ndp, PATHS), band=Part(0.04), direction=MoreThan(0), needs=_OWN + _BESIDE,
+            expect=Outcome.FAILS, why="Paths that are permuted spread packets a little more evenly than drawn ones.",
+        ),
+        claim(
+            "ren-h-4a", "6.1", "largest reduction of the AFCT", "Homa and Aeolus grant two messages", "26%, 17%",
+            by=OURS, unit="%",
+            measure=_over_two_messages, band=All({"Homa": Part(0.26), "Aeolus": Part(0.17)}), direction=POSITIVE,
+            needs=_OWN + _BESIDE,
+        ),
+    )  # fmt: skip
+
+    def cases(self, scale: str) -> list[LeafSpineCase]:
+        """Return the variations, and at paper scale the runs of figure 19 beside them."""
+        homa = [_case(one, name, load) for one in ("homa", "aeolus") for name in _NAMES for load in _LOADS[scale]]
+        beside = [_case(one, name, load) for one in ("ren", "ndp") for name in _NAMES for load in _LOADS[scale]]
+        return [*homa, *beside, *_varied(scale)]
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the AFCT over NDP's by load, a column for each workload."""
+        figure, axes = subplots(1, len(_NAMES), figsize=(11.0, 3.8), layout="constrained")
+        timer, two = (_case("ren", "", 0.0, one).differences for one in (_TIMER, TWO_MESSAGES))
+        shown = {
+            "REN": ("ren", "", "blue", "o-"), LEAST: ("ren", LEAST, "sky", "o--"), PATHS: ("ren", PATHS, "sky", "s:"),
+            "REN, timer of 1 ms": ("ren", timer, "purple", "x:"), "Homa": ("homa", "", "green", "^-"),
+            "Homa, two messages": ("homa", two, "green", "^--"), "Aeolus": ("aeolus", "", "orange", "P-"),
+            "Aeolus, two messages": ("aeolus", two, "orange", "P--"),
+        }  # fmt: skip
+        for ax, name in zip(axes, _NAMES, strict=True):
+            for label, (scheme, changes, colour, look) in shown.items():
+                ratio = _times(rows, scheme, name, changes) / _times(rows, "ndp", name)
+                ax.plot(ratio.index, ratio, look, color=COLOURS[colour], label=label)
+            ax.axhline(1, color="0.3", linewidth=0.8)
+            plain_log(ax)
+            ax.set(title=WORKLOADS[name], xlabel="load")
+        axes[0].set_ylabel("AFCT over NDP's")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
+        figure.suptitle("REN, figure 19: what might hold REN or Homa back, 64 hosts")
+        return figure

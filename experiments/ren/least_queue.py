@@ -1,0 +1,64 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+"""REN's marks, with OVER by the least queue of a period: a queue that has been there all the time.
+
+"The switch updates the queue length ql" (3.2.1) leaves open when. `rdmacc.switch.ren_marker` takes the queue at the end
+of the period, which may be gone the next moment; UNDER is as there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.records import NEVER, Int
+from rdmacc.state import DATA, HOST_NIC
+from rdmacc.switch.ren_marker import _RING, FULL, OVER, UNDER, RenMarker, begin_period, budget, sum_of, turn
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastQueue(RenMarker):
+    """REN's marks, OVER by the least queue of a period."""
+
+    class Egress(RenMarker.Egress):
+        """State of one port."""
+
+        least_bytes = Int(doc="least queue of the period")
+
+    @staticmethod
+    def on_enqueue(params, port, egress, packet, now):
+        if packet.kind == DATA and port.link_class != HOST_NIC:
+            egress.full_bytes = max(egress.full_bytes, packet.wire_bytes)
+            if egress.period_timer_ps == NEVER:
+                egress.active_ps = now
+                egress.least_bytes = 0
+                begin_period(params, port, egress, now)
+
+    @staticmethod
+    def on_dequeue(params, port, egress, packet, now):
+        egress.least_bytes = min(egress.least_bytes, port.queue_bytes)
+        if packet.kind != DATA or port.link_class == HOST_NIC:
+            return
+        turn(params, port, egress, now)
+        place = egress.slice_now % _RING
+        if egress.over > 0:
+            egress.over -= 1
+            egress.over_marks[place] += 1
+            packet.ren_mark = OVER
+        elif egress.under > 0 and packet.ren_mark == UNDER:
+            egress.under -= 1
+            egress.under_marks[place] += 1
+        else:
+            packet.ren_mark = max(packet.ren_mark, FULL)
+
+    @staticmethod
+    def on_period_timer(params, port, egress, now):
+        turn(params, port, egress, now)
+        sent = port.tx_bytes - egress.start_tx_bytes
+        if sent == 0 and port.queue_bytes == 0:
+            egress.over = 0
+            egress.under = 1
+        else:
+            budget(params, port, egress, now - egress.start_ps, sent)
+            persistent = egress.least_bytes // egress.full_bytes - sum_of(egress.over_marks)
+            egress.over = min(egress.over, max(0, persistent))
+            begin_period(params, port, egress, now)
+            egress.least_bytes = port.queue_bytes
