@@ -198,7 +198,7 @@ class Named:
                     )
                     raise ConfigError(f"{cls.__name__}.{name}", "param(...)", allowed)
         if dataclasses.is_dataclass(cls):
-            names = [field.name for field in dataclasses.fields(cls) if field.init]
+            names = [field.name for field in fields_of(cls) if field.init]
             for name in named:
                 if name not in names:
                     raise unknown_name(cls.__name__, name, names, "the name of a parameter")
@@ -227,10 +227,12 @@ class Parameters(Named):
             cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        for field in fields_of(self):
-            name = f"{type(self).__name__}.{field.name}"
-            value = check(name, getattr(self, field.name), field.default, field.metadata)
-            object.__setattr__(self, field.name, value)
+        kind: Any = type(self)
+        for field in fields_of(kind):
+            given = getattr(self, field.name)
+            value = _default_of(kind, field.name) if given is field.default else _checked(kind, field, given)
+            if value is not given:
+                object.__setattr__(self, field.name, value)
 
     def __repr__(self) -> str:
         """Return the class with the parameters that differ from their defaults."""
@@ -295,6 +297,17 @@ def fields_of(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
 @lru_cache(512)  # bounded: each rerun of a notebook cell defines new classes
 def _of_class(kind: type) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+
+
+def _checked(kind: type, field: dataclasses.Field[Any], given: Any) -> Any:
+    return check(f"{kind.__name__}.{field.name}", given, field.default, field.metadata)
+
+
+@lru_cache(4096)
+def _default_of(kind: type, name: str) -> Any:
+    """Return a parameter's default in its base unit, checked once."""
+    field = next(one for one in fields_of(kind) if one.name == name)
+    return _checked(kind, field, field.default)
 
 
 def _element(field: dataclasses.Field[Any]) -> type:

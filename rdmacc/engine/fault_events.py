@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.errors import ConfigError
@@ -123,6 +121,9 @@ class FaultEvents:
 
 def _cut_off(plan: Plan, down: tuple[int, ...]) -> npt.NDArray[np.int8]:
     """Return for each queue pair why it is cut off while ports are down, 0 if it is not."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     fabric = plan.fabric
     reasons = np.zeros(plan.n_qps, np.int8)
     if not down:

@@ -8,7 +8,6 @@ from functools import cache
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
-from rdmacc.handlers import check_handlers
 
 ENGINES = ("auto", "compiled", "simpy")
 
@@ -40,7 +39,6 @@ def check_threads(threads: int) -> None:
 
 def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) -> Engine:
     """Return an engine, ready to run a plan."""
-    check_handlers(plan.scheme.components)
     if not isinstance(name, str) or name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
     if not isinstance(order, str) or order not in ORDERS:

@@ -37,7 +37,7 @@ _PLACE_RECORDS = {
 }
 
 
-def watch_of(probe: Probe, fabric: Fabric, scheme: Scheme, qp: npt.NDArray[np.int64], frame: pd.DataFrame) -> Watch:
+def watch_of(probe: Probe, fabric: Fabric, scheme: Scheme, qp: npt.NDArray[np.int32], frame: pd.DataFrame) -> Watch:
     """Find the record and the field that a probe names."""
     if not isinstance(probe, Probe):
         raise ConfigError("probes", probe, "a Probe, such as rdmacc.probes.queue('s0', 'h0', every='1us')")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rdmacc.engine.fault_events import DOWN, UP
 from rdmacc.engine.trace import ARRIVED, QUEUED, RELEASED, SENT, STOPPED
 from rdmacc.explain.follower import Follower
-from rdmacc.garbage import uncollected
+from rdmacc.lifetimes import uncollected
 from rdmacc.records import NEVER
 from rdmacc.rules.pacing import NOTHING
 from rdmacc.state import DATA, PAUSE, RESUME

@@ -25,7 +25,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
 from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
-from rdmacc.garbage import uncollected
+from rdmacc.lifetimes import uncollected
 from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
 from rdmacc.typed import typed

@@ -18,7 +18,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
-from rdmacc.garbage import uncollected
+from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
 from rdmacc.units import ns
 from rdmacc.workload.choice import Hosts

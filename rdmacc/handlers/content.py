@@ -36,7 +36,7 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Elli
 _LIBRARIES = ("numpy", "numba", "scipy")
 """Their versions are part of both keys, as Python's is."""
 
-_OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes.composition")
+OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes.composition")
 """Classes of these modules count by their names: both keys hold the modules' sources."""
 
 _CHECKING = "rdmacc.typed"
@@ -45,7 +45,7 @@ _CHECKING = "rdmacc.typed"
 _HIDDEN = frozenset({"globals", "vars", "eval", "exec", "locals", "__import__"})
 """Built-in functions that reach what no bytecode names."""
 
-_OF_NO_EFFECT = frozenset({
+OF_NO_EFFECT = frozenset({
     "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__dataclass_fields__",
     "__dataclass_params__", "__match_args__", "__firstlineno__", "__static_attributes__", "__parameters__",
     "__orig_bases__", "__abstractmethods__", "_abc_impl", "__annotate__", "__annotate_func__", "__annotations_cache__",
@@ -155,7 +155,7 @@ class _Walk:
                 return ("name", value.__module__, value.__qualname__)
             return ("function", self._number(value))
         if isinstance(value, type):
-            if value.__module__ in _OURS or self._is_known(value):
+            if value.__module__ in OURS or self._is_known(value):
                 return ("name", value.__module__, value.__qualname__)
             return ("class", self._number(value))
         if value is _MISSING:
@@ -290,7 +290,7 @@ class _Walk:
         is_enum = issubclass(kind, enum.Enum)
         for name, item in sorted(vars(kind).items()):
             file = item.__code__.co_filename if isinstance(item, types.FunctionType) else None
-            if name in _OF_NO_EFFECT or isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType):
+            if name in OF_NO_EFFECT or isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType):
                 continue
             if name in _WRITTEN and file is not None and (file == "<string>" or self._is_library_file(file)):
                 continue
@@ -310,7 +310,7 @@ class _Walk:
         return found is value or (isinstance(value, type) and not value.__flags__ & _HEAP_TYPE)
 
     def _is_library(self, module: str) -> bool:
-        return _is_library(module) or (self._is_row and _is_counted(module))
+        return is_library(module) or (self._is_row and _is_counted(module))
 
     def _is_library_file(self, file: str) -> bool:
         return _is_library_file(file) or (self._is_row and (is_installed(file) or is_own(file)))
@@ -352,7 +352,7 @@ def _is_ours(function: Any) -> bool:
 
 
 @cache
-def _is_library(module: str) -> bool:
+def is_library(module: str) -> bool:
     """Return whether a module belongs to Python itself, or to a library whose version counts."""
     top = module.partition(".")[0]
     if top in _LIBRARIES or top in sys.builtin_module_names:

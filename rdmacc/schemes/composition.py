@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.handlers import check_handlers
+from rdmacc.handlers.reach import reach_of
 from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, check_unit, fields_of, param
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.records import record_dtype
 from rdmacc.scaling import Links, Scaled
 from rdmacc.schemes.evidence import evidence_of
 from rdmacc.schemes.features import Feature, parts_without
-from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
+from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
 
@@ -138,7 +137,6 @@ class Scheme(Parameters):
             if not isinstance(component, Component):
                 made = f": write {component.__name__}()" if isinstance(component, type) else ""
                 raise ConfigError(f"{self.name}: component", component, f"an instance of Component{made}")
-            component.check_interface()
         if not isinstance(self.buffer, Pfc | DropTail):
             raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
@@ -149,8 +147,7 @@ class Scheme(Parameters):
             raise ConfigError(
                 "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
             )
-        record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
-        check_handlers(self.components)
+        reach_of(self)
 
     def __repr__(self) -> str:
         """Return name and composition, with the parameters that differ from their defaults."""

@@ -293,11 +293,11 @@ def _check_node(network: Graph, name: Hashable, node: Mapping[str, Any]) -> None
     kind = node.get("kind")
     if not isinstance(kind, str) or kind not in ("host", "switch"):
         raise ConfigError("kind", kind, "'host' or 'switch'", where=place)
+    if "rate_bps" in node:
+        check_rate(node["rate_bps"], place)
     if kind == "host":
         if not network.degree[name]:
             raise ConfigError("host", name, "must have at least one link")
-        if "rate_bps" in node:
-            check_rate(node["rate_bps"], place)
         for written in ("buffer", "buffer_bytes"):
             if written in node:
                 raise ConfigError(written, node[written], "set only on switches: a host has no buffer", where=place)

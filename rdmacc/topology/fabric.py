@@ -13,15 +13,15 @@ host, and no rows for such hosts, which have only one port.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from rdmacc.errors import ConfigError
+from rdmacc.lifetimes import Kept, content_of, frozen
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, in_order, ports_of, routes_of, rows_of
@@ -29,6 +29,8 @@ from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, i
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Choice: TypeAlias = Callable[[int, tuple[int, ...]], int]
+
+_NETWORKS = Kept(4)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,10 +90,19 @@ class Fabric:
     """Lists of candidate ports, each ascending; equal lists of a node are stored once."""
     down_ports: frozenset[int] = frozenset()
     """Failed ports, which no route uses."""
+    kept: Kept = field(default_factory=Kept, init=False)
+    """What was made of this network and more."""
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Fabric:
-        """Return the arrays of `graph`."""
+        """Return the arrays of `graph`: those of before if it is a graph of the same content."""
+        content = None
+        if type(graph) is nx.Graph:
+            content = content_of(graph.graph.get("name"), list(graph.nodes(data=True)), list(graph.edges(data=True)))
+        return _NETWORKS.get(content, lambda: frozen(cls._from_graph(graph)))
+
+    @classmethod
+    def _from_graph(cls, graph: Graph) -> Fabric:
         graph = completed(graph)
         validate(graph)
         names = in_order(graph)
@@ -234,11 +245,11 @@ class Fabric:
 
     def check_path(self, src: int, dst: int) -> None:
         """Raise a ConfigError unless `src` and `dst` are two different, connected hosts."""
-        for field, node in (("src", src), ("dst", dst)):
+        for end, node in (("src", src), ("dst", dst)):
             if not 0 <= node < self.n_nodes:
-                raise ConfigError(field, node, f"a node number, 0 to {self.n_nodes - 1}")
+                raise ConfigError(end, node, f"a node number, 0 to {self.n_nodes - 1}")
             if not self.is_host[node]:
-                raise ConfigError(field, self.names[node], "a host, not a switch")
+                raise ConfigError(end, self.names[node], "a host, not a switch")
         if src == dst:
             raise ConfigError("dst", self.names[dst], f"must differ from src = {self.names[src]!r}")
         if not self.reachable(src, dst):
@@ -246,6 +257,9 @@ class Fabric:
 
     def without_path(self, src: int, dst: int) -> str:
         """Return what an error says of two hosts without a path between them."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
         ones = np.ones(self.n_ports, np.int8)
         links = csr_array((ones, (self.port_node, self.port_peer)), shape=(self.n_nodes, self.n_nodes))
         _, parts = connected_components(links, directed=False)

@@ -35,7 +35,7 @@ from llvmlite import binding
 
 from rdmacc.engine.compiled.machine_code import INTERFACE
 from rdmacc.errors import ConfigError
-from rdmacc.garbage import uncollected
+from rdmacc.lifetimes import uncollected
 from rdmacc.sources import own_text, patched
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64
 
 _COUNTED = ("engine/compiled/", "handlers/", "rules/", "units/", *(f"{name}.py" for name in (
-    "bits", "chance", "component", "engine/records", "engine/trace", "errors", "garbage", "parameters", "records",
+    "bits", "chance", "component", "engine/records", "engine/trace", "errors", "lifetimes", "parameters", "records",
     "scaling", "sources", "state", "typed",
 )))  # fmt: skip
 """Files of rdmacc that compile, or whose constants may be in the machine code."""

@@ -24,9 +24,9 @@ from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.errors import HandlerError, RdmaccError
-from rdmacc.garbage import uncollected
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
+from rdmacc.lifetimes import uncollected
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, rank_in
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME

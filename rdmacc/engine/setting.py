@@ -1,0 +1,198 @@
+"""A scheme on a workload and a network, in numbers: queue pairs, times alone, classes and buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.chance import hash63_many, stream_key
+from rdmacc.engine.alone import Messages, links_with, times_alone
+from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
+from rdmacc.engine.work import Int32s, Ints, Work, alike, narrow
+from rdmacc.errors import ConfigError
+from rdmacc.handlers.reach import Reach, reach_of
+from rdmacc.lifetimes import Kept, frozen
+from rdmacc.rules.pfc import headroom_bytes
+from rdmacc.schemes import Scheme
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
+from rdmacc.switch.buffer import Pfc
+from rdmacc.topology.fabric import Fabric
+from rdmacc.units import cut_ps, format_time, transmission_ps
+from rdmacc.workload.columns import filled
+
+# Purposes of the streams of chance. Adding one must not renumber the others.
+ECMP, PORTS, LOSS, CLOCK_OFFSETS, CLOCK_JITTER, SENDERS, RECEIVERS = 1, 2, 3, 4, 5, 6, 7
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Setting(Work):
+    """A scheme on a workload and a network in numbers. Q queue pairs."""
+
+    scheme: Scheme
+    """For this network: without `Scaled` parameters."""
+    reach: Reach
+    """What the scheme is made of."""
+    packets: Int32s
+    qp: Int32s
+    hash_as: Int32s
+    """The message by whose number ECMP hashes each message; empty if that is its own."""
+    ideal_fct_ps: Ints
+    qp_src: Int32s
+    qp_dst: Int32s
+    qp_messages: Int32s
+    qp_base_rtt_ps: Ints
+    qp_base_delay_ps: Ints
+    qp_paths: Int32s
+    """Shortest paths of each queue pair, 1 unless routing is by source."""
+    qp_port: Int32s
+    """Port by which the queue pair's data leave its host."""
+    reply_port: Int32s
+    """Port by which replies leave the receiving host."""
+    host_base_rtt_ps: Ints
+    """By node number; 0 for hosts that receive nothing."""
+    headroom_bytes: Ints
+    """Headroom behind each port's link, held by the switch that the port leads to; 0 towards hosts."""
+    shared_bytes: Ints
+    """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
+    priority: npt.NDArray[np.int8]
+    """Class of each message's data packets."""
+    distance: Ints
+    """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
+
+    @property
+    def n_qps(self) -> int:
+        """Number of queue pairs."""
+        return len(self.qp_src)
+
+
+def setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
+    """Return a scheme on a workload: the same object as before if nothing of it has changed, its code included."""
+    content = reach_of(scheme), seed if work.is_drawn else None
+    return work.kept.get(content, lambda: frozen(_setting_on(work, scheme, seed)))
+
+
+def _setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
+    fabric, frame, paths, size = work.fabric, work.workload, work.paths, work.size_bytes
+    scheme = scheme.at(links_with(fabric, scheme, paths))
+    _check_tick(fabric, scheme)
+    packets = -(-size // scheme.payload_bytes)
+    if packets.max(initial=0) >= 2**31:
+        raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
+    src, dst = work.src.astype(np.int64), work.dst.astype(np.int64)
+    qp, qp_src, qp_dst = queue_pairs(src, dst, scheme.is_pairwise, work.labels)
+    salts = keys(seed, ECMP, fabric.n_nodes)
+    qp_port = first_ports(fabric, salts, qp_src, qp_dst)
+    reply_port = first_ports(fabric, salts, qp_dst, qp_src)
+    for ports, back in ((qp_port, 0), (reply_port, 1)):
+        lead_by_paths(ports, paths, back, qp, frame)
+    hashes, distance = hash_as(qp, work.labels), _distances(fabric, scheme)
+    messages = Messages(
+        src, dst, size, qp, (qp_port, reply_port), paths, hashes, salts, stream_key(seed, ECMP), distance
+    )  # fmt: skip
+    alone = times_alone(fabric, scheme, messages, qp_src, qp_dst)
+    host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
+    np.maximum.at(host_base_rtt, qp_dst, alone.base_rtt_ps)
+    priority = _priorities(frame, scheme)
+    scheme = _with_turns(scheme, frame, priority)
+    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(work.group_size.max(initial=1)))
+    return Setting(
+        **vars(work) | {"kept": Kept()}, scheme=scheme, reach=reach_of(scheme), packets=narrow(packets), qp=narrow(qp),
+        hash_as=hashes, ideal_fct_ps=alone.ideal_fct_ps, qp_src=work.src if qp_src is src else narrow(qp_src),
+        qp_dst=work.dst if qp_dst is dst else narrow(qp_dst),
+        qp_messages=alike(narrow(np.bincount(qp, minlength=len(qp_src)))),
+        qp_base_rtt_ps=alone.base_rtt_ps, qp_base_delay_ps=alone.base_delay_ps,
+        qp_paths=alike(narrow(count_paths(fabric, scheme, qp_port, qp_dst))), qp_port=narrow(qp_port),
+        reply_port=narrow(reply_port), host_base_rtt_ps=host_base_rtt, headroom_bytes=headroom, shared_bytes=shared,
+        priority=alike(priority.astype(np.int8)), distance=distance,
+    )  # fmt: skip
+
+
+def keys(seed: int, purpose: int, count: int) -> Ints:
+    """Return the keys of the streams of chance for one purpose."""
+    return hash63_many(stream_key(seed, purpose), count)
+
+
+def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
+    """Raise ConfigError if full packets, cut to whole ticks, take no time on the fastest link."""
+    port = int(np.argmax(fabric.port_rate_bps))
+    rate_bps, wire_bytes = float(fabric.port_rate_bps[port]), scheme.wire_bytes
+    if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
+        taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
+        raise ConfigError(
+            "tick_ps", scheme.tick_ps, f"shorter than the transmission of a full packet on any link: {taken}"
+        )
+
+
+def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
+    """Return the class of each message: the workload's column `priority`, where it has one, else the scheme's."""
+    if "priority" not in frame:
+        return np.full(len(frame), scheme.data_priority, np.int64)
+    column = filled(frame["priority"], scheme.data_priority)
+    wrong = ~column.isin(range(DATA_CLASS, NUM_CLASSES))
+    if wrong.any():
+        allowed = f"a class from {DATA_CLASS} to {NUM_CLASSES - 1}"
+        raise ConfigError(f"priority (row {frame.index[wrong][0]})", column[wrong].iloc[0], allowed)
+    return column.to_numpy(np.int64)
+
+
+def _with_turns(scheme: Scheme, frame: pd.DataFrame, priority: Ints) -> Scheme:
+    """Return the scheme in which the classes of messages with `in_turn` take turns."""
+    if "in_turn" not in frame:
+        return scheme
+    column = filled(frame["in_turn"], False)
+    for row, value in zip(frame.index, column, strict=True):
+        if not isinstance(value, bool | np.bool_):
+            raise ConfigError("in_turn", value, "True, False or missing", where=f"row {row}")
+    in_turn = column.to_numpy(bool)
+    lanes = set(priority[in_turn].tolist())
+    if len(lanes) < 2:
+        return scheme
+    first, count = min(lanes), max(lanes) - min(lanes) + 1
+    strict = sorted(set(priority[~in_turn].tolist()) & set(range(first, first + count)))
+    if strict:
+        allowed = f"above or below the classes in turn, {sorted(lanes)}, where in_turn is not set"
+        raise ConfigError("priority", strict[0], allowed)
+    own = scheme.queueing
+    taken = set(range(own.first_lane, own.first_lane + own.lanes))
+    if lanes <= taken:
+        return scheme
+    if taken:
+        allowed = f"set for some of {sorted(taken)}, the lanes of {scheme.name}"
+        raise ConfigError("in_turn", f"classes {sorted(lanes)}", allowed)
+    return replace(scheme, queueing=own.replace(first_lane=first, lanes=count))
+
+
+def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
+    if scheme.routing != "symmetric":
+        return np.zeros((0, 0), np.int64)
+    return fabric.hops()
+
+
+def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: int) -> tuple[Ints, Ints]:
+    headroom = np.zeros(fabric.n_ports, np.int64)
+    shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
+    policy = scheme.buffer
+    if isinstance(policy, Pfc):
+        data_bytes = max(scheme.wire_bytes, scheme.least_wire_bytes) + sum(
+            part.extra_bytes(group_size) for part in scheme.components
+        )
+        largest = max(data_bytes, scheme.ack_bytes, scheme.cnp_bytes)
+        used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
+        classes = sum(cls >= DATA_CLASS for cls in used)
+        for port in np.flatnonzero(~fabric.is_host[fabric.port_peer]):
+            rate, delay = float(fabric.port_rate_bps[port]), int(fabric.port_delay_ps[port])
+            room = policy.headroom_bytes or headroom_bytes(rate, delay, largest)
+            headroom[port] = room
+            shared[fabric.port_peer[port]] -= classes * (room + policy.reserve_bytes)
+        for node in np.flatnonzero(~fabric.is_host):
+            if shared[node] <= 0:
+                need = int(fabric.buffer_bytes[node] - shared[node])
+                raise ConfigError(
+                    f"buffer_bytes of {fabric.names[node]}",
+                    int(fabric.buffer_bytes[node]),
+                    f"more than {need} B, the sum of its ports' PFC reserves and headrooms",
+                )
+    return headroom, shared

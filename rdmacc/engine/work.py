@@ -1,0 +1,142 @@
+"""The workload on a network, in numbers: the part of a plan that no scheme and no seed changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc import workload as workloads
+from rdmacc.engine.dependencies import Computation, Dependents, dependencies
+from rdmacc.errors import ConfigError
+from rdmacc.lifetimes import Kept, content_of, frozen
+from rdmacc.topology.fabric import Fabric
+from rdmacc.topology.ways import has_equal_ways
+from rdmacc.workload.columns import queue_pair_labels
+from rdmacc.workload.frame import computation
+from rdmacc.workload.paths import Paths, paths_of
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Int32s: TypeAlias = npt.NDArray[np.int32]
+
+_LATEST_PS = 10**18
+"""Latest start of a message, which keeps sums of times below NEVER."""
+_MANY = 1000
+"""Messages from which on one number in the place of equal ones saves enough memory to look for it."""
+_FEW = 4096
+"""Rows of a workload up to which its numbers are kept for the next run: to compare more takes too long."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Work:
+    """A workload on a network in numbers. M messages; times in ps."""
+
+    fabric: Fabric
+    workload: pd.DataFrame
+    """The messages, by their labels."""
+    computation: Computation
+    src: Int32s
+    dst: Int32s
+    size_bytes: Ints
+    start_ps: Ints
+    group: Int32s
+    group_size: Int32s
+    """Messages of the same group to the same host, itself included; 1 for messages without a group."""
+    weight: npt.NDArray[np.float64]
+    labels: Ints
+    """The queue pair between its hosts that each message names, -1 for none; empty if no message does."""
+    waits_for: Int32s
+    """How many messages and rows of computation each message waits for and, after the messages, each row."""
+    dependents: Dependents | None
+    """What waits for each message and row; None if nothing waits or computes."""
+    paths: Paths
+    """Of the messages that have one of their own; no steps where none has."""
+    kept: Kept = field(default_factory=Kept)
+    """What was made of it and more."""
+
+    @property
+    def n_messages(self) -> int:
+        """Number of messages."""
+        return len(self.src)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the seed may choose between paths of messages that differ in length, rate or first port."""
+        is_single = (np.diff(self.fabric.node_first_port)[self.fabric.hosts] == 1).all()
+        return not is_single or bool(len(self.paths.ports)) or not has_equal_ways(self.fabric)
+
+
+def work_on(fabric: Fabric, workload: Any) -> Work:
+    """Return a workload on a network: the same object as before if both have the same content."""
+    content = None
+    if type(workload) is pd.DataFrame and len(workload) <= _FEW:
+        axes = [(one.tolist(), str(one.dtype), list(one.names)) for one in (workload.columns, workload.index)]
+        types = list(map(str, workload.dtypes.tolist()))
+        content = content_of(workload.to_numpy(object).tolist(), types, axes, workload.attrs)
+    return fabric.kept.get(content, lambda: frozen(_work_on(fabric, workload)))
+
+
+def _work_on(fabric: Fabric, workload: Any) -> Work:
+    frame = workloads.validate(workload, fabric)
+    computes = computation(frame)
+    waits_for, dependents = dependencies(frame, computes)
+    has_computation = bool(computes.any())
+    computing = _computation(frame[computes] if has_computation else frame.iloc[:0], fabric)
+    if has_computation:
+        frame = frame[~computes]
+    paths = paths_of(frame, fabric)
+    src, dst = (
+        np.fromiter(map(fabric.index.__getitem__, frame[end].to_numpy()), np.int64, len(frame))
+        for end in ("src", "dst")
+    )
+    start_ps = frame["start_ps"].to_numpy(np.int64)
+    if start_ps.max(initial=0) > _LATEST_PS:
+        raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
+    group, group_size = _groups(frame, dst, fabric.n_nodes)
+    return Work(
+        fabric=fabric, workload=frame, computation=computing, src=narrow(src), dst=narrow(dst),
+        size_bytes=frame["size_bytes"].to_numpy(np.int64), start_ps=start_ps, group=alike(narrow(group)),
+        group_size=alike(narrow(group_size)), weight=alike(frame["weight"].to_numpy(np.float64)),
+        labels=queue_pair_labels(frame), waits_for=alike(narrow(waits_for)), dependents=dependents, paths=paths,
+    )  # fmt: skip
+
+
+def narrow(numbers: npt.NDArray[Any]) -> Int32s:
+    """Return counts and indices as 32-bit integers, as in the records: that halves a million messages."""
+    return numbers.astype(np.int32)
+
+
+def alike(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the values as one broadcast number if all are equal, as weights and groups of many mostly are."""
+    if len(values) < _MANY or (values != values[:1]).any():
+        return values
+    return np.broadcast_to(values[:1].copy(), values.shape)
+
+
+def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
+    """Return each message's group (0, 1, ...; -1 for none), and how many messages of the group its receiver gets."""
+    numbers = frame["group"].array
+    size = np.ones(len(numbers), np.int64)
+    if numbers.isna().all():
+        return np.full(len(numbers), -1), size
+    group = pd.factorize(numbers, sort=True)[0].astype(np.int64)
+    has_group = group >= 0
+    _, which, counts = np.unique(group[has_group] * n_nodes + dst[has_group], return_inverse=True, return_counts=True)
+    size[has_group] = counts[which]
+    return group, size
+
+
+def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
+    """Return the rows of computation in numbers."""
+    if not len(frame):
+        return Computation(frame, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    host = np.fromiter(map(fabric.index.__getitem__, frame["src"]), np.int32, len(frame))
+    start_ps = frame["start_ps"].to_numpy(np.int64)
+    duration_ps = frame["duration_ps"].to_numpy(np.int64)
+    for name, times in (("start_ps", start_ps), ("duration_ps", duration_ps)):
+        if times.max() > _LATEST_PS:
+            raise ConfigError(name, int(times.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
+    return Computation(frame, host, start_ps, duration_ps)

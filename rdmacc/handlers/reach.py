@@ -1,0 +1,138 @@
+"""What a scheme is made of, and whether that is what it was: its parameters, classes, and all that handlers reach.
+
+A scheme is checked, laid out and compiled once, and found again by its content. That must not hide a change: of a
+parameter, of a class, of a function's code, or of a name that a function takes from its module. So all of these are
+noted, and compared each time. What cannot be noted, such as a list that a function reads, is uncertain: what was made
+of it is made anew.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from enum import Enum
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from rdmacc.handlers.bytecode import bytecode_of
+from rdmacc.handlers.content import OF_NO_EFFECT, OURS, is_library
+from rdmacc.handlers.language import NATIVE
+from rdmacc.handlers.reading import check_handlers
+from rdmacc.handlers.source import MISSING
+from rdmacc.lifetimes import Kept, content_of
+from rdmacc.records import record_dtype
+from rdmacc.state import Packet
+
+_SURE = (
+    bool, int, float, complex, str, bytes, type(None), Enum, np.generic, np.ufunc, np.dtype,
+    types.BuiltinFunctionType, types.ModuleType, types.MemberDescriptorType, types.GetSetDescriptorType,
+)  # fmt: skip
+"""Values that are the same as long as they are the same object; a module counts with the attributes that are read."""
+
+_KNOWN = Kept(64)
+
+
+def reach_of(scheme: Any) -> Reach:
+    """Return what a scheme reaches: the same object until something of it changes. A new one is checked first."""
+    content = content_of(scheme)
+    known = _KNOWN.get(content, lambda: Reach(scheme))
+    if content is not None and not known.is_unchanged():
+        _KNOWN.drop(content)
+        known = _KNOWN.get(content, lambda: Reach(scheme))
+    return known
+
+
+class Reach:
+    """What a scheme is made of."""
+
+    def __init__(self, scheme: Any) -> None:
+        for part in scheme.components:
+            part.check_interface()
+        record_dtype(Packet, *filter(None, (part.record("Header") for part in scheme.components)))
+        check_handlers(scheme.components)
+        self.kept = Kept()
+        """What was made of the scheme alone."""
+        self._classes: dict[type, tuple[Any, list[str], list[Any]]] = {}
+        self._functions: dict[types.FunctionType, tuple[Any, ...]] = {}
+        self._names: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.uncertain: list[Any] = []
+        for part in (scheme, *scheme.components, scheme.buffer, scheme.queueing):
+            for kind in type(part).__mro__:
+                self._add(kind)
+        for part in scheme.components:
+            for function in part.handlers().values():
+                self._add(function)
+
+    def is_unchanged(self) -> bool:
+        """Return whether everything is what it was."""
+        if self.uncertain:
+            return False
+        for own, names, values in self._classes.values():
+            if list(own) != names or not all(map(is_, own.values(), values)):
+                return False
+        for function, noted in self._functions.items():
+            now = _noted(function)
+            if len(now) != len(noted) or not all(map(is_, noted, now)):
+                return False
+        return all(place.get(name, MISSING) is value for place, name, value in self._names.values())
+
+    def _add(self, value: Any) -> None:
+        if isinstance(value, types.FunctionType):
+            if value not in self._functions and value not in NATIVE and not is_library(str(value.__module__)):
+                self._functions[value] = _noted(value)
+                self._follow(value)
+        elif isinstance(value, type):
+            if value not in self._classes and value.__module__ not in OURS and not is_library(str(value.__module__)):
+                own = vars(value)
+                self._classes[value] = own, list(own), list(own.values())
+                for name, item in own.items():
+                    if name not in OF_NO_EFFECT and not (name.startswith("__") and name.endswith("__")):
+                        self._add(item)
+        elif isinstance(value, staticmethod | classmethod):
+            self._add(value.__func__)
+        elif isinstance(value, property):
+            self._add(value.fget)
+        elif isinstance(value, tuple | frozenset):
+            for one in value:
+                self._add(one)
+        elif getattr(getattr(type(value), "__dataclass_params__", None), "frozen", False):
+            for one in vars(value).values():
+                self._add(one)
+        elif not isinstance(value, _SURE) and value is not MISSING and not is_library(type(value).__module__):
+            self.uncertain.append(value)
+
+    def _follow(self, function: types.FunctionType) -> None:
+        """Add all that a function takes from elsewhere."""
+        for value in self._functions[function][1:]:
+            self._add(value)
+        for name, is_free, attributes in bytecode_of(function.__code__).taken:
+            if is_free:
+                continue
+            found = self._name(function.__globals__, name)
+            if found is MISSING:
+                found = self._name(vars(builtins), name)
+            for attribute in attributes:
+                if isinstance(found, types.ModuleType):
+                    found = self._name(vars(found), attribute)
+            self._add(found)
+
+    def _name(self, place: dict[str, Any], name: str) -> Any:
+        value = place.get(name, MISSING)
+        self._names[id(place), name] = place, name, value
+        return value
+
+
+def _noted(function: types.FunctionType) -> tuple[Any, ...]:
+    """Return what makes a function what it is, but for the names that it takes from its module."""
+    named = (function.__kwdefaults__ or {}) | vars(function)
+    cells = map(_content, function.__closure__ or ())
+    return (function.__code__, function.__defaults__, *named, *named.values(), *cells)
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable without a value yet
+        return MISSING

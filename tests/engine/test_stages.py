@@ -1,0 +1,280 @@
+"""What was made of a network, a workload and a scheme is used again, and whatever is edited in between is noticed."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc.component import Component
+from rdmacc.engine.plan import make_plan
+from rdmacc.errors import ConfigError
+from rdmacc.handlers import reach
+from rdmacc.lifetimes import Kept, content_of
+from rdmacc.records import Float, Int, Record
+from rdmacc.topology import fabric
+
+FEW = settings(max_examples=settings.default.max_examples // 2)
+VALUES = st.sampled_from(
+    [
+        1,
+        1000,
+        10**6,
+        1e6,
+        10**9,
+        25e9,
+        np.float64(25e9),
+        True,
+        "25Gbps",
+        "1us",
+        "2us",
+        "host",
+        "switch",
+        None,
+        10**7,
+        "x",
+    ]
+)
+WORK = rdmacc.messages([("h0", "h3", 20_000), ("h1", "h3", "9kB", "1us"), ("h2", "h0", 5_000, 0, None, (0,))])
+
+
+def net():
+    return rdmacc.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2)
+
+
+def forget(monkeypatch):
+    """Be like a new process."""
+    monkeypatch.setattr(fabric, "_NETWORKS", Kept(4))
+    monkeypatch.setattr(reach, "_KNOWN", Kept(64))
+
+
+def outcome(network, work, scheme, engine, seed=3):
+    try:
+        result = rdmacc.simulate(network, work, scheme, engine=engine, seed=seed, until="1ms")
+    except (ConfigError, rdmacc.StalledError) as error:
+        return type(error).__name__, str(error)
+    return result.digest(), result.provenance["network"], result.flows["ideal_fct_ps"].tolist()
+
+
+EDITS = st.one_of(
+    st.tuples(st.just("node"), st.integers(0, 7), st.sampled_from(["kind", "buffer_bytes", "buffer", "rate_bps"])),
+    st.tuples(st.just("edge"), st.integers(0, 7), st.sampled_from(["rate_bps", "delay_ps", "rate", "delay", "dely"])),
+    st.tuples(st.just("cut"), st.integers(0, 7), st.just("")),
+    st.tuples(st.just("join"), st.integers(0, 7), st.sampled_from(["h9", 9, ("h", 9), "leaf0"])),
+    st.tuples(st.just("graph"), st.just(0), st.sampled_from(["name", "sides"])),
+)
+
+
+def edit(graph, change, value):
+    kind, number, name = change
+    nodes, edges = sorted(graph.nodes, key=str), sorted(graph.edges, key=str)
+    if kind == "graph":
+        graph.graph[name] = value
+    elif kind == "cut":
+        graph.remove_edge(*edges[number % len(edges)])
+    elif kind == "join":
+        graph.add_edge(nodes[number % len(nodes)], name, rate_bps=10e9, delay_ps=value)
+    else:
+        owner = graph.nodes[nodes[number % len(nodes)]] if kind == "node" else graph.edges[edges[number % len(edges)]]
+        if value is None:
+            owner.pop(name, None)
+        else:
+            owner[name] = value
+
+
+@FEW
+@given(changes=st.lists(st.tuples(EDITS, VALUES), min_size=1, max_size=4))
+def test_an_edited_graph_is_noticed(engine, changes):
+    graph = net()
+    outcome(graph, WORK, "dcqcn", engine)
+    for change, value in changes:
+        if graph.number_of_edges() > 1:
+            edit(graph, change, value)
+        found = outcome(graph, WORK, "dcqcn", engine)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            forget(monkeypatch)
+            assert found == outcome(graph, WORK, "dcqcn", engine), (change, value)
+
+
+def test_edited_graphs_give_what_a_new_process_gives(tmp_path):
+    graph, states, found = net(), [], []
+    for change, value in [
+        (("edge", 0, "delay_ps"), 2_000_000), (("edge", 3, "rate_bps"), 40e9), (("node", 0, "rate_bps"), 10e9),
+        (("edge", 5, "rate"), "25Gbps"), (("edge", 5, "rate_bps"), None), (("node", 5, "buffer_bytes"), 40_000),
+        (("graph", 0, "name"), "other"), (("cut", 4, ""), None), (("edge", 1, "delay_ps"), True),
+    ]:  # fmt: skip
+        edit(graph, change, value)
+        states.append(pickle.dumps(graph))
+        found.append(outcome(graph, WORK, "dcqcn", "auto"))
+    assert len(set(map(str, found))) >= 7
+    (tmp_path / "states").write_bytes(pickle.dumps((states[::-1], WORK)))
+    program = f"""
+import pickle, sys
+from tests.engine.test_stages import outcome
+states, work = pickle.loads(open({str(tmp_path / "states")!r}, "rb").read())
+print([outcome(pickle.loads(one), work, "dcqcn", "auto") for one in states])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(found[::-1])
+
+
+CELLS = {
+    "src": ["h0", "h1", "h9", 3], "dst": ["h0", "h2", "h9", None], "size_bytes": [1, 70_000, 70_000.0, 0, "8kB"],
+    "start_ps": [0, 10**6, -1], "weight": [1.0, 2.0, 0.0], "group": [pd.NA, 1, 1.5], "after": [(), (1,), (0,), (7,)],
+    "priority": [2, 3, 99], "queue_pair": [0, 1, pd.NA], "path": ["h0 leaf0 spine1 leaf1 h3", None],
+}  # fmt: skip
+
+
+@FEW
+@given(data=st.data())
+def test_an_edited_workload_is_noticed(engine, data):
+    work, graph = WORK.astype({"size_bytes": object, "group": object}), net()
+    outcome(graph, work, "dasr", engine)
+    for _ in range(data.draw(st.integers(1, 3))):
+        name = data.draw(st.sampled_from(sorted(CELLS)))
+        values = work[name].tolist() if name in work else [None] * len(work)
+        values[data.draw(st.integers(0, len(work) - 1))] = data.draw(st.sampled_from(CELLS[name]))
+        work[name] = pd.Series(values, index=work.index, dtype=object)
+        found = outcome(graph, work, "dasr", engine)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            forget(monkeypatch)
+            assert found == outcome(graph, work, "dasr", engine), (name, values)
+
+
+SLOWER = 2
+
+
+def slow(rate):
+    return rate / SLOWER
+
+
+def slower(rate):
+    return rate / 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Half(Component):
+    """Sends at half the rate."""
+
+    class Sender(Record):
+        rate_bps = Float()
+        count = Int()
+
+    @staticmethod
+    def on_start(qp, sender):
+        sender.rate_bps = slow(qp.line_bps)
+
+
+def quarter(qp, sender):
+    sender.rate_bps = qp.line_bps / 4
+
+
+def half_handlers(self):
+    return {}
+
+
+CHANGES = {
+    "a constant": lambda patch: patch.setattr(sys.modules[__name__], "SLOWER", 5),
+    "a function": lambda patch: patch.setattr(sys.modules[__name__], "slow", slower),
+    "a function's code": lambda patch: patch.setattr(slow, "__code__", slower.__code__),
+    "a handler": lambda patch: patch.setattr(Half, "on_start", staticmethod(quarter)),
+    "its handlers": lambda patch: patch.setattr(Half, "handlers", half_handlers),
+    "a class attribute": lambda patch: patch.setattr(Half, "pairwise", True),
+    "a property": lambda patch: patch.setattr(Half, "marks_at_nic", property(lambda self: True)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_edited_scheme_is_noticed(engine, name, monkeypatch):
+    graph, scheme = rdmacc.star(4), rdmacc.Scheme(name="half", control=Half())
+    work = rdmacc.messages([("h1", "h0", 20_000), ("h1", "h0", 20_000), ("h2", "h0", 20_000)])
+    before = make_plan(graph, work, scheme), outcome(graph, work, scheme, engine)
+    assert make_plan(graph, work, scheme).reach is before[0].reach
+    CHANGES[name](monkeypatch)
+    found = make_plan(graph, work, scheme), outcome(graph, work, scheme, engine)
+    assert found[0].reach is not before[0].reach
+    forget(monkeypatch)
+    assert found[1] == outcome(graph, work, scheme, engine)
+    assert found[1] != before[1] or name == "a property"
+
+
+def test_a_parameter_that_was_set_all_the_same_is_noticed(engine):
+    graph, scheme = rdmacc.star(4), rdmacc.scheme("dcqcn")
+    before = outcome(graph, WORK, scheme, engine)
+    object.__setattr__(scheme, "payload_bytes", 500)
+    assert outcome(graph, WORK, scheme, engine) == outcome(
+        graph, WORK, rdmacc.scheme("dcqcn", payload_bytes=500), engine
+    )
+    assert outcome(graph, WORK, scheme, engine) != before
+
+
+def test_stages_are_used_again_as_far_as_nothing_changed():
+    graph, work = rdmacc.star(4), WORK.copy()
+    first, again = (make_plan(graph, work, rdmacc.scheme("dcqcn"), seed=seed) for seed in (1, 2))
+    assert first.fabric is again.fabric
+    assert first.workload is again.workload
+    assert first.packets is again.packets
+    assert (first.chance_key != again.chance_key).any()
+    other = make_plan(rdmacc.star(4), work.copy(), rdmacc.scheme("hpcc"))
+    assert other.fabric is first.fabric
+    assert other.workload is first.workload
+    assert other.packets is not first.packets
+
+
+def test_the_seed_decides_first_ports_where_hosts_have_several():
+    graph = net()
+    for leaf, host in (("leaf1", "h0"), ("leaf0", "h3")):
+        graph.add_edge(leaf, host, rate_bps=100e9, delay_ps=1_000_000)
+    plans = [
+        make_plan(graph, rdmacc.messages([("h0", "h3", 9_000)] * 8), rdmacc.scheme("dcqcn"), seed=n) for n in (1, 2)
+    ]
+    assert (plans[0].qp_port != plans[1].qp_port).any()
+
+
+def test_what_is_shared_cannot_be_written():
+    plan = make_plan(rdmacc.star(4), WORK, rdmacc.scheme("dcqcn"))
+    for array in (plan.fabric.port_rate_bps, plan.size_bytes, plan.qp_base_rtt_ps):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_content_is_values_with_their_types():
+    @dataclass(frozen=True)
+    class Pair:
+        one: object
+
+    first, second = Pair, dataclass(frozen=True)(type("Pair", (), {"__annotations__": {"one": object}, "one": 1}))
+    values = [
+        1,
+        1.0,
+        True,
+        "1",
+        b"1",
+        None,
+        (1,),
+        [1],
+        {1: 1},
+        {1},
+        np.int64(1),
+        np.float64(1),
+        np.int32(1),
+        pd.NA,
+        0.0,
+        -0.0,
+    ]
+    values += [first(1), first(1.0), second(1), (first(1), first(1))]
+    contents = [content_of(one) for one in values]
+    assert None not in contents
+    assert len(set(contents)) == len(values)
+    assert content_of([1, "a"]) == content_of([int("1"), "ba"[1:]])
+    for one in (object(), lambda: None, np.ones(1), type("Text", (str,), {})(), [object()], sys, int, iter(())):
+        assert content_of(one) is None
+    assert content_of("x" * 2**20) is None
