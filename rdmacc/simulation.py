@@ -11,7 +11,6 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.fault_events import FaultEvents
@@ -28,6 +27,7 @@ from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.show.late_bar import LateBar
 from rdmacc.typed import named
 from rdmacc.units import Quantity, format_size, time_ps
 
@@ -46,6 +46,8 @@ _MOST_BYTES = 2**34
 """More memory, explanations may not take."""
 
 _FIRST_STEP_PS = time_ps("20us")
+_FEW_HOSTS = 1_000
+"""With fewer, the first step is as much longer."""
 _STEP_S = 0.1, 0.5
 """Wall time of a step within a slice, in seconds; after each step, progress is shown and Ctrl-C takes effect."""
 
@@ -143,7 +145,7 @@ class Simulation:
         warn_of_short_times(self.plan)
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._progress = Progress(self.plan)
-        self._step_ps = _FIRST_STEP_PS
+        self._step_ps = _FIRST_STEP_PS * max(1, _FEW_HOSTS // len(self.plan.fabric.hosts))
         self._has_warned = False
         self._wall_s = 0.0
         self._setup_s = time.perf_counter() - begin
@@ -240,7 +242,7 @@ class Simulation:
                 len(failed), len(flows), flows["src"][first], flows["dst"][first], flows["reason"][first],
             )  # fmt: skip
 
-    def _run_to(self, stop_ps: int, bar: tqdm[Any], until_ps: int) -> None:
+    def _run_to(self, stop_ps: int, bar: LateBar, until_ps: int) -> None:
         """Run to the end of a slice, in steps whose length only affects how often progress is shown."""
         short_s, long_s = _STEP_S
         while self.now_ps < stop_ps and not self.is_finished:
@@ -272,26 +274,25 @@ class Simulation:
         error.result = self.result()
         return error
 
-    def _progress_bar(self, until_ps: int, progress: bool | None) -> tqdm[Any]:
+    def _progress_bar(self, until_ps: int, progress: bool | None) -> LateBar:
         timed = until_ps < NEVER
-        return tqdm(
+        return LateBar(
             total=round(until_ps / 1e6, 3) if timed else int(self.plan.size_bytes.sum()),
             unit="us",
             desc=self.plan.scheme.name,
             bar_format=None if timed else "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
-            delay=1.0 if progress is None else 0.0,
-            disable=progress is False,
+            delay_s={None: 1.0, True: 0.0, False: float("inf")}[progress],
             leave=False,
         )
 
-    def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
-        most = bar.total or 0
+    def _advance(self, bar: LateBar, until_ps: int) -> None:
+        most, text = bar.total, ""
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
         if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
             messages = len(self.plan.waits_for)
             finished = messages - self.engine.unfinished
-            bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
-        bar.update(max(done - bar.n, 0))
+            text = f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages"
+        bar.update(max(done - bar.n, 0), text)
 
 
 def _check_memory(packets: int) -> None:

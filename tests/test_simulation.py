@@ -217,6 +217,7 @@ def test_the_progress_bar_may_be_on(engine, capsys):
 
 def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, monkeypatch):
     """One long message: the bar moves all the time, not when the message is finished."""
+    monkeypatch.setattr("rdmacc.simulation._FEW_HOSTS", 2)
     simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "2MB")]), "line-rate", engine=engine)
     shown, words = [], []
     advance = simulation._advance
@@ -224,7 +225,7 @@ def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, mon
     def noted(bar, until_ps):
         advance(bar, until_ps)
         shown.append((bar.n, bar.total, simulation._step_ps))
-        words.append(bar.desc)
+        words.append(bar.text)
 
     monkeypatch.setattr(simulation, "_advance", noted)
     simulation.run(progress=True)

@@ -16,15 +16,14 @@ def held_interrupts() -> Iterator[None]:
     A run that is interrupted can be continued, so none of its steps may be left half done. Python raises
     `KeyboardInterrupt` in the main thread alone, after any instruction.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     held: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda *arguments: held.append(arguments))
+    before = signal.signal(signal.SIGINT, lambda *arguments: held.append(arguments))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if held:
+        if held and callable(before):
             before(*held[0])

@@ -112,15 +112,20 @@ def make_plan(
     loss_data, loss_control = losses_of(fabric, faults)
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, CLOCK_OFFSETS))
     fault_events = fault_events_of(fabric, faults, has_pfc=isinstance(setting.scheme.buffer, Pfc))
+    counts = {
+        ECMP: fabric.n_nodes, PORTS: fabric.n_ports, LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes,
+        SENDERS: setting.n_qps, RECEIVERS: setting.n_qps,
+    }  # fmt: skip
+    ecmp_salt, chance_key, loss_key, clock_key, qp_chance_key, qp_reply_chance_key = keys(seed, counts)
     explained = _explained(setting.workload, explains, setting.qp)
     return Plan(
         **vars(setting) | {"fabric": _started(fabric, faults)}, seed=seed, faults=tuple(faults),
-        qp_chance_key=keys(seed, SENDERS, setting.n_qps), qp_reply_chance_key=keys(seed, RECEIVERS, setting.n_qps),
-        ecmp_salt=keys(seed, ECMP, fabric.n_nodes), symmetric_salt=stream_key(seed, ECMP),
-        chance_key=keys(seed, PORTS, fabric.n_ports), loss_key=keys(seed, LOSS, fabric.n_ports),
+        qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key,
+        ecmp_salt=ecmp_salt, symmetric_salt=stream_key(seed, ECMP),
+        chance_key=chance_key, loss_key=loss_key,
         loss_data=loss_data, loss_control=loss_control, scripts=scripts_of(faults, setting.workload),
         fault_events=fault_events, clock_offset_ps=offsets, clock_jitter_ps=jitter,
-        clock_key=keys(seed, CLOCK_JITTER, fabric.n_nodes),
+        clock_key=clock_key,
         has_trace=has_trace or bool(explained.any()), explained=explained,
         is_partial=not has_trace and not bool(explained.all()), is_checked=is_checked,
         watches=tuple(watch_of(probe, fabric, setting.scheme, setting.qp, setting.workload) for probe in probes),

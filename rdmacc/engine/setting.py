@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.chance import hash63_many, stream_key
+from rdmacc.chance import hash63_of, stream_key
 from rdmacc.engine.alone import Messages, links_with, times_alone
 from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
 from rdmacc.engine.work import Int32s, Ints, Work, alike, narrow
@@ -83,7 +84,7 @@ def _setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
     src, dst = work.src.astype(np.int64), work.dst.astype(np.int64)
     qp, qp_src, qp_dst = queue_pairs(src, dst, scheme.is_pairwise, work.labels)
-    salts = keys(seed, ECMP, fabric.n_nodes)
+    (salts,) = keys(seed, {ECMP: fabric.n_nodes})
     qp_port = first_ports(fabric, salts, qp_src, qp_dst)
     reply_port = first_ports(fabric, salts, qp_dst, qp_src)
     for ports, back in ((qp_port, 0), (reply_port, 1)):
@@ -110,9 +111,14 @@ def _setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
     )  # fmt: skip
 
 
-def keys(seed: int, purpose: int, count: int) -> Ints:
-    """Return the keys of the streams of chance for one purpose."""
-    return hash63_many(stream_key(seed, purpose), count)
+def keys(seed: int, counts: dict[int, int]) -> Iterator[Ints]:
+    """Yield the keys of the streams of chance for purposes, as many as are wanted for each."""
+    sizes = list(counts.values())
+    streams = np.array([stream_key(seed, purpose) for purpose in counts], np.int64)
+    found, first = hash63_of(np.repeat(streams, sizes), np.concatenate(list(map(np.arange, sizes)))), 0
+    for size in sizes:
+        yield found[first : first + size]
+        first += size
 
 
 def _check_tick(fabric: Fabric, scheme: Scheme) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,10 @@ from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.bits import words_of
 from rdmacc.engine.compiled.event_queue import EventQueue
-from rdmacc.engine.compiled.hooks import TRAIL, CompiledHooks, params_dtype
+from rdmacc.engine.compiled.hooks import TRAIL
 from rdmacc.engine.compiled.layout import (
     BACKLOG,
     COMPUTATION,
-    GLOBALS,
     HOST,
     INGRESS,
     MESSAGE,
@@ -29,22 +29,20 @@ from rdmacc.engine.compiled.layout import (
     ROUTE_SHIFT,
     SWITCH,
     WATCH,
-    Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.packet_rows import PacketRows
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.samples import Samples
-from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
+from rdmacc.engine.compiled.scheme_tables import SchemeTables
+from rdmacc.engine.compiled.timers import KINDS
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ROW
-from rdmacc.handlers.hooks import bits_of, has_requests, records_of
+from rdmacc.handlers.hooks import bits_of
 from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, START, rank_in
 from rdmacc.rules.routing import FLOWLETS
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
-from rdmacc.switch.buffer import Pfc
-from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
 _PREFETCH_BYTES = 2**18, 2**20
@@ -75,12 +73,13 @@ class Tables:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.layout = Layout.of(plan.scheme)
+        kept, made = plan.reach.kept, partial(SchemeTables, plan.scheme, plan.is_checked)
+        self._of_scheme = kept.get((SchemeTables, plan.is_checked), made)
+        self.layout, self.hooks = self._of_scheme.layout, self._of_scheme.hooks
         self._first_start = rank_in(plan.scheme, START, LAST_ORDER)
         self._first_probe = rank_in(plan.scheme, PROBE, LAST_ORDER)
-        self.hooks = CompiledHooks(plan.scheme, self.layout, plan.is_checked)
         self._memory: dict[str, Any] = {}
-        self.rows = np.zeros(1, GLOBALS)
+        self.rows = self._of_scheme.rows.copy()
         self.globals = self.rows[0]
         self.queue = EventQueue(self.rows, plan)
         self.globals["free_head"] = self.globals["notice_packet"] = -1
@@ -109,57 +108,14 @@ class Tables:
             self.globals[name] = value
 
     def _fill_scheme(self) -> None:
-        scheme, policy, hooks = self.plan.scheme, self.plan.scheme.buffer, self.hooks
-        is_lossless = isinstance(policy, Pfc)
-        self._set(
-            payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
-            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
-            has_requests=has_requests(scheme.components), data_priority=scheme.data_priority,
-            ack_priority=scheme.ack_priority,
-            is_lossless=is_lossless, alpha=policy.alpha,
-            marks_at_nic=scheme.marks_at_nic,
-            xoff_bytes=policy.xoff_bytes if isinstance(policy, Pfc) else 0,
-            reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
-            xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
-            frame_bytes=policy.frame_bytes if isinstance(policy, Pfc) else 0,
-            limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
-            routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
-            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
-            has_scanning_nics=scheme.has_scanning_nics,
-            nic_ack_priority=scheme.nic_ack_priority,
-        )  # fmt: skip
-        queueing = scheme.queueing
-        self._set(
-            wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
-            lanes=queueing.lanes, first_lane=queueing.first_lane, returns_headers=queueing.returns_headers,
-            trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
-            has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
-            control_limit_bytes=queueing.control_limit_bytes,
-            credit_limit_bytes=queueing.credit_limit_bytes,
-            credit_fraction=queueing.credit_fraction, credit_burst_bytes=queueing.credit_burst_bytes,
-        )  # fmt: skip
-        self._set(**{name: at for name, at in hooks.addresses.items() if name not in ("on_open", "on_port")})
-        params = np.zeros(hooks.params_bytes, np.uint8)
-        for part, offset in zip(scheme.components, hooks.params_offsets, strict=True):
-            dtype = params_dtype(part)
-            row = np.ndarray(1, dtype, buffer=params, offset=offset)
-            for name, (_, value) in part.numbers().items():
-                row[name] = value
-        self._memory["params"] = params
+        params = self._memory["params"] = self._of_scheme.params
         self.trail: Any = None
-        if hooks.checks is not None:
-            self.trail = np.ndarray(1, TRAIL, buffer=params, offset=hooks.trail_offset)[0]
+        if self.hooks.checks is not None:
+            params = self._memory["params"] = params.copy()
+            self.trail = np.ndarray(1, TRAIL, buffer=params, offset=self.hooks.trail_offset)[0]
             self.trail["handler"] = self.trail["test"] = -1
             self.trail["n_ports"], self.trail["n_messages"] = self.plan.fabric.n_ports, self.plan.n_messages
-        timers = np.zeros((len(KINDS), MAX_SLOTS, 2), np.int64)
-        for position, kind in enumerate(KINDS):
-            for slot, address in hooks.timers[kind]:
-                record = record_dtype(next(r for n, r in records_of(scheme.components, kind) if n == slot.component))
-                assert record.fields is not None
-                offset = self.layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
-                timers[position, slot.number] = offset, address
-            self.globals[f"n_{kind.lower()}_slots"] = len(hooks.timers[kind])
-        self._set(params=params.ctypes.data, timers=self._table("timers", timers, "i8"))
+        self._set(params=params.ctypes.data, timers=self._table("timers", self._of_scheme.timers, "i8"))
 
     def _fill_nodes(self) -> None:
         plan, fabric = self.plan, self.plan.fabric

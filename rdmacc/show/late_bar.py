@@ -1,0 +1,43 @@
+"""A progress bar that comes late, so that a short run neither shows nor makes one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+
+class LateBar:
+    """A progress bar of tqdm's, made once a time has passed.
+
+    Attributes
+    ----------
+    total : number
+        As in tqdm.
+    n : number
+        What is done.
+    text : str
+        What stands in front of the bar, if not what tqdm was told.
+    """
+
+    def __init__(self, total: float, delay_s: float, **options: Any) -> None:
+        self.total, self.n, self.text = total, 0.0, ""
+        self._begin, self._delay_s, self._options = time.time(), delay_s, options
+        self._bar: Any = None
+
+    def update(self, more: float, text: str = "") -> None:
+        """Note that more is done, with another text in front of the bar."""
+        self.n, self.text = self.n + more, text
+        if self._bar is None and time.time() - self._begin >= self._delay_s:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=self.total, **self._options)
+            self._bar.start_t = self._begin
+        if self._bar is not None:
+            if text:
+                self._bar.set_description_str(text, refresh=False)
+            self._bar.update(self.n - self._bar.n)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
