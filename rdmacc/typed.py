@@ -37,7 +37,6 @@ _LATE = {
     "Fabric": "rdmacc.topology.fabric:Fabric",
     "Graph": "rdmacc.topology:Graph",
     "nx": "networkx:",
-    "Recorded": "rdmacc.results.result:Recorded",
     "Sequence": "collections.abc:Sequence",
     "Result": "rdmacc.results.result:Result",
     "Probe": "rdmacc.probes:Probe",

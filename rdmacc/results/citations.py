@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -52,150 +54,18 @@ class Citations(tuple[Paper, ...]):
         return "\n".join(paper.bibtex() for paper in self)
 
 
-_PAPERS = (
-    Paper("aeolus", "Hu et al.", "Aeolus: A building block for proactive transport in datacenters", "SIGCOMM", 2020),
-    Paper(
-        "amrt",
-        "Hu et al.",
-        "AMRT: Anti-ECN marking to improve utilization of receiver-driven transmission in data center",
-        "ICPP",
-        2020,
-    ),
-    Paper(
-        "dart",
-        "Xue et al.",
-        "Dart: Divide and specialize for fast response to congestion in RDMA-based datacenter networks",
-        "IEEE/ACM Transactions on Networking",
-        2020,
-        "10.1109/TNET.2019.2961671",
-    ),
-    Paper("dcqcn", "Zhu et al.", "Congestion control for large-scale RDMA deployments", "SIGCOMM", 2015),
-    Paper("dctcp", "Alizadeh et al.", "Data center TCP (DCTCP)", "SIGCOMM", 2010),
-    Paper("eqds", "Olteanu et al.", "An edge-queued datagram service for all datacenter traffic", "NSDI", 2022),
-    Paper(
-        "expresspass",
-        "Cho, Jang and Han",
-        "Credit-scheduled delay-bounded congestion control for datacenters",
-        "SIGCOMM",
-        2017,
-    ),
-    Paper(
-        "homa",
-        "Montazeri et al.",
-        "Homa: A receiver-driven low-latency transport protocol using network priorities",
-        "SIGCOMM",
-        2018,
-    ),
-    Paper("hpcc", "Li et al.", "HPCC: High precision congestion control", "SIGCOMM", 2019),
-    Paper(
-        "igbn",
-        "Wang et al.",
-        "Error recovery of RDMA packets in data center networks",
-        "ICCCN",
-        2019,
-        "10.1109/ICCCN.2019.8846946",
-    ),
-    Paper(
-        "infiniband",
-        "InfiniBand Trade Association",
-        "InfiniBand architecture specification, volume 1, release 1.2.1",
-        "annex A10,",
-        2007,
-    ),
-    Paper(
-        "infiniband_cc",
-        "Gran et al.",
-        "First experiences with congestion control in InfiniBand hardware",
-        "IPDPS",
-        2010,
-    ),
-    Paper("irn", "Mittal et al.", "Revisiting network support for RDMA", "SIGCOMM", 2018),
-    Paper(
-        "luna_solar",
-        "Miao et al.",
-        "From Luna to Solar: The evolutions of the compute-to-storage networks in Alibaba Cloud",
-        "SIGCOMM",
-        2022,
-        "10.1145/3544216.3544238",
-    ),
-    Paper(
-        "ndp",
-        "Handley et al.",
-        "Re-architecting datacenter networks and stacks for low latency and high performance",
-        "SIGCOMM",
-        2017,
-    ),
-    Paper(
-        "phost",
-        "Gao et al.",
-        "pHost: Distributed near-optimal datacenter transport over commodity network fabric",
-        "CoNEXT",
-        2015,
-    ),
-    Paper(
-        "polo",
-        "Ruan et al.",
-        "Polo: Receiver-driven congestion control for low latency over commodity network fabric",
-        "ICPP",
-        2020,
-    ),
-    Paper(
-        "powertcp",
-        "Addanki, Michel and Schmid",
-        "PowerTCP: Pushing the performance limits of datacenter networks",
-        "NSDI",
-        2022,
-    ),
-    Paper(
-        "rcc",
-        "Zhang et al.",
-        "Receiver-driven RDMA congestion control by differentiating congestion types in datacenter networks",
-        "ICNP",
-        2021,
-        "10.1109/ICNP52444.2021.9651938",
-    ),
-    Paper("rcp", "Dukkipati et al.", "Processor sharing flows in the Internet", "IWQoS", 2005),
-    Paper(
-        "ren",
-        "Li et al.",
-        "REN: Receiver-driven congestion control using explicit notification for data center",
-        "IEEE Transactions on Cloud Computing",
-        2021,
-        "10.1109/TCC.2021.3135027",
-    ),
-    Paper(
-        "reps",
-        "Bonato et al.",
-        "REPS: Recycled entropy packet spraying for adaptive load balancing and failure mitigation",
-        "EuroSys",
-        2026,
-    ),
-    Paper(
-        "mrc",
-        "Araujo et al.",
-        "Resilient AI supercomputer networking using MRC and SRv6",
-        "arXiv",
-        2026,
-        "arXiv:2605.04333",
-    ),
-    Paper("rfc5681", "Allman, Paxson and Blanton", "TCP congestion control", "RFC 5681,", 2009),
-    Paper(
-        "rfc6582", "Henderson et al.", "The NewReno modification to TCP's fast recovery algorithm", "RFC 6582,", 2012
-    ),
-    Paper("roy", "Roy et al.", "Inside the social network's (datacenter) network", "SIGCOMM", 2015),
-    Paper(
-        "swift",
-        "Kumar et al.",
-        "Swift: Delay is simple and effective for congestion control in the datacenter",
-        "SIGCOMM",
-        2020,
-    ),
-    Paper("timely", "Mittal et al.", "TIMELY: RTT-based congestion control for the datacenter", "SIGCOMM", 2015),
-    Paper("uet", "Ultra Ethernet Consortium", "Ultra Ethernet specification", "version 1.0,", 2025),
-    Paper("vl2", "Greenberg et al.", "VL2: A scalable and flexible data center network", "SIGCOMM", 2009),
-)
+def _read(text: str) -> dict[str, Paper]:
+    """Return the papers of a BibTeX file in the form of `Paper.bibtex`, by key."""
+    found = {}
+    for key, entry in re.findall(r"@misc\{(\w+),\n(.*?)^\}", text, re.S | re.M):
+        fields = dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,$", entry, re.M))
+        authors = re.sub(r" and others$", " et al.", fields["author"])
+        year, doi = int(fields["year"]), fields.get("doi", "")
+        found[key] = Paper(key, authors, fields["title"], fields["howpublished"], year, doi)
+    return found
 
-PAPERS = {paper.key: paper for paper in _PAPERS}
+
+PAPERS = _read(Path(__file__).with_name("papers.bib").read_text(encoding="utf-8"))
 """All papers, by key."""
 
 COMPONENTS: dict[str, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""Folders of saved frames: Parquet files, and a JSON file with a description and the digests."""
+"""Folders of saved frames, which any tool can read: Parquet, and a JSON file with a description and the digests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,13 @@ import pandas as pd
 import pyarrow as pa
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import typed
 
 FORMAT = 4
+FRAMES = ("flows", "computation", "collectives", "jobs", "transfers", "probes", "ports", "buffers")
+"""Frames, each saved as a Parquet file."""
+KIND = "result"
+"""``result.json`` holds summary, counters, provenance, probes and the job of each host."""
 
 
 def write_folder(
@@ -131,3 +137,45 @@ def _storable(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | int | float)
+
+
+@typed
+def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
+    """Write the frames, counters, summary and provenance into a folder: Parquet and JSON, for `rdmacc.load`.
+
+    Packet traces are not saved; `rdmacc.results.pcapng` exports them.
+
+    Parameters
+    ----------
+    result : Result
+        The simulation.
+    folder : path
+        Target folder; created if it does not exist.
+    replace : bool
+        Whether to replace an existing saved result.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    ConfigError
+        If the folder is a symbolic link, or contains files other than a saved result that may be replaced.
+    """
+    about = {
+        "summary": {name: None if value != value else value for name, value in asdict(result.summary()).items()},
+        "provenance": result.provenance,
+        "counters": {str(name): int(value) for name, value in result.counters.items()},
+        "watched": [{**asdict(probe), "at": _at(probe.at)} for probe in result.watched],
+        "job_of_host": result.job_of_host,
+    }
+    return write_folder(folder, KIND, about, {name: getattr(result, name) for name in FRAMES}, replace=replace)
+
+
+def _at(at: object) -> Any:
+    """Return the place that a probe watches, in JSON form."""
+    if isinstance(at, tuple):
+        return [_at(one) for one in at]
+    return at if isinstance(at, str | int) else str(at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rdmacc.probes import Probe
-    from rdmacc.results.result import Recorded, Result
+    from rdmacc.results.result import Result
 
 __all__ = ["ResultPlots"]
 
@@ -43,7 +43,7 @@ class ResultPlots:
         The simulation.
     """
 
-    def __init__(self, result: Recorded) -> None:
+    def __init__(self, result: Result) -> None:
         self._result = result
 
     @typed
@@ -166,9 +166,8 @@ class ResultPlots:
         ConfigError
             If the result has no trace, as a saved one.
         """
-        result = cast("Result", self._result)
-        result.packet_trace  # noqa: B018 - it says so if there is none
-        return draw_ladder(result, messages, nodes, start, end, ax, squeeze=squeeze)
+        self._result.packet_trace  # noqa: B018 - it says so if there is none
+        return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
 
     @typed
     def step(self, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:

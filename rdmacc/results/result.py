@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,8 @@ from rdmacc.explain import Explanation
 from rdmacc.explain.recording import Recording
 from rdmacc.results.activity import jobs_of_hosts
 from rdmacc.results.citations import Citations, papers_of
+from rdmacc.results.folders import save
 from rdmacc.results.provenance import provenance_of
-from rdmacc.results.saving import save
 from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Summary, Transport, percentile, starting_in
 from rdmacc.results.totals import totals_of
@@ -34,94 +33,10 @@ if TYPE_CHECKING:
     from rdmacc.probes import Probe
     from rdmacc.results.plots import ResultPlots
 
-__all__ = ["Recorded", "Result"]
+__all__ = ["Result"]
 
 
-class Recorded(ABC):
-    """Base class of results, whether just computed or loaded from a folder."""
-
-    @property
-    @abstractmethod
-    def flows(self) -> pd.DataFrame:
-        """One row per message."""
-
-    @property
-    @abstractmethod
-    def probes(self) -> pd.DataFrame:
-        """One row per sample."""
-
-    @property
-    @abstractmethod
-    def scheme_name(self) -> str:
-        """Name of the scheme that ran."""
-
-    @property
-    @abstractmethod
-    def now_ps(self) -> int:
-        """Simulated time when the run stopped."""
-
-    @property
-    @abstractmethod
-    def watched(self) -> tuple[Probe, ...]:
-        """The probes, in order."""
-
-    @property
-    @abstractmethod
-    def computation(self) -> pd.DataFrame:
-        """One row per computation."""
-
-    @property
-    @abstractmethod
-    def job_of_host(self) -> dict[str, str]:
-        """The job of each host that has one, by the host's name as a string."""
-
-    @abstractmethod
-    def explain(self, flow: Hashable) -> Explanation:
-        """Say why a message took as long as it did.
-
-        Parameters
-        ----------
-        flow : hashable
-            The message, by its label in the workload.
-        """
-
-    @abstractmethod
-    def summary(self) -> Summary:
-        """Return the key numbers of the run; `print` them."""
-
-    @property
-    def plot(self) -> ResultPlots:
-        """Plots of the result; each takes `ax` and returns the Axes."""
-        from rdmacc.results.plots import ResultPlots  # imported late, because it imports results
-
-        return ResultPlots(self)
-
-    @typed
-    def samples(self, name: str) -> pd.Series:
-        """Return the samples of one probe, indexed by `time_ps`.
-
-        Parameters
-        ----------
-        name : str
-            Name of the probe, such as ``"queue s0->h0"``.
-
-        Raises
-        ------
-        ConfigError
-            If there is no probe of that name.
-        """
-        known = [probe.name for probe in self.watched]
-        if not known:
-            raise ConfigError("probe", name, "recorded: pass probes=[...] to simulate()")
-        if name not in known:
-            raise unknown("probe", name, known, "the name of a probe")
-        return self.probes[self.probes["probe"] == name].set_index("time_ps")["value"].rename(name)
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
-
-
-class Result(Recorded):
+class Result:
     """The outcome of a simulation.
 
     ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`, `explain`,
@@ -163,16 +78,44 @@ class Result(Recorded):
         self.setup_s = setup_s
 
     @property
+    def plot(self) -> ResultPlots:
+        """Plots of the result; each takes `ax` and returns the Axes."""
+        from rdmacc.results.plots import ResultPlots  # imported late, because it imports results
+
+        return ResultPlots(self)
+
+    @typed
+    def samples(self, name: str) -> pd.Series:
+        """Return the samples of one probe, indexed by `time_ps`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the probe, such as ``"queue s0->h0"``.
+
+        Raises
+        ------
+        ConfigError
+            If there is no probe of that name.
+        """
+        known = [probe.name for probe in self.watched]
+        if not known:
+            raise ConfigError("probe", name, "recorded: pass probes=[...] to simulate()")
+        if name not in known:
+            raise unknown("probe", name, known, "the name of a probe")
+        return self.probes[self.probes["probe"] == name].set_index("time_ps")["value"].rename(name)
+
+    @cached_property
     def scheme_name(self) -> str:
         """Name of the scheme that ran."""
         return self.plan.scheme.name
 
-    @property
+    @cached_property
     def watched(self) -> tuple[Probe, ...]:
         """The probes, in order."""
         return tuple(watch.probe for watch in self.plan.watches)
 
-    @property
+    @cached_property
     def now_ps(self) -> int:
         """Simulated time when the run stopped."""
         return self.outcome.now_ps
@@ -288,7 +231,7 @@ class Result(Recorded):
         """Jobs: see `rdmacc.results.steps.jobs_of`."""
         return jobs_of(self.plan, self.flows, self.computation)
 
-    @property
+    @cached_property
     def job_of_host(self) -> dict[str, str]:
         """The job of each host that has one, by the host's name as a string."""
         return jobs_of_hosts(self.plan)
@@ -556,6 +499,9 @@ class Result(Recorded):
         with np.errstate(divide="ignore", invalid="ignore"):
             goodput = self._received_bytes() * 8e12 / spent
         return np.where(self._has_started() & (spent > 0), goodput, np.nan)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
     def __repr__(self) -> str:
         finished = int((self.flows["status"] == "finished").sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,16 +11,16 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.probes import Probe
-from rdmacc.results.folders import read_folder
-from rdmacc.results.result import Recorded
-from rdmacc.results.saving import FRAMES, KIND
+from rdmacc.results.folders import FRAMES, KIND, read_folder
+from rdmacc.results.result import Result
 from rdmacc.results.summary import Summary
 from rdmacc.typed import typed
+from rdmacc.units import Quantity
 
 __all__ = ["SavedResult", "load"]
 
 
-class SavedResult(Recorded):
+class SavedResult(Result):
     """A result loaded from a folder, with the frames of `rdmacc.Result`, its counters, summary, provenance and plots.
 
     Node names that are neither strings nor whole numbers have become strings.
@@ -31,75 +31,24 @@ class SavedResult(Recorded):
         The frames, by name.
     about : dict
         Content of the JSON file.
-
-    Attributes
-    ----------
-    collectives, jobs, transfers, ports, buffers : DataFrame
-        As in `rdmacc.Result`.
-    counters : Series
-        Totals by name.
-    provenance : dict
-        Scheme, seed, engine, versions, wall time.
     """
 
-    def __init__(self, frames: dict[str, pd.DataFrame], about: dict[str, Any]) -> None:
-        self._flows, self._probes = frames["flows"], frames["probes"]
-        self._computation, self.transfers = frames["computation"], frames["transfers"]
-        self._job_of_host: dict[str, str] = about["job_of_host"]
-        self.collectives, self.jobs = frames["collectives"], frames["jobs"]
-        self.ports, self.buffers = frames["ports"], frames["buffers"]
-        self.counters = pd.Series(about["counters"], name="counters")
-        self.provenance: dict[str, Any] = about["provenance"]
-        self._watched = tuple(_probe(one) for one in about["watched"])
-        self._summary: dict[str, Any] = {
+    def __init__(self, frames: Mapping[str, pd.DataFrame], about: Mapping[str, Any]) -> None:
+        kept: dict[str, Any] = {
             name: float("nan") if value is None else value for name, value in about["summary"].items()
         }
+        self._summary = Summary(**kept)
+        vars(self).update(  # what a `Result` computes from its run
+            frames, counters=pd.Series(about["counters"], name="counters"), provenance=about["provenance"],
+            watched=tuple(_probe(one) for one in about["watched"]), job_of_host=about["job_of_host"],
+            scheme_name=self._summary.scheme, now_ps=self._summary.simulated_ps,
+            engine=self._summary.engine, wall_s=self._summary.wall_s,
+        )  # fmt: skip
 
-    @property
-    def flows(self) -> pd.DataFrame:
-        """Messages, as `rdmacc.Result.flows`."""
-        return self._flows
-
-    @property
-    def computation(self) -> pd.DataFrame:
-        """Computations, as `rdmacc.Result.computation`."""
-        return self._computation
-
-    @property
-    def job_of_host(self) -> dict[str, str]:
-        """The job of each host that has one, by the host's name as a string."""
-        return self._job_of_host
-
-    @property
-    def probes(self) -> pd.DataFrame:
-        """Samples, as `rdmacc.Result.probes`."""
-        return self._probes
-
-    @property
-    def watched(self) -> tuple[Probe, ...]:
-        """The probes, in order."""
-        return self._watched
-
-    @property
-    def scheme_name(self) -> str:
-        """Name of the scheme that ran."""
-        return str(self._summary["scheme"])
-
-    @property
-    def now_ps(self) -> int:
-        """Simulated time when the run stopped."""
-        return int(self._summary["simulated_ps"])
-
-    @property
-    def packet_trace(self) -> pd.DataFrame:
-        """Not available.
-
-        Raises
-        ------
-        ConfigError
-            Always, because traces are not saved.
-        """
-        raise ConfigError("result", "saved", "a result that simulate() returned: a saved result has no trace")
+    def __getattr__(self, name: str) -> Any:
+        if name in ("plan", "outcome"):
+            raise ConfigError("result", "saved", "a result that simulate() returned: a saved result has no trace")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def explain(self, flow: Hashable) -> NoReturn:
         """Not available.
@@ -122,9 +71,22 @@ class SavedResult(Recorded):
         allowed = "a result that simulate(..., explain=True) returned: a saved result has no trace to explain it by"
         raise ConfigError("result", "saved", allowed)
 
-    def summary(self) -> Summary:
-        """Return the key numbers of the run; `print` them."""
-        return Summary(**self._summary)
+    def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:
+        """Return the key numbers of the whole run; `print` them.
+
+        Parameters
+        ----------
+        window : None
+            A saved result has only the summary of the whole run.
+
+        Raises
+        ------
+        ConfigError
+            If a window is given.
+        """
+        if window is not None:
+            raise ConfigError("window", window, "None: a saved result has the summary of the whole run")
+        return self._summary
 
     def __repr__(self) -> str:
         return f"<SavedResult {self.summary().title}>"

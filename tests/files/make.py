@@ -17,8 +17,8 @@ import rdmacc
 from rdmacc.cli.main import app
 from rdmacc.experiments import experiment
 from rdmacc.experiments.ledger.report import read_verdicts
+from rdmacc.results.folders import FRAMES
 from rdmacc.results.pcapng import write_pcapng
-from rdmacc.results.saving import FRAMES
 from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import read_table, write_table
 
