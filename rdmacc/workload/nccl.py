@@ -10,7 +10,8 @@ broadcast            a chain of the ranks, which pass on each chunk as it arrive
 
 The hosts are the ranks, in order. With `node` > 1, consecutive hosts are the GPUs of a node, each with its own NIC and
 connected by an inner network of constant rate. A transfer between two of them is modelled as a computation on the
-sending GPU, for as long as its port is busy. In trees, the GPUs of a node form a chain, whose head is in the tree of
+sending GPU, for as long as its port is busy; a ring's way through a node is one computation, on the GPU where it
+begins, and a delay. In trees, the GPUs of a node form a chain, whose head is in the tree of
 the nodes. The protocols LL and LL128 send flags with the data; that they wait less inside a GPU than Simple is not
 modelled, as all device overheads. Nor are the eight steps of the buffer (except in trees, where they matter), and the
 receiver's "clear to send".

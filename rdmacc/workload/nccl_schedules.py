@@ -119,29 +119,42 @@ def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
 def rings(
     schedule: Schedule, operation: str, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int
 ) -> Ready:
-    """Add an all-reduce, a reduce-scatter or an all-gather on rings."""
-    n = len(names)
+    """Add an all-reduce, a reduce-scatter or an all-gather on rings.
+
+    A chunk that passes through a node is one computation, on the GPU where it enters or starts: this GPU's port is busy
+    for one transfer, and the chunk leaves the node after those of the other GPUs, which are as long.
+    """
+    n, g = len(names), nccl.hosts_per_node
     steps = (2 if operation == "all-reduce" else 1) * (n - 1)
     back = 0 if operation == "all-gather" else 1
     last: Ready = [[] for _ in range(n)]
     limit = n * nccl.chunk_bytes or size
+    place = np.arange(n)
+    inside = g - 1 - place % g if n > g else np.ones(n, np.int64)  # transfers until a chunk leaves the node
     for channel, (ring, total) in enumerate(zip(ring_orders(n, nccl), shares(size, nccl.channels), strict=True)):
         loops = chunks_of(int(total), limit, steps * n * nccl.slices)
         chunks = np.stack([shares(int(part), n) for part in shares(int(total), loops)])
         slices = min(nccl.slices, int(chunks.min()))
         parts = np.maximum(-(-(chunks[:, :, np.newaxis] - np.arange(slices)) // slices), 1)
-        loop, step, place, part = (
-            axis.ravel() for axis in np.meshgrid(*map(np.arange, (loops, steps, n, slices)), indexing="ij")
-        )
-        sizes = parts[loop, (place - back - step) % n, part]
-        order = (loop * steps + step) * slices + part
-        made = transfers(schedule, names, ring[place], ring[(place + 1) % n], sizes, order, channel, nccl, number)
-        at = np.arange(len(sizes)).reshape(loops * steps, n, slices)
-        after(schedule, made, at[1:].ravel(), np.roll(at[:-1], 1, axis=1).ravel())
+        turn = np.arange(loops * steps)[:, np.newaxis]
+        done = np.minimum(turn % steps, place % g if n > g else 0)  # of these transfers, inside == 0 is a message
+        done = np.where(inside > 0, done, 0)
+        turns, places = np.nonzero(done == 0)
+        turns, places = np.repeat(turns, slices), np.repeat(places, slices)
+        part = np.resize(np.arange(slices), len(turns))
+        sizes = parts[turns // steps, (places - back - turns) % n, part]
+        order = turns * slices + part
+        made = transfers(schedule, names, ring[places], ring[(places + 1) % n], sizes, order, channel, nccl, number)
+        more = np.maximum(np.minimum(inside[places], steps - turns % steps) - 1, 0)
+        made.delay_ps[:] += more * (nccl.inner_delay_ps + nccl.inner_ps(nccl.sent_bytes(sizes) * nccl.channels))
+        begun = np.cumsum(done == 0).reshape(done.shape) - 1
+        at = begun[turn - done, place - done][:, :, np.newaxis] * slices + np.arange(slices)
+        again = np.nonzero(done[1:] == 0)
+        after(schedule, made, at[1:][again].ravel(), np.roll(at[:-1], 1, axis=1)[again].ravel())
         for spot in range(n):
-            rank, behind = int(ring[spot]), int(ring[(spot + 1) % n])
-            begin(schedule, made.rows[at[0, spot]], ready, (rank, behind))
-            last[behind] += arrivals(schedule, names[behind], made, at[-1, spot], number)
+            ranks = ring[(spot + np.arange(max(min(inside[spot], steps), 1) + 1)) % n].tolist()
+            begin(schedule, made.rows[at[0, spot]], ready, ranks)
+            last[ranks[1]] += arrivals(schedule, names[ranks[1]], made, at[-1, spot], number)
     return last
 
 

@@ -275,6 +275,39 @@ def test_rows_that_wait_cost_a_window_nothing():
     assert counted.rows <= counted.reads
 
 
+@pytest.mark.parametrize("extra", ["computation", "delays", "probes", "faults"])
+@pytest.mark.parametrize("order", ["time", "windows"])
+def test_pending_events_are_read_no_more_often_than_events_happen(order: str, extra: str):
+    """A ring through nodes: thousands of computations end for another host, while 20,000 rows wait."""
+    network = rdmacc.leaf_spine(4, 4, 16, rate="400Gbps", delay="500ns")
+    nccl = rdmacc.workload.Nccl(hosts_per_node=8, channels=8)
+    work = rdmacc.workload.nccl.all_reduce(
+        network, "32MB", nccl.replace(inner_delay_ps="0us" if extra == "computation" else "1us")
+    )
+    options: dict[str, Any] = {}
+    if extra == "probes":
+        options["probes"] = [rdmacc.probes.queue("leaf0", "spine0")]
+    if extra == "faults":
+        options["faults"] = [SlowLink(link=("leaf0", "spine0"), share=0.25, at_ps="20us", until_ps="60us")]
+    simulation = rdmacc.Simulation(network, work, "dcqcn", engine="compiled", order=order, **options)
+    engine, read = simulation.engine, 0
+    assert isinstance(engine, CompiledEngine)
+
+    def pending(pool: threads.ThreadPool) -> Any:
+        nonlocal read
+        events = true_pending(pool)
+        read += len(events)
+        return events
+
+    true_pending = threads.ThreadPool.pending
+    with mock.patch.object(threads.ThreadPool, "pending", pending):
+        engine.run(100_000_000)
+        assert len(work) > 15_000
+        assert engine.events > 1_000_000
+        assert (engine.outcome().visits > 0) == (order == "windows" and extra in ("computation", "delays"))
+        assert read < 1.5 * engine.events
+
+
 def test_small_work_stays_in_the_order_of_time():
     result = rdmacc.simulate(**tree(workload=WORK.iloc[:1]), engine="compiled", order="windows")
     assert result.provenance["order"] == "time: too little happens"

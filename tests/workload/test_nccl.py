@@ -10,7 +10,7 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.workload import Nccl, nccl
-from rdmacc.workload.nccl_schedules import peer_order, tree_of_gpus, tree_parents
+from rdmacc.workload.nccl_schedules import peer_order, ring_orders, tree_of_gpus, tree_parents
 
 HOSTS = [f"h{rank}" for rank in range(8)]
 
@@ -246,6 +246,42 @@ def test_a_collective_under_way_has_no_time():
     result = rdmacc.simulate(rdmacc.star(8), nccl.all_reduce(HOSTS, "1MB"), "dcqcn", until="20us")
     assert result.collectives["time_ps"].isna().all()
     assert len(rdmacc.simulate(rdmacc.star(2), rdmacc.incast(["h1"], "h0", 5), "dcqcn").collectives) == 0
+
+
+@pytest.mark.parametrize("settings", [Nccl(), Nccl(chunk_bytes="16kB", slices=2), Nccl(channels=4)])
+@pytest.mark.parametrize("call", [nccl.all_reduce, nccl.all_gather])
+def test_a_way_through_a_node_takes_as_long_as_its_transfers_one_by_one(call, settings):
+    """Every chunk is equally long, so behind the port where it enters it waits nowhere."""
+    settings = settings.replace(hosts_per_node=4, inner_rate_bps=2e11)
+    hosts = [f"h{rank}" for rank in range(12)]
+    work = call(hosts, 12 * 4 * 64_000, settings)
+    steps, loops = 22 if call is nccl.all_reduce else 11, 16 if settings.chunk_bytes else 1
+    rows: list[dict[str, object]] = []
+    for ring in ring_orders(12, settings):
+        parts = settings.slices if settings.chunk_bytes else 1
+        size = 12 * 4 * 64_000 // settings.channels // 12 // loops // parts
+        came: dict[tuple[int, int], int] = {}  # the row after which a part is at its next rank, by rank and part
+        busy: dict[int, int] = {}
+        for _ in range(loops * steps):
+            now: dict[tuple[int, int], int] = {}
+            for place, part in np.ndindex(12, parts):
+                src, dst = (int(ring[spot % 12]) for spot in (place, place + 1))
+                before = [came[src, part]] if came else []
+                if src // 4 != dst // 4:
+                    rows.append({"src": f"h{src}", "dst": f"h{dst}", "size": size, "after": before, "queue_pair": 0})
+                else:
+                    busy_ps = int(settings.inner_ps(size * settings.channels))
+                    before += [busy[src]] if src in busy else []
+                    rows.append({"src": f"h{src}", "duration": f"{busy_ps}ps", "after": before})
+                    busy[src] = len(rows) - 1
+                    rows.append({"src": f"h{dst}", "duration": "936250ps", "after": [len(rows) - 1]})
+                now[dst, part] = len(rows) - 1
+            came = now
+    network = rdmacc.leaf_spine(3, 1, 4, rate="400Gbps", delay="500ns")
+    one, other = (rdmacc.simulate(network, each, "line-rate").flows for each in (work, rdmacc.messages(rows)))
+    ends = [sorted(flows["start_ps"] + flows["fct_ps"]) for flows in (one, other)]
+    assert len(work) < 0.5 * len(rows)
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize(

@@ -241,12 +241,14 @@ class CompiledEngine(Tables):
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
             is_in_windows = bool(self.globals["node_bits"])
+            stop_ps, count, wait = until_ps, max_events, self._windows.resume_event - self.events
+            if self._windows.resume_ps < until_ps:
+                stop_ps, count = (until_ps, min(max_events, wait)) if wait > 0 else (self._windows.resume_ps, count)
             with Catcher(self) as caught:
                 if is_in_windows:
                     reason = self.pool.run(until_ps, self.events + max_events)
                 else:
-                    stop_ps = min(until_ps, self._windows.resume_ps)
-                    reason = int(self._run(self.rows.ctypes.data, stop_ps, max_events))
+                    reason = int(self._run(self.rows.ctypes.data, stop_ps, count))
             if not is_in_windows:  # there, what is raised first may not be what happens first
                 caught.raise_again()
             elif caught.raised is not None:
@@ -265,7 +267,7 @@ class CompiledEngine(Tables):
                 self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
             elif reason == kernel.LEFT:
                 self._windows.pause()
-            elif reason == kernel.STOPPED and not is_in_windows and self._windows.resume_ps < until_ps:
+            elif reason == kernel.STOPPED and not is_in_windows and stop_ps < until_ps:
                 self._windows.choose()
             elif reason == kernel.AGAIN:
                 self._begin_again()

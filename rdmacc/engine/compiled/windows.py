@@ -46,7 +46,9 @@ _FACTOR_BITS = 7
 """Times have 62 bits, less those of a grain."""
 
 _EVENTS, _EVENTS_EACH = 10_000, 4
-"""Sorting the pending events pays off if at least this many are still to come, plus this many for each pending one."""
+"""Sorting the pending events pays off if at least this many are still to come, plus this many for each pending one. No
+fewer run between two looks at the pending events, so looking costs an event a bounded time, however many are pending.
+"""
 
 
 def why_by_time(plan: Plan, has_features: bool) -> str:
@@ -161,6 +163,8 @@ class Windows:
         self._until_ps = -1
         self.resume_ps = NEVER
         """When windows may go on, if they had to stop for an end of computation."""
+        self.resume_event = 0
+        """They do so after this many events at the earliest."""
 
     @property
     def order(self) -> str:
@@ -191,6 +195,8 @@ class Windows:
         self.resume_ps = NEVER
         if self._why_not or state["node_bits"] or state["undelivered"] <= 0:
             return
+        least = _EVENTS + _EVENTS_EACH * pending
+        self.resume_event = self._before[1] + least
         self.resume_ps = self._far_ps() + 1
         until_ps = min(self._until_ps, self.resume_ps)
         if until_ps <= self.round_up(now + 1):
@@ -202,7 +208,7 @@ class Windows:
         else:
             plan = self._engine.plan
             expected = _EVENTS_EACH * float(plan.packets[plan.start_ps < until_ps].sum(dtype=np.int64))
-        if expected > _EVENTS + _EVENTS_EACH * pending:
+        if expected > least:
             self._sort(in_windows=True)
 
     def pause(self) -> None:
