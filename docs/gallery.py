@@ -15,7 +15,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from rdmacc.experiments import Experiment, experiment, load_summary, select, summary_path
-from rdmacc.experiments.ledger.score import PAPERS, score_text, standing_text
+from rdmacc.experiments.framework.papers import PAPERS
+from rdmacc.experiments.ledger.score import score_text, standing_text
 from rdmacc.show.png import png
 
 _DPI = 70
@@ -35,8 +36,8 @@ def write_gallery(docs: Path) -> None:
         "`rdmacc run dart.fig3 --scale paper` computes one, `rdmacc reproduce --scale paper` all, with a page for",
         "each: claims, verdicts and reasons.", "", score_text(), "", standing_text(), "",
     ]  # fmt: skip
-    for paper, name in PAPERS.items():
-        lines += [f"## {name}", "", "```{raw} html", '<div class="rdmacc-gallery">']
+    for paper, about in PAPERS.items():
+        lines += [f"## {about.name}", "", "```{raw} html", '<div class="rdmacc-gallery">']
         for one in _shown(paper):
             source, words = f"_static/gallery/{one.name}.png", escape(one.description)
             lines += [

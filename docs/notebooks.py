@@ -10,8 +10,6 @@ from typing import Any
 
 import nbformat
 
-NOTEBOOKS = ("first_hour", "compare", "modern_fabric", "step_time", "dart", "igbn", "ren", "rcc", "models")
-LABS = ("lab1_incast", "lab2_fairness", "lab3_ecn", "lab4_pfc", "lab5_own_scheme")
 _NOTICE = (
     "*This page is a notebook: `rdmacc {}` copies it, with the others, to a folder of yours, to run and to change.*"
 )
@@ -27,10 +25,10 @@ def write_notebooks(docs: Path) -> None:
     """
     folder = docs / "notebooks"
     folder.mkdir(exist_ok=True)
-    for name in NOTEBOOKS + LABS:
-        within, command = ("labs", "labs start") if name in LABS else ("", "notebooks")
-        parts = []
-        for number, cell in enumerate(nbformat.read(docs.parent / "notebooks" / within / f"{name}.ipynb", 4).cells):
+    for path in sorted((docs.parent / "notebooks").rglob("*.ipynb")):
+        command = "labs start" if path.parent.name == "labs" else "notebooks"
+        name, parts = path.stem, []
+        for number, cell in enumerate(nbformat.read(path, 4).cells):
             if cell.cell_type == "markdown":
                 parts.append(re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.md)", cell.source))
             else:

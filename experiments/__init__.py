@@ -9,13 +9,15 @@ True
 
 from __future__ import annotations
 
-from rdmacc.experiments import dart, igbn, micro, rcc, ren, validation
+from pathlib import Path
+
 from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import (
     EXPERIMENTS,
     experiment,
+    import_modules,
     load_summary,
     register_experiment,
     select,
@@ -24,7 +26,10 @@ from rdmacc.experiments.framework.registry import (
 from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
-    "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Outcome", "Point", "Run", "Seeding", "Verdict", "dart",
-    "experiment", "igbn", "load_summary", "micro", "rcc", "register_experiment", "ren", "select", "summary_path",
-    "validation",
+    "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Outcome", "Point", "Run", "Seeding", "Verdict", "experiment",
+    "load_summary", "register_experiment", "select", "summary_path",
 ]  # fmt: skip
+
+for _folder in sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")):
+    if _folder not in ("framework", "ledger") and not _folder.startswith("_"):
+        import_modules(f"{__name__}.{_folder}")

@@ -3,9 +3,3 @@
 The figures run the schemes of ``rdmacc.preset("dart-2020")``, never the registered ``rdmacc.scheme("dart")``: see
 `rdmacc.experiments.dart.setup`.
 """
-
-from __future__ import annotations
-
-from rdmacc.experiments.framework.registry import import_modules
-
-import_modules(__name__)

@@ -20,6 +20,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Claim
 from rdmacc.experiments.framework.noise import without_each
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.point import Point, with_parameters
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
 from rdmacc.experiments.framework.scale import check_scale
@@ -204,7 +205,7 @@ class Experiment(ABC):
     def headed(self, figure: Figure, more: str = "", fontsize: float = 12) -> Figure:
         """Return a figure with its number and its title above it, and whatever more it needs to be read."""
         paper, _, rest = self.name.partition(".")
-        name = "Dart" if paper == "dart" else paper.upper()
+        name = PAPERS[paper].short if paper in PAPERS else paper
         place = f"{name}, figure {rest.removeprefix('fig')}" if rest.startswith("fig") else name
         figure.suptitle(f"{place}: {self.title}{more}", x=0.01, ha="left", fontsize=fontsize)
         return figure

@@ -13,7 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.reading import read, register
+from rdmacc.experiments.framework.papers import find_paper
 from rdmacc.sweep.store import read_table
 
 __all__ = [
@@ -69,14 +69,14 @@ def _place(name: str) -> tuple[int, int]:
 
 
 def import_modules(package: str) -> None:
-    """Import every module of a package, whose experiments register themselves, and read its ``readings.toml``.
+    """Read what a package's files say, and import its modules, whose experiments register themselves.
 
-    Its ``__init__`` calls it with its own name, such as "rdmacc.experiments.dart".
+    That is done for every folder of `rdmacc.experiments`. A paper's folder elsewhere does it in its ``__init__``, with
+    its own name.
     """
-    readings = Path(str(sys.modules[package].__file__)).with_name("readings.toml")
-    if readings.exists():
-        register(package.rpartition(".")[2], *read(readings))
-    for found in pkgutil.iter_modules(sys.modules[package].__path__):
+    module = importlib.import_module(package)
+    find_paper(Path(str(module.__file__)).parent, package.rpartition(".")[2])
+    for found in pkgutil.iter_modules(module.__path__):
         importlib.import_module(f"{package}.{found.name}")
 
 

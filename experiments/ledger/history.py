@@ -20,11 +20,11 @@ from typing import Any
 
 from rdmacc.experiments.framework.bands import Size, leaves
 from rdmacc.experiments.framework.claim import Chosen, Claim, Kind
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import QUESTIONS, Question
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.record import ledger_path
 
-_ID = re.compile(r"(dart|igbn|ren|rcc)-[\w-]+$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 _WORDS = 5
 """Place of the band in words among a claim's arguments, before bands were data."""
@@ -65,13 +65,13 @@ def write() -> None:
         for name, values in _defaults(source) if is_toml else _records(source):
             versions.setdefault(name, []).append((date, values))
     since = {name: _since(found) for name, found in versions.items()}
-    for paper in QUESTIONS:
+    for paper in PAPERS:
         claims: dict[str, dict[str, str]] = {}
         for one in select(paper):
             figure = one.name.partition(".")[2]
             table = _first(f"data/{one.name}.parquet", f"{paper}/data/{figure}.parquet")
             claims |= {claim.id: {"band": since.get(claim.id, ""), "table": table} for claim in one.claims}
-        titles = {each.title: since.get(each.title, "") for each in QUESTIONS[paper]}
+        titles = {each.title: since.get(each.title, "") for each in QUESTIONS.get(paper, ())}
         text = json.dumps({"claims": claims, "defaults": titles}, indent=1, sort_keys=True, ensure_ascii=False)
         _path(paper).write_text(text + "\n", encoding="utf-8")
     _dates.cache_clear()
@@ -125,6 +125,10 @@ def _defaults(source: bytes) -> Iterator[tuple[str, frozenset[str]]]:
         yield " ".join(one["title"].split()), frozenset([repr(one["reading"][0]["name"])])
 
 
+def _is_id(text: str) -> bool:
+    return text.partition("-")[0] in PAPERS and re.fullmatch(r"[\w-]+", text) is not None
+
+
 def _records(source: bytes) -> Iterator[tuple[str, frozenset[str]]]:
     """Return the claims in a module with the numbers of their bands, and the questions with their default."""
     tree = ast.parse(source)
@@ -140,7 +144,7 @@ def _records(source: bytes) -> Iterator[tuple[str, frozenset[str]]]:
             continue
         words = {one.arg: one.value for one in node.keywords}
         first = node.args[0] if node.args else None
-        if isinstance(first, ast.Constant) and isinstance(first.value, str) and _ID.match(first.value):
+        if isinstance(first, ast.Constant) and isinstance(first.value, str) and _is_id(first.value):
             bands = node.args[_WORDS:] + [words[name] for name in ("band", "direction", "words") if name in words]
             yield first.value, frozenset(number for one in bands for number in _numbers(one, constants))
         elif isinstance(node.func, ast.Name) and node.func.id == "Question" and "title" in words:

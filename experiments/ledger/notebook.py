@@ -10,12 +10,13 @@ import pandas as pd
 
 from rdmacc.errors import unknown
 from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questions_of
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.reading_map import draw_map
-from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading, count_outcomes, counted, score
+from rdmacc.experiments.ledger.score import MARKS, by_reading, count_outcomes, counted, score
 from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
@@ -139,7 +140,7 @@ class Paper:
     def score(self) -> pd.DataFrame:
         """Return the paper's score (see `rdmacc.experiments.ledger.score.score`)."""
         found = score()
-        return found[found.index.str.startswith(PAPERS[self.name])]
+        return found[found.index.str.startswith(PAPERS[self.name].name)]
 
     def by_reading(self) -> pd.DataFrame:
         """Return the verdict on every claim under each reading (see `rdmacc.experiments.ledger.score.by_reading`)."""
@@ -151,7 +152,7 @@ class Paper:
 
         figure = draw_map(self.name)
         plt.close(figure)
-        words = f"Claims by readings of {PAPERS[self.name]}, coloured by verdict"
+        words = f"Claims by readings of {PAPERS[self.name].name}, coloured by verdict"
         display: Any = import_module("IPython.display")
         display.display(display.Image(png(figure), alt=words))
 

@@ -9,14 +9,16 @@ from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import By, Claim, Outcome
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, questions_of, read_texts
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.pages import cell, page
 from rdmacc.experiments.ledger.record import ledger_path, recorded
-from rdmacc.experiments.ledger.score import PAPERS, readings_text, score_text, standing_text
+from rdmacc.experiments.ledger.score import readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
 
+_ROOT = Path(__file__).parents[2]
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 _BEGIN, _END = "<!-- score -->", "<!-- end of score -->"
 
@@ -30,7 +32,10 @@ def with_score(readme: str) -> str:
 
 def papers_page() -> str:
     """Return the page on the papers, in Markdown."""
-    return page("papers.md", score=score_text(), standing=standing_text(), readings=readings_text())
+    return page(
+        "papers.md", papers=PAPERS, score=score_text(), standing=standing_text(), readings=readings_text(),
+        notebooks=[one for one in PAPERS if (_ROOT / "notebooks" / f"{one}.ipynb").exists()],
+    )  # fmt: skip
 
 
 def page_of(paper: str) -> str:
@@ -39,7 +44,7 @@ def page_of(paper: str) -> str:
     return page(
         "paper.md",
         paper=paper,
-        name=PAPERS[paper],
+        name=PAPERS[paper].name,
         questions=questions_of(paper),
         chosen=chosen,
         sections=((By.PAPER, "All claims"), (By.OURS, "Checks that we added")),
@@ -76,7 +81,8 @@ def _causes(paper: str, lines: list[Line]) -> list[dict[str, Any]]:
         if claim.by == By.PAPER and line["verdict"] in (Outcome.FAILS.value, Outcome.DIRECTION.value)
     }
     found = []
-    for one in read_texts(ledger_path(f"{paper}.").parents[1] / "causes.toml")["cause"]:
+    causes = ledger_path(f"{paper}.").parents[1] / "causes.toml"
+    for one in read_texts(causes)["cause"] if causes.exists() else ():
         own = {id_: missed.pop(id_) for id_ in one["claims"] if id_ in missed}
         counted = Counter(sentence for _, why in own.values() for sentence in dict.fromkeys(why))
         shared = [sentence for sentence, count in counted.items() if count > 1]
@@ -104,8 +110,7 @@ def sample_page(page: str) -> str:
 
 def write() -> None:
     """Write the score into the README, and the pages on the papers, where they are: in a checkout."""
-    root = Path(__file__).parents[2]
-    readme, pages = root / "README.md", root / "docs"
+    readme, pages = _ROOT / "README.md", _ROOT / "docs"
     if (pages / "papers.md").exists():
         readme.write_text(with_score(readme.read_text(encoding="utf-8")), encoding="utf-8")
         (pages / "papers.md").write_text(papers_page(), encoding="utf-8")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import PAPER
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger.score import PAPERS
 
 _MARKUP = re.compile(r"\\[A-Za-z]+|</?su[bp]>")
 _OMITTED = re.compile(r"\s*(?:\.\.\.|\u2026|\[[^\]]*\])\s*")

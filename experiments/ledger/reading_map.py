@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading
+from rdmacc.experiments.ledger.score import MARKS, by_reading
 from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def draw_map(paper: str) -> Figure:
         figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), fontsize=8)
         others = len(judged) - rows
         figure.suptitle(
-            f"{PAPERS[paper]}: claims that hang on how the paper is read\n"
+            f"{PAPERS[paper].name}: claims that hang on how the paper is read\n"
             f"({others} more were run under other readings too, with one verdict under all)",
             x=0.01, ha="left", fontsize=11,
         )  # fmt: skip

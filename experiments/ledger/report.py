@@ -23,9 +23,10 @@ from markupsafe import Markup, escape
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import By, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.pages import templates
-from rdmacc.experiments.ledger.score import PAPERS, count_outcomes
+from rdmacc.experiments.ledger.score import count_outcomes
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.sweep.workers import reason_of
@@ -248,7 +249,7 @@ class Report:
             outcomes=[(outcome.value, kind) for outcome, kind in _KINDS.items()], score=self._score(),
             failures=[{"name": name, "failure": failure} for name, failure in self.failures.items()],
             changes=None if self._before is None else self.changes(), since=self._since,
-            groups=[{"name": PAPERS.get(group, group), "entries": entries} for group, entries in groups.items()],
+            groups=[{"name": _name(group), "entries": entries} for group, entries in groups.items()],
         )  # fmt: skip
 
     def _seeds_words(self) -> str:
@@ -274,7 +275,7 @@ class Report:
                 for words, chosen in (("the paper's claims", published), ("checks we added", ~published)):
                     if chosen.any():
                         counts = count_outcomes(checks[chosen])
-                        name = f"{PAPERS[group]}: {words}" if group in PAPERS else group
+                        name = f"{_name(group)}: {words}" if group in PAPERS else group
                         name += "" if reading == DEFAULT else f", reading: {reading}"
                         rows.append({"name": name, "claims": int(chosen.sum()), "counts": list(counts.values())})
         return rows
@@ -319,12 +320,16 @@ def read_verdicts(path: str | Path) -> dict[str, str]:
         raise ConfigError("report", str(path), f"a report's folder ({type(error).__name__}: {error})") from None
 
 
+def _name(group: str) -> str:
+    return PAPERS[group].name if group in PAPERS else group
+
+
 def _heading(name: str) -> str:
     """Return a figure's name in words: "Dart, figure 2"."""
     group, _, rest = name.partition(".")
     found = re.fullmatch(r"(fig|table)(\d+)", rest)
     words = f"{'figure' if found[1] == 'fig' else 'table'} {int(found[2])}" if found else rest.replace("-", " ")
-    return f"{PAPERS.get(group, group)}, {words}"
+    return f"{_name(group)}, {words}"
 
 
 def _about(one: Experiment) -> list[Markup]:

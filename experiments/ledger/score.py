@@ -7,18 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from rdmacc.experiments.framework.claim import By, Chosen, Claim, Kind, Outcome
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select, summary_path
 from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.record import recorded
 
 __all__ = [
-    "COLUMNS", "MARKS", "PAPERS", "by_reading", "count_outcomes", "counted", "readings_text", "score", "score_text",
+    "COLUMNS", "MARKS", "by_reading", "count_outcomes", "counted", "readings_text", "score", "score_text",
     "standing", "standing_text", "under_each", "words_of",
 ]  # fmt: skip
 
-PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
-"""Papers by their group of experiments."""
 MARKS = {
     Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.UNDECIDED: "?", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–",
 }  # fmt: skip
@@ -92,16 +91,17 @@ def score() -> pd.DataFrame:
         text allows; they are the same in all rows of a paper.
     """
     rows = {}
-    for paper, name in PAPERS.items():
+    for paper, one in PAPERS.items():
         verdicts = under_each(paper)
-        readings = {one.name: one for _, one in readings_of(paper) if one.name in verdicts}
-        holds = verdicts[[DEFAULT, *(one.name for one in readings.values() if not one.against)]].eq(Outcome.HOLDS.value)
+        readings = {each.name: each for _, each in readings_of(paper) if each.name in verdicts}
+        allowed = [DEFAULT, *(each.name for each in readings.values() if not each.against)]
+        holds = verdicts[allowed].eq(Outcome.HOLDS.value)
         identities = int((by_reading(paper)["kind"][verdicts.index] == Kind.IDENTITY.value).sum())
         ends = (int(holds.sum().min()), int(holds.sum().max()), int(holds.all(axis=1).sum()))
-        for reading in (DEFAULT, *(one.name for one in readings.values() if one.is_setup)):
+        for reading in (DEFAULT, *(each.name for each in readings.values() if each.is_setup)):
             counts = count_outcomes(pd.DataFrame({"verdict": verdicts[reading]}))
             hold, *others = counts.values()
-            words = name if reading == DEFAULT else f"{name}, reading \u201c{reading}\u201d"
+            words = one.name if reading == DEFAULT else f"{one.name}, reading \u201c{reading}\u201d"
             words += ", against its text" if reading != DEFAULT and readings[reading].against else ""
             rows[words] = [len(verdicts), identities, hold, *ends, *others]
     return pd.DataFrame(rows, index=list(COLUMNS)).T
@@ -120,15 +120,15 @@ def score_text() -> str:
     ]  # fmt: skip
     rows = {}
     for name, *row in score().itertuples():
-        is_paper = name in PAPERS.values()  # the range is the paper's, not a set-up's
+        is_paper = name in {one.name for one in PAPERS.values()}  # the range is the paper's, not a set-up's
         spread = [f"{row[3]} to {row[4]}", row[5]] if is_paper else ["", ""]
         rows[name] = [row[0], row[1], row[2], *spread, *row[6:]]
     added, late = [], []
-    for paper, name in PAPERS.items():
+    for paper, one in PAPERS.items():
         found = by_reading(paper)
         holds, is_ours = found[DEFAULT] == Outcome.HOLDS.value, found["by"] == By.OURS.value
-        added.append(f"{(holds & is_ours).sum()} of {is_ours.sum()} for {name}")
-        late.append(f"{(holds & ~is_ours & (found['chosen'] == Chosen.IN_SIGHT.value)).sum()} for {name}")
+        added.append(f"{(holds & is_ours).sum()} of {is_ours.sum()} for {one.name}")
+        late.append(f"{(holds & ~is_ours & (found['chosen'] == Chosen.IN_SIGHT.value)).sum()} for {one.name}")
     return "\n\n".join([
         _markdown(headings, rows),
         f"Among the paper's claims that hold, this many have a band for which the history does not show that it was"
@@ -140,12 +140,12 @@ def score_text() -> str:
 def readings_text() -> str:
     """Return the score of the papers' own claims under each reading, as a table in Markdown."""
     rows = {}
-    for paper, name in PAPERS.items():
-        against = {one.name: one.against for _, one in readings_of(paper)}
+    for paper, one in PAPERS.items():
+        against = {each.name: each.against for _, each in readings_of(paper)}
         for reading, verdicts in under_each(paper).items():
             counts = list(count_outcomes(pd.DataFrame({"verdict": verdicts})).values())
             mark = "no" if against.get(str(reading)) else "yes"
-            rows[f"{name}: {reading}"] = [mark, len(verdicts), *counts]
+            rows[f"{one.name}: {reading}"] = [mark, len(verdicts), *counts]
     return _markdown(["reading", "allowed by the text", "claims", "hold", *COLUMNS[6:]], rows)
 
 

@@ -34,9 +34,7 @@ _FAILED = 1
 def reproduce(
     papers: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[PAPER]...", help="dart, igbn, ren, rcc, or one figure such as dart.fig3; default: all."
-        ),
+        typer.Argument(metavar="[PAPER]...", help="A paper such as dart, or a figure such as dart.fig3; default: all."),
     ] = None,
     scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
@@ -87,7 +85,7 @@ def reproduce(
 def _planned(papers: Sequence[str] | None) -> list[Experiment]:
     """Return the requested experiments without repeats; default: those of all papers."""
     from rdmacc.experiments import select
-    from rdmacc.experiments.ledger.score import PAPERS
+    from rdmacc.experiments.framework.papers import PAPERS
 
     chosen = {one.name: one for name in papers or PAPERS for one in select(name)}
     return list(chosen.values())

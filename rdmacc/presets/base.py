@@ -186,12 +186,13 @@ class _Presets(Mapping[str, Preset]):
     """Reads a preset's file when the preset is first asked for."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Preset | None] = dict.fromkeys(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+        self._files = {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
+        self._made: dict[str, Preset | None] = dict.fromkeys(self._files)
 
     def __getitem__(self, name: str) -> Preset:
         made = self._made[name]
         if made is None:
-            made = self._made[name] = _read(name)
+            made = self._made[name] = _read(name, self._files)
         return made
 
     def __iter__(self) -> Iterator[str]:
@@ -203,9 +204,12 @@ class _Presets(Mapping[str, Preset]):
     def keep(self, one: Preset) -> None:
         self._made[one.name] = one
 
+    def add_file(self, path: Path) -> None:
+        self._files[path.stem], self._made[path.stem] = path, None
 
-def _read(name: str) -> Preset:
-    content = _content(name)
+
+def _read(name: str, files: Mapping[str, Path]) -> Preset:
+    content = _content(name, files)
     made = Preset(name, content["title"], rate=content["rate"], values=_values(content.get("values", {})))
     for scheme, own in content["schemes"].items():
         base = BARE[own.pop("bare")] if "bare" in own else own.pop("base", scheme)
@@ -215,11 +219,11 @@ def _read(name: str) -> Preset:
     return made
 
 
-def _content(name: str) -> dict[str, Any]:
+def _content(name: str, files: Mapping[str, Path]) -> dict[str, Any]:
     import tomllib  # imported on first use: it takes longer than to list the files
 
-    own = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    return _merged(_content(own["like"]), own) if "like" in own else own
+    own = tomllib.loads(files[name].read_text(encoding="utf-8"))
+    return _merged(_content(own["like"], files), own) if "like" in own else own
 
 
 def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

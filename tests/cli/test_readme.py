@@ -18,7 +18,7 @@ import pytest
 
 from rdmacc.cli.main import app
 from rdmacc.experiments import select
-from rdmacc.experiments.ledger.score import PAPERS
+from rdmacc.experiments.framework.papers import PAPERS
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_S = {"seconds": 300, "minutes": 3600}

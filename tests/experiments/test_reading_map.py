@@ -7,10 +7,11 @@ import pytest
 from matplotlib.patches import Rectangle
 
 from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.ledger import reading_map
 from rdmacc.experiments.ledger.reading_map import draw_map, hanging, readings_judged
-from rdmacc.experiments.ledger.score import PAPERS, by_reading
+from rdmacc.experiments.ledger.score import by_reading
 
 
 @pytest.mark.parametrize("paper", PAPERS)

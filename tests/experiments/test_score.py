@@ -13,6 +13,7 @@ import pytest
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Outcome, load_summary
 from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Kind
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, read_texts, readings_of
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import history, papers
@@ -22,7 +23,6 @@ from rdmacc.experiments.ledger.quotes import missing
 from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import (
     COLUMNS,
-    PAPERS,
     by_reading,
     readings_text,
     score,
@@ -61,7 +61,7 @@ def claims_of(paper):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_claim_counts_once_with_the_recorded_verdict(paper):
-    claims, found, row = claims_of(paper), by_reading(paper), score().loc[PAPERS[paper]]
+    claims, found, row = claims_of(paper), by_reading(paper), score().loc[PAPERS[paper].name]
     assert list(found.index) == list(claims)
     for id_, verdict in found[DEFAULT].items():
         assert verdict in (claims[id_].expectation("paper").value, Outcome.UNDECIDED.value)
@@ -72,12 +72,12 @@ def test_every_claim_counts_once_with_the_recorded_verdict(paper):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_reading_counts_where_a_table_can_judge_it_and_the_default_elsewhere(paper):
-    found, row = under_each(paper), score().loc[PAPERS[paper]]
+    found, row = under_each(paper), score().loc[PAPERS[paper].name]
     every = by_reading(paper).loc[found.index]
     for name in found:
         is_judged = ~every[name].isin(["", "not judged"])
         assert (found[name] == every[name].where(is_judged, every[DEFAULT])).all()
-        assert f"| {PAPERS[paper]}: {name} |" in readings_text()
+        assert f"| {PAPERS[paper].name}: {name} |" in readings_text()
     against = {one.name for _, one in readings_of(paper) if one.against}
     holds = found.drop(columns=against & set(found)) == "holds"
     assert [row["least"], row["most"]] == [holds.sum().min(), holds.sum().max()]

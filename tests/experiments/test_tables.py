@@ -15,10 +15,10 @@ import pytest
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
 from rdmacc.experiments.framework.claim import NotJudged, Outcome
+from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import record
-from rdmacc.experiments.ledger.score import PAPERS
 from rdmacc.experiments.ledger.validity import behaviour
 from rdmacc.sweep.store import read_table
 from tests.experiments.edges import edges

@@ -29,8 +29,6 @@ from tests.mutation.trial import SIMPY, Stage, Trials
 ROOT = Path(__file__).parents[2]
 JUDGES = "tests/experiments/test_tables.py"
 _PUBLISHED = "tests/experiments/test_published.py"
-_OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py",
-             "framework": "test_ba*.py"}  # fmt: skip
 _QUICK = "not nightly and not slow"
 LINE_TIMEOUT_S = 60
 """For each of the tests of a mutant that is imported: they take a second together, or a few, on a core of their own."""
@@ -244,12 +242,13 @@ def tests_of(mutant: Mutant, trials: Trials) -> tuple[Stage, ...]:
     module = ".".join(("rdmacc", *Path(mutant.path).with_suffix("").parts))
     users = trials.users_of(module)
     ids = [f"{JUDGES}::{test}" for tests in users.values() for test in tests]
-    of_paper = _OF_PAPER.get(parts[1], "test_base.py" if len(parts) == 2 else f"test_{parts[1]}*.py")
-    files = _test_files(f"experiments/{of_paper}")
+    folder = "base" if len(parts) == 2 else "ba" if parts[1] == "framework" else parts[1]
+    files = _test_files(f"experiments/test_{folder}*.py")
     own = _using(module.replace(".", r"\."), files) or (files if len(users) > 3 else ())
     if parts[1] == "framework":  # all tables use it: its own tests first
         return Stage(files, "not simpy", _QUICK), Stage(tuple(ids))
-    published = f"{_PUBLISHED}::test_{parts[1]}" if parts[1] in _OF_PAPER else ""
+    published = f"{_PUBLISHED}::test_{parts[1]}"
+    published = published if f"def test_{parts[1]}(" in (ROOT / _PUBLISHED).read_text() else ""
     stages = (
         Stage((*ids, published) if published else tuple(ids)),
         Stage(own, "not simpy", _QUICK),

@@ -1,0 +1,52 @@
+"""The papers: each is a folder with a ``paper.toml``; nothing else names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.reading import read, read_texts, register
+from rdmacc.presets import PRESETS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """What a ``paper.toml`` says."""
+
+    name: str
+    """As in headings and in the score."""
+    short: str
+    """As on figures."""
+    title: str
+    authors: str
+    reference: str
+    """Where it appeared, and when."""
+    doi: str = ""
+    preset: str = ""
+    """The preset with its parameters, one of rdmacc's or a file beside ``paper.toml``."""
+    covers: str = "every figure and table"
+    """What of it is rerun."""
+    order: int = 100
+    """Its place among the papers."""
+
+
+PAPERS: dict[str, Paper] = {}
+"""The papers by folder, which is the group of their experiments."""
+
+
+def find_paper(folder: Path, group: str) -> None:
+    """Add what the files of a folder say: the paper, its preset, and the questions that it leaves open."""
+    if (folder / "paper.toml").exists():
+        try:
+            paper = Paper(**read_texts(folder / "paper.toml"))
+        except TypeError as error:
+            raise ConfigError(f"{group}/paper.toml", str(error), "the fields of Paper") from None
+        PAPERS[group] = paper
+        ordered = sorted(PAPERS.items(), key=lambda item: item[1].order)
+        PAPERS.clear()
+        PAPERS.update(ordered)
+        if (folder / f"{paper.preset}.toml").exists():
+            PRESETS.add_file(folder / f"{paper.preset}.toml")
+    if (folder / "readings.toml").exists():
+        register(group, *read(folder / "readings.toml"))
