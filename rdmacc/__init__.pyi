@@ -43,7 +43,7 @@ from rdmacc.schemes import (
     scheme as scheme,
     scheme_table as scheme_table,
 )
-from rdmacc.simulation import Simulation as Simulation, simulate as simulate
+from rdmacc.simulation import Simulation as Simulation, simulate as simulate, simulate_many as simulate_many
 from rdmacc.sweep.jobs import compare_jobs as compare_jobs
 from rdmacc.sweep.study import Study as Study, study as study
 from rdmacc.switch.buffer import DropTail as DropTail, Pfc as Pfc

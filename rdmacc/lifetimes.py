@@ -51,10 +51,10 @@ class Kept:
                 self._made.popitem(last=False)
         return made
 
-    def drop(self, content: Hashable) -> None:
-        """Forget what was made of this content."""
+    def take(self, content: Hashable) -> Any:
+        """Return what was made of this content, which is not kept any longer; None if nothing was."""
         with self._lock:
-            self._made.pop(content, None)
+            return self._made.pop(content, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Kept, (self._most,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -15,9 +15,9 @@ import pandas as pd
 from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.fault_events import FaultEvents
 from rdmacc.engine.outcome import Engine
-from rdmacc.engine.plan import make_plan
+from rdmacc.engine.plan import Plan, checked_seed, make_plan, plan_of, setting_of
 from rdmacc.engine.progress import Progress
-from rdmacc.engine.select import make_engine
+from rdmacc.engine.select import give_back, make_engine
 from rdmacc.engine.short_times import warn_of_short_times
 from rdmacc.engine.trace import ROW
 from rdmacc.engine.waits import explain_stall
@@ -28,6 +28,7 @@ from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.show.late_bar import LateBar
+from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity, format_size, time_ps
 
@@ -135,14 +136,18 @@ class Simulation:
             for one in names:
                 if names.count(one) > 1:
                     raise ConfigError("probes", one, "the name of one probe; samples are found by name")
-        self.plan = make_plan(
+        plan = make_plan(
             network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             explains=explain, is_checked=is_checked(chosen, check),
         )  # fmt: skip
-        if self.plan.explains:
-            _check_memory(int(self.plan.packets[self.plan.explained].sum(dtype=np.int64)))
+        if plan.explains:
+            _check_memory(int(plan.packets[plan.explained].sum(dtype=np.int64)))
+        self._prepare(plan, engine, order, threads, begin)
+
+    def _prepare(self, plan: Plan, engine: str, order: str, threads: int, begin: float) -> None:
+        self.plan = plan
         self._fault_events = FaultEvents(self.plan)
-        warn_of_short_times(self.plan)
+        plan.kept.get(warn_of_short_times, lambda: warn_of_short_times(plan))
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS * max(1, _FEW_HOSTS // len(self.plan.fabric.hosts))
@@ -373,4 +378,81 @@ def simulate(
         network, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace,
         explain=explain, check=check, order=order, threads=threads,
     )  # fmt: skip
-    return simulation.run(until, progress=progress)
+    result = simulation.run(until, progress=progress)
+    give_back(simulation.engine)
+    return result
+
+
+@named
+def simulate_many(
+    network: nx.Graph[Any],
+    workloads: pd.DataFrame | Iterable[pd.DataFrame],
+    schemes: str | Scheme | Iterable[str | Scheme],
+    seeds: int | Iterable[int] = 1,
+    *,
+    engine: str = "auto",
+    until: Quantity | None = None,
+    probes: Sequence[Probe] = (),
+    faults: Sequence[Fault] = (),
+    check: bool | None = None,
+) -> Iterator[Result]:
+    """Simulate workloads under schemes with seeds, one after another: each workload under each scheme with each seed.
+
+    Results are those of `simulate`. A short run takes a third of the time, because what runs have in common is made
+    once.
+
+    Parameters
+    ----------
+    network : Graph
+        The network.
+    workloads : DataFrame or iterable of DataFrame
+        One workload, or several; a generator is read as the runs go on.
+    schemes : str, Scheme or iterable
+        One scheme, or several.
+    seeds : int or iterable of int
+        How many seeds from 0 on, or a list of them.
+    engine, until, probes, faults, check
+        As in `simulate`.
+
+    Returns
+    -------
+    iterator of Result
+        The seeds of the first scheme, those of the next one, and then those of the next workload. A frame of a result
+        is built when it is asked for.
+
+    Raises
+    ------
+    ConfigError
+        If an argument is invalid; what is wrong with a workload when its turn comes.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> work = rdmacc.incast(["h1", "h2"], "h0", "64kB")
+    >>> runs = rdmacc.simulate_many(rdmacc.star(3), work, ["dcqcn", "hpcc"], seeds=3)
+    >>> [(run.scheme_name, run.plan.seed) for run in runs]
+    [('dcqcn', 0), ('dcqcn', 1), ('dcqcn', 2), ('hpcc', 0), ('hpcc', 1), ('hpcc', 2)]
+    """
+    works = [workloads] if isinstance(workloads, pd.DataFrame) else workloads
+    chosen = [as_scheme(one) for one in ([schemes] if isinstance(schemes, str | Scheme) else schemes)]
+    numbers = list(map(checked_seed, range(checked_seed(seeds)) if isinstance(seeds, int) else seeds))
+    for name, value in (("workloads", works), ("probes", probes), ("faults", faults)):
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ConfigError(name, value, "a list")
+    fabric = Fabric.from_graph(network)
+
+    def results() -> Iterator[Result]:
+        for work in works:
+            for scheme in chosen:
+                setting, is_own = None, is_checked(scheme, check)
+                for seed in numbers:
+                    begin = time.perf_counter()
+                    if setting is None or setting.is_drawn:
+                        setting = setting_of(fabric, work, scheme, seed)
+                    plan = plan_of(setting, seed, probes=probes, faults=faults, is_checked=is_own)
+                    simulation = Simulation.__new__(Simulation)
+                    simulation._prepare(plan, engine, "auto", 1, begin)
+                    yield simulation.run(until, progress=False)
+                    give_back(simulation.engine)
+
+    return results()

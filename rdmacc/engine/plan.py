@@ -36,6 +36,7 @@ from rdmacc.engine.watches import Watch, watch_of
 from rdmacc.engine.work import Int32s, Ints, work_on
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, ScriptedLoss
+from rdmacc.lifetimes import frozen
 from rdmacc.probes import Probe
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import Pfc
@@ -99,36 +100,62 @@ def make_plan(
     is_checked: bool = False,
 ) -> Plan:
     """Return the plan of a scenario."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ConfigError("seed", seed, "a whole number, at least 0")
-    seed = int(seed)
+    seed = checked_seed(seed)
     for name, value in (("probes", probes), ("faults", faults)):
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ConfigError(name, value, "a list")
+    return plan_of(
+        setting_of(topology, workload, scheme, seed), seed, probes=probes, faults=faults, has_trace=has_trace,
+        explains=explains, is_checked=is_checked,
+    )  # fmt: skip
+
+
+def checked_seed(seed: Any) -> int:
+    """Return a seed; raise a ConfigError if it is none."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError("seed", seed, "a whole number, at least 0")
+    return int(seed)
+
+
+def setting_of(topology: nx.Graph[Any] | Fabric, workload: pd.DataFrame, scheme: Scheme, seed: int) -> Setting:
+    """Return what does not depend on probes, faults and, unless it chooses paths, the seed."""
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     if scheme.spans_ports:
-        fabric = joined(_with_paths_by_packet(fabric, scheme, workload))
-    setting = setting_on(work_on(fabric, workload), scheme, seed)
+        single = _with_paths_by_packet(fabric, scheme, workload)
+        fabric = single.kept.get(joined, lambda: frozen(joined(single)))
+    return setting_on(work_on(fabric, workload), scheme, seed)
+
+
+def plan_of(
+    setting: Setting,
+    seed: int,
+    *,
+    probes: Sequence[Probe] = (),
+    faults: Sequence[Fault] = (),
+    has_trace: bool = False,
+    explains: bool | Sequence[Any] = False,
+    is_checked: bool = False,
+) -> Plan:
+    """Return the plan of a setting."""
+    fabric, frame = setting.fabric, setting.workload
     loss_data, loss_control = losses_of(fabric, faults)
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, CLOCK_OFFSETS))
-    fault_events = fault_events_of(fabric, faults, has_pfc=isinstance(setting.scheme.buffer, Pfc))
     counts = {
         ECMP: fabric.n_nodes, PORTS: fabric.n_ports, LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes,
         SENDERS: setting.n_qps, RECEIVERS: setting.n_qps,
     }  # fmt: skip
     ecmp_salt, chance_key, loss_key, clock_key, qp_chance_key, qp_reply_chance_key = keys(seed, counts)
-    explained = _explained(setting.workload, explains, setting.qp)
+    explained = _explained(frame, explains, setting.qp)
     return Plan(
         **vars(setting) | {"fabric": _started(fabric, faults)}, seed=seed, faults=tuple(faults),
-        qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key,
-        ecmp_salt=ecmp_salt, symmetric_salt=stream_key(seed, ECMP),
-        chance_key=chance_key, loss_key=loss_key,
-        loss_data=loss_data, loss_control=loss_control, scripts=scripts_of(faults, setting.workload),
-        fault_events=fault_events, clock_offset_ps=offsets, clock_jitter_ps=jitter,
-        clock_key=clock_key,
+        qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key, ecmp_salt=ecmp_salt,
+        symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key, loss_key=loss_key,
+        loss_data=loss_data, loss_control=loss_control, scripts=scripts_of(faults, frame),
+        fault_events=fault_events_of(fabric, faults, has_pfc=isinstance(setting.scheme.buffer, Pfc)),
+        clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=clock_key,
         has_trace=has_trace or bool(explained.any()), explained=explained,
         is_partial=not has_trace and not bool(explained.all()), is_checked=is_checked,
-        watches=tuple(watch_of(probe, fabric, setting.scheme, setting.qp, setting.workload) for probe in probes),
+        watches=tuple(watch_of(probe, fabric, setting.scheme, setting.qp, frame) for probe in probes),
     )  # fmt: skip
 
 

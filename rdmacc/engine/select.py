@@ -8,6 +8,7 @@ from functools import cache
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
+from rdmacc.lifetimes import Kept
 
 ENGINES = ("auto", "compiled", "simpy")
 
@@ -15,6 +16,9 @@ ORDERS = ("auto", "time", "windows")
 """Orders in which the compiled engine may run events; the other engine runs them by time."""
 
 _MOST_THREADS = 64
+
+_SPARE = Kept()
+"""Engines whose run is over, by what is kept with their setting."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,11 +52,19 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
         reason = why_not_compiled()
         if not reason:
             from rdmacc.engine.compiled.engine import CompiledEngine
+            from rdmacc.engine.compiled.tables import is_plain
 
-            return CompiledEngine(plan, order, threads)
+            spare: CompiledEngine | None = _SPARE.take(plan.kept) if is_plain(plan) else None
+            return spare.rewind(plan, order, threads) if spare else CompiledEngine(plan, order, threads)
         if name == "compiled":
             raise ConfigError("engine", name, f"'simpy' or 'auto' here: {reason}")
         _log.warning("rdmacc: using the SimPy engine: %s", reason)
     from rdmacc.engine.reference.network import Network
 
     return Network(plan)
+
+
+def give_back(engine: Engine) -> None:
+    """Keep the memory of an engine that nobody uses any longer, for the next run of the same setting."""
+    if getattr(engine, "may_rewind", False):
+        _SPARE.get(engine.plan.kept, lambda: engine)

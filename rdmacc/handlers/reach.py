@@ -39,7 +39,7 @@ def reach_of(scheme: Any) -> Reach:
     content = content_of(scheme)
     known = _KNOWN.get(content, lambda: Reach(scheme))
     if content is not None and not known.is_unchanged():
-        _KNOWN.drop(content)
+        _KNOWN.take(content)
         known = _KNOWN.get(content, lambda: Reach(scheme))
     return known
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,9 +16,13 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc.component import Component
+from rdmacc.engine import select
+from rdmacc.engine.compiled.engine import CompiledEngine
+from rdmacc.engine.compiled.layout import GLOBALS
 from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import reach
+from rdmacc.handlers.hooks import bits_of
 from rdmacc.lifetimes import Kept, content_of
 from rdmacc.records import Float, Int, Record
 from rdmacc.topology import fabric
@@ -278,3 +283,75 @@ def test_content_is_values_with_their_types():
     for one in (object(), lambda: None, np.ones(1), type("Text", (str,), {})(), [object()], sys, int, iter(())):
         assert content_of(one) is None
     assert content_of("x" * 2**20) is None
+
+
+@pytest.mark.parametrize("name", rdmacc.SCHEMES)
+def test_many_runs_are_what_single_ones_are(name, monkeypatch):
+    """Engines are used again: each run starts from what a new engine starts from."""
+    graph, scheme = rdmacc.star(5), rdmacc.scheme(name)
+    works = [rdmacc.incast(["h1", "h2", "h3"], "h0", "40kB"), rdmacc.messages([("h1", "h0", 9_000), ("h2", "h0", 1)])]
+    monkeypatch.setattr(select, "_SPARE", Kept(0))
+    alone = [rdmacc.simulate(graph, work, scheme, seed=seed) for work in works for seed in (4, 2, 9)]
+    monkeypatch.undo()
+    for _ in range(2):
+        many = list(rdmacc.simulate_many(graph, works, scheme, seeds=[4, 2, 9]))
+        for one, other in zip(alone, many, strict=True):
+            pd.testing.assert_frame_equal(one.flows, other.flows)
+            pd.testing.assert_frame_equal(one.ports, other.ports)
+            pd.testing.assert_frame_equal(one.transfers, other.transfers)
+            assert one.counters.equals(other.counters)
+
+
+@pytest.mark.parametrize("name", ["dcqcn", "dart", "homa", "ndp", "expresspass", "nscc-rccc", "dcqcn-hpcc"])
+def test_an_engine_that_is_rewound_holds_what_a_new_one_holds(name):
+    graph, work = rdmacc.star(5), rdmacc.incast(["h1", "h2", "h3"], "h0", "200kB", start="1us")
+    plans = [make_plan(graph, work, rdmacc.scheme(name), seed=seed) for seed in (1, 2)]
+    used, new = CompiledEngine(plans[0]), CompiledEngine(plans[1])
+    used.run(10**15)
+    assert used.events > 100
+    assert used.may_rewind
+    used.rewind(plans[1], "time", 1)
+    addresses = {"packets", "heap", "nodes", "pool"}
+    for field in GLOBALS.names:
+        if not (field in addresses or used.globals[field] > 2**32):
+            assert used.globals[field] == new.globals[field] or np.isnan(used.globals[field]), field
+    for component, field in bits_of(plans[1].scheme.components):  # addresses
+        for one in (used, new):
+            one._transfer_column(component, field)[:] = 0
+    for name, table in new._memory.items():
+        assert (used._memory[name][: len(table)] == table).all() or name in ("params", "timers"), name
+    assert np.sort(used.queue.pending()).tolist() == np.sort(new.queue.pending()).tolist()
+    for name in ("backlogs", "ingresses", "computation", "starts"):
+        assert (getattr(used, name) == getattr(new, name)).all(), name
+
+
+def test_runs_that_do_not_end_leave_nothing_behind(engine):
+    graph, work = rdmacc.star(5), rdmacc.incast(["h1", "h2", "h3"], "h0", "200kB")
+    whole = rdmacc.simulate(graph, work, "dcqcn", engine=engine).digest()
+    for until in ("1us", "20us", "40us"):
+        rdmacc.simulate(graph, work, "dcqcn", engine=engine, until=until)
+        assert rdmacc.simulate(graph, work, "dcqcn", engine=engine).digest() == whole
+
+
+def test_many_runs_with_probes_and_faults(engine):
+    graph, work = rdmacc.star(4), rdmacc.incast(["h1", "h2"], "h0", "40kB")
+    options = {
+        "engine": engine, "until": "1ms", "probes": [rdmacc.probes.queue("s0", "h0", "1us")],
+        "faults": [rdmacc.Loss(data=0.05)],
+    }  # fmt: skip
+    for one in rdmacc.simulate_many(graph, work, ["dcqcn", "irn"], seeds=2, **options):
+        alone = rdmacc.simulate(graph, work, one.scheme_name, seed=one.plan.seed, **options)
+        assert one.digest() == alone.digest()
+        assert one.probes.equals(alone.probes)
+
+
+def test_what_many_runs_cannot_take():
+    graph, work = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "8kB")
+    for arguments, field in (
+        ((graph, 3, "dcqcn"), "workloads"), ((graph, work, ["dcqcm"]), "scheme"), ((graph, work, "dcqcn", -1), "seed"),
+        ((graph, work, "dcqcn", [0, "x"]), "seed"), ((nx.Graph(), work, "dcqcn"), "network"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=f"^{field}"):
+            rdmacc.simulate_many(*arguments)
+    with pytest.raises(ConfigError, match="^workload"):
+        list(rdmacc.simulate_many(graph, [work, "x"], "dcqcn", engine="simpy"))

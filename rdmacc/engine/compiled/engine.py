@@ -46,6 +46,20 @@ class CompiledEngine(Tables):
     def __init__(self, plan: Plan, order: str = "time", threads: int = 1) -> None:
         self.kernel = compiled_kernel()
         super().__init__(plan)
+        self._begin(order, threads)
+
+    def rewind(self, plan: Plan, order: str, threads: int) -> CompiledEngine:
+        """Return this engine for another run: the plan differs by its seed alone."""
+        self._rewind(plan)
+        self._begin(order, threads)
+        return self
+
+    @property
+    def may_rewind(self) -> bool:
+        """Whether another run may take its memory."""
+        return bool(self._start) and not self.globals["visits"]
+
+    def _begin(self, order: str, threads: int) -> None:
         has_features = self._has_features()
         self._run = self.kernel.run if has_features else self.kernel.run_plain
         self.pool = ThreadPool(self, threads)
@@ -53,7 +67,7 @@ class CompiledEngine(Tables):
         self.n_ready = 0
         """Messages, in the order of their starts, whose queue pairs exist."""
         self._told: list[tuple[int, str, tuple[Any, ...]]] = []
-        self._livelock = Livelock(plan)
+        self._livelock = Livelock(self.plan)
         self._open()
 
     def _has_features(self) -> bool:
@@ -67,7 +81,9 @@ class CompiledEngine(Tables):
         self._is_early = self._opens_early()
         if self._is_early:
             slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
-            self.queue.grow(int(self.globals["event_capacity"]) + self.plan.n_qps * slots)
+            wanted = self.first_events + self.plan.n_qps * slots
+            if wanted > int(self.globals["event_capacity"]):
+                self.queue.grow(wanted)
             self.n_ready = len(self.starts)
             self.pool.note_ready()
             self._call("on_open", self._memory["qp"], self.queue_pairs.open(np.arange(self.plan.n_qps)))
@@ -96,9 +112,11 @@ class CompiledEngine(Tables):
             return True
         if any(hooks.addresses[name] for name in ("on_candidate", "on_pick", "on_announce", "on_advertise")):
             return True
+        if not hooks.may_arm_on_open:
+            return False
         rows = min(plan.n_qps, _STARTS)
         scratch = np.zeros(rows * self.queue_pairs.row_bytes, np.uint8)
-        for first in range(0, plan.n_qps if hooks.addresses["on_open"] else 0, rows):
+        for first in range(0, plan.n_qps, rows):
             numbers = np.arange(first, min(first + rows, plan.n_qps))
             self.queue_pairs.fill(scratch, numbers - first, numbers)
             if self._call("on_open", scratch, numbers - first, is_armed=False):

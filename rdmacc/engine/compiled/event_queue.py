@@ -87,8 +87,18 @@ class EventQueue:
         if len(self._nodes):
             nodes[: len(self._nodes)] = self._nodes
         self.heap, self._nodes = heap, nodes
-        self._row["heap"] = heap.ctypes.data + HEAP_PADDING * EVENT_BYTES
-        self._row["nodes"], self._row["event_capacity"] = nodes.ctypes.data, capacity
+        self._point()
+
+    def _point(self) -> None:
+        self._row["heap"] = self.heap.ctypes.data + HEAP_PADDING * EVENT_BYTES
+        self._row["nodes"], self._row["event_capacity"] = self._nodes.ctypes.data, self._capacity
+
+    def rewind(self) -> None:
+        """Forget all events: the row is as at the start, but for the memory, which may have grown."""
+        self.heap[:] = NEVER
+        for heads, marks in zip(self._wheels[::2], self._wheels[1::2], strict=True):
+            heads[:], marks[:] = -1, 0
+        self._point()
 
     def double(self) -> None:
         """Allocate twice as many rows, and what one event may need."""

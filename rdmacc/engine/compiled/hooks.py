@@ -123,6 +123,8 @@ class CompiledHooks:
         self._packets: dict[tuple[str, ...], str] = {}
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
+        self.may_arm_on_open = False
+        """Whether on_open may set a timer."""
         self._handlers: dict[str, Callable[..., Any]] = {}
         self._calls: dict[str, Call] = {}
         sources: dict[str, str] = {}
@@ -182,6 +184,7 @@ class CompiledHooks:
                     condition = moved(self._scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")
                     lines.append(f"if {condition}:")
                     lines.append(f"    due |= {bit}")
+                    self.may_arm_on_open |= name == "on_open"
         lines.append("return due")
         setup = [f"{local} = {expression}" for local, expression in touched.items()]
         return f"def {name}({_ARGUMENTS}):\n" + "".join(f"    {line}\n" for line in setup + lines)

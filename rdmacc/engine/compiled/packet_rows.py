@@ -64,6 +64,11 @@ class PacketRows:
         """No row from this one on has ever been used."""
         return max(int(taker[0]["packet_count"]) for taker in self._takers)
 
+    def rewind(self) -> None:
+        """Take all packets back; the only thread's row is as at the start, but for the memory, which may have grown."""
+        self._dealt, row = self.capacity, self._takers[0][0]
+        row["packets"], row["packet_capacity"] = self._raw.ctypes.data, self.capacity
+
     def join(self, taker: Globals) -> None:
         """Give rows to another thread; the first one keeps only part of those that it has never used."""
         first, row = self._takers[0][0], taker[0]

@@ -63,6 +63,13 @@ class QueuePairs:
         self._blocks = np.union1d(self._blocks, numbers // BLOCK)
         return numbers
 
+    def rewind(self, plan: Plan) -> None:
+        """Empty all rows, for a plan that differs by its seed alone."""
+        self._plan = plan
+        self.raw[: plan.n_qps * self.row_bytes] = 0
+        self._is_open[:] = False
+        self._blocks = np.zeros(0, np.int64)
+
     def fill(self, raw: npt.NDArray[np.uint8], rows: Numbers, numbers: Numbers) -> None:
         """Write queue pairs into rows of some memory, as they are at the start."""
         plan, fabric = self._plan, self._plan.fabric

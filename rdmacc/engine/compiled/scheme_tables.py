@@ -29,6 +29,8 @@ class SchemeTables:
         self._fill_globals(scheme)
         self._fill_params(scheme)
         self._fill_timers(scheme)
+        for array in (self.rows, self.params, self.timers):
+            array.flags.writeable = False
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():

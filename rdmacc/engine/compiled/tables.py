@@ -56,6 +56,9 @@ messages are enough."""
 _FIRST_EVENTS, _FIRST_SAMPLES = 2**17, 1024
 """Rows at the start; of events at most, since two for each port are enough for most schemes."""
 
+_MOST_COPIED_BYTES = 2**20
+"""Tables of a larger simulation are made again for the next one."""
+
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
 
@@ -66,6 +69,11 @@ def routes_of(fabric: Fabric) -> npt.NDArray[np.int64]:
     breaks = np.concatenate([[0], np.cumsum(np.diff(ports) != 1)])
     is_in_row = breaks[np.maximum(first + count - 1, 0)] == breaks[first]
     return np.where(is_in_row, ports[first], first) << ROUTE_SHIFT | np.where(is_in_row, ROUTE_IN_ROW, 0) | count
+
+
+def is_plain(plan: Plan) -> bool:
+    """Return whether a simulation depends on nothing but its setting and its seed."""
+    return not (plan.faults or plan.watches or plan.has_trace or plan.is_checked)
 
 
 class Tables:
@@ -91,6 +99,25 @@ class Tables:
         self._fill_watches()
         self.queue.set_wheels()
         self._reserve()
+        self._fill_seed()
+        self._start = self._copies() if is_plain(plan) else []
+
+    def _copies(self) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """Return the tables that a run changes, with copies of what they hold at the start; none if they are large."""
+        tables = [self.rows, self.backlogs, self.ingresses, self.computation]
+        tables += [table for name, table in self._memory.items() if name != "qp" and table.flags.writeable]
+        is_small = sum(table.nbytes for table in tables) <= _MOST_COPIED_BYTES
+        return [(table, table.copy()) for table in tables] if is_small else []
+
+    def _rewind(self, plan: Plan) -> None:
+        """Be as at the start, for a plan that differs by its seed alone."""
+        self.plan = plan
+        for table, start in self._start:
+            table[...] = start
+        self.queue.rewind()
+        self.packet_rows.rewind()
+        self.queue_pairs.rewind(plan)
+        self._fill_seed()
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
         """Allocate rows of a kind; return a view of the engine's own fields in them."""
@@ -129,7 +156,6 @@ class Tables:
         ports["node"], ports["peer"], ports["reverse"] = fabric.port_node, fabric.port_peer, fabric.port_reverse
         ports["is_nic"] = fabric.is_host[fabric.port_node]
         ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
-        ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
         ports["base_rtt_ps"], ports["wire_bytes"] = plan.qp_base_rtt_ps.max(initial=0), plan.scheme.wire_bytes
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
@@ -139,10 +165,10 @@ class Tables:
         hosts["node"] = np.arange(fabric.n_nodes)
         hosts["line_bps"][fabric.hosts] = fabric.port_rate_bps[fabric.node_first_port[fabric.hosts]]
         hosts["base_rtt_ps"] = plan.host_base_rtt_ps
-        hosts["clock_offset_ps"], hosts["clock_key"] = plan.clock_offset_ps, plan.clock_key
+        hosts["clock_offset_ps"] = plan.clock_offset_ps
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
-        self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
+        self.switches["shared_bytes"] = plan.shared_bytes
         self.switches["route_row"], self.switches["is_nic"] = fabric.route_row, fabric.is_nic
         strides = self.layout.row_bytes["port"], QUEUE.itemsize
         self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
@@ -157,6 +183,13 @@ class Tables:
             ingresses=self.ingresses.ctypes.data,
             prefetch_depth=sum(self._memory["port"].nbytes > limit for limit in _PREFETCH_BYTES),
         )  # fmt: skip
+
+    def _fill_seed(self) -> None:
+        """Write what the seed decides; what it decides of queue pairs is in their rows."""
+        plan = self.plan
+        self.ports["chance_key"], self.ports["loss_key"] = plan.chance_key, plan.loss_key
+        self.hosts["clock_key"], self.switches["salt"] = plan.clock_key, plan.ecmp_salt
+        self.globals["symmetric_salt"] = plan.symmetric_salt
 
     def _fill_flows(self) -> None:
         plan = self.plan
@@ -290,7 +323,7 @@ class Tables:
             path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
             path_nodes=self._table("path_nodes", plan.paths.nodes),
             path_ports=self._table("path_ports", plan.paths.ports),
-            symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
+            distance=self._table("distance", plan.distance),
             spray_counts=self._table("spray_counts", np.zeros(sprays)), flowlet_gap_ps=plan.scheme.flowlet_gap_ps,
             flowlets=self._table("flowlets", np.full((flowlets, 2), [-NEVER, 0]), "i8"),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
@@ -338,7 +371,8 @@ class Tables:
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
         events = min(_FIRST_EVENTS, 1024 + 2 * len(self.ports))
         first = len(plan.watches) + len(plan.computation)
-        self.queue.grow(events + int(self.globals["reserve_events"]) + armed + first)
+        self.first_events = events + int(self.globals["reserve_events"]) + armed + first
+        self.queue.grow(self.first_events)
         self.samples = Samples(self.globals, _FIRST_SAMPLES + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
