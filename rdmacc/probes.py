@@ -37,7 +37,7 @@ class Probe(Named):
     every_ps : int or None
         Sampling period; None records each change.
     is_rate : bool
-        Report the field's increase (bytes) over each period as a rate in bit/s.
+        Report the field's increase (bytes, or packets as their payload) over each period as a rate in bit/s.
     is_share : bool
         Report that rate as a fraction of the port's rate.
     """
@@ -132,6 +132,29 @@ def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
     period = time_ps(every, field="every")
     name = f"utilisation {node}->{peer}"
     return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_share=True)
+
+
+@typed
+def goodput(flow: int, every: Quantity) -> Probe:
+    """Watch the goodput of a message: payload that its receiver holds for the first time, in bit/s over each period.
+
+    Every packet counts as a full one.
+
+    Parameters
+    ----------
+    flow : int
+        Row of the workload.
+    every : number or str
+        Period to average over, such as ``"10us"``.
+
+    Returns
+    -------
+    Probe
+        For ``simulate(probes=[...])``.
+    """
+    period = time_ps(every, field="every")
+    name = f"goodput {flow}"
+    return Probe(name=name, place="flow", at=flow, field="received_packets", every_ps=period, is_rate=True)
 
 
 @typed

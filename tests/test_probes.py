@@ -187,3 +187,13 @@ def test_names_tell_what_is_watched():
     assert probes.field("host", "h0", "rx_packets").name == "rx_packets h0"
     assert probes.queue("a", "b", "5us").every_ps == us(5)
     assert probes.queue("a", "b").every_ps is None
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "ndp"])
+def test_goodput_adds_up_to_the_message(engine, scheme):
+    work = rdmacc.incast(["h1", "h2"], "h0", "100kB")
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, probes=[probes.goodput(1, "1us")])
+    packets = -(-100_000 // rdmacc.scheme(scheme).payload_bytes)
+    received = result.samples("goodput 1").sum() * 1e-6 / 8
+    assert received == pytest.approx(packets * rdmacc.scheme(scheme).payload_bytes, rel=1e-9)
+    assert result.plot.rates().get_ylabel() == "rate (Gb/s)"
+    assert result.plot.probe("goodput 1").get_ylabel() == "goodput (Gb/s)"

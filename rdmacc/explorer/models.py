@@ -9,24 +9,39 @@ from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.widgets import Notes
 from rdmacc.show.png import png
 
-SHOWN = (
-    "RccLoop", "RccFluid", "RccMarginSurface", "DcqcnFluid", "DcqcnMargin", "TimelyFluid", "PatchedTimelyFluid",
-    "RcpFluid", "HpccSteady", "DasrIncast", "DasrConvergence", "RenQueue", "RenUtilisation", "RenRate",
-    "ProcessorSharing", "GoBackNGoodput",
-)  # fmt: skip
-"""Models of `rdmacc.models` that only need parameters."""
+SHOWN = {
+    "RccLoop": "When does RCC oscillate?",
+    "RccFluid": "How does RCC's window settle?",
+    "RccMarginSurface": "Which gains keep RCC stable?",
+    "DcqcnFluid": "Where does DCQCN's queue settle?",
+    "DcqcnMargin": "With how many flows is DCQCN least stable?",
+    "TimelyFluid": "Why does TIMELY never become fair?",
+    "PatchedTimelyFluid": "What does TIMELY's patch change?",
+    "RcpFluid": "How fast does RCP find the fair rate?",
+    "HpccSteady": "How long until HPCC is fair?",
+    "DasrIncast": "What does looking ahead gain in an incast?",
+    "DasrConvergence": "How fast do Dart's senders learn their share?",
+    "RenQueue": "How long are REN's queues?",
+    "RenUtilisation": "How full are REN's links as flows leave?",
+    "RenRate": "How fast does REN take free bandwidth?",
+    "ProcessorSharing": "How long does a message take on a shared link?",
+    "GoBackNGoodput": "What does loss cost with go-back-N?",
+}
+"""Models of `rdmacc.models` that only need parameters, by what they answer."""
 
 
 class ModelExplorer:
     """Widgets around a model. ``explorer.view`` is what a notebook shows; the controls are public, for tests."""
 
-    def __init__(self, name: str = SHOWN[0]) -> None:
+    def __init__(self, name: str = next(iter(SHOWN))) -> None:
         try:
             self._widgets: Any = import_module("ipywidgets")
         except ImportError:
             raise not_installed("explore", "ipywidgets", "notebooks") from None
         widgets = self._widgets
-        self.choice = widgets.Dropdown(options=SHOWN, value=name, description="model")
+        self.choice = widgets.Dropdown(
+            options=[(question, name) for name, question in SHOWN.items()], value=name, layout={"width": "28em"}
+        )
         self.picture = widgets.Image(
             format="png", layout={"flex": "1 1 36em", "min_width": "0", "max_width": "1100px", "object_fit": "contain"}
         )

@@ -1,64 +1,71 @@
-"""The explorer's picture: rates, the receiver's queue and completion times, next to model predictions."""
+"""The explorer's pictures: goodput, the longest queue and completion times, next to model predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from rdmacc.explorer.setup import Setup
 from rdmacc.results.result import Result
-from rdmacc.show.style import COLOURS, draw_trace, ecdf, style
+from rdmacc.show.style import COLOURS, draw_trace, ecdf, style, time_unit
 
 _LOOK: dict[str, Any] = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
-_RATE_STYLES = ("-", "--", ":")
+_FLOW_STYLES = ("-", "--", ":")
 
 
-def draw(setup: Setup, results: Mapping[str, Result]) -> Any:
-    """Draw results of one setup."""
+def draw(setup: Setup, results: Mapping[str, Result]) -> dict[str, Any]:
+    """Draw results of one setup: three figures by name, so that a page can put them side by side or in a column."""
     from matplotlib.figure import Figure
 
-    from rdmacc.models.max_min import MaxMin
-
     network = setup.build()
-    palette = list(COLOURS.values())
+    fair_ps = setup.fair_fct_ps(network)
+    unit_ps, unit = time_unit(max(result.now_ps for result in results.values()))
+    fct_unit_ps, fct_unit = time_unit(max(float(result.flows["fct_ps"].max()) for result in results.values()))
     with style():
-        figure = Figure(figsize=(11, 5.6), layout="none")  # type: ignore[arg-type]  # the constrained one takes 0.2 s
-        axes = figure.subplot_mosaic([["rates", "fct"], ["queue", "fct"]], width_ratios=(1.7, 1))
-        axes["queue"].sharex(axes["rates"])
-        figure.subplots_adjust(left=0.06, right=0.985, bottom=0.09, top=0.94, wspace=0.16, hspace=0.24)
-        for number, (name, result) in enumerate(results.items()):
-            colour = palette[number]
+        figures = {name: Figure(figsize=(5.4, 3.9), layout="none") for name in ("goodput", "queue", "fct")}  # type: ignore[arg-type]
+        axes = {name: figure.add_axes((0.12, 0.27, 0.85, 0.63)) for name, figure in figures.items()}
+        for colour, (name, result) in zip(COLOURS.values(), results.items()):
             queue, *rates = result.watched
-            flows = result.flows
-            time_ps, value = result.plot.curve(queue)
-            draw_trace(axes["queue"], time_ps, value, scale=1e3, color=colour, label=name)
-            for row, (probe, dashes) in enumerate(zip(rates, _RATE_STYLES, strict=False)):
-                time_ps, value = result.plot.curve(probe)
-                label = f"{name}, {flows['src'].iloc[row]} -> {flows['dst'].iloc[row]}"
-                draw_trace(axes["rates"], time_ps, value, scale=1e9, color=colour, linestyle=dashes, label=label)
-            fct, fraction = ecdf(result.flows["fct_us"].dropna().to_numpy())
-            axes["fct"].plot(fct, fraction, drawstyle="steps-post", color=colour, label=name)
-        first = next(iter(results))
-        fair = MaxMin(network=network, workload=setup.messages(network), scheme=setup.scheme(first), seed=setup.seed)
-        fct, fraction = ecdf(fair.solve()["fct_ps"].to_numpy() / 1e6)
-        axes["fct"].plot(fct, fraction, drawstyle="steps-post", label="max-min fair shares", **_LOOK)
-        if setup.work != "web search":
-            share = setup.rate_gbps / max(1, int((setup.messages(network)["dst"] == _receiver(network)).sum()))
-            axes["rates"].axhline(share, label="fair share", **_LOOK)
-        axes["rates"].set(title="Sending rates of the first flows", ylabel="rate (Gb/s)")
-        node, peer = setup.watched_port(network)
-        axes["queue"].set(title=f"Queue from {node} to {peer}", xlabel="time (us)", ylabel="queue (kB)")
-        axes["fct"].set(title="Flow completion times", xlabel="FCT (us)", ylabel="fraction of flows", ylim=(0, 1.02))
-        axes["fct"].set_xlim(left=0)
-        axes["fct"].legend(fontsize=8, loc="lower right")
-        for panel in ("rates", "queue"):
-            axes[panel].set_ylim(bottom=0)
-            axes[panel].legend(fontsize=8, loc="upper right")
-        axes["rates"].set_xlim(left=0)
-    return figure
+            _goodput(axes["goodput"], setup, result, unit_ps, colour, name)
+            draw_trace(axes["queue"], *result.plot.curve(queue), unit_ps=unit_ps, scale=1e3, color=colour, label=name)
+            fct, fraction = ecdf(result.flows["fct_ps"].dropna().to_numpy(np.float64))
+            axes["fct"].plot(fct / fct_unit_ps, fraction, drawstyle="steps-post", color=colour, label=name)
+        flows = next(iter(results.values())).flows
+        if setup.is_of_few:
+            for row, dashes in enumerate(_FLOW_STYLES[: len(rates)]):
+                label = f"{flows['src'].iloc[row]} to {flows['dst'].iloc[row]}"
+                axes["goodput"].plot([], [], color="0.35", linestyle=dashes, label=label)
+            share = setup.fair_share_bps(network) / 1e9
+            axes["goodput"].axhline(share, label="fair share", **{**_LOOK, "linestyle": "-."})
+            axes["goodput"].set(title="Goodput of the first flows", ylabel="goodput (Gb/s)")
+        else:
+            axes["goodput"].set(title="Throughput into all hosts together", ylabel="throughput (Gb/s)")
+        fct, fraction = ecdf(fair_ps)
+        axes["fct"].plot(fct / fct_unit_ps, fraction, drawstyle="steps-post", label="max-min fair shares", **_LOOK)
+        name = queue.name.removeprefix("queue ")
+        axes["queue"].set(title=f"Queue at {name}, the longest", ylabel="queue (kB)")
+        axes["fct"].set(
+            title="Flow completion times", xlabel=f"FCT ({fct_unit})", ylabel="fraction of flows", ylim=(0, 1.02)
+        )
+        for name, ax in axes.items():
+            ax.set_xlim(left=0)
+            if name != "fct":
+                ax.set_xlabel(f"time ({unit})")
+                ax.set_ylim(bottom=0)
+            handles, labels = ax.get_legend_handles_labels()
+            columns = 4 if len(labels) in (4, 7, 8) else 3
+            figures[name].legend(handles, labels, loc="lower center", ncols=columns, fontsize=9)
+    return figures
 
 
-def _receiver(network: Any) -> Any:
-    from rdmacc.topology import hosts
-
-    return hosts(network)[0]
+def _goodput(ax: Any, setup: Setup, result: Result, unit_ps: float, colour: str, name: str) -> None:
+    """Draw the goodput of the first flows, or what all hosts receive, as one curve."""
+    curves = [result.samples(probe.name) for probe in result.watched[1:]]
+    if not setup.is_of_few:
+        curves = [sum(curves[1:], curves[0])]
+    for curve, dashes in zip(curves, _FLOW_STYLES, strict=False):
+        x = np.r_[0, curve.index.to_numpy()]  # a step begins where its period does
+        draw_trace(ax, x, np.r_[curve.to_numpy(), 0], unit_ps=unit_ps, scale=1e9, color=colour, linestyle=dashes)
+    ax.plot([], [], color=colour, label=name)

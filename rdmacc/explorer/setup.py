@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
@@ -22,10 +24,13 @@ from rdmacc.typed import check_types, typed
 
 NETWORKS = ("star", "dumbbell", "leaf-spine")
 WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search", "all-reduce")
+_OF_FEW = WORKS[:3]
 MOST_SCHEMES = 3
 _HALVINGS = 30
 _WATCHED = 3
-"""Number of flows whose rate is drawn."""
+"""Number of flows whose goodput is drawn."""
+_PERIODS = 40
+"""Points of a curve of goodput, were all flows to get their max-min fair shares."""
 _LONG = 10
 """Size of a long flow, as a multiple of the incast's messages."""
 _SMALL_BYTES = 4_000_000
@@ -79,19 +84,44 @@ class Setup(Named):
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
             raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
 
+    @classmethod
+    def from_json(cls, text: str) -> Setup:
+        """Return the setup of a link."""
+        try:
+            given = dict(json.loads(text))
+            known = {field.name: given[field.name] for field in dataclasses.fields(cls) if field.name in given}
+            made = cls(**{**known, "schemes": tuple(known.get("schemes", cls.schemes))})
+            for name in made.schemes:
+                made.scheme(name)
+            made.messages(made.build())
+        except (ValueError, TypeError) as error:
+            raise ConfigError("setup", text, f"what the explorer's link holds ({error})") from None
+        return made
+
+    def to_json(self) -> str:
+        """Return what differs from the default, for a link."""
+        default = Setup()
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return json.dumps({name: value for name, value in values.items() if value != getattr(default, name)})
+
     def build(self) -> Graph:
         """Return the network."""
         graph: Graph = self._network().make()
         return graph
 
     def watched_port(self, network: Graph) -> tuple[Any, Any]:
-        """Return the ends of the link whose queue is shown: the first host's link, or the one between the switches."""
+        """Return the ends of the link whose queue is likely to be the longest."""
         receiver = topology.hosts(network)[0]
         (switch,) = network[receiver]
         if self.network == "dumbbell" and self.work == "two long flows":
             (far,) = network[topology.hosts(network)[-1]]
             return far, switch
         return switch, receiver
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether the goodput of single flows is drawn, in place of what all hosts receive."""
+        return self.work in _OF_FEW
 
     def messages(self, network: Graph) -> pd.DataFrame:
         """Return the workload."""
@@ -107,14 +137,37 @@ class Setup(Named):
         load = {"size_kb"} if self.work == "web search" else {"load"}
         return frozenset(load | ({"hosts"} if self.work == "two long flows" else set()))
 
+    def fair_share_bps(self, network: Graph) -> float:
+        """Return the payload that each flow to the first host would get of its link, were all of them active."""
+        made, flows = self.scheme(self.schemes[0]), (self.messages(network)["dst"] == topology.hosts(network)[0]).sum()
+        return self.rate_gbps * 1e9 * made.payload_bytes / made.wire_bytes / max(1, int(flows))
+
+    def fair_fct_ps(self, network: Graph) -> np.ndarray[Any, Any]:
+        """Return the completion times of all messages if each gets its max-min fair share."""
+        from rdmacc.models.max_min import MaxMin
+
+        fair = MaxMin(
+            network=network, workload=self.messages(network), scheme=self.scheme(self.schemes[0]), seed=self.seed
+        )
+        return fair.solve()["fct_ps"].to_numpy()
+
     def run(self) -> dict[str, Result]:
-        """Simulate, and return a result for each scheme.
+        """Simulate, and return a result for each scheme; the first probe of each is the longest queue of them all.
 
         A small workload runs on SimPy, which needs no compilation. Results are the same.
         """
         network = self.build()
+        guess = self.watched_port(network)
+        results = self._run(network, guess)
+        ports = pd.concat([result.ports for result in results.values()])
+        peak = ports[ports["link_class"] != "host_nic"].groupby("port")["peak_queue_bytes"].max()
+        if peak.get("->".join(guess), 0) == peak.max():
+            return results
+        return self._run(network, tuple(str(peak.idxmax()).split("->")))
+
+    def _run(self, network: Graph, port: tuple[Any, ...]) -> dict[str, Result]:
         work = self.messages(network)
-        watched = [probes.queue(*self.watched_port(network)), *map(probes.rate, range(min(_WATCHED, len(work))))]
+        watched = [call.make() for call in self._probes(network, port)]
         most = _LARGE_BYTES if any(one.is_alive() for one in _warming) else _SMALL_BYTES
         engine = "simpy" if int(work["size_bytes"].sum()) <= most else "auto"
         return {
@@ -124,16 +177,27 @@ class Setup(Named):
             for name in self.schemes
         }
 
-    def to_python(self) -> str:
-        """Return a script that does the same without the explorer."""
+    def _probes(self, network: Graph, port: tuple[Any, ...]) -> list[_Call]:
+        work = self.messages(network)
+        end_ps = (work["start_ps"].to_numpy() + self.fair_fct_ps(network)).max()
+        if self.work == "all-reduce":
+            end_ps *= len(work) / len(topology.hosts(network))  # its steps wait for each other
+        every = _time(max(1.0, end_ps // _PERIODS) / 1e6)
+        if self.is_of_few:
+            rates = [_Call("probes.goodput", flow, every) for flow in range(min(_WATCHED, len(work)))]
+        else:
+            rates = [_Call("probes.throughput", *network[host], host, every) for host in topology.hosts(network)]
+        return [_Call("probes.queue", *port), *rates]
+
+    def to_python(self, results: Mapping[str, Result]) -> str:
+        """Return a script that does what gave these results, without the explorer."""
         network = self.build()
-        node, peer = self.watched_port(network)
-        watched = min(_WATCHED, len(self.messages(network)))
+        port: Any = next(iter(results.values())).watched[0].at
         lines = [
             "import matplotlib.pyplot as plt", "import rdmacc", "",
             f"network = {self._network()}",
             f"work = {self._work(network)}",
-            f"probes = [rdmacc.probes.queue({node!r}, {peer!r}), *map(rdmacc.probes.rate, range({watched}))]",
+            f"probes = {self._probes(network, port)!r}",
             "", "results = {}",
         ]  # fmt: skip
         for name in self.schemes:
@@ -210,6 +274,8 @@ class _Call:
         given = [
             network if one is _NETWORK else one.make(network) if isinstance(one, _Call) else one for one in self._given
         ]
+        if self._name.startswith("probes."):
+            return getattr(probes, self._name.removeprefix("probes."))(*given)
         module = topology if hasattr(topology, self._name) else workload
         return getattr(module, self._name)(*given, **self._named)
 

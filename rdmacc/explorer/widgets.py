@@ -22,32 +22,55 @@ from rdmacc.show.tables import html_table
 
 _UNITS = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 _STEPS = 120
+_RATES_GBPS = (10.0, 25.0, 40.0, 100.0, 200.0, 400.0)
 _LABEL = {"description_width": "9em"}
-_WIDE = {"width": "27em"}
+_WIDE = {"width": "auto", "max_width": "27em"}
+_HELP = {
+    "network": "how the hosts are connected",
+    "hosts": "",
+    "rate_gbps": "of every link",
+    "delay_us": "propagation, one way, of every link",
+    "work": "who sends to whom",
+    "size_kb": "of each message; a long flow has ten times as much or more",
+    "load": "share of what the hosts' links carry",
+    "seed": "draws messages, paths and marks",
+}
 
 
 class Notes:
-    """Notes next to controls: why a value is invalid, or that it had no effect."""
+    """A line under each control: what it means, or why a value is invalid or has no effect."""
 
     def __init__(self, widgets: Any) -> None:
         self._widgets = widgets
-        self._by_control: dict[Any, Any] = {}
+        self._by_control: dict[Any, tuple[Any, str]] = {}
 
-    def beside(self, key: Any, control: Any) -> Any:
-        """Return a control with room for a note under it."""
-        note = self._by_control[key] = self._widgets.HTML(layout={"display": "none", "margin": "0 0 4px 9em"})
-        return self._widgets.VBox([control, note], layout={"overflow": "visible"})
+    def beside(self, key: Any, control: Any, meaning: str = "") -> Any:
+        """Return a control with a line under it."""
+        line = self._widgets.HTML(layout={"margin": "-2px 0 4px 9em"})
+        self._by_control[key] = line, meaning
+        self._write(key, meaning, "#666")
+        return self._widgets.VBox([control, line], layout={"overflow": "visible", "width": "100%", "max_width": "27em"})
 
     def say(self, key: Any, text: str, colour: str = "#b04a00") -> None:
-        """Show a note next to one control, and clear the others."""
-        for other, note in self._by_control.items():
-            shown = text if other == key else ""
-            note.value = f"<span style='color:{colour}'>{escape(shown)}</span>" if shown else ""
-            note.layout.display = "" if shown else "none"
+        """Show a note under one control, and what they mean under the others."""
+        for other, (_, meaning) in self._by_control.items():
+            self._write(other, *((text, colour) if other == key and text else (meaning, "#666")))
+
+    def mean(self, key: Any, meaning: str) -> None:
+        """Change what a control is said to mean."""
+        self._by_control[key] = self._by_control[key][0], meaning
+        self._write(key, meaning, "#666")
 
     def text(self, key: Any) -> str:
-        """Return the note next to a control, as HTML; empty if there is none."""
-        return str(self._by_control[key].value)
+        """Return the line under a control, as HTML; empty if there is none."""
+        return str(self._by_control[key][0].value)
+
+    def _write(self, key: Any, text: str, colour: str) -> None:
+        line = self._by_control[key][0]
+        line.value = (
+            f"<div style='color:{colour}; font-size:85%; line-height:1.25'>{escape(text)}</div>" if text else ""
+        )
+        line.layout.display = "" if text else "none"
 
 
 class Explorer:
@@ -56,7 +79,7 @@ class Explorer:
     An invalid value is reset, and the reason appears next to its control.
     """
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, link: Callable[[Setup], str] | None = None) -> None:
         try:
             self._widgets: Any = import_module("ipywidgets")
         except ImportError:
@@ -67,16 +90,30 @@ class Explorer:
         self._is_quiet = False
         self.notes = Notes(widgets)
         self.sliders: dict[tuple[str, str], Any] = {}
+        self._link = link
         self.controls = self._controls()
-        self.picture = widgets.Image(format="png", layout={"width": "100%", "margin": "0"})
-        self.table = widgets.HTML()
+        self.pictures = {
+            name: widgets.Image(format="png", layout={"flex": "1 1 27em", "min_width": "0", "max_width": "38em"})
+            for name in ("goodput", "queue", "fct")
+        }
+        self.table = widgets.HTML(
+            layout={"flex": "1 1 27em", "max_width": "100%", "min_width": "0", "overflow": "auto"}
+        )
         self.code = widgets.Textarea(layout={"width": "100%", "height": "24em"}, disabled=True)
+        self.reset = widgets.Button(description="Reset", tooltip="Back to where the page began")
+        self.reset.on_click(lambda _: self._to(setup))
+        self.link = widgets.HTML()
         self._parameters = widgets.Accordion()
         scenario = widgets.VBox(
-            [self.notes.beside(key, control) for key, control in self.controls.items()], layout={"flex": "0 0 28em"}
+            [
+                *(self.notes.beside(key, control, _HELP.get(key, "")) for key, control in self.controls.items()),
+                widgets.HBox([self.reset, self.link]),
+            ],
+            layout={"flex": "0 1 28em", "min_width": "0"},
         )
-        shown = widgets.VBox(
-            [self.picture, self.table], layout={"flex": "1 1 36em", "min_width": "0", "overflow": "visible"}
+        shown = widgets.HBox(
+            [*self.pictures.values(), self.table],
+            layout={"flex": "1 1 36em", "flex_flow": "row wrap", "min_width": "0", "overflow": "visible"},
         )
         code = widgets.Accordion(children=[self.code], titles=("As Python",))
         self.view = widgets.VBox(
@@ -99,9 +136,9 @@ class Explorer:
         made = {
             "network": widgets.Dropdown(options=NETWORKS, value=setup.network, description="network", **named),
             "hosts": widgets.IntSlider(value=setup.hosts, min=4, max=32, description="hosts", **common),
-            "rate_gbps": widgets.SelectionSlider(
-                options=[10.0, 25.0, 40.0, 100.0, 200.0, 400.0], value=setup.rate_gbps, description="links (Gb/s)",
-                **common,
+            "rate_gbps": widgets.Dropdown(
+                options=[(f"{rate:g}", rate) for rate in sorted({*_RATES_GBPS, setup.rate_gbps})],
+                value=setup.rate_gbps, description="links (Gb/s)", **named,
             ),
             "delay_us": widgets.FloatLogSlider(
                 value=setup.delay_us, min=-1, max=1, step=0.05, description="link delay (us)", readout_format=".3",
@@ -109,7 +146,8 @@ class Explorer:
             ),
             "work": widgets.Dropdown(options=WORKS, value=setup.work, description="messages", **named),
             "size_kb": widgets.FloatLogSlider(
-                value=setup.size_kb, min=0, max=3.3, step=0.05, description="size (kB)", readout_format=".6", **common
+                value=setup.size_kb, min=0, max=3.3, step=0.05, description="size (kB)", readout_format=".4",
+                **common,
             ),
             "load": widgets.FloatSlider(
                 value=setup.load, min=0.05, max=0.95, step=0.05, description="load", **common
@@ -121,9 +159,8 @@ class Explorer:
         schemes = [(f"{name}: {about(name)}", name) for name in SCHEMES]
         for number in range(MOST_SCHEMES):
             key = f"scheme {number + 1}"
-            value = setup.schemes[number] if number < len(setup.schemes) else ""
             options = schemes if number == 0 else [("none", ""), *schemes]
-            made[key] = widgets.Dropdown(options=options, value=value, description=key, **named)
+            made[key] = widgets.Dropdown(options=options, value=self._value(key), description=key, **named)
             self._on_change(made[key], key, lambda _: replace(self.setup, schemes=self._chosen()))
         return made
 
@@ -141,11 +178,21 @@ class Explorer:
         self.sliders = {}
         pages = []
         for scheme in self.setup.schemes:
-            rows = movable(scheme)
-            for row in rows:
-                self.sliders[scheme, row["name"]] = self._slider(scheme, row)
-            boxes = [self.notes.beside((scheme, row["name"]), self.sliders[scheme, row["name"]]) for row in rows]
-            pages.append(self._widgets.HBox(boxes, layout={"flex_flow": "row wrap"}))
+            parts: dict[str, list[Any]] = {}
+            for row in movable(scheme):
+                key = scheme, row["name"]
+                self.sliders[key] = self._slider(scheme, row)
+                shown = self.notes.beside(key, self.sliders[key], row["doc"])
+                parts.setdefault(row["component"], []).append(shown)
+            boxes = [
+                box
+                for part, shown in parts.items()
+                for box in (
+                    self._widgets.HTML(f"<b>{escape(part)}</b>"),
+                    self._widgets.HBox(shown, layout={"flex_flow": "row wrap"}),
+                )
+            ]
+            pages.append(self._widgets.VBox(boxes))
         self._parameters.children = pages
         self._parameters.selected_index = 0
         self._parameters.titles = tuple(f"{scheme}: parameters" for scheme in self.setup.schemes)
@@ -155,11 +202,13 @@ class Explorer:
         name, is_whole = row["name"], isinstance(row["value"], int)
         value = self.setup.changes.get(scheme, {}).get(name, row["value"])
         low, high = np.log10(row["low"] / factor), np.log10(row["high"] / factor)
-        symbol = f"{row['symbol']} " if row["symbol"] else ""
+        words = row["parameter"].removesuffix(f"_{row['unit']}").replace("_", " ")
+        words += f", {row['symbol']}" if row["symbol"] not in ("", words) else ""
         slider = self._widgets.FloatLogSlider(
-            value=value / factor, min=low, max=high, step=(high - low) / _STEPS, readout_format=".6",
-            description=f"{symbol}{name}" + (f" ({unit})" if unit else ""), tooltip=row["doc"],
-            continuous_update=False, style={"description_width": "17em"}, layout={"width": "32em"},
+            value=value / factor, min=low, max=high, step=(high - low) / _STEPS,
+            readout_format=".3" if high < 3 else ".6", tooltip=row["doc"],
+            description=words + (f" ({unit})" if unit else ""),
+            continuous_update=False, style={"description_width": "13em"}, layout=_WIDE,
         )  # fmt: skip
 
         def changed(shown: float) -> Setup:
@@ -189,10 +238,27 @@ class Explorer:
             self._results, before, self.setup = results, self.setup, setup
             if before.schemes != setup.schemes:
                 self._show_parameters()
-            self.notes.say(key, "" if has_effect else "no effect on this scenario", "#666")
             self._show()
+            self.notes.say(key, "" if has_effect else "no effect on this scenario", "#666")
 
         widget.observe(changed, names="value")
+
+    def _to(self, setup: Setup) -> None:
+        """Go to a setup, and move all controls there."""
+        self._results, self.setup = setup.run(), setup
+        with self._quietly():
+            for name, control in self.controls.items():
+                control.value = self._value(name)
+        self._show_parameters()
+        self.notes.say(None, "")
+        self._show()
+
+    def _value(self, name: str) -> Any:
+        """Return what a control should show."""
+        if not name.startswith("scheme "):
+            return getattr(self.setup, name)
+        number = int(name.removeprefix("scheme ")) - 1
+        return self.setup.schemes[number] if number < len(self.setup.schemes) else ""
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -210,16 +276,23 @@ class Explorer:
             self.controls[name].disabled = name in idle
         with self._quietly():
             self.controls["hosts"].value = setup.hosts
-        self.picture.value = png(draw(setup, self._results), dpi=100)
-        self.code.value = setup.to_python()
+        for name, figure in draw(setup, self._results).items():
+            self.pictures[name].value = png(figure, dpi=110)
+        self.code.value = setup.to_python(self._results)
+        for number in range(MOST_SCHEMES):
+            value = self.controls[f"scheme {number + 1}"].value
+            self.notes.mean(f"scheme {number + 1}", about(value) if value else "")
+        if self._link is not None:
+            self.link.value = f'<a href="{escape(self._link(setup))}">Link to this setting</a>'
         rows = []
         for name, result in self._results.items():
-            summary = result.summary()
+            summary, flows = result.summary(), result.flows
+            times_ps = (summary.fct_median_ps, summary.fct_p99_ps, (flows["start_ps"] + flows["fct_ps"]).max())
             rows.append([
-                f"{name}: {about(name)}", f"{summary.fct_median_ps / 1e6:.4g}", f"{summary.fct_p99_ps / 1e6:.4g}",
-                f"{summary.peak_queue_bytes / 1e3:.4g}", str(summary.pfc_pauses), str(summary.drops),
+                name, *(f"{float(time) / 1e6:,.5g}" for time in times_ps), f"{summary.peak_queue_bytes / 1e3:,.5g}",
+                str(summary.pfc_pauses), str(summary.drops),
             ])  # fmt: skip
-        columns = ["scheme", "FCT median (us)", "FCT p99 (us)", "queue (kB)", "PFC pauses", "drops"]
+        columns = ["scheme", "FCT median (us)", "FCT p99 (us)", "all done (us)", "queue (kB)", "pauses", "drops"]
         self.table.value = html_table(columns, rows)
 
 

@@ -80,7 +80,8 @@ class ResultPlots:
         self._result.samples(name)
         probe = next(probe for probe in self._result.watched if probe.name == name)
         factor, unit = value_unit("bps" if probe.is_rate else "" if probe.is_share else _field(probe))
-        quantity = "throughput" if probe.is_rate else "utilisation" if probe.is_share else probe.field
+        rate = "goodput" if probe.place == "flow" else "throughput"
+        quantity = rate if probe.is_rate else "utilisation" if probe.is_share else probe.field
         return self._draw(ax, [probe], factor, name, f"{quantity} ({unit})" if unit else quantity, label)
 
     @typed

@@ -243,7 +243,8 @@ class Result:
         for watch, (times, values) in zip(self.plan.watches, self.outcome.samples, strict=True):
             probe = watch.probe
             if (probe.is_rate or probe.is_share) and probe.every_ps is not None:
-                times, values = times[1:], np.diff(values) * 8e12 / probe.every_ps
+                size = self.plan.scheme.payload_bytes if probe.field.endswith("_packets") else 1
+                times, values = times[1:], np.diff(values) * size * 8e12 / probe.every_ps
             if probe.is_share:
                 values = values / self.plan.fabric.port_rate_bps[watch.number]
             parts.append((times, values))

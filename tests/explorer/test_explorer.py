@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
+from urllib.parse import urlencode
 
 import matplotlib
 
@@ -37,9 +38,9 @@ def test_the_script_does_what_is_shown(network, work):
     setup = Setup(
         network=network, work=work, hosts=6, size_kb=8, schemes=("dcqcn",), changes={"dcqcn": {"Dcqcn.g": 0.25}}
     )
-    shown = setup.run()["dcqcn"]
-    names = {}
-    exec(setup.to_python().replace("plt.show()", ""), names)
+    results = setup.run()
+    shown, names = results["dcqcn"], {}
+    exec(setup.to_python(results).replace("plt.show()", ""), names)
     assert len(plt.gcf().axes) == 3
     assert names["results"]["dcqcn"].flows.equals(shown.flows)
     assert names["results"]["dcqcn"].probes.equals(shown.probes)
@@ -64,13 +65,13 @@ def explorer():
 
 
 def test_dragging_changes_picture_numbers_and_script(explorer):
-    before = explorer.picture.value
+    before = explorer.pictures["queue"].value
     assert bytes(before).startswith(b"\x89PNG")
     explorer.sliders["dcqcn", "Red.kmin_bytes"].value = 1.0
     assert explorer.setup.changes["dcqcn"]["Red.kmin_bytes"] == 1000
     assert "'Red.kmin_bytes': 1000" in explorer.code.value
     explorer.controls["size_kb"].value = 64
-    assert bytes(explorer.picture.value) != bytes(before)
+    assert bytes(explorer.pictures["queue"].value) != bytes(before)
     assert "dcqcn" in explorer.table.value
     assert "hpcc" in explorer.table.value
 
@@ -90,16 +91,16 @@ def test_schemes_bring_their_own_sliders(explorer):
 def test_what_cannot_be_is_said_beside_its_control_put_back_and_the_next_step_works(explorer):
     kmin, kmax = (explorer.sliders["dcqcn", f"Red.{name}_bytes"] for name in ("kmin", "kmax"))
     kmax.value = 12.5
-    before, shown = kmin.value, bytes(explorer.picture.value)
+    before, shown = kmin.value, bytes(explorer.pictures["queue"].value)
     kmin.value = 80
     assert "kmin_bytes = 80000: must be at most kmax_bytes" in explorer.notes.text(("dcqcn", "Red.kmin_bytes"))
     assert kmin.value == before
-    assert bytes(explorer.picture.value) == shown
+    assert bytes(explorer.pictures["queue"].value) == shown
     kmin.value = 10
     assert "must be" not in explorer.notes.text(("dcqcn", "Red.kmin_bytes"))
     assert explorer.setup.changes["dcqcn"]["Red.kmin_bytes"] == 10_000
     explorer.controls["size_kb"].value = 250
-    assert bytes(explorer.picture.value) != shown
+    assert bytes(explorer.pictures["queue"].value) != shown
 
 
 def positions(control):
@@ -124,7 +125,7 @@ def every_position(control):
     mostly_at_night(["network", "hosts", "rate_gbps", "size_kb", "delay_us", "load", "work", "scheme 1"], every=3),
 )
 def test_every_control_works_wherever_it_stands(name, monkeypatch):
-    monkeypatch.setattr("rdmacc.explorer.widgets.draw", lambda setup, results: Figure(figsize=(1, 1)))
+    monkeypatch.setattr("rdmacc.explorer.widgets.draw", lambda setup, results: {"fct": Figure(figsize=(1, 1))})
     explorer = Explorer(Setup(hosts=6, work="web search" if name == "load" else "two long flows"))
     if name == "hosts":
         explorer.controls["work"].value = "incast"
@@ -163,7 +164,7 @@ def test_a_scheme_of_ones_own_has_its_line_and_its_sliders(tmp_path, monkeypatch
         assert ("mine: gentle marking", "mine") in explorer.controls["scheme 1"].options
         explorer.controls["scheme 2"].value = "mine"
         assert ("mine", "Dcqcn.g") in explorer.sliders
-        assert "gentle marking" in explorer.table.value
+        assert "gentle marking" in explorer.notes.text("scheme 2")
     finally:
         SCHEMES.pop("mine", None)
 
@@ -192,13 +193,73 @@ def test_a_scheme_without_a_line_is_told_by_its_docstring_or_its_components():
         SCHEMES.pop("bare", None)
 
 
-def test_the_picture_has_three_panels_and_models():
-    setup = Setup(hosts=5, size_kb=16)
-    figure = draw(setup, setup.run())
-    labels = [text.get_text() for ax in figure.axes for text in ax.get_legend().get_texts()]
-    assert len(figure.axes) == 3
-    assert {"fair share", "max-min fair shares"} <= set(labels)
-    figure.savefig(io.BytesIO())
+@pytest.mark.parametrize("work", WORKS)
+def test_pictures_say_what_they_show(work):
+    setup = Setup(hosts=5, size_kb=16, work=work, schemes=("dcqcn", "homa"), network="leaf-spine")
+    results = setup.run()
+    figures = draw(setup, results)
+    labels = {name: {text.get_text() for text in figure.legends[0].get_texts()} for name, figure in figures.items()}
+    assert {"dcqcn", "homa"} <= labels["queue"] <= labels["goodput"]
+    assert "max-min fair shares" in labels["fct"]
+    assert ("fair share" in labels["goodput"]) == (work in WORKS[:3])
+    (curve,) = (line for line in figures["queue"].axes[0].lines if line.get_label() == "homa")
+    peak = max(result.summary().peak_queue_bytes for result in results.values())
+    drawn = max(line.get_ydata().max() for line in figures["queue"].axes[0].lines)
+    assert drawn == peak / 1e3 or peak <= 2000  # a packet that leaves as it comes waits no time
+    assert curve.get_xdata()[-1] > 0
+    for figure in figures.values():
+        figure.savefig(io.BytesIO())
+
+
+def test_receivers_get_no_more_than_their_link_carries():
+    """Homa's senders are set to the line rate, whatever they may send: goodput is what arrives."""
+    setup = Setup(hosts=9, work="incast", schemes=("homa",))
+    result = setup.run()["homa"]
+    rates = [result.samples(probe.name) for probe in result.watched[1:]]
+    assert sum(rates).max() <= 1.1e11
+    sent = sum(rate.sum() * probe.every_ps / 8e12 for rate, probe in zip(rates, result.watched[1:]))
+    assert sent == pytest.approx(3 * 64_000, rel=0.02)
+
+
+def test_reset_and_a_link_lead_back(explorer):
+    begin = explorer.setup
+    for name, value in (("network", "dumbbell"), ("work", "permutation"), ("rate_gbps", 25.0), ("scheme 2", "ndp")):
+        explorer.controls[name].value = value
+    explorer.sliders["dcqcn", "Red.kmin_bytes"].value = 1.0
+    moved = explorer.setup
+    assert Setup.from_json(moved.to_json()) == moved
+    explorer.reset.click()
+    assert explorer.setup == begin
+    assert [explorer.controls[f"scheme {i}"].value for i in (1, 2, 3)] == ["dcqcn", "hpcc", ""]
+    assert "dcqcn" in explorer.table.value
+
+
+def test_the_page_opens_as_its_link_says(monkeypatch):
+    monkeypatch.setattr("rdmacc.explorer.warm_up", lambda: None)
+    monkeypatch.setenv("QUERY_STRING", urlencode({"token": "t", "setup": Setup(hosts=5, work="incast").to_json()}))
+    note, view = page().children[0].children
+    assert note.value == ""
+    links = [getattr(box, "value", "") for row in view.children[0].children[0].children for box in row.children]
+    assert any("?token=t&amp;setup=" in str(link) for link in links)
+
+
+@pytest.mark.parametrize(
+    "setup", ["{", "3", '{"schemes": ["x"]}', '{"hosts": 1e9}', '{"changes": {"dcqcn": {"z": 1}}}', '{"hosts": 1000}']
+)
+def test_a_link_that_says_nonsense_is_refused(setup, monkeypatch):
+    with pytest.raises(ConfigError):
+        Setup.from_json(setup)
+    monkeypatch.setattr("rdmacc.explorer.warm_up", lambda: None)
+    monkeypatch.setenv("QUERY_STRING", urlencode({"setup": setup}))
+    assert "is not used" in page().children[0].children[0].value
+
+
+def test_every_control_says_what_it_means(explorer):
+    for key in explorer.controls:
+        if key not in ("hosts", "scheme 3"):
+            assert explorer.notes.text(key), key
+    assert "no marks up to this queue" in explorer.notes.text(("dcqcn", "Red.kmin_bytes"))
+    assert all("_" not in slider.description.split(",")[0] for slider in explorer.sliders.values())
 
 
 def test_both_engines_show_the_same(monkeypatch):
