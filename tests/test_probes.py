@@ -188,6 +188,7 @@ def test_names_tell_what_is_watched():
     assert probes.queue("a", "b", "5us").every_ps == us(5)
     assert probes.queue("a", "b").every_ps is None
 
+
 @pytest.mark.parametrize("scheme", ["dcqcn", "ndp"])
 def test_goodput_adds_up_to_the_message(engine, scheme):
     work = rdmacc.incast(["h1", "h2"], "h0", "100kB")
