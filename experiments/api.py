@@ -73,6 +73,7 @@ from .framework.claim import (
 )
 from .framework.experiment import Experiment, Run, Seeding
 from .framework.ideal import in_order_fct_ps
+from .framework.panels import Bars, Distributions, Lines, Traces
 from .framework.point import Point
 from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
@@ -96,16 +97,17 @@ else:
 
 __all__ = [
     "COLOURS", "DEFAULT", "MB", "OURS", "TABLE_COLUMNS", "All", "Any", "AnyOf", "At", "AtLeast", "AtMost", "Axes",
-    "Band", "Between", "Callable", "CaseFigure", "Chosen", "Claim", "ClassVar", "Each", "Exactly", "Experiment",
-    "Falls", "Figure", "Hashable", "Highest", "Iterable", "Iterator", "KiB", "Kind", "LessThan", "LinkDown", "Loss",
-    "Lowest", "Mapping", "MappingProxyType", "Measured", "MiB", "MoreThan", "NotJudged", "Ordered", "Outcome",
-    "Part", "Point", "Result", "Rises", "Run", "Scenario", "Scheme", "ScriptedLoss", "Seeding", "Sequence", "Size",
-    "SlowLink", "Some", "Verdict", "Within", "abstractmethod", "among", "asdict", "bps", "by_load", "cache", "cast",
-    "check_scale", "curve", "dataclass", "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields",
-    "first_within", "fit_above", "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "kB",
-    "labels_of", "load_summary", "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise",
-    "partial", "pd", "pivoted", "plain_log", "preset", "probes", "product", "ps", "rate_bps", "reduction",
-    "register_experiment", "replace", "scalar", "scalars", "select", "settled", "show", "show_all", "shown",
-    "size_bytes", "style", "subplots", "summary_path", "tidy", "time_in", "time_ps", "topology", "typed", "us",
-    "value_at", "wide", "workload", "worst_between",
+    "Band", "Bars", "Between", "Callable", "CaseFigure", "Chosen", "Claim", "ClassVar", "Distributions", "Each",
+    "Exactly", "Experiment", "Falls", "Figure", "Hashable", "Highest", "Iterable", "Iterator", "KiB", "Kind",
+    "LessThan", "Lines", "LinkDown", "Loss", "Lowest", "Mapping", "MappingProxyType", "Measured", "MiB", "MoreThan",
+    "NotJudged", "Ordered", "Outcome", "Part", "Point", "Result", "Rises", "Run", "Scenario", "Scheme",
+    "ScriptedLoss", "Seeding", "Sequence", "Size", "SlowLink", "Some", "Traces", "Verdict", "Within",
+    "abstractmethod", "among", "asdict", "bps", "by_load", "cache", "cast", "check_scale", "curve", "dataclass",
+    "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields", "first_within", "fit_above",
+    "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "kB", "labels_of", "load_summary",
+    "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise", "partial", "pd", "pivoted",
+    "plain_log", "preset", "probes", "product", "ps", "rate_bps", "reduction", "register_experiment", "replace",
+    "scalar", "scalars", "select", "settled", "show", "show_all", "shown", "size_bytes", "style", "subplots",
+    "summary_path", "tidy", "time_in", "time_ps", "topology", "typed", "us", "value_at", "wide", "workload",
+    "worst_between",
 ]  # fmt: skip

@@ -48,8 +48,6 @@ def _both(slower: float, of_long_flow: float) -> Some:
 
 @register_experiment
 class ControlTable(Experiment):
-    """Settings of InfiniBand's control in the incast of 16 senders, against DASR."""
-
     name = "dart.control-table"
     title = "InfiniBand's settings on the testbed"
     description = "Dart, figure 10: the incast of 16 senders under twelve settings of InfiniBand's control"

@@ -48,8 +48,6 @@ _ALL = tuple(endless("paper"))
 
 
 class Endless(ClosFigure):
-    """Tails, medians, throughput and marks with one long flow of 1 GB from each host."""
-
     name = "dart.endless"
     title = "Long flows of 1 GB"
     description = "Dart, figures 11 to 14 with a long flow of 1 GB from each host, as VI-A has them"

@@ -22,8 +22,6 @@ def _slower_than_dart(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure1(Experiment):
-    """Rates that senders infer step by step, and one that the receiver tells."""
-
     name = "dart.fig1"
     title = "Dart's fast, one-RTT convergence"
     description = "Dart, figure 1: RCP, TIMELY and DCQCN go from line rate to half of it in steps, Dart at once"

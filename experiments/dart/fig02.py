@@ -35,8 +35,6 @@ def _queue_growth(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure2(Experiment):
-    """Two long flows to one receiver: line rate alone, half the line each together."""
-
     name = "dart.fig2"
     title = "Direct apportioning of sending rates"
     description = "Dart, figure 2: two long flows to one receiver; each gets half the line within one RTT"

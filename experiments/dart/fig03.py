@@ -63,8 +63,6 @@ def _next(times: pd.Index, from_ps: float) -> float:
 
 @register_experiment
 class Figure3(Experiment):
-    """A long flow meets k short ones: it backs off to 1/(k+1) for as long as they last."""
-
     name = "dart.fig3"
     title = "Short flows mixed with long flows"
     description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows, sooner with look-ahead"

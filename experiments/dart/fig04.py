@@ -84,8 +84,6 @@ def _expires(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure4(Experiment):
-    """The set of active senders: one entry for each, however many messages it has in flight."""
-
     name = "dart.fig4"
     title = "Active Unique Sender Set for sender S"
     description = "Dart, figure 4: a sender counts once, leaves after its last message, and expires after 2 s"

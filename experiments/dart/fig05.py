@@ -92,8 +92,6 @@ _ALL_STATES = Exactly(len(STATES))
 
 @register_experiment
 class Figure5(Experiment):
-    """The receiver tells its own congestion from others' by two symptoms: marks, and its throughput."""
-
     name = "dart.fig5"
     title = "Handling receiver and non-receiver congestion"
     description = "Dart, figure 5: receivers suppress marks at line rate, and leave them to DCQCN below it"

@@ -84,8 +84,6 @@ def _at_once(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure6(Experiment):
-    """A short flow finds a congested link and takes another way, two hops longer."""
-
     name = "dart.fig6"
     title = "Misrouting to avoid congested links"
     description = "Dart, figure 6: a deflected flow takes two more hops and beats the queue that it avoids"

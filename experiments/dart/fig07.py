@@ -61,8 +61,6 @@ def _occupied(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure7(Experiment):
-    """The table that every packet asks for its way, and the effects of its rules."""
-
     name = "dart.fig7"
     title = "Packet routing with DFT lookup"
     description = "Dart, figure 7: 8 entries keep a deflected message's packets on one path, in order"

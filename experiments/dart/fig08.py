@@ -13,8 +13,6 @@ def _ratio(table: pd.DataFrame) -> float:
 
 @register_experiment
 class Figure8(Experiment):
-    """The times that make up convergence, and the paper's measurement in their place."""
-
     name = "dart.fig8"
     title = "DASR convergence time measurement"
     description = "Dart, figure 8: the parts of the convergence time, and the part that a single clock can measure"

@@ -75,8 +75,6 @@ def _quoted(table: pd.DataFrame) -> float:
 
 @register_experiment
 class Figure9(Experiment):
-    """LFS's throughput among SFS's bursts, and how long it takes to give way."""
-
     name = "dart.fig9"
     title = "Testbed measurements of DASR convergence"
     description = "Dart, figure 9: half the throughput while the other sender is active, within an RTT (emulated CPU)"

@@ -123,8 +123,6 @@ _MEDIANS = At("medians", Each(Rises(), "scheme"))
 
 @register_experiment
 class Figure10(Experiment):
-    """Completion times of incasts beside a long flow, on the testbed."""
-
     name = "dart.fig10"
     title = "Testbed flow completion latency"
     description = "Dart, figure 10: incasts of 256 KB under DASR and under a model of InfiniBand's control"

@@ -71,8 +71,6 @@ _OF_BASELINES = all_runs("typical", schemes=(*BASELINES, "dart"))
 
 @register_experiment
 class Figure11(ClosFigure):
-    """p99 of flows of 8 KB over the load: DCTCP, DCQCN, TIMELY and Dart in three mixes."""
-
     name = "dart.fig11"
     title = "99th percentile flow completion latency"
     description = "p99 of flows of 8 KB over the load: DCTCP, DCQCN, TIMELY and Dart in three mixes"

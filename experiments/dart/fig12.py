@@ -32,8 +32,6 @@ def _of_baselines(*mixes: str) -> list[ClosCase]:
 
 @register_experiment
 class Figure12(ClosFigure):
-    """Median FCT of flows of 8 KB over the load, set up as figure 11."""
-
     name = "dart.fig12"
     title = "Median flow completion latency"
     description = "Median FCT of flows of 8 KB over the load, set up as figure 11"

@@ -67,8 +67,6 @@ _MORE = At("above the typical mix", MoreThan(0))
 
 @register_experiment
 class Figure13(ClosFigure):
-    """Mean goodput of a flow over the load, set up as figure 11."""
-
     name = "dart.fig13"
     title = "Throughput"
     description = "Mean goodput of a flow over the load, set up as figure 11"

@@ -85,8 +85,6 @@ _SIX = cases(tuple(VARIANTS), _LOADS)
 
 @register_experiment
 class Figure14(ClosFigure):
-    """p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart."""
-
     name = "dart.fig14"
     title = "Isolating Dart's techniques"
     description = "p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart"

@@ -73,8 +73,6 @@ def _draw_expresspass(ax: Axes, table: pd.DataFrame) -> None:
 
 @register_experiment
 class Figure15(Experiment):
-    """Two flows under RCP and under Dart."""
-
     name = "dart.fig15"
     title = "Convergence time for RCP and Dart"
     description = "Dart, figure 15: a second flow joins; RCP takes tens of RTTs to reach 5 Gb/s each, Dart one"

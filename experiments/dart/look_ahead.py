@@ -72,8 +72,6 @@ def _overhead(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class LookAhead(Experiment):
-    """Look-ahead's bytes on the wire, and the attack that it makes possible."""
-
     name = "dart.look-ahead"
     title = "Look-ahead: its overhead, and attacks by it"
     description = "Dart, III-D and III-E: 40 bytes for 20 senders; a sender set for each tenant stops an attack"

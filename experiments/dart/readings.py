@@ -143,8 +143,6 @@ def _published_ratio(load: float) -> float:
 
 @register_experiment
 class Readings(ClosFigure):
-    """Tails and marks by what the paper leaves open: queue pairs, groups, DASR's window."""
-
     name = "dart.readings"
     title = "What the paper leaves open"
     description = "Tails and marks by what the paper leaves open: queue pairs, groups, DASR's window"

@@ -104,8 +104,6 @@ _ALL = changes("paper")
 
 @register_experiment
 class Sensitivity(ClosFigure):
-    """Deflection threshold, tokens, size of short flows, degree of incasts, deflection at the last hop."""
-
     name = "dart.sensitivity"
     title = "Sensitivity study"
     description = "Deflection threshold, tokens, size of short flows, degree of incasts, deflection at the last hop"

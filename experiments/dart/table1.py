@@ -60,8 +60,6 @@ _HIGH = (("typical", 0.4), ("typical", 0.6), ("heavy", 0.4))
 
 @register_experiment
 class Table1(ClosFigure):
-    """Percent of short flows' packets marked, DCQCN and Dart."""
-
     name = "dart.table1"
     title = "Short-flow packets with ECN marks"
     description = "Percent of short flows' packets marked, DCQCN and Dart"

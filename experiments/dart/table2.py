@@ -72,8 +72,6 @@ def _trends(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 @register_experiment
 class Table2(ClosFigure):
-    """Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN."""
-
     name = "dart.table2"
     title = "IOFD's load increase and path dilation"
     description = "Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN, in percent"

@@ -30,10 +30,15 @@ _STEP = 1e-6
 _MOST_SHOWN = 8
 
 
+def in_unit(value: float, unit: str) -> tuple[float, str]:
+    """Return a number of a table in the unit that it is shown in, and the unit as it stands behind it."""
+    factor, suffix = _SCALES.get(unit, (1.0, f" {unit}"))
+    return value * factor, suffix
+
+
 def show(value: float, unit: str = "") -> str:
     """Return a number in words: ``show(0.25, "%")`` is "25%"."""
-    factor, suffix = _SCALES.get(unit, (1.0, f" {unit}"))
-    number = float(value) * factor
+    number, suffix = in_unit(float(value), unit)
     digits = f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
     return digits + suffix
 

@@ -20,6 +20,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Claim
 from rdmacc.experiments.framework.noise import without_each
+from rdmacc.experiments.framework.panels import Panel, draw_panels
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.point import Point, with_parameters
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
@@ -75,6 +76,8 @@ class Experiment(ABC):
         Number of seeds that one run uses, starting at its own; the next run's seeds follow.
     repetition : str
         The column that numbers repetitions judged together: each claim gets an interval over them.
+    panels : tuple of Panel
+        What to draw, side by side, unless `plot` is overridden.
     """
 
     name: str
@@ -85,10 +88,12 @@ class Experiment(ABC):
     seeding: Seeding = Seeding.SEPARATE
     seed_stride: int = 1
     repetition: str = SEED
+    panels: tuple[Panel, ...] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Draw in rdmacc's style, and let `points` yield them."""
         super().__init_subclass__(**kwargs)
+        cls.__doc__ = cls.__doc__ or vars(cls).get("description")
         if isgeneratorfunction(vars(cls).get("points")):
             cls.points = _listed(cls.points)  # type: ignore[method-assign]
         if "plot" in vars(cls):
@@ -110,9 +115,10 @@ class Experiment(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} measures in execute()")
 
-    @abstractmethod
+    @in_style
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table. It is drawn in rdmacc's style."""
+        """Draw the figure from the table, in rdmacc's style. Default: its panels, under the default reading."""
+        return self.headed(draw_panels(self.panels, self.view(table)))
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         """Compute one point's rows. Override if a point is not one simulation.

@@ -14,6 +14,7 @@ from rdmacc.presets import PRESETS
 class Paper:
     """What a ``paper.toml`` says."""
 
+    folder: Path
     name: str
     """As in headings and in the score."""
     short: str
@@ -39,7 +40,7 @@ def find_paper(folder: Path, group: str) -> None:
     """Add what the files of a folder say: the paper, its preset, and the questions that it leaves open."""
     if (folder / "paper.toml").exists():
         try:
-            paper = Paper(**read_texts(folder / "paper.toml"))
+            paper = Paper(folder=folder, **read_texts(folder / "paper.toml"))
         except TypeError as error:
             raise ConfigError(f"{group}/paper.toml", str(error), "the fields of Paper") from None
         PAPERS[group] = paper

@@ -16,8 +16,6 @@ def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure1(LoneMessage):
-    """Two hosts and a switch."""
-
     name = "igbn.fig1"
     title = "Network topology"
     description = "Improved Go-Back-N, figure 1: two hosts and a switch; the base RTT"

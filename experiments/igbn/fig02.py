@@ -22,8 +22,6 @@ def _one_timeout(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure2(LossSweep):
-    """Go-back-N with a timeout of 100 ms."""
-
     name = "igbn.fig2"
     points_of = LossSweep
     title = "Impact of packet loss rate on throughput"

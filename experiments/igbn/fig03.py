@@ -35,8 +35,6 @@ def _per_message(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure3(LossSweep):
-    """The paper's four reasons at a loss rate of 1%, under go-back-N with a timeout of 100 ms."""
-
     name = "igbn.fig3"
     points_of = LossSweep
     title = "Proportion for each reason"

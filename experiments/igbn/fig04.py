@@ -50,8 +50,6 @@ def _timeouts(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 @register_experiment
 class Figure4(Ladders):
-    """Four scripted losses, under every variant; the ladders are go-back-N's."""
-
     name = "igbn.fig4"
     title = "Reason triggering the timeout retransmission"
     description = "Improved Go-Back-N, figure 4: four losses that only the timer repairs, and their cures"

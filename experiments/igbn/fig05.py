@@ -54,8 +54,6 @@ def _is_apart(before: tuple[int, float] | None, here: tuple[int, float]) -> bool
 
 @register_experiment
 class Figure5(Ladders):
-    """The receiver's timer: when the last packet has come and an earlier one is expected."""
-
     name = "igbn.fig5"
     title = "Check EPSN"
     description = "Improved Go-Back-N, figure 5: the receiver asks again by a timer"

@@ -72,8 +72,6 @@ def _above_computed(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure6(LossSweep):
-    """All variants, a panel for each timeout."""
-
     name = "igbn.fig6"
     points_of = LossSweep
     title = "Throughput comparison"

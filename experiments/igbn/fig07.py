@@ -49,8 +49,6 @@ def _lost(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure7(LossSweep):
-    """The runs of figure 6, a panel for each variant."""
-
     name = "igbn.fig7"
     points_of = LossSweep
     title = "Algorithm performance under different timeout setting"

@@ -26,8 +26,6 @@ def _selective(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class OtherRecoveries(LossSweep):
-    """The predecessor and the successor of go-back-N."""
-
     name = "igbn.others"
     title = "Go-back-0 and selective repeat"
     description = (

@@ -16,8 +16,6 @@ def _means(table: pd.DataFrame, timeout_ps: int = ACK_TIMEOUT_PS) -> dict[str, f
 
 @register_experiment
 class OtherReadings(LossSweep):
-    """Both readings of the timer in full, and the NAK interval to the letter."""
-
     name = "igbn.readings"
     points_of = LossSweep
     title = "Two readings of two sentences"

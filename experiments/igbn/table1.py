@@ -29,8 +29,6 @@ def _binary(size: int) -> str:
 
 @register_experiment
 class Table1(LoneMessage):
-    """The parameters of all figures."""
-
     name = "igbn.table1"
     title = "Parameter values used in our simulation"
     description = "Improved Go-Back-N, table I: the parameters, as set by the preset igbn-2019"

@@ -2,18 +2,23 @@
 
 Prints what has changed. Names are experiments or groups; without any, all that have a table. Before the names,
 ``verdicts`` keeps the digests of behaviour, which take long, and only judges the tables again. ``history`` writes when
-bands and defaults were chosen, by git; ``quotes FOLDER`` compares the quotes with the papers' texts.
+bands and defaults were chosen, by git; ``quotes FOLDER`` compares the quotes with the papers' texts; ``notebook PAPER``
+writes the first draft of a paper's notebook.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from rdmacc.experiments.ledger import history, papers, quotes, record
+from rdmacc.experiments.ledger.notebook import write_draft
 from rdmacc.experiments.validation import page
 
 if sys.argv[1:2] == ["quotes"]:
     sys.exit("\n".join(quotes.missing(sys.argv[2])) or None)
+if sys.argv[1:2] == ["notebook"]:
+    sys.exit(f"written: {write_draft(sys.argv[2], Path('notebooks'))}")
 if sys.argv[1:] == ["history"]:
     history.write()
 else:

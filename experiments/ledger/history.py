@@ -23,7 +23,6 @@ from rdmacc.experiments.framework.claim import Chosen, Claim, Kind
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import QUESTIONS, Question
 from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger.record import ledger_path
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 _WORDS = 5
@@ -38,7 +37,7 @@ def _dates(paper: str) -> dict[str, dict[str, Any]]:
 
 
 def _path(paper: str) -> Path:
-    return ledger_path(f"{paper}.").with_name("history.json")
+    return PAPERS[paper].folder / "data" / "history.json"
 
 
 def chosen(one: Claim | Question, paper: str) -> Chosen:

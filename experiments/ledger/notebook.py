@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from rdmacc.errors import unknown
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questions_of
@@ -165,3 +167,33 @@ class Paper:
                 rows.append((one.name, made["points"], made["packet_hops"], made["simulated_ps"] / 1e9))
         frame = pd.DataFrame(rows, columns=["experiment", "points", "packet-hops", "simulated (ms)"])
         return frame.set_index("experiment")
+
+
+def write_draft(paper: str, folder: Path) -> Path:
+    """Write a paper's first notebook: each figure, what it shows and its claims; the text is yours to write."""
+    about, path = PAPERS[paper], folder / f"{paper}.ipynb"
+    cells = [
+        ("markdown", f"# {about.title}\n\n{about.authors}, {about.reference}. Rerun: {about.covers}."),
+        (
+            "code",
+            f'%matplotlib inline\nfrom rdmacc.experiments.ledger.notebook import Paper\n\n{paper} = Paper("{paper}")',
+        ),
+    ]
+    for one in select(paper):
+        figure = one.name.partition(".")[2]
+        cells += [("markdown", f"## {one.title}\n\n{one.description}."), ("code", f'{paper}.draw("{figure}")')]
+    cells += [("markdown", "## Claim by claim"), ("code", f"{paper}.claims()")]
+    content = {
+        "cells": [
+            {"id": f"cell-{number}", "cell_type": kind, "metadata": {}, "source": text}
+            | ({} if kind == "markdown" else {"execution_count": None, "outputs": []})
+            for number, (kind, text) in enumerate(cells)
+        ],
+        "metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    if path.exists():
+        raise ConfigError("notebook", str(path), "a name that is not taken: its text would be lost")
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return path

@@ -14,7 +14,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, questions_of, read_tex
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.pages import cell, page
-from rdmacc.experiments.ledger.record import ledger_path, recorded
+from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
 
@@ -81,7 +81,7 @@ def _causes(paper: str, lines: list[Line]) -> list[dict[str, Any]]:
         if claim.by == By.PAPER and line["verdict"] in (Outcome.FAILS.value, Outcome.DIRECTION.value)
     }
     found = []
-    causes = ledger_path(f"{paper}.").parents[1] / "causes.toml"
+    causes = PAPERS[paper].folder / "causes.toml"
     for one in read_texts(causes)["cause"] if causes.exists() else ():
         own = {id_: missed.pop(id_) for id_ in one["claims"] if id_ in missed}
         counted = Counter(sentence for _, why in own.values() for sentence in dict.fromkeys(why))

@@ -82,8 +82,6 @@ def _share(table: pd.DataFrame) -> pd.Series[float]:
 
 @register_experiment
 class Collectives(Experiment):
-    """Each collective alone."""
-
     name = "micro.collectives"
     title = "Collectives alone"
     description = "Micro-benchmarks: collectives beside their closed forms, and beside busbw printed by nccl-tests"

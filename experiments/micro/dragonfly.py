@@ -122,8 +122,6 @@ def _by_routing(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Dragonfly(Experiment):
-    """Latency by load, for both kinds of traffic and all routings."""
-
     name = "micro.dragonfly"
     title = "A dragonfly of 72 hosts"
     description = "Micro-benchmarks: a dragonfly with minimal, Valiant and adaptive paths under adversarial traffic"

@@ -90,8 +90,6 @@ def _reps_gains(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 @register_experiment
 class Fabric(Experiment):
-    """Both workloads under three schemes, with no, one and eight slow links."""
-
     name = "micro.fabric"
     title = "A permutation and an all-to-all on a fat tree"
     description = "Micro-benchmarks: DCQCN over PFC and NSCC that sprays, on 1,024 hosts, with slow links"

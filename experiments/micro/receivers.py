@@ -71,8 +71,6 @@ def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
 
 @register_experiment
 class ReceiverSchemes(Experiment):
-    """Web search at two loads and an incast, for each scheme."""
-
     name = "micro.receivers"
     title = "Receiver-driven schemes"
     description = "Micro-benchmarks: web search at 50% and 80% and an incast under every receiver-driven scheme"

@@ -99,8 +99,6 @@ def _lost_with_pfc(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class SenderSchemes(Experiment):
-    """Convergence, incast, RTT fairness and two bottlenecks, for each scheme."""
-
     name = "micro.senders"
     title = "Sender-driven schemes"
     description = "Micro-benchmarks: convergence, incast, RTT fairness and two bottlenecks, one row a scheme"

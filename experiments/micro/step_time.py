@@ -69,8 +69,6 @@ def _computing(table: pd.DataFrame) -> pd.Series[float]:
 
 @register_experiment
 class StepTimes(Experiment):
-    """The step under each change."""
-
     name = "micro.step_time"
     title = "What a training step's time depends on"
     description = "Micro-benchmarks: a step of Llama-7B with a second job, a failed link, other paths or spraying"

@@ -31,8 +31,6 @@ def _work(machine: str, scale: str) -> pd.DataFrame:
 
 @register_experiment
 class TrainingSteps(Experiment):
-    """The step on both machines."""
-
     name = "micro.steps"
     title = "A training step on 64 GPUs"
     description = "Micro-benchmarks: a step of Llama-7B on 64 GPUs, by packets and by max-min fair sharing"

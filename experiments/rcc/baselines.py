@@ -49,8 +49,6 @@ def _reductions(rows: pd.DataFrame, *schemes: str) -> dict[str, float]:
 
 @register_experiment
 class Baselines(FatTreeFigure):
-    """Average FCT of every reading, web search."""
-
     name = "rcc.baselines"
     title = "Other readings of the baselines, and of RCC"
     description = "average FCT at 320 hosts, web search: the figures' schemes, and other readings of them"

@@ -49,8 +49,6 @@ def _against_dcqcn(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure1(Experiment):
-    """Two senders' schemes that know too little of the network."""
-
     name = "rcc.fig1"
     title = "Performance of DCQCN and TIMELY in a multi-bottleneck topology"
     description = "RCC, figure 1: DCQCN and TIMELY with a bottleneck in the network and one at the last hop"

@@ -85,8 +85,6 @@ def _modules(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure2(Experiment):
-    """The blocks that distinguish congestion types, assign windows and adjust them, and their calls."""
-
     name = "rcc.fig2"
     title = "The overview of RCC framework"
     description = "RCC, figure 2: the framework, drawn from the implementation; every path of algorithm 1 walked"

@@ -68,8 +68,6 @@ def _memory(table: pd.DataFrame) -> dict[str, Any]:
 
 @register_experiment
 class Figure3(Experiment):
-    """Error, gains and window: the controller's blocks, and their response to a delay that rises and falls."""
-
     name = "rcc.fig3"
     title = "Structure of PID-based congestion control"
     description = "RCC, figure 3: the PID's structure with the preset's gains, and its handlers beside its equations"

@@ -69,8 +69,6 @@ def _acceptable(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure4(Experiment):
-    """Phase margin by gains."""
-
     name = "rcc.fig4"
     title = "Phase margin as a function of parameters K_p and K_d"
     description = "RCC, figure 4: the phase margin of equation (12) over both gains, and the box that the paper advises"

@@ -122,8 +122,6 @@ def _completion(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure5(Experiment):
-    """Goodput of four flows that start and end one after another."""
-
     name = "rcc.fig5"
     title = "Fast convergence and fairness"
     description = "RCC, figure 5: four flows of up to 4.4 GB join one last hop and leave it, under RCC and HPCC"

@@ -43,8 +43,6 @@ def _last(rows: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure6(IncastFigure):
-    """Goodput over time, and the distribution of completion times."""
-
     name = "rcc.fig6"
     title = "Goodput and FCT in the Incast scenario"
     description = "RCC, figure 6: 1,000 senders of 200 KB beside a long flow, under RCC and HPCC"

@@ -55,8 +55,6 @@ def _line_rate(rows: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure7(IncastFigure):
-    """The queue at the last hop, by the flows' start and the bandwidth that RCC assigns."""
-
     name = "rcc.fig7"
     title = "Queuing length under Incast scenario"
     description = "RCC, figure 7: the last hop's queue in an incast of 1,000; from line rate, and in the steady phase"

@@ -56,8 +56,6 @@ _NEAR = Each(Within(PUBLISHED_BPS, share=0.05), "flow")
 
 @register_experiment
 class Figure8(Experiment):
-    """Throughput and queue of two flows at 25 Gb/s."""
-
     name = "rcc.fig8"
     title = "Testbed experiments (simulation only)"
     description = "RCC, figure 8: two flows at 25 Gb/s, congested at the last hop or in the network; simulation only"

@@ -71,8 +71,6 @@ _HOMA_ALONE = (
 
 @register_experiment
 class Figure9(FatTreeFigure):
-    """Average FCT over the load: RCC and five schemes under four workloads."""
-
     name = "rcc.fig9"
     title = "Average FCT under four workloads"
     description = "average FCT over the load at 320 hosts: RCC and five schemes, four workloads"

@@ -14,8 +14,6 @@ _HOMA = "Homa is the fastest throughout: see rcc-f9-4."
 
 @register_experiment
 class Figure10(Breakdown):
-    """FCT of short and of long flows over the load: RCC and five schemes, web search."""
-
     name = "rcc.fig10"
     title = "FCT breakdown by flow size, web search"
     description = "average and 99th percentile FCT of short and of long flows, web search: RCC and five schemes"

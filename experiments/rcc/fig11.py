@@ -13,8 +13,6 @@ _ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in SCHEMES for load in 
 
 @register_experiment
 class Figure11(Breakdown):
-    """FCT of short and of long flows over the load: RCC and five schemes, data mining."""
-
     name = "rcc.fig11"
     title = "FCT breakdown by flow size, data mining"
     description = "average and 99th percentile FCT of short and of long flows, data mining: RCC and five schemes"

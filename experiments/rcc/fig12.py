@@ -86,8 +86,6 @@ _ALIKE = {"highest above the lowest": AtMost(0.03)}
 
 @register_experiment
 class Figure12(IncastFigure):
-    """Goodput of an incast with jitter in the samples, and with other n."""
-
     name = "rcc.fig12"
     title = "The impact of time jitter and parameter n on RCC"
     description = (

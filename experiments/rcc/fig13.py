@@ -24,8 +24,6 @@ _UNDER_PID = (
 
 @register_experiment
 class Figure13(FatTreeFigure):
-    """FCT over the load: RCC, without explicit windows, and without PID."""
-
     name = "rcc.fig13"
     title = "RCC deep dive in web search workload"
     description = "FCT over the load, web search: RCC, RCC-PID and RCC-EWA"

@@ -94,8 +94,6 @@ _SHORT_QUEUE = {"longest queue over the target": AtMost(2)}
 
 @register_experiment
 class Figure14(Experiment):
-    """Explicit windows and the PID, alone and together, with two bottlenecks."""
-
     name = "rcc.fig14"
     title = "RCC deep dive with multi-bottleneck topology"
     description = "RCC, figure 14: RCC, RCC-PID and RCC-EWA with two bottlenecks, and the congestion that they detect"

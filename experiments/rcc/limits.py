@@ -71,8 +71,6 @@ _LATE = "recursion with late increases over packets"
 
 @register_experiment
 class Limits(Experiment):
-    """The queue's swing over K_d: packets, the discrete loop, and the discrete loop with packets' own delay."""
-
     name = "rcc.limits"
     title = "Where the PID begins to oscillate"
     description = "RCC: the swing of the queue over K_d, in packets and by recursion, and the delay that explains both"

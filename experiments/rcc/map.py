@@ -90,8 +90,6 @@ def _negative(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class RccMap(Experiment):
-    """Margins and oscillations over both gains: fluid model and packets, with and without feedback delay."""
-
     name = "rcc.map"
     title = "Phase margin and oscillation over both gains"
     description = "RCC beyond figure 4: where the margin is negative, does the queue oscillate? Fluid model and packets"

@@ -55,8 +55,6 @@ def _claim(id_: str, words: str, quantity: str) -> Claim:
 
 @register_experiment
 class Oversubscribed(FatTreeFigure):
-    """Slowdown and FCT on a 2:1 fabric: RCC, RCC without explicit windows, RCC without the PID."""
-
     name = "rcc.oversubscribed"
     title = "RCC deep dive on an oversubscribed fabric"
     description = "slowdown and FCT, web search, 2:1 fabric: RCC, RCC-PID and RCC-EWA"

@@ -76,8 +76,6 @@ _BROKEN = AnyOf({"Jain": LessThan(_JAIN), "use": LessThan(_USE), "mean queue": M
 
 @register_experiment
 class PidForms(Experiment):
-    """Shares, use and queue of flows under the PID alone, by how equation (4) and RTT are read."""
-
     name = "rcc.readings"
     title = "The PID by how equation (4) is read"
     description = (

@@ -88,8 +88,6 @@ _OWN = (
 
 
 class Recovery(FatTreeFigure):
-    """Average FCT of RCC with windows that come back, and of Homa in order."""
-
     name = "rcc.recovery"
     title = "Windows that come back; Homa in order"
     description = "average FCT, web search: RCC whose windows under the PID come back, Homa with a go-back-N receiver"

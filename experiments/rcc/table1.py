@@ -56,8 +56,6 @@ _EACH = All({name: Exactly(size) for name, (*_, size) in LISTED.items()} | {"lis
 
 @register_experiment
 class Table1(Experiment):
-    """Sizes of the state variables."""
-
     name = "rcc.table1"
     title = "State variables of RCC"
     description = (

@@ -59,8 +59,6 @@ _RATIO = "over that without the delay in mind"
 
 @register_experiment
 class Tuned(Experiment):
-    """The queue under gains tuned by the fluid loop's margin, at several base RTTs."""
-
     name = "rcc.tuned"
     title = "Gains tuned by the phase margin, in packets"
     description = "RCC: gains tuned for a margin with and without feedback delay, at base RTTs of 4, 12 and 40 us"

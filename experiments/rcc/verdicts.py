@@ -62,8 +62,6 @@ _FALSE = (
 
 @register_experiment
 class Verdicts(Experiment):
-    """Long flows under the PID where no queue is inside the network, and their cost."""
-
     name = "rcc.verdicts"
     title = "Verdicts where every queue is at the last hop"
     description = "RCC around one switch: flows judged congested in the network, and what that costs them"

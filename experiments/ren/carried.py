@@ -124,8 +124,6 @@ _LOWER = tuple(Length("ren", name, 1, load) for name in WORKLOADS for load in LO
 
 @register_experiment
 class Carried(CaseFigure):
-    """The load that the core carries, and REN's gains at 0.7 once that load lasts."""
-
     name = "ren.carried"
     title = "The load that is carried"
     description = "The load that the core carries, and REN's gains at 0.7 once that load lasts"

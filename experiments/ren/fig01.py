@@ -14,8 +14,6 @@ def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 @register_experiment
 class Figure1(WorkedExample):
-    """Two flows of 2 packets on a link of 2 packets a round trip."""
-
     name = "ren.fig1"
     title = "Queue backlog issue"
     description = "REN, figure 1: grants put back in flight what they acknowledge, so a queue stays"

@@ -15,8 +15,6 @@ def _used(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 @register_experiment
 class Figure2(WorkedExample):
-    """Flows of 3 and 2 packets fill a link of 5; the second one ends."""
-
     name = "ren.fig2"
     title = "Under-utilization issue"
     description = "REN, figure 2: when one flow has ended, the other one keeps its 3 packets of 5"

@@ -113,8 +113,6 @@ def _by_packet(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 @register_experiment
 class Figure3(Bursts):
-    """Queue, and throughput of f0, with two bursts."""
-
     name = "ren.fig3"
     title = "Comparison of different protocols"
     description = "REN, figure 3: two bursts join a flow at 10 Gb/s and leave; also under each reading of the marks"

@@ -37,8 +37,6 @@ def _places(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure4(Experiment):
-    """Switch, receiver and sender, and the work of each."""
-
     name = "ren.fig4"
     title = "Architecture"
     description = "REN, figure 4: switch, receiver and sender, drawn from the objects that run"

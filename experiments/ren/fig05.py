@@ -39,8 +39,6 @@ def _readings(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure5(WorkedExample):
-    """The flows of figure 1 under REN."""
-
     name = "ren.fig5"
     title = "Mitigate queue buildup"
     description = "REN, figure 5: two of four grants are marked, let no packet go, and the queue is gone"

@@ -21,8 +21,6 @@ def _filled(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure6(WorkedExample):
-    """The flows of figure 2 under REN."""
-
     name = "ren.fig6"
     title = "Improve link utilization"
     description = "REN, figure 6: two packets keep the mark of an idle link, and 3 packets become 5"

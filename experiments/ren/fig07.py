@@ -64,8 +64,6 @@ def _lattice(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure7(Experiment):
-    """Three switches mark four packets."""
-
     name = "ren.fig7"
     title = "ECN marking"
     description = "REN, figure 7: along a path 10 wins over 01, and 01 over 00"

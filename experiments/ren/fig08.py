@@ -67,8 +67,6 @@ def _rounds(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 @register_experiment
 class Figure8(Experiment):
-    """A rate that doubles in each round, and one that stays."""
-
     name = "ren.fig8"
     title = "REN vs. Traditional receiver-driven protocol"
     description = "REN, figure 8: rate over time from a share of the link, equations and packets"

@@ -173,8 +173,6 @@ def _packets_use(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure9(Experiment):
-    """Mean queue by arrivals, and utilisation by departures."""
-
     name = "ren.fig9"
     title = "Numerical analysis"
     description = "REN, figure 9: equations (1) to (9) for random arrivals and departures, and packets beside them"

@@ -42,8 +42,6 @@ def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure10(Experiment):
-    """A port's three stages, and a burst that goes through them."""
-
     name = "ren.fig10"
     title = "REN's DPDK implementation, and the simulator's port"
     description = "REN, figure 10: receiving, marking, transmitting; a module diagram, no DPDK"

@@ -53,8 +53,6 @@ def _grows_by_grants(table: pd.DataFrame) -> dict[str, float | dict[str, float]]
 
 @register_experiment
 class Figure11(Bursts):
-    """Occupancy with the bursts, and utilisation lost after them."""
-
     name = "ren.fig11"
     title = "Performance with varying burst degree"
     description = "REN, figure 11: buffer occupancy during, and utilisation lost after, one to four bursts"

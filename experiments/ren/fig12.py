@@ -69,8 +69,6 @@ def _timeouts(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure12(ReadingFigure):
-    """Completion times of three short flows, by their total size."""
-
     name = "ren.fig12"
     repetition = "run"
     title = "FCT with varying flow size"

@@ -55,8 +55,6 @@ def _per_packet(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure13(ReadingFigure):
-    """Operations of the marking path, and state of a port."""
-
     name = "ren.fig13"
     title = "CPU overhead, as operations for a packet"
     description = "REN, figure 13: operations counted, no CPU time; 16 B of state a port"

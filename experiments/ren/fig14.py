@@ -86,8 +86,6 @@ def _published_claim(id: str, workload: str, quote: str, why: str) -> Claim:
 
 @register_experiment
 class Figure14(LeafSpineReadings):
-    """p99 slowdown of each tenth of the flows by size, seven schemes, four workloads, load 0.5."""
-
     name = "ren.fig14"
     title = "The 99th percentile slowdown"
     description = "p99 slowdown of each tenth of the flows by size, seven schemes, four workloads, load 0.5"

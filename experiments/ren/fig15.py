@@ -16,8 +16,6 @@ PUBLISHED = {"p99 FCT, short": dict(zip(BASELINES, (0.73, 0.68, 0.52, 0.33, 0.56
 
 @register_experiment
 class Figure15(WorkloadFigure):
-    """FCT of short flows, throughput of long ones and AFCT of all over the load, data mining."""
-
     name = "ren.fig15"
     title = "Data Mining application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, data mining"

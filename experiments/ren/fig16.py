@@ -17,8 +17,6 @@ PUBLISHED = {"AFCT": dict(zip(BASELINES, (0.06, 0.41, 0.22, 0.02, 0.08, 0.11), s
 
 @register_experiment
 class Figure16(WorkloadFigure):
-    """FCT of short flows, throughput of long ones and AFCT of all over the load, web search."""
-
     name = "ren.fig16"
     title = "Web Search application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, web search"

@@ -12,8 +12,6 @@ from .loads import *
 
 @register_experiment
 class Figure17(WorkloadFigure):
-    """FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster."""
-
     name = "ren.fig17"
     title = "Hadoop Cluster application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"

@@ -17,8 +17,6 @@ PUBLISHED = {"AFCT": dict(zip(BASELINES, (0.36, 0.43, 0.30, 0.09, 0.17, 0.21), s
 
 @register_experiment
 class Figure18(WorkloadFigure):
-    """FCT of short flows, throughput of long ones and AFCT of all over the load, cache follower."""
-
     name = "ren.fig18"
     title = "Cache Follower application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, cache follower"

@@ -35,8 +35,6 @@ _PAPER = tuple(cases(WORKLOADS, LOADS["paper"], hosts_per_leaf=8))
 
 @register_experiment
 class Figure19(LeafSpineReadings):
-    """AFCT of all flows over the load on 64 hosts without oversubscription, four workloads."""
-
     name = "ren.fig19"
     title = "AFCT of all flows in 4 realistic workloads"
     description = "AFCT of all flows over the load on 64 hosts without oversubscription, four workloads"

@@ -104,8 +104,6 @@ def _ren(table: pd.DataFrame, name: str = KEPT) -> dict[str, dict[str, float]]:
 
 @register_experiment
 class Figure20(ReadingFigure):
-    """Use and queue of the receivers' links, by the share of responsive senders."""
-
     name = "ren.fig20"
     title = "Link utilization and queue length with varying responsive senders"
     description = "REN, figure 20: Homa with 1, 2, 4 and 8 messages granted at once, and REN"

@@ -80,8 +80,6 @@ def _bound(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class Figure21(ReadingFigure):
-    """Use of the clients' links, and request completion times."""
-
     name = "ren.fig21"
     title = "Incast performance"
     description = "REN, figure 21: two clients ask 50 to 200 servers each for 100 MB, again and again"

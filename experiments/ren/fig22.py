@@ -98,8 +98,6 @@ def _loses_use(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Figure22(ReadingFigure):
-    """FCT of short flows, by sampling period and load."""
-
     name = "ren.fig22"
     title = "Sampling period"
     description = "REN, figure 22: AFCT and p99 FCT of short flows beside two long ones, by sampling period"

@@ -135,8 +135,6 @@ _ALL = tuple(cases(WORKLOADS, LOADS["paper"]))
 
 @register_experiment
 class Gains(LeafSpineReadings):
-    """What REN gains over each baseline by workload and load: figures 15 to 18 together."""
-
     name = "ren.gains"
     title = "Gains over the load"
     description = "What REN gains over each baseline by workload and load: figures 15 to 18 together"

@@ -109,8 +109,6 @@ _BESIDE = tuple(_case(one, name, load) for one in ("ren", "ndp") for name in _NA
 
 
 class Handicaps(LeafSpineFigure):
-    """AFCT on 64 hosts with other marks, timer and paths of REN, and with Homa's grants for two messages."""
-
     name = "ren.handicaps"
     title = "What might hold REN or Homa back"
     description = "REN, figure 19 with other marks, timer and paths of REN, and with Homa's grants for two messages"

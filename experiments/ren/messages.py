@@ -73,8 +73,6 @@ def _needs(numbers: Iterable[int], *names: str) -> tuple[LeafSpineCase, ...]:
 
 
 class Messages(LeafSpineFigure):
-    """What REN gains over each baseline at a load of 0.7 of the hosts' links, by the number of messages."""
-
     name = "ren.messages"
     title = "The number of messages decides"
     description = "What REN gains over each baseline under the hosts' load with one grant, by the number of messages"

@@ -149,8 +149,6 @@ _ALL = tuple(runs(VARIATIONS))
 
 @register_experiment
 class Sensitivity(LeafSpineFigure):
-    """REN's gain over pHost, Homa and NDP with marks, timers, load and paths read differently."""
-
     name = "ren.sensitivity"
     title = "What the headline depends on"
     description = "REN's gain over pHost, Homa and NDP with marks, timers, load and paths read differently"
@@ -231,8 +229,6 @@ class Sensitivity(LeafSpineFigure):
 
 @register_experiment
 class Buffers(Sensitivity):
-    """The same with 128 KB of buffer for a whole switch, and three timers."""
-
     name = "ren.buffers"
     title = "What the headline depends on: buffers"
     description = "REN's gain over pHost, Homa and NDP with 128 KB of buffer for a whole switch, and three timers"

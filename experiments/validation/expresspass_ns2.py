@@ -58,8 +58,6 @@ def _sent_again(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class ExpressPassNs2(Experiment):
-    """Incasts, flows that join, and web search under ExpressPass as its authors simulate it."""
-
     name = "validation.expresspass_ns2"
     title = "ExpressPass as in its authors' simulator"
     description = "Validation: incasts, convergence and web search, with the ExpressPass simulator's settings"

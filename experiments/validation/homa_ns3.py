@@ -57,8 +57,6 @@ def _late(table: pd.DataFrame) -> dict[str, float]:
 
 @register_experiment
 class HomaNs3(Experiment):
-    """Messages to one receiver, and W5 on a leaf-spine network, under Homa as its port to ns-3 has it."""
-
     name = "validation.homa_ns3"
     title = "Homa as in its port to ns-3"
     description = "Validation: incasts and W5 on 144 hosts, with the settings of Homa's port to ns-3"

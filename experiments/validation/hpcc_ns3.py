@@ -100,8 +100,6 @@ def _point(name: str, case: str, scenario: Scenario, number: int, cost: float) -
 
 @register_experiment
 class HpccNs3(Experiment):
-    """Flows to one receiver, and on a fat tree, under each scheme of the HPCC simulator."""
-
     name = "validation.hpcc_ns3"
     title = "Flows to one receiver, as in the HPCC simulator"
     description = "Validation: two and eight flows, a permutation and web search, with the HPCC simulator's settings"

@@ -101,8 +101,6 @@ def _late(table: pd.DataFrame) -> pd.Series[float]:
 
 @register_experiment
 class Htsim(Experiment):
-    """Incasts, permutations and web search under NDP and under plain RoCE."""
-
     name = "validation.htsim"
     title = "NDP and plain RoCE as in csg-htsim"
     description = "Validation: incasts, permutations and web search under NDP and RoCE, with csg-htsim's settings"

@@ -247,8 +247,6 @@ def _flow_runs(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 @register_experiment
 class UetHtsim(Experiment):
-    """Ultra Ethernet's transport and EQDS: lone messages, incasts, permutations, slow links."""
-
     name = "validation.uet_htsim"
     title = "NSCC, receiver credit and EQDS as in uet-htsim"
     description = "Validation: NSCC, receiver credit, both and EQDS on the runs of uet-htsim's own tests"

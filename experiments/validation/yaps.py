@@ -45,8 +45,6 @@ def _quickest(table: pd.DataFrame) -> Measured:
 
 @register_experiment
 class Yaps(Experiment):
-    """Web search under pHost."""
-
     name = "validation.yaps"
     title = "Web search under pHost, as in YAPS"
     description = "Validation: web search on 144 hosts under pHost, with the settings of its authors' simulator"
