@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
@@ -135,7 +136,8 @@ def _check_behaviour(
     is_text = [name in table and not pd.api.types.is_numeric_dtype(table[name]) for name in quick]
     words = [name for name in quick.columns[is_text] if name not in TABLE_COLUMNS]
     there = set(map(tuple, table[words].drop_duplicates().to_numpy()))
-    is_old = [tuple(row) in there for row in quick[words].to_numpy()]
+    is_old = np.array([tuple(row) in there for row in quick[words].to_numpy()])
+    is_old |= not is_old.any()  # labels that name numbers of their scale: all of them
     then = {name: now.get(name) for name in made["behaviour"]} | {QUICK: digest_of(quick[is_old])}
     for name, value in made["behaviour"].items():
         if then[name] != value:

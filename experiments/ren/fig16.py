@@ -23,7 +23,7 @@ class Figure16(WorkloadFigure):
     workload = "web_search"
     published = PUBLISHED
     # Its table's order: the last run of each scheme is its canary.
-    read_at = MappingProxyType(dict.fromkeys(("one grant", *READ_AS), LOADS["paper"]))
+    read_at = MappingProxyType({**READ_BY_NUMBER, **dict.fromkeys(("one grant", *READ_AS), LOADS["paper"])})
     claims = (
         short_flows_claim(
             16, "web_search",

@@ -16,6 +16,7 @@ class Figure17(WorkloadFigure):
     title = "Hadoop Cluster application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"
     workload = "hadoop"
+    read_at = MappingProxyType({**READ_BY_NUMBER, **WorkloadFigure.read_at})
     claims = (
         short_flows_claim(
             17, "hadoop",

@@ -23,7 +23,7 @@ class Figure18(WorkloadFigure):
     workload = "cache_follower"
     published = PUBLISHED
     # Its table's order: the last run of each scheme is its canary.
-    read_at = MappingProxyType(dict.fromkeys(("one grant", *READ_AS), LOADS["paper"]))
+    read_at = MappingProxyType({**READ_BY_NUMBER, **dict.fromkeys(("one grant", *READ_AS), LOADS["paper"])})
     claims = (
         short_flows_claim(18, "cache_follower", f"{THEY_SCHEDULE} REN is 11% above Homa at 0.7, 18% below NDP."),
         reduction_claim(

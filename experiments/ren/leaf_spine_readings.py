@@ -35,6 +35,16 @@ READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyTy
 """By reading, the run in the place of one as assumed."""
 
 
+def _fewer(count: int) -> Callable[[LeafSpineCase], LeafSpineCase]:
+    return lambda case: replace(_host_links(_one_grant(case)), count=count)
+
+
+BY_NUMBER: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
+    {f"host links, one grant, {count:,} messages": _fewer(count) for count in (1000, 2500)}
+)
+"""The same with fewer messages, of figures 16 to 18; `rdmacc.experiments.ren.messages` has the runs."""
+
+
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:
     """Return the rows of runs, each under the labels of the case in whose place it is."""
     if not runs:
@@ -68,7 +78,8 @@ class LeafSpineReadings(LeafSpineFigure):
     def runs(self, reading: str) -> dict[LeafSpineCase, LeafSpineCase]:
         """Return the run of a reading in the place of each case as assumed, at the loads at which it has been run."""
         loads = self.read_at.get(reading, ())
-        return {case: READ_AS[reading](case) for case in self.assumed("paper") if case.load in loads}
+        read_as = {**READ_AS, **BY_NUMBER}.get(reading)
+        return {case: read_as(case) for case in self.assumed("paper") if read_as and case.load in loads}
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
         """Return the runs of other readings at paper scale, then those as assumed: the last ones are the canaries."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
+from rdmacc.experiments.ren.leaf_spine_readings import BY_NUMBER, READ_AS, LeafSpineReadings
 from ..api import *
 from .leaf_spine import *
 from .setup import *
@@ -23,6 +23,8 @@ ALL_FLOWS = (
     " the flow gets one more only if all its ports have room. Long flows pass many short queues and end up with less"
     " in flight than they started with."
 )
+READ_BY_NUMBER: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(BY_NUMBER, (0.3, 0.5, 0.7)))
+"""The loads at which readings of the number of messages have been run, in figures 16 to 18."""
 POSITIVE = Each(MoreThan(0))
 """The right sign of REN's gains."""
 LOWEST, LOWEST_IN_HALF = (All({LOOKS["ren"][0]: AtLeast(share)}) for share in (1.0, 0.5))
@@ -98,7 +100,7 @@ def short_flows_claim(number: int, workload: str, why: str) -> Claim:
 
 def hosts(rows: pd.DataFrame) -> str:
     """Return the size of the oversubscribed network, for a title."""
-    return "384 hosts" if rows["flows"].max() >= 5000 else "36 hosts (quick)"
+    return "384 hosts" if rows["flows"].max() >= 1000 else "36 hosts (quick)"
 
 
 def load_label(rows: pd.DataFrame) -> str:

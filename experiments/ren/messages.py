@@ -72,6 +72,7 @@ def _needs(numbers: Iterable[int], *names: str) -> tuple[LeafSpineCase, ...]:
     return tuple(_case(one, name, 0.7, number) for number in numbers for name in names for one in ("ren", *_OTHERS))
 
 
+@register_experiment
 class Messages(LeafSpineFigure):
     name = "ren.messages"
     title = "The number of messages decides"
@@ -100,6 +101,9 @@ class Messages(LeafSpineFigure):
             "degraded", by=OURS, unit="%",
             measure=_expresspass,
             band=All({"1,000 messages": Each(LessThan(1)), "5,000 messages": Each(MoreThan(1))}),
+            expect=Outcome.FAILS,
+            why="It does in cache follower and web search, where NDP's long flows starve behind 5,000 messages, but"
+            " not in Hadoop, whose messages are much shorter.",
             needs=_needs((1000, _ALL_MESSAGES), *_NAMES),
         ),
     )  # fmt: skip
