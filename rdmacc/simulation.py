@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any
 
 import networkx as nx
@@ -149,11 +150,14 @@ class Simulation:
         self._fault_events = FaultEvents(self.plan)
         plan.kept.get(warn_of_short_times, lambda: warn_of_short_times(plan))
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
-        self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS * max(1, _FEW_HOSTS // len(self.plan.fabric.hosts))
         self._has_warned = False
         self._wall_s = 0.0
         self._setup_s = time.perf_counter() - begin
+
+    @cached_property
+    def _progress(self) -> Progress:
+        return Progress(self.plan)
 
     @property
     def now_ps(self) -> int:

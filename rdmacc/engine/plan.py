@@ -58,6 +58,7 @@ class Plan(Setting):
     symmetric_salt: int
     chance_key: Ints
     loss_key: Ints
+    """The seed's if there are faults, as `clock_key` is."""
     loss_data: npt.NDArray[np.float64]
     loss_control: npt.NDArray[np.float64]
     scripts: tuple[ScriptedLoss, ...]
@@ -137,26 +138,35 @@ def plan_of(
     is_checked: bool = False,
 ) -> Plan:
     """Return the plan of a setting."""
-    fabric, frame = setting.fabric, setting.workload
-    loss_data, loss_control = losses_of(fabric, faults)
-    offsets, jitter = clocks_of(fabric, faults, stream_key(seed, CLOCK_OFFSETS))
+    frame = setting.workload
     counts = {
-        ECMP: fabric.n_nodes, PORTS: fabric.n_ports, LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes,
-        SENDERS: setting.n_qps, RECEIVERS: setting.n_qps,
+        ECMP: setting.fabric.n_nodes, PORTS: setting.fabric.n_ports, SENDERS: setting.n_qps, RECEIVERS: setting.n_qps,
     }  # fmt: skip
-    ecmp_salt, chance_key, loss_key, clock_key, qp_chance_key, qp_reply_chance_key = keys(seed, counts)
+    ecmp_salt, chance_key, qp_chance_key, qp_reply_chance_key = keys(seed, counts)
+    calm: dict[str, Any] = {} if faults else setting.kept.get(_with_faults, lambda: _with_faults(setting, (), 0))
     explained = _explained(frame, explains, setting.qp)
     return Plan(
-        **vars(setting) | {"fabric": _started(fabric, faults)}, seed=seed, faults=tuple(faults),
+        **vars(setting) | (calm or _with_faults(setting, faults, seed)), seed=seed,
         qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key, ecmp_salt=ecmp_salt,
-        symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key, loss_key=loss_key,
-        loss_data=loss_data, loss_control=loss_control, scripts=scripts_of(faults, frame),
-        fault_events=fault_events_of(fabric, faults, has_pfc=isinstance(setting.scheme.buffer, Pfc)),
-        clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=clock_key,
+        symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key,
         has_trace=has_trace or bool(explained.any()), explained=explained,
         is_partial=not has_trace and not bool(explained.all()), is_checked=is_checked,
-        watches=tuple(watch_of(probe, fabric, setting.scheme, setting.qp, frame) for probe in probes),
+        watches=tuple(watch_of(probe, setting.fabric, setting.scheme, setting.qp, frame) for probe in probes),
     )  # fmt: skip
+
+
+def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int) -> dict[str, Any]:
+    """Return what faults decide; without any, no key of theirs is used."""
+    fabric = setting.fabric
+    loss_data, loss_control = losses_of(fabric, faults)
+    offsets, jitter = clocks_of(fabric, faults, stream_key(seed, CLOCK_OFFSETS))
+    loss_key, clock_key = keys(seed, {LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes})
+    return {
+        "fabric": _started(fabric, faults), "faults": tuple(faults), "loss_key": loss_key, "loss_data": loss_data,
+        "loss_control": loss_control, "scripts": scripts_of(faults, setting.workload),
+        "fault_events": fault_events_of(fabric, faults, has_pfc=isinstance(setting.scheme.buffer, Pfc)),
+        "clock_offset_ps": offsets, "clock_jitter_ps": jitter, "clock_key": clock_key,
+    }  # fmt: skip
 
 
 def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: pd.DataFrame) -> Fabric:

@@ -23,7 +23,7 @@ from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.livelock import Livelock
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.handlers.hooks import records_of, transfer_fields
+from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
@@ -337,5 +337,5 @@ class CompiledEngine(Tables):
         """Return the numbers that the scheme's components keep of each message."""
         return {
             (component, field.name): self._transfer_column(component, field).copy()
-            for component, field in transfer_fields(self.plan.scheme.components)
+            for component, field in self._of_scheme.transfers
         }

@@ -9,7 +9,7 @@ import numpy as np
 from rdmacc.engine.compiled.hooks import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.layout import GLOBALS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.handlers.hooks import has_requests, records_of
+from rdmacc.handlers.hooks import has_requests, records_of, transfer_fields
 from rdmacc.records import record_dtype
 from rdmacc.rules.ranks import LAST_ORDER
 from rdmacc.schemes import Scheme
@@ -26,6 +26,12 @@ class SchemeTables:
         self.rows = np.zeros(1, GLOBALS)
         self.params = np.zeros(self.hooks.params_bytes, np.uint8)
         self.timers = np.zeros((len(KINDS), MAX_SLOTS, 2), np.int64)
+        self.transfers = transfer_fields(scheme.components)
+        self.transfer_at: dict[tuple[int, str], int] = {}
+        """Where each field of a component's Transfer record is in a message's row."""
+        for number, record in records_of(scheme.components, "Transfer"):
+            for name, (_, offset, *_) in (record_dtype(record).fields or {}).items():
+                self.transfer_at[number, name] = self.layout.offsets["Transfer", number] + offset
         self._fill_globals(scheme)
         self._fill_params(scheme)
         self._fill_timers(scheme)

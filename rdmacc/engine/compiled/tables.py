@@ -272,12 +272,8 @@ class Tables:
 
     def _transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
         """Return a field of a component's Transfer record over all messages."""
-        record = self.plan.scheme.components[component].record("Transfer")
-        assert record is not None
-        fields = record_dtype(record).fields
-        assert fields is not None
         rows, stride = self._memory["message"], self.layout.row_bytes["message"]
-        offset = self.layout.offsets["Transfer", component] + fields[field.name][1]
+        offset = self._of_scheme.transfer_at[component, field.name]
         return np.ndarray(self.plan.n_messages, field.code, rows, offset, (stride,))
 
     def _fill_groups(self) -> None:
