@@ -7,8 +7,8 @@ one flow; a client asks again when it has all answers. Assumed: a request has 10
 at paper scale each client asks once in each of three runs, which hardly differ; the quick scale asks for 2 MB, twice.
 
 REN also runs with a timer of 100 us for losses: the preset's 50 us are not far above the 37 us that a round trip
-through one full buffer takes. At paper scale pHost and Homa also keep each flow on one path, and all schemes run with
-128 KB for a whole switch.
+through one full buffer takes. At paper scale pHost and Homa also keep each flow on one path, all schemes run with 128
+KB for a whole switch, and Homa grants two messages at once.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _FASTEST = {"longer than the best other": Each(LessThan(0), of="number of server
 _REQUEST = "100B"
 _OVER_AT_ONCE = "The quick scale has 20 servers and 2 MB: a round is over before losses are made good."
 _CLIENTS = 2
-_CHANGES: dict[str, dict[str, str]] = {
+_CHANGES: dict[str, dict[str, Any]] = {
     "timer 100 us": {"GrantClock.least_timeout_ps": "100us"},
     "ECMP": {"routing": "ecmp"},
+    "two messages": {"overcommit": 2},
 }
 """What a reading changes in a scheme."""
 
@@ -123,7 +124,7 @@ class Figure21(ReadingFigure):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         servers, total, rounds = ((20,), MB(2), 2) if is_quick else ((50, 100, 150, 200), MB(100), 1)
-        others = [] if is_quick else stand_ins((*_SCHEMES, "traditional"), "ECMP", "switch buffer")
+        others = [] if is_quick else stand_ins((*_SCHEMES, "traditional"), "ECMP", "switch buffer", "two messages")
         for name in (*_SCHEMES, *_BESIDE, *others):
             own, _, reading = name.partition(", ")
             scheme = SIMULATED[own].replace(**_CHANGES.get(reading, {}))

@@ -74,6 +74,7 @@ STAND_INS: dict[str, dict[str, str]] = {
     "one grant": dict.fromkeys(("phost", "homa", "homa-2-levels"), "traditional"),
     "REN timer 0.1 ms": {"ren": "ren, timer 100 us"},
     "ECMP": {one: f"{one}, ECMP" for one in ("phost", "homa")},
+    "two messages": {"homa": "homa, two messages"},
     "switch buffer": {
         one: f"{one}, switch buffer" for one in ("ren", "phost", "homa", "homa-2-levels", "ndp", "traditional")
     },
