@@ -112,15 +112,15 @@ class AlphaBeta(Model):
         if self.operation == "all-to-all":
             part, back = size / n * beta, 2 * self.delay_ps + as_scheme(self.scheme).ack_bytes * 16e12 / self.rate_bps
             at_once = (n - 1) * part + a
-            return at_once if how.channels >= n - 1 else max(at_once, (n - 1) * (a + back + part) / how.channels - back)
+            return at_once if how.rings >= n - 1 else max(at_once, (n - 1) * (a + back + part) / how.rings - back)
         if self.operation == "broadcast":
-            k = len(pieces_of(size // how.channels, how, how.step_bytes))
+            k = len(pieces_of(size // how.rings, how, how.step_bytes))
             sigma = size * beta / k
             return (n - 1) * (a + sigma) + (k - 1) * sigma
         if self.operation == "all-reduce" and how.algorithm == "tree":
-            k = len(pieces_of(size // (2 * how.channels), how, how.step_bytes))
-            chunk = size / (2 * how.channels * k)
-            hop_ps = how.inner_delay_ps + 4 * how.channels * chunk * self._inner_beta_ps
+            k = len(pieces_of(size // (2 * how.rings), how, how.step_bytes))
+            chunk = size / (2 * how.rings * k)
+            hop_ps = how.inner_delay_ps + 4 * how.rings * chunk * self._inner_beta_ps
             inside = 2 * (how.hosts_per_node - 1) * hop_ps
             return self._busiest * size * beta + 2 * self.depth * (a + chunk * beta) + inside
         if self.operation == "all-reduce" and how.algorithm == "hierarchical":
@@ -151,7 +151,7 @@ class AlphaBeta(Model):
     @property
     def _busiest(self) -> float:
         """Data that the busiest NIC sends in trees, over the buffer."""
-        how, halves = self.settings, 2 * self.settings.channels
+        how, halves = self.settings, 2 * self.settings.rings
         sent = np.zeros(self.ranks)
         for half in range(halves):
             for rank, parent in enumerate(tree_of_gpus(self.ranks, how.hosts_per_node, half)):

@@ -1,6 +1,8 @@
 # The one list of public names. Type checkers read it, and `rdmacc` imports each name when it is first asked for.
 
 from rdmacc import probes as probes, topology as topology, units as units, workload as workload
+from rdmacc.clusters.answer import Answer as Answer
+from rdmacc.clusters.cluster import Cluster as Cluster, cluster as cluster
 from rdmacc.component import Component as Component, param as param
 from rdmacc.errors import (
     CompileError as CompileError,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from rdmacc.models.alpha_beta import AlphaBeta
 from rdmacc.schemes import scheme
 from rdmacc.workload import Nccl, nccl
+from rdmacc.workload.machines import PRINTED
 from ..api import *
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -30,41 +31,6 @@ FORMS: dict[str, dict[str, Any]] = {
 """Arguments of `AlphaBeta`, by collective."""
 _SIZES = {8: "4MB", 16: "16MB", 64: "64MB"}
 """Size of a rank's buffer, by number of ranks."""
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A published result of nccl-tests: busbw in GB/s, machine and source."""
-
-    machine: str
-    hosts: int
-    rate: str
-    operation: str
-    size: str
-    settings: Nccl
-    busbw_gbytes: float
-    source: str
-
-    @property
-    def limit_gbytes(self) -> float:
-        """NICs of a node together."""
-        return self.settings.hosts_per_node * float(self.rate.removesuffix("Gbps")) / 8
-
-
-_RINGS = Nccl(hosts_per_node=8, channels=8, chunk_bytes="2MiB", slices=2)
-_TREES = Nccl(algorithm="tree", chunk_bytes="512KiB")
-PRINTED = (
-    Printed("2 x 8 H100, 400G", 16, "400Gbps", "all-reduce", "1GiB", _RINGS, 216.5, "NVIDIA/nccl#2409"),
-    Printed("2 x 8 H100, 400G, as expected", 16, "400Gbps", "all-reduce", "1GiB", _RINGS, 470.0, "nccl-tests#309"),
-    Printed("3 x 8 A100, 4 x 200G", 24, "100Gbps", "all-reduce", "1GiB", _RINGS, 96.0, "nccl-tests#119"),
-    Printed("DGX A100, 8 x 200G", 16, "200Gbps", "all-reduce", "1GiB", _RINGS, 192.0, "NVIDIA/nccl#812"),
-    Printed("2 x 8 A100, 4 x 200G", 16, "100Gbps", "all-reduce", "1GiB", _RINGS, 86.0, "NVIDIA/nccl#1048"),
-    Printed("2 x 1 H100, tree", 2, "400Gbps", "all-reduce", "2MiB", _TREES, 18.53, "nccl-tests#232"),
-    Printed("2 x 1 H100, tree", 2, "400Gbps", "all-reduce", "8MiB", _TREES, 36.24, "nccl-tests#232"),
-    Printed("2 x 1 H100, tree", 2, "400Gbps", "all-reduce", "32MiB", _TREES, 41.31, "nccl-tests#232"),
-    Printed("400G, one NIC", 8, "400Gbps", "all-to-all", "256MiB", Nccl(channels=4), 48.5, "nccl-tests#267"),
-)
-"""Four NICs of 200 Gb/s for eight GPUs are eight of 100 here. Where a size is not given, 1 GiB; of nodes, two."""
 
 
 def _excess(table: pd.DataFrame) -> pd.Series[float]:

@@ -12,7 +12,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import COLOURS, canvas, time_unit
-from rdmacc.show.tables import html_table
+from rdmacc.show.tables import html_table, text_table
 from rdmacc.typed import typed
 from rdmacc.units import format_time
 
@@ -23,6 +23,7 @@ __all__ = ["JobComparison", "compare_jobs"]
 
 _NEVER_PS = 10**18
 """When the others start while a job is alone: the latest start there is."""
+_HEADERS = ("job", "hosts", "messages", "step", "alone", "slowdown")
 _LONGEST = 10
 """Time limit of a job that runs alone, as a multiple of the joint run."""
 
@@ -70,8 +71,8 @@ class JobComparison:
             ax.legend(loc="upper right", ncols=2)
         return ax
 
-    def _repr_html_(self) -> str:
-        cells = [
+    def _cells(self) -> list[list[str]]:
+        return [
             [
                 str(row["job"]), str(row["hosts"]), str(row["messages"]),
                 *("" if pd.isna(row[name]) else format_time(round(row[name]), 4) for name in ("step_ps", "alone_ps")),
@@ -79,8 +80,12 @@ class JobComparison:
             ]
             for _, row in self.frame.iterrows()
         ]  # fmt: skip
-        names = ["job", "hosts", "messages", "step", "alone", "slowdown"]
-        return html_table(names, cells, f"Jobs under {self.result.scheme_name}")
+
+    def __str__(self) -> str:
+        return text_table(_HEADERS, self._cells())
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADERS, self._cells(), f"Jobs under {self.result.scheme_name}")
 
 
 @typed

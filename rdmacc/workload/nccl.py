@@ -33,7 +33,16 @@ from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, as_objects, checked_hosts
-from rdmacc.workload.nccl_schedules import chain, exchange, hierarchy, pieces_of, rings, transfers, trees
+from rdmacc.workload.nccl_schedules import (
+    chain,
+    exchange,
+    exchange_by_rail,
+    hierarchy,
+    pieces_of,
+    rings,
+    transfers,
+    trees,
+)
 from rdmacc.workload.schedule import Schedule
 
 __all__ = [
@@ -77,7 +86,10 @@ class Nccl(Parameters):
         "Simple", "LL: a flag with every 4 bytes of data; LL128: 8 bytes of flags with every 120",
         choices=("Simple", "LL", "LL128"), source="NVIDIA/nccl 5067397c, src/device/primitives.h",
     )  # fmt: skip
-    channels: int = param(1, "number of rings, or of pairs of trees, that share the data", low=1)
+    channels: int = param(
+        0, "rings, or pairs of trees, that share the data, or peers at a time; 0: one for each host of a node, each of "
+        "which leaves a node by another NIC", low=0,
+    )  # fmt: skip
     chunk_bytes: OptionalSize = param(
         None, "most data that a rank sends per step and channel; None: all of it in rings and all-to-alls, NCCL's step "
         "in chains and trees (Simple: 512KiB, LL: 32KiB, LL128: 576kB); NCCL's rings with Simple: 2MiB",
@@ -100,6 +112,15 @@ class Nccl(Parameters):
         source="astra-sim 518bd51, its validated file of an HGX-H100: 400 GB/s",
     )  # fmt: skip
     inner_delay_ps: Time = param("936.25ns", "delay of the inner network", unit="ps", low=0, source="the same file")
+    pxn: bool = param(
+        False, "in an all-to-all, data for another node's GPU go by the inner network to the GPU of its number, which "
+        "sends those of its whole node", source="PXN, NCCL 2.12",
+    )  # fmt: skip
+
+    @property
+    def rings(self) -> int:
+        """Number of channels."""
+        return self.channels or self.hosts_per_node
 
     def sent_bytes(self, size: Int64s | int) -> Int64s:
         """Return the bytes that a transfer of data takes, with its protocol's flags.
@@ -205,7 +226,7 @@ def all_to_all(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Qu
         Data of each host.
     nccl : Nccl, optional
         Algorithm and its parameters. Each rank sends to `channels` peers at a time, and turns to the next peer when one
-        of them is done. Default: one.
+        of them is done. Default: one. With `pxn`, peers are nodes.
     start : number or str
         Start of the collective.
     """
@@ -337,7 +358,8 @@ def expand(
     elif operation == "broadcast":
         last = chain(schedule, names, size, ready, nccl, number)
     elif operation == "all-to-all":
-        last = exchange(schedule, names, size, ready, nccl, number)
+        by_rail = nccl.pxn and 1 < nccl.hosts_per_node < n
+        last = (exchange_by_rail if by_rail else exchange)(schedule, names, size, ready, nccl, number)
     else:
         last = rings(schedule, operation, names, size, ready, nccl, number)
     if not joins:

@@ -77,7 +77,7 @@ def transfers(
         rows[outer, pair] = schedule.send(names[src[outer]], names[dst[outer]], part, 0, number, queue_pair)
     inner = np.flatnonzero(is_inner)
     if len(inner):
-        busy_ps = nccl.inner_ps(sizes[inner] * nccl.channels)
+        busy_ps = nccl.inner_ps(sizes[inner] * nccl.rings)
         rows[inner] = schedule.compute(names[src[inner]], busy_ps, collective=number)[:, np.newaxis]
         by_port = inner[np.argsort(src[inner], kind="stable")]
         follows = np.flatnonzero(src[by_port][1:] == src[by_port][:-1])
@@ -113,7 +113,7 @@ def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
     """Return each channel's ring of ranks: it enters node k at GPU (channel - k) and leaves at the previous GPU."""
     g = nccl.hosts_per_node
     node, local = np.divmod(np.arange(n), g)
-    return [node * g + (channel - node + local) % g for channel in range(nccl.channels)]
+    return [node * g + (channel - node + local) % g for channel in range(nccl.rings)]
 
 
 def rings(
@@ -131,7 +131,7 @@ def rings(
     limit = n * nccl.chunk_bytes or size
     place = np.arange(n)
     inside = g - 1 - place % g if n > g else np.ones(n, np.int64)  # transfers until a chunk leaves the node
-    for channel, (ring, total) in enumerate(zip(ring_orders(n, nccl), shares(size, nccl.channels), strict=True)):
+    for channel, (ring, total) in enumerate(zip(ring_orders(n, nccl), shares(size, nccl.rings), strict=True)):
         loops = chunks_of(int(total), limit, steps * n * nccl.slices)
         chunks = np.stack([shares(int(part), n) for part in shares(int(total), loops)])
         slices = min(nccl.slices, int(chunks.min()))
@@ -146,7 +146,7 @@ def rings(
         order = turns * slices + part
         made = transfers(schedule, names, ring[places], ring[(places + 1) % n], sizes, order, channel, nccl, number)
         more = np.maximum(np.minimum(inside[places], steps - turns % steps) - 1, 0)
-        made.delay_ps[:] += more * (nccl.inner_delay_ps + nccl.inner_ps(nccl.sent_bytes(sizes) * nccl.channels))
+        made.delay_ps[:] += more * (nccl.inner_delay_ps + nccl.inner_ps(nccl.sent_bytes(sizes) * nccl.rings))
         begun = np.cumsum(done == 0).reshape(done.shape) - 1
         at = begun[turn - done, place - done][:, :, np.newaxis] * slices + np.arange(slices)
         again = np.nonzero(done[1:] == 0)
@@ -202,8 +202,8 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
     """Add an all-reduce by double binary trees, over nodes; the GPUs of a node form a chain that ends in the tree."""
     n = len(names)
     last: Ready = [[] for _ in range(n)]
-    shared = replace(nccl, channels=4 * nccl.channels)  # a GPU's inner port serves both trees, up and down
-    for half, total in enumerate(shares(size, 2 * nccl.channels)):
+    shared = replace(nccl, channels=4 * nccl.rings)  # a GPU's inner port serves both trees, up and down
+    for half, total in enumerate(shares(size, 2 * nccl.rings)):
         parents = np.array(tree_of_gpus(n, nccl.hosts_per_node, half))
         pieces = pieces_of(int(total), nccl, nccl.step_bytes, 2 * (n - 1))
         k, root = len(pieces), int(np.argmin(parents))
@@ -238,20 +238,21 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
 
 
 def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
-    """Add a broadcast along the ranks."""
+    """Add a broadcast along the rings of the channels, from the first rank on."""
     n = len(names)
     last: Ready = [[] for _ in range(n)]
-    for channel, total in enumerate(shares(size, nccl.channels)):
+    for channel, (ring, total) in enumerate(zip(ring_orders(n, nccl), shares(size, nccl.rings), strict=True)):
+        ring = np.roll(ring, -int(np.argmin(ring)))
         pieces = pieces_of(int(total), nccl, nccl.step_bytes, n - 1)
         k = len(pieces)
-        place, order = np.repeat(np.arange(n - 1), k), np.tile(np.arange(k), n - 1)
-        made = transfers(schedule, names, place, place + 1, np.tile(pieces, n - 1), order, channel, nccl, number)
+        src, dst, order = np.repeat(ring[:-1], k), np.repeat(ring[1:], k), np.tile(np.arange(k), n - 1)
+        made = transfers(schedule, names, src, dst, np.tile(pieces, n - 1), order, channel, nccl, number)
         at = np.arange((n - 1) * k).reshape(n - 1, k)
         after(schedule, made, at[1:].ravel(), at[:-1].ravel())
         last[0] += made.rows[at[0]].ravel().tolist()
-        for rank in range(n - 1):
-            begin(schedule, made.rows[at[rank]], ready, (rank, rank + 1))
-            last[rank + 1] += arrivals(schedule, names[rank + 1], made, at[rank], number)
+        for place, (rank, behind) in enumerate(zip(ring.tolist(), ring[1:].tolist(), strict=False)):
+            begin(schedule, made.rows[at[place]], ready, (rank, behind))
+            last[behind] += arrivals(schedule, names[behind], made, at[place], number)
     return last
 
 
@@ -290,7 +291,7 @@ def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: 
     sizes, place = np.tile(pieces, rounds * n), np.tile(np.arange(k), rounds * n)
     made = transfers(schedule, names, src, dst, sizes, place, 0, nccl, number)
     at = np.arange(len(src)).reshape(rounds, n, k)
-    window = nccl.channels
+    window = nccl.rings
     for step in range(window, rounds):
         after(schedule, made, np.repeat(at[step].ravel(), k), np.repeat(at[step - window], k, axis=0).ravel())
     for step in range(rounds):
@@ -299,6 +300,36 @@ def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: 
             last[peer] += arrivals(schedule, names[peer], made, at[step, one], number)
             if step < window or ready[one] or ready[peer]:
                 begin(schedule, made.rows[at[step, one]], ready, (one, peer))
+    return last
+
+
+def exchange_by_rail(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
+    """Add an all-to-all by PXN: for each node, its GPUs exchange inside, then each sends to the GPU of its number."""
+    n, g = len(names), nccl.hosts_per_node
+    part, rank = int(shares(size, n)[0]), np.arange(n)
+    mates = (rank // g * g)[:, np.newaxis] + np.arange(g)
+    delay_ps = np.where(mates == rank[:, np.newaxis], 0, nccl.inner_delay_ps)
+    busy_ps = np.full(n, int(nccl.inner_ps(nccl.sent_bytes((g - 1) * part))))  # a GPU's data for the other numbers
+    last: Ready = [[] for _ in range(n)]
+    inside = np.zeros((0, n), np.int64)
+    sent: list[Int64s] = []
+    for step in [0, *(group + local for group, local in peer_order(n // g))]:
+        rows = schedule.compute(names, busy_ps, collective=number)
+        for one in range(n):
+            begin(schedule, rows[one : one + 1], ready, (one,))
+        schedule.wait(rows, inside[-1:])
+        inside = rows[np.newaxis]
+        gate = schedule.compute(names, np.zeros(n, np.int64), collective=number)
+        schedule.wait(gate[:, np.newaxis], rows[mates], delay_ps)
+        if step:
+            to = (rank // g + step) % (n // g) * g + rank % g
+            made = transfers(schedule, names, rank, to, np.full(n, g * part), np.full(n, len(sent)), 0, nccl, number)
+            schedule.wait(made.rows, gate[:, np.newaxis])
+            if len(sent) >= nccl.rings:
+                schedule.wait(made.rows[:, :, np.newaxis], sent[-nccl.rings][:, np.newaxis, :])
+            sent.append(made.rows)
+        for one in range(n):
+            last[int(to[one]) if step else one] += sent[-1][one].tolist() if step else [int(gate[one])]
     return last
 
 

@@ -84,7 +84,7 @@ def test_gpus_of_a_node_are_a_chain_whose_head_is_in_the_tree_of_nodes(half):
 
 
 def test_only_heads_of_a_tree_send_over_the_network():
-    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", hosts_per_node=4, chunk_bytes="100kB"))
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", hosts_per_node=4, channels=1, chunk_bytes="100kB"))
     messages = work[work["duration_ps"].isna()]
     assert messages.groupby(["src", "dst"])["size_bytes"].sum().to_dict() == {
         ("h0", "h4"): 8_000_000, ("h4", "h0"): 8_000_000,
@@ -106,7 +106,7 @@ def test_every_pair_exchanges_once():
 
 
 def test_rings_leave_a_node_by_all_its_nics():
-    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(hosts_per_node=4, channels=4))
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(hosts_per_node=4))
     messages = work[work["duration_ps"].isna()]
     assert set(messages["src"]) == set(HOSTS)
     ends = messages["src"].str[1:].astype(int), messages["dst"].str[1:].astype(int)
@@ -173,7 +173,7 @@ def test_a_queue_pair_must_be_a_number():
         rdmacc.Simulation(rdmacc.star(2), work, "dcqcn")
 
 
-_TREE = Nccl(algorithm="tree", chunk_bytes="16kB")
+_TREE = Nccl(algorithm="tree", channels=1, chunk_bytes="16kB")
 CASES = {
     "ring": {},
     "ring, slices that fill the link": {"size_bytes": "4MB", "settings": Nccl(slices=8)},
@@ -252,14 +252,14 @@ def test_a_collective_under_way_has_no_time():
 @pytest.mark.parametrize("call", [nccl.all_reduce, nccl.all_gather])
 def test_a_way_through_a_node_takes_as_long_as_its_transfers_one_by_one(call, settings):
     """Every chunk is equally long, so behind the port where it enters it waits nowhere."""
-    settings = settings.replace(hosts_per_node=4, inner_rate_bps=2e11)
+    settings = settings.replace(hosts_per_node=4, channels=settings.rings, inner_rate_bps=2e11)
     hosts = [f"h{rank}" for rank in range(12)]
     work = call(hosts, 12 * 4 * 64_000, settings)
     steps, loops = 22 if call is nccl.all_reduce else 11, 16 if settings.chunk_bytes else 1
     rows: list[dict[str, object]] = []
     for ring in ring_orders(12, settings):
         parts = settings.slices if settings.chunk_bytes else 1
-        size = 12 * 4 * 64_000 // settings.channels // 12 // loops // parts
+        size = 12 * 4 * 64_000 // settings.rings // 12 // loops // parts
         came: dict[tuple[int, int], int] = {}  # the row after which a part is at its next rank, by rank and part
         busy: dict[int, int] = {}
         for _ in range(loops * steps):
@@ -270,7 +270,7 @@ def test_a_way_through_a_node_takes_as_long_as_its_transfers_one_by_one(call, se
                 if src // 4 != dst // 4:
                     rows.append({"src": f"h{src}", "dst": f"h{dst}", "size": size, "after": before, "queue_pair": 0})
                 else:
-                    busy_ps = int(settings.inner_ps(size * settings.channels))
+                    busy_ps = int(settings.inner_ps(size * settings.rings))
                     before += [busy[src]] if src in busy else []
                     rows.append({"src": f"h{src}", "duration": f"{busy_ps}ps", "after": before})
                     busy[src] = len(rows) - 1
@@ -286,7 +286,7 @@ def test_a_way_through_a_node_takes_as_long_as_its_transfers_one_by_one(call, se
 
 @pytest.mark.parametrize(
     ("change", "match"),
-    [({"algorithm": "star"}, "algorithm"), ({"channels": 0}, "channels"), ({"chunk_bytes": "-1kB"}, "chunk_bytes")],
+    [({"algorithm": "star"}, "algorithm"), ({"channels": -1}, "channels"), ({"chunk_bytes": "-1kB"}, "chunk_bytes")],
 )
 def test_wrong_settings_are_errors(change, match):
     with pytest.raises(ConfigError, match=match):

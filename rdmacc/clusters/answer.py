@@ -1,0 +1,123 @@
+"""What a collective takes on a cluster, and how far to trust it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc.show.tables import html_table, text_table
+from rdmacc.units import format_size, format_time
+from rdmacc.workload.nccl import Nccl
+from rdmacc.workload.nccl_tuning import predictions
+
+if TYPE_CHECKING:
+    from rdmacc.clusters.cluster import Cluster
+
+__all__ = ["Answer"]
+
+NOT_MODELLED = (
+    "start of kernels, copies and reductions inside a GPU (NCCL's own model adds 7 us and more), PCIe and host memory",
+    "contention inside the inner network beyond a GPU's port; reductions in switches (SHARP, NVLS)",
+    "other traffic, errors of links, a NIC's limits of queue pairs and of messages per second",
+)
+"""What an answer leaves out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a collective takes on a cluster; print it.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        Where.
+    operation : str
+        Such as "all_reduce".
+    size_bytes : int
+        Data of a GPU.
+    nccl : Nccl
+        How it ran.
+    seeds : int
+        Draws of paths.
+    frame : DataFrame
+        By scheme: `time_ps, algbw_gbytes, busbw_gbytes`, means over the seeds; `fastest_ps, slowest_ps`; `max_min_ps`,
+        the time by max-min fair sharing, and `max_min_error`, its error against packets on the same paths.
+    """
+
+    cluster: Cluster
+    operation: str
+    size_bytes: int
+    nccl: Nccl
+    seeds: int
+    frame: pd.DataFrame = field(repr=False)
+
+    @property
+    def choice(self) -> str:
+        """How NCCL runs it, and what its own model says of the time."""
+        how, words = self.nccl, [f"{self.nccl.rings} channels"]
+        if how.chunk_bytes:
+            words.append(f"chunks of {format_size(how.chunk_bytes)} in {how.slices} slice{'s' * (how.slices > 1)}")
+        if how.pxn:
+            words.append("PXN")
+        known = predictions(
+            self.operation.replace("_", "-"), self.size_bytes, self.cluster.nodes, how, self.cluster.rate_bps
+        )
+        said = [
+            f"{row['algorithm']} {row['protocol']} {format_time(round(row['time_us'] * 1e6), 3)}"
+            for row in known.to_dict("records")
+        ]
+        named_so = f"{how.algorithm}, {how.protocol}, " if said else ""
+        return named_so + ", ".join(words) + (f" (NCCL's model: {'; '.join(said[:3])})" if said else "")
+
+    @property
+    def beside(self) -> str:
+        """The nearest machine with a published busbw."""
+        one = self.cluster.nearest(self.operation)
+        if one is None:
+            return "no published busbw of this operation is at hand"
+        return f"{one.busbw_gbytes:g} GB/s on {one.machine} ({one.source}; {one.note})"
+
+    def _cells(self) -> list[list[str]]:
+        def shown(time_ps: float) -> str:
+            return "" if math.isnan(time_ps) else format_time(round(time_ps), 4)
+
+        return [
+            [
+                row["scheme"], shown(row["time_ps"]), f"{shown(row['fastest_ps'])} to {shown(row['slowest_ps'])}",
+                f"{row['algbw_gbytes']:.1f}", f"{row['busbw_gbytes']:.1f}", shown(row["max_min_ps"]),
+                "" if math.isnan(row["max_min_error"]) else f"{row['max_min_error']:+.1%}",
+            ]
+            for row in self.frame.to_dict("records")
+        ]  # fmt: skip
+
+    @property
+    def _headers(self) -> list[str]:
+        return [
+            "scheme",
+            "time",
+            f"over {self.seeds} draws of paths",
+            "algbw (GB/s)",
+            "busbw (GB/s)",
+            "max-min",
+            "its error",
+        ]
+
+    @property
+    def _title(self) -> str:
+        return f"{self.operation} of {format_size(self.size_bytes)} on {self.cluster.text}"
+
+    def __str__(self) -> str:
+        table = text_table(self._headers, self._cells())
+        left_out = "\n".join(f"not modelled: {line}" for line in NOT_MODELLED)
+        return f"{self._title}\nas NCCL runs it: {self.choice}\n{table}\npublished: {self.beside}\n{left_out}"
+
+    def _repr_html_(self) -> str:
+        lines = [
+            f"as NCCL runs it: {self.choice}",
+            f"published: {self.beside}",
+            *(f"not modelled: {line}" for line in NOT_MODELLED),
+        ]
+        return html_table(self._headers, self._cells(), self._title) + "".join(f"<div>{line}</div>" for line in lines)

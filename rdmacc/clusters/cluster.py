@@ -1,0 +1,399 @@
+"""A cluster of nodes of GPUs, and what a collective or a training step takes on it.
+
+GPU i of node k is host ``h{k * gpus + i}``, with a NIC of its own. Channel i of a collective leaves each node by NIC i.
+
+============  =================================================================================================
+rail          NIC i of each node is on the leaf of rail i: with up to 32 nodes, one leaf for each rail
+leaf-spine    all NICs of a node are on one leaf: four nodes of eight on each
+fat-tree      the same with three tiers
+a graph       a network of your own: its hosts, in their order, are the GPUs
+============  =================================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.clusters.answer import Answer
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.schemes import Scheme
+from rdmacc.schemes import scheme as named_scheme
+from rdmacc.simulation import simulate
+from rdmacc.topology import Graph, clos, leaf_spine
+from rdmacc.topology import hosts as hosts_of
+from rdmacc.topology.base import fill_buffers
+from rdmacc.topology.bounds import checked_count, checked_delay, checked_rate
+from rdmacc.topology.builders import add_links, add_switches, start
+from rdmacc.typed import named, typed
+from rdmacc.units import Quantity, format_rate, size_bytes
+from rdmacc.workload import TrainingStep, jobs, nccl
+from rdmacc.workload.machines import PRINTED, Printed
+from rdmacc.workload.nccl import Nccl
+from rdmacc.workload.nccl_tuning import tuned
+
+__all__ = ["Cluster", "cluster"]
+
+FABRICS = ("rail", "leaf-spine", "fat-tree")
+_TORS_PER_POD = 4
+_CALLS = {
+    "all_reduce": nccl.all_reduce,
+    "reduce_scatter": nccl.reduce_scatter,
+    "all_gather": nccl.all_gather,
+    "all_to_all": nccl.all_to_all,
+    "broadcast": nccl.broadcast,
+}
+
+
+@named
+def cluster(
+    nodes: int = 8,
+    gpus: int = 8,
+    rate: Quantity = "400Gbps",
+    fabric: str | Graph = "rail",
+    oversubscription: float = 1,
+    inner: Quantity = "3200Gbps",
+    *,
+    ports_per_leaf: int = 32,
+    delay: Quantity = "500ns",
+) -> Cluster:
+    """Return a cluster: nodes of GPUs, each with a NIC, on a network.
+
+    Parameters
+    ----------
+    nodes, gpus : int
+        Nodes, and GPUs per node.
+    rate : number or str
+        Rate of a NIC and of each link between switches.
+    fabric : str or Graph
+        "rail", "leaf-spine", "fat-tree", or a network whose first hosts are the GPUs.
+    oversubscription : float
+        NICs of a leaf per link that leads up.
+    inner : number or str
+        Rate of a GPU's port to the inner network of its node, each way: ``"450GBps"`` is NVLink 4 in name.
+    ports_per_leaf : int
+        Most NICs on a leaf.
+    delay : number or str
+        Delay of each link.
+
+    Raises
+    ------
+    ConfigError
+        For a fabric that does not exist, NICs that do not fill leaves, or too few hosts in a network.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> small = rdmacc.cluster(nodes=4, gpus=2)
+    >>> small
+    Cluster(8 GPUs: 4 nodes of 2, 400 Gb/s each, rail, 1:1)
+    >>> print(small.ask("all_reduce", "4MB", ["nscc"], seeds=1).frame["busbw_gbytes"].round(0).tolist())
+    [91.0]
+    """
+    count = checked_count("nodes", nodes) * checked_count("gpus", gpus)
+    speed, lag, ports = (
+        checked_rate("rate", rate),
+        checked_delay(delay),
+        checked_count("ports_per_leaf", ports_per_leaf),
+    )
+    if isinstance(fabric, str):
+        network = _network(
+            fabric,
+            int(nodes),
+            int(gpus),
+            speed,
+            lag,
+            min(ports, nodes if fabric == "rail" else count),
+            oversubscription,
+        )
+        shown = f"{fabric}, {oversubscription:g}:1"
+    else:
+        network, shown = fabric, "a network of its own"
+        if len(hosts_of(network)) < count:
+            raise ConfigError(
+                "fabric", f"{len(hosts_of(network))} hosts", f"a network of at least {count}, one for each GPU"
+            )
+    if isinstance(inner, str) and (match := re.fullmatch(r"\s*([0-9.]+)\s*GB(?:ps|/s)\s*", inner)):
+        inner = f"{8 * float(match[1])}Gbps"
+    text = f"{count} GPUs: {nodes} nodes of {gpus}, {format_rate(speed)} each, {shown}"
+    return Cluster(network, int(nodes), Nccl(hosts_per_node=int(gpus), inner_rate_bps=inner), speed, text)
+
+
+def _network(fabric: str, nodes: int, gpus: int, rate: float, delay: int, down: int, over: float) -> Graph:
+    """Return the network of a cluster, with `down` NICs on each leaf."""
+    if fabric not in FABRICS:
+        raise unknown("fabric", fabric, FABRICS, "or a network")
+    up = down / over if over > 0 else 0.0
+    if up < 1 or up != round(up):
+        raise ConfigError("oversubscription", over, f"a divisor of the {down} NICs of a leaf")
+    total = nodes if fabric == "rail" else nodes * gpus
+    if total % down:
+        what = "nodes" if fabric == "rail" else "GPUs"
+        raise ConfigError("ports_per_leaf", down, f"a divisor of the {total} {what}, so that every leaf is full")
+    leaves, higher = total // down, round(up)
+    if fabric == "leaf-spine":
+        return leaf_spine(leaves, higher, down, rate=rate, delay=f"{delay}ps")
+    if fabric == "fat-tree":
+        tors = math.gcd(leaves, _TORS_PER_POD)
+        return clos(leaves // tors, tors, down, higher, higher * tors, rate=rate, delay=f"{delay}ps")
+    graph, names = start(f"rails({nodes}, {gpus})", nodes * gpus)
+    rails = add_switches(graph, [f"g{group}rail{rail}" for group in range(leaves) for rail in range(gpus)], None)
+    spines = add_switches(graph, [f"spine{number}" for number in range(higher)], None)
+    pairs = [(name, rails[i // gpus // down * gpus + i % gpus]) for i, name in enumerate(names)]
+    add_links(graph, pairs, rate, delay)
+    add_links(graph, [(low, high) for low in rails for high in spines], rate, delay)
+    fill_buffers(graph, rate)
+    return graph
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cluster:
+    """Nodes of GPUs on a network; made by `rdmacc.cluster`.
+
+    Attributes
+    ----------
+    network : networkx.Graph
+        The network.
+    nodes : int
+        Nodes.
+    settings : Nccl
+        GPUs per node, and their inner network; algorithm and protocol are chosen for each collective.
+    rate_bps : float
+        Rate of a NIC.
+    text : str
+        What it is, in a line.
+    """
+
+    network: Graph
+    nodes: int
+    settings: Nccl
+    rate_bps: float
+    text: str
+
+    def __repr__(self) -> str:
+        return f"Cluster({self.text})"
+
+    @property
+    def gpus(self) -> int:
+        """GPUs per node."""
+        return self.settings.hosts_per_node
+
+    @property
+    def hosts(self) -> list[Any]:
+        """All GPUs, node by node."""
+        return list(hosts_of(self.network))[: self.nodes * self.gpus]
+
+    def nics(self, node: int) -> list[tuple[Any, Any]]:
+        """Return the links of a node's NICs: host and switch, for `LinkDown` and `probes`.
+
+        Parameters
+        ----------
+        node : int
+            The node, from 0.
+        """
+        names = self.hosts[node * self.gpus : (node + 1) * self.gpus]
+        return [(name, switch) for name in names for switch in self.network[name]]
+
+    @typed
+    def choose(self, operation: str, size: Quantity) -> Nccl:
+        """Return how NCCL would run a collective, by its own model of time (`rdmacc.workload.nccl_tuning`).
+
+        Parameters
+        ----------
+        operation : str
+            Such as "all_reduce".
+        size : number or str
+            Data of a GPU.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown operation.
+        """
+        if operation not in _CALLS:
+            raise unknown("operation", operation, list(_CALLS))
+        total = size_bytes(size, field="size")
+        return tuned(operation.replace("_", "-"), total, self.nodes, self.settings, self.rate_bps)
+
+    def collective(self, operation: str, size: Quantity, **changes: Any) -> pd.DataFrame:
+        """Return a collective among all GPUs, as NCCL would run it.
+
+        Parameters
+        ----------
+        operation : str
+            "all_reduce", "reduce_scatter", "all_gather", "all_to_all" or "broadcast".
+        size : number or str
+            Data of a GPU.
+        **changes : object
+            Parameters of `Nccl`, in place of those that NCCL would choose.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown operation, or a parameter that is not allowed.
+        """
+        settings = self.choose(operation, size).replace(**changes)
+        work: pd.DataFrame = _CALLS[operation](self.hosts, size, settings)
+        return work
+
+    def all_reduce(self, size: Quantity, **changes: Any) -> pd.DataFrame:
+        """Return an all-reduce among all GPUs, as NCCL would run it.
+
+        Parameters
+        ----------
+        size : number or str
+            Data of a GPU.
+        **changes : object
+            Parameters of `Nccl`, in place of those that NCCL would choose.
+        """
+        return self.collective("all_reduce", size, **changes)
+
+    def all_to_all(self, size: Quantity, **changes: Any) -> pd.DataFrame:
+        """Return an all-to-all among all GPUs; with ``pxn=True``, through the GPU on the destination's rail.
+
+        Parameters
+        ----------
+        size : number or str
+            Data of a GPU.
+        **changes : object
+            Parameters of `Nccl`, in place of those that NCCL would choose.
+        """
+        return self.collective("all_to_all", size, **changes)
+
+    def step(self, step: TrainingStep) -> pd.DataFrame:
+        """Return a training step on the first GPUs.
+
+        Parameters
+        ----------
+        step : TrainingStep
+            The step. Its collectives run as NCCL would run an all-reduce of its first bucket.
+        """
+        size = step.bucket_sizes(0)[0] * step.gradient_bytes / step.scale
+        how = self.choose("all_reduce", max(round(size), 1))
+        return step.replace(nccl=how.replace(chunk_bytes=None, slices=1)).workload(self.hosts)
+
+    def jobs(
+        self, parts: Mapping[str, pd.DataFrame] | Sequence[pd.DataFrame], placement: str = "packed", *, seed: int = 0
+    ) -> pd.DataFrame:
+        """Return several jobs, each on nodes of its own.
+
+        Parameters
+        ----------
+        parts : mapping or sequence
+            The workloads, by the names of the jobs.
+        placement : str
+            "packed", "random" or "round-robin".
+        seed : int
+            Seed of random placement.
+        """
+        given = parts if isinstance(parts, Mapping) else {f"job {i}": part for i, part in enumerate(parts)}
+        return jobs(self.hosts, given, placement, hosts_per_node=self.gpus, seed=seed)
+
+    def scheme(self, scheme: str | Scheme) -> Scheme:
+        """Return a scheme with packets of 4,096 bytes, as RoCE has them, if it is given by name.
+
+        Parameters
+        ----------
+        scheme : str or Scheme
+            The scheme.
+        """
+        return named_scheme(scheme, payload_bytes=4096) if isinstance(scheme, str) else scheme
+
+    @typed
+    def ask(
+        self,
+        operation: str,
+        size: Quantity,
+        schemes: Sequence[str | Scheme] = ("dcqcn", "nscc"),
+        *,
+        seeds: int = 3,
+        estimate: bool = True,
+        **changes: Any,
+    ) -> Answer:
+        """Simulate a collective under schemes, and say how far to trust the answer.
+
+        Parameters
+        ----------
+        operation : str
+            "all_reduce", "reduce_scatter", "all_gather", "all_to_all" or "broadcast".
+        size : number or str
+            Data of a GPU.
+        schemes : sequence of str or Scheme
+            Congestion control.
+        seeds : int
+            Draws of ECMP's paths, from seed 0 on; the interval is from the fastest to the slowest.
+        estimate : bool
+            Compute max-min fair sharing too, and its error for this workload.
+        **changes : object
+            Parameters of `Nccl`, in place of those that NCCL would choose.
+
+        Returns
+        -------
+        Answer
+            Print it.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown operation or scheme, or no seed.
+        """
+        from rdmacc.models import MaxMin  # imported late, because models import simulations
+
+        work, rows = self.collective(operation, size, **changes), []
+        for scheme in map(self.scheme, schemes):
+            runs = [
+                simulate(self.network, work, scheme, seed=seed, progress=False).collectives.iloc[0]
+                for seed in range(checked_count("seeds", seeds))
+            ]
+            time_ps = np.array([run["time_ps"] for run in runs])
+            algbw, busbw = (float(np.mean([run[f"{name}_bps"] for run in runs])) / 8e9 for name in ("algbw", "busbw"))
+            guess = math.nan
+            if estimate:
+                fair = MaxMin(network=self.network, workload=work, scheme=scheme).solve()
+                guess = float((fair["start_ps"] + fair["fct_ps"]).max())
+            rows.append(
+                (scheme.name, time_ps.mean(), time_ps.min(), time_ps.max(), algbw, busbw, guess, guess / time_ps[0] - 1)
+            )
+        names = (
+            "scheme",
+            "time_ps",
+            "fastest_ps",
+            "slowest_ps",
+            "algbw_gbytes",
+            "busbw_gbytes",
+            "max_min_ps",
+            "max_min_error",
+        )
+        total = size_bytes(size, field="size")
+        return Answer(
+            self,
+            operation,
+            total,
+            self.choose(operation, size).replace(**changes),
+            seeds,
+            pd.DataFrame(rows, columns=names),
+        )
+
+    def nearest(self, operation: str) -> Printed | None:
+        """Return the machine most like this one whose busbw is published; None if there is none.
+
+        Parameters
+        ----------
+        operation : str
+            Such as "all_reduce".
+        """
+
+        def far(one: Printed) -> float:
+            here, there = (self.nodes, self.gpus, self.rate_bps), (one.nodes, one.settings.hosts_per_node, one.rate_bps)
+            return sum(abs(math.log(a / b)) for a, b in zip(here, there, strict=True))
+
+        known = [
+            one for one in PRINTED if one.operation == operation.replace("_", "-") and "expected" not in one.machine
+        ]
+        return min(known, key=far, default=None)

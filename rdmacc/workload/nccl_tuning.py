@@ -1,0 +1,87 @@
+"""Which algorithm and protocol NCCL takes for a size: those that its own model predicts to be fastest.
+
+t = latency + size / bandwidth, from NVIDIA/nccl 5067397c, src/graph/tuning.cc. Not included: the NIC's own latency,
+which NCCL asks the driver for, and the limit of a tree's bandwidth per channel.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from rdmacc.workload.nccl import Nccl
+
+PROTOCOLS = ("LL", "LL128", "Simple")
+_BASE_US = {"tree": (6.8, 14.0, 8.4), "ring": (6.6, 14.0, 8.4)}
+_INSIDE_US = {"tree": (0.6, 1.25, 4.0), "ring": (0.6, 1.9, 3.4)}
+"""A hop over NVLink."""
+_OUTSIDE_US = {"tree": (5.0, 8.5, 14.0), "ring": (2.7, 4.0, 14.0)}
+_OVERHEAD_US = (1.0, 1.0, 3.0)
+"""The least that a hop inside a node takes if there are several nodes."""
+
+
+def predictions(operation: str, size: int, nodes: int, settings: Nccl, rate_bps: float) -> pd.DataFrame:
+    """Return `algorithm, protocol, time_us` as NCCL predicts them, the fastest first; empty if it has no choice.
+
+    Parameters
+    ----------
+    operation : str
+        One of `rdmacc.workload.nccl.OPERATIONS`.
+    size : int
+        Bytes of a rank's larger buffer.
+    nodes : int
+        Nodes of `settings.hosts_per_node` GPUs.
+    settings : Nccl
+        GPUs per node, channels, inner rate.
+    rate_bps : float
+        Rate of a NIC.
+
+    Examples
+    --------
+    >>> node = Nccl(hosts_per_node=8)
+    >>> [tuple(predictions("all-reduce", size, 8, node, 4e11).iloc[0, :2]) for size in (10**4, 10**9)]
+    [('tree', 'LL'), ('ring', 'Simple')]
+    """
+    n, width = nodes * settings.hosts_per_node, settings.rings
+    outer_bps = rate_bps if nodes > 1 else math.inf
+    rate = width * min(outer_bps, settings.inner_rate_bps / width) / 8e6  # bytes/us
+    rows = []
+    algorithms = {"all-reduce": ("ring", "tree"), "reduce-scatter": ("ring",), "all-gather": ("ring",)}
+    for algorithm in algorithms.get(operation, ()):
+        for place, protocol in enumerate(PROTOCOLS):
+            inside = max(_INSIDE_US[algorithm][place], _OVERHEAD_US[place] if nodes > 1 else 0.0)
+            outside = _OUTSIDE_US["tree" if settings.hosts_per_node == 1 else algorithm][place]
+            if algorithm == "ring":
+                share = 1.0 if operation == "all-reduce" else 0.5
+                latency = _BASE_US[algorithm][place] + share * 2 * ((n - nodes) * inside + (nodes - 1) * outside)
+                busbw = rate * (0.5, 0.92, 1.0)[place]
+                algbw = busbw * n / (n - 1) / (2 * share)
+            else:
+                hops = (settings.hosts_per_node - 1) * inside + math.log2(nodes) * outside
+                latency = _BASE_US[algorithm][place] + 2 * hops
+                algbw = rate * 0.92 * (1 / 3.8, 120 / 128 if nodes > 1 else 7 / 9, 1.0)[place] / 2
+            rows.append((algorithm, protocol, latency + size / algbw))
+    found = pd.DataFrame(rows, columns=["algorithm", "protocol", "time_us"])
+    return found.sort_values("time_us", kind="stable", ignore_index=True)
+
+
+def tuned(operation: str, size: int, nodes: int, settings: Nccl, rate_bps: float, most_rows: int = 1_200_000) -> Nccl:
+    """Return settings with the algorithm and the protocol that NCCL would take, and its chunks and slices.
+
+    A ring's chunks have NCCL's two slices, as long as the workload has no more than `most_rows` rows.
+    """
+    found = predictions(operation, size, nodes, settings, rate_bps)
+    if not len(found):
+        return settings.replace(algorithm="ring", protocol="Simple")
+    algorithm, protocol = found["algorithm"][0], found["protocol"][0]
+    if algorithm == "tree":
+        return settings.replace(algorithm=algorithm, protocol=protocol)
+    n, width = nodes * settings.hosts_per_node, settings.rings
+    chunk_bytes = {"Simple": 2**21, "LL": 32_768, "LL128": 576_000}[protocol]
+    loops = -(-size // (n * width * chunk_bytes))
+    rows = 4 * (n - 1) * nodes * width * loops * (1 if settings.hosts_per_node > 1 else 0.5)
+    slices = 2 if protocol == "Simple" and 2 * rows <= most_rows else 1
+    if rows > most_rows:
+        chunk_bytes = 0
+    return settings.replace(algorithm=algorithm, protocol=protocol, chunk_bytes=chunk_bytes, slices=slices)

@@ -1,0 +1,142 @@
+"""Clusters: who sends by which NIC, closed forms, NCCL's choice, and what an answer says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.workload import Nccl, TrainingStep, Transformer
+from rdmacc.workload.nccl_tuning import predictions, tuned
+
+NODES, GPUS = 4, 4
+RANKS = NODES * GPUS
+SIZE = RANKS * GPUS * 4_000_000
+SCHEME = rdmacc.scheme("nscc", payload_bytes=4096)
+BETA_PS = (4096 + SCHEME.header_bytes) / 4096 * 20
+
+
+@pytest.fixture(scope="module")
+def small() -> rdmacc.Cluster:
+    return rdmacc.cluster(nodes=NODES, gpus=GPUS)
+
+
+@pytest.mark.parametrize(
+    ("operation", "changes", "share"),
+    [
+        ("all_reduce", {"algorithm": "ring"}, 2 * (RANKS - 1) / RANKS / GPUS),
+        ("all_reduce", {"algorithm": "hierarchical"}, 2 * (NODES - 1) / NODES / GPUS),
+        ("reduce_scatter", {}, (RANKS - 1) / RANKS / GPUS),
+        ("all_gather", {}, (RANKS - 1) / RANKS / GPUS),
+        ("all_to_all", {"channels": RANKS}, (RANKS - GPUS) / RANKS),
+        ("all_to_all", {"pxn": True}, (RANKS - GPUS) / RANKS),
+    ],
+)
+def test_nics_send_what_the_closed_form_says_and_take_as_long(small, operation, changes, share):
+    """Bytes to the byte, on every NIC and rail; time within 2%, with what happens inside nodes before and after."""
+    work = small.collective(operation, SIZE, **changes)
+    result = rdmacc.simulate(small.network, work, SCHEME)
+    messages = work[work["duration_ps"].isna()]
+    assert set(messages.groupby("src")["size_bytes"].sum()) == set(messages.groupby("dst")["size_bytes"].sum())
+    assert messages.groupby("src")["size_bytes"].sum().to_dict() == dict.fromkeys(small.hosts, share * SIZE)
+    rails = [messages[end].str[1:].astype(int) % GPUS for end in ("src", "dst")]
+    if operation != "all_to_all" or "pxn" in changes:
+        assert (rails[0] == rails[1]).all()
+        through = result.ports.loc[result.ports["port"].str.contains("spine"), "tx_bytes"]
+        assert through.sum() == 0, "what stays on its rail meets no spine"
+    how = small.choose(operation, SIZE)
+    inner_ps = {"hierarchical": 2 * (GPUS - 1) / GPUS, True: 2 * (GPUS - 1) / RANKS}
+    inside = next((inner_ps[value] for value in changes.values() if value in inner_ps), 0) * float(how.inner_ps(SIZE))
+    assert result.collectives["time_ps"][0] == pytest.approx(share * SIZE * BETA_PS + inside, rel=0.02)
+
+
+def test_a_broadcast_leaves_nodes_by_all_nics(small):
+    work = small.collective("broadcast", SIZE)
+    messages = work[work["duration_ps"].isna()]
+    sent = messages.groupby("src")["size_bytes"].sum()
+    assert (sent == SIZE / GPUS).all()
+    assert len(sent) == RANKS - 1, "the ring that begins behind its last GPU ends before it"
+    reached = {name: work.loc[work["dst"] == name, "size_bytes"].sum() for name in small.hosts}
+    assert sum(reached.values()) == sent.sum()
+
+
+def test_the_obvious_call_uses_all_nics(small):
+    work = rdmacc.workload.nccl.all_reduce(small.hosts, SIZE, Nccl(hosts_per_node=GPUS))
+    assert set(work.loc[work["duration_ps"].isna(), "src"]) == set(small.hosts)
+    result = rdmacc.simulate(small.network, work, SCHEME)
+    assert result.collectives["busbw_gbytes"][0] > 0.95 * GPUS * 50 * 20 / BETA_PS
+
+
+@pytest.mark.parametrize("operation", ["all_reduce", "reduce_scatter"])
+def test_nccl_takes_what_it_predicts_to_be_fastest(operation):
+    node, chosen = Nccl(hosts_per_node=8), []
+    for size in np.geomspace(1e3, 1e11, 41).astype(int).tolist():
+        table = predictions(operation.replace("_", "-"), size, 8, node, 4e11)
+        how = tuned(operation.replace("_", "-"), size, 8, node, 4e11)
+        assert table["time_us"].is_monotonic_increasing
+        assert (how.algorithm, how.protocol) == (table["algorithm"][0], table["protocol"][0])
+        chosen.append((how.algorithm, how.protocol))
+    assert chosen[0][1] == "LL"
+    assert chosen[-1] == ("ring", "Simple"), "a tree has 92% of the bandwidth"
+    large = predictions("all-reduce", 10**12, 8, node, 4e11).iloc[0]
+    assert 10**12 / large["time_us"] / 1e3 * 2 * 63 / 64 == pytest.approx(400, rel=0.01), "all NICs of a node, GB/s"
+
+
+@pytest.mark.parametrize(("fabric", "leaves", "spines"), [("rail", 4, 2), ("leaf-spine", 4, 2), ("fat-tree", 4, 2 + 8)])
+def test_fabrics_have_as_many_links_as_oversubscription_says(fabric, leaves, spines):
+    made = rdmacc.cluster(4, 4, fabric=fabric, oversubscription=2, ports_per_leaf=4)
+    assert len(made.hosts) == 16
+    found = rdmacc.topology.switches(made.network)
+    assert len(found) == leaves + spines
+    for leaf in [name for name in found if "rail" in name or name.startswith(("leaf", "tor"))]:
+        kinds = [made.network.nodes[peer]["kind"] for peer in made.network[leaf]]
+        assert kinds.count("host") == 2 * kinds.count("switch")
+    on_rail = {switch for _, switch in made.nics(1)}
+    assert len(on_rail) == (4 if fabric == "rail" else 1)
+
+
+def test_an_answer_says_what_ran_and_how_far_to_trust_it(small):
+    answer = rdmacc.cluster(4, 4, fabric="leaf-spine", ports_per_leaf=8).ask("all_reduce", "8MB", ["dcqcn"], seeds=2)
+    row = answer.frame.iloc[0]
+    assert row["fastest_ps"] < row["slowest_ps"], "paths differ"
+    assert row["busbw_gbytes"] == pytest.approx(row["algbw_gbytes"] * 30 / 16)
+    assert abs(row["max_min_error"]) < 0.5
+    text = str(answer)
+    for words in ("NCCL's model", "over 2 draws of paths", "max-min", "published: ", "not modelled: "):
+        assert words in text
+        assert words.removesuffix(": ") in answer._repr_html_()
+    assert text.count("not modelled: ") == 3
+    assert small.nearest("all_to_all").source == "nccl-tests#267"
+    assert small.nearest("broadcast") is None
+
+
+def test_steps_and_jobs_stay_on_their_nodes(small):
+    model = Transformer(hidden=256, layers=2, mlp=512, vocabulary=256)
+    step = small.step(TrainingStep(model=model, data=2, tensor=4))
+    messages = step[step["size_bytes"] > 0]
+    assert set(messages["src"]) == set(small.hosts[:8])
+    both = small.jobs([step, step], "round-robin")
+    nodes = both.assign(node=both["src"].str[1:].astype(int) // GPUS).groupby("job")["node"].agg(set).to_dict()
+    assert nodes == {"job 0": {0, 2}, "job 1": {1, 3}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"fabric": "torus"}, "fabric"),
+        ({"nodes": 48}, "ports_per_leaf = 32"),
+        ({"oversubscription": 3}, "oversubscription"),
+        ({"fabric": rdmacc.star(3)}, "at least 64"),
+    ],
+)
+def test_wrong_clusters_are_errors(arguments, match):
+    with pytest.raises(ConfigError, match=match):
+        rdmacc.cluster(**arguments)
+
+
+def test_wrong_questions_are_errors(small):
+    with pytest.raises(ConfigError, match="operation"):
+        small.ask("allreduce", "1MB")
+    with pytest.raises(ConfigError, match="algorithm"):
+        small.all_reduce("1MB", algorithm="star")
