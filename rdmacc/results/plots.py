@@ -61,7 +61,8 @@ class ResultPlots:
         """Draw every probed queue."""
         probes = [probe for probe in self._result.watched if _field(probe) == "queue_bytes"]
         self._need(probes, "queues", "rdmacc.probes.queue(node, peer)")
-        return self._draw(ax, probes, 1e3, "Queues", "queue (kB)", label)
+        title = f"Queue {probes[0].name.removeprefix('queue ')}" if len(probes) == 1 else "Queues"
+        return self._draw(ax, probes, 1e3, title, "queue (kB)", label)
 
     @typed
     def probe(self, name: str, ax: Axes | None = None, *, label: str | None = None) -> Axes:
