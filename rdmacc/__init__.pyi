@@ -31,6 +31,7 @@ from rdmacc.formats import (
     to_hpcc as to_hpcc,
     to_htsim as to_htsim,
 )
+from rdmacc.live import Live as Live
 from rdmacc.models.comparison import compare as compare
 from rdmacc.presets import PRESETS as PRESETS, Preset as Preset, preset as preset
 from rdmacc.probes import Probe as Probe
@@ -45,7 +46,12 @@ from rdmacc.schemes import (
     scheme as scheme,
     scheme_table as scheme_table,
 )
-from rdmacc.simulation import Simulation as Simulation, simulate as simulate, simulate_many as simulate_many
+from rdmacc.simulation import (
+    Completion as Completion,
+    Simulation as Simulation,
+    simulate as simulate,
+    simulate_many as simulate_many,
+)
 from rdmacc.sweep.jobs import compare_jobs as compare_jobs
 from rdmacc.sweep.study import Study as Study, study as study
 from rdmacc.switch.buffer import DropTail as DropTail, Pfc as Pfc
@@ -78,6 +84,7 @@ from rdmacc.workload import (
     many_to_many as many_to_many,
     messages as messages,
     offered_load as offered_load,
+    open_work as open_work,
     partition_aggregate as partition_aggregate,
     permutation as permutation,
     poisson as poisson,

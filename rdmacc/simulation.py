@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import networkx as nx
@@ -19,6 +19,7 @@ from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan, checked_seed, make_plan, plan_of, setting_of
 from rdmacc.engine.progress import Progress
 from rdmacc.engine.select import give_back, make_engine
+from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
 from rdmacc.engine.short_times import warn_of_short_times
 from rdmacc.engine.trace import ROW
 from rdmacc.engine.waits import explain_stall
@@ -33,7 +34,7 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity, format_size, time_ps
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Completion", "Simulation", "simulate"]
 
 _log = logging.getLogger(__name__)
 IS_QUIET = ContextVar("is_quiet", default=False)
@@ -137,10 +138,11 @@ class Simulation:
             for one in names:
                 if names.count(one) > 1:
                     raise ConfigError("probes", one, "the name of one probe; samples are found by name")
-        plan = make_plan(
-            network, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
-            explains=explain, is_checked=is_checked(chosen, check),
+        self._plan_of = partial(
+            make_plan, network if isinstance(network, Fabric) else Fabric.from_graph(network), scheme=chosen, seed=seed,
+            probes=probes, faults=faults, has_trace=trace, explains=explain, is_checked=is_checked(chosen, check),
         )  # fmt: skip
+        plan = self._plan_of(workload)
         if plan.explains:
             _check_memory(int(plan.packets[plan.explained].sum(dtype=np.int64)))
         self._prepare(plan, engine, order, threads, begin)
@@ -148,6 +150,7 @@ class Simulation:
     def _prepare(self, plan: Plan, engine: str, order: str, threads: int, begin: float) -> None:
         self.plan = plan
         self._fault_events = FaultEvents(self.plan)
+        self._sent = Sent(self.plan.workload)
         plan.kept.get(warn_of_short_times, lambda: warn_of_short_times(plan))
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._step_ps = _FIRST_STEP_PS * max(1, _FEW_HOSTS // len(self.plan.fabric.hosts))
@@ -163,6 +166,16 @@ class Simulation:
     def now_ps(self) -> int:
         """Current simulated time."""
         return self.engine.now
+
+    @property
+    def earliest_ps(self) -> int:
+        """The first time at which a message can start: now, or just after it if the last message ended now."""
+        return self.now_ps + (self.engine.unfinished == 0 and self.engine.events > 0)
+
+    @property
+    def workload(self) -> pd.DataFrame:
+        """All messages, those sent so far too: `simulate` with this workload gives the same times."""
+        return self._sent.frame()
 
     @property
     def is_finished(self) -> bool:
@@ -202,27 +215,39 @@ class Simulation:
             On Ctrl-C. Like the errors above, it holds the result so far as `result`; calling `run` continues from
             there.
         """
+        until_ps = self._until_ps(until)
+        while self._run_some(until_ps, progress):
+            self._sent.note(self.engine)
+        result = self.result()
+        self._warn(result)
+        return result
+
+    def _until_ps(self, until: Quantity | None) -> int:
         until_ps = NEVER if until is None else time_ps(until, field="until")
         if until is not None and not self.now_ps <= until_ps < NEVER:
             allowed = f"at least the current time, {self.now_ps} ps, and less than 2**62 ps"
             raise ConfigError("until", until, allowed)
+        return until_ps
+
+    def _run_some(self, until_ps: int, progress: bool | None = False) -> bool:
+        """Run to a time, or to an event by which awaited messages end; return whether there was one."""
         begin = time.perf_counter()
-        bar = self._progress_bar(until_ps, progress)
+        bar, is_endless = self._progress_bar(until_ps, progress), until_ps == NEVER
         try:
-            while not self.is_finished and self.now_ps < until_ps:
+            while not self.is_finished and self.now_ps < until_ps and not self.engine.ended:
                 upcoming_ps = self.engine.next_event_ps()
                 if (
                     upcoming_ps - self.now_ps >= _SLICE_PS
                 ):  # nothing is in flight: check before retransmission timers obscure the deadlock
                     self._raise_if_deadlocked()
-                if upcoming_ps == NEVER and until is None and self._fault_events.next_ps == NEVER:
+                if upcoming_ps == NEVER and is_endless and self._fault_events.next_ps == NEVER:
                     raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
                 self._run_to(min(stop_ps, self._fault_events.next_ps), bar, until_ps)
-                self._fault_events.happen(self.engine)
+                self._let_faults_happen()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
-                if until is None and not self.is_finished and self._fault_events.next_ps == NEVER:
+                if is_endless and not self.is_finished and self._fault_events.next_ps == NEVER:
                     if self._progress.has_ended(self.engine):
                         raise self._stalled()
         except (KeyboardInterrupt, HandlerError, LivelockError) as error:
@@ -232,12 +257,159 @@ class Simulation:
         finally:
             self._wall_s += time.perf_counter() - begin
             bar.close()
-        result = self.result()
-        self._warn(result)
-        return result
+        return bool(self.engine.ended)
+
+    # Messages that are sent while it runs
+
+    @named
+    def send(
+        self, src: Hashable, dst: Hashable, size: Quantity, *, at: Quantity | None = None, priority: int | None = None
+    ) -> int:
+        """Send a message that the workload does not have, now or later.
+
+        Times are the same as if the workload had had the message from the start, with this start: see `workload`.
+
+        Parameters
+        ----------
+        src, dst : hashable
+            Names of two hosts.
+        size : quantity of bytes
+            Payload, such as ``"64kB"``.
+        at : quantity of time, optional
+            When it starts; default: `earliest_ps`.
+        priority : int, optional
+            Class of its packets; default: the scheme's. With PFC, switches have room for the classes of the messages
+            at the start, and for those that `workload.open_work` names.
+
+        Returns
+        -------
+        int
+            The message's label, as in `result.flows`.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown host, a size below 1 byte, a time in the past, a class without room, or a simulation to
+            which no message can be added: one with computation, paths or queue pairs of its own, or explained.
+        """
+        start_ps = self.earliest_ps if at is None else time_ps(at, field="at")
+        size_bytes = at_least_one_byte(size)
+        ends = self._sent.ends(self.plan.fabric, src, dst)
+        return self._send(*ends, size_bytes, start_ps, priority)
+
+    def _send(self, src: int, dst: int, size_bytes: int, start_ps: int, priority: int | None) -> int:
+        one = self._sent.add(
+            self.plan, self._plan_of.args[0], (src, dst, size_bytes, start_ps, priority), self.earliest_ps
+        )
+        if not self.engine.has_room(one):
+            self._note_plan(one.number)
+            self.engine.regrow(self.plan, one)
+        self.engine.add(one)
+        self._progress.expect(start_ps)
+        if self._fault_events.fabric.down_ports:
+            self._note_plan()
+            self._let_faults_happen()
+        return one.number
+
+    def _let_faults_happen(self) -> None:
+        if self._fault_events.next_ps <= self.now_ps:
+            self._note_plan()
+            self._fault_events.happen(self.engine)
+
+    def _note_plan(self, count: int | None = None) -> None:
+        """Make the plan of all messages, or of the first ones."""
+        frame = self._sent.frame(count)
+        if len(frame) != self.plan.n_messages:
+            self.plan = self.engine.plan = self._plan_of(frame)
+            self._fault_events.note_plan(self.plan)
+
+    def run_until(self, message: int) -> Completion:
+        """Run until a message is delivered or has failed.
+
+        Returns 1 ps after it, with all done that happened at its instant: what is sent in answer starts then.
+
+        Parameters
+        ----------
+        message : int
+            Its label: what `send` has returned, or a row of the workload.
+
+        Returns
+        -------
+        Completion
+            Its times.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such message.
+        SimulationError
+            As from `run`.
+        """
+        number = self._sent.number(message)
+        if not self._sent.is_over(self.engine, number):
+            self.engine.await_end(number)
+            while number not in self._next_ends(NEVER):
+                pass
+        return self._sent.completion(self.engine, number)
+
+    def next_completion(self, until: Quantity | None = None) -> Completion | None:
+        """Run until the next message of those sent is delivered or has failed.
+
+        Parameters
+        ----------
+        until : quantity of time, optional
+            Stop before the events of this time; default: never.
+
+        Returns
+        -------
+        Completion or None
+            Its times; messages that ended earlier come first, each once. None if none is left, or none ended in time.
+
+        Raises
+        ------
+        ConfigError
+            If `until` is not a time, or is past.
+        SimulationError
+            As from `run`.
+        """
+        until_ps = self._until_ps(until)
+        if not self._sent.fresh and self._sent.has_outstanding:
+            self._next_ends(until_ps)
+        return self._sent.completion(self.engine, self._sent.fresh.popleft()) if self._sent.fresh else None
+
+    def ends_until(self, until_ps: int) -> list[Completion]:
+        """Run until messages sent have been delivered or have failed, or to a time; return what has ended, at one time.
+
+        Parameters
+        ----------
+        until_ps : int
+            Stop before the events of this time.
+        """
+        if not self._sent.fresh:
+            self._next_ends(until_ps)
+        ended = [self._sent.completion(self.engine, number) for number in self._sent.fresh]
+        self._sent.fresh.clear()
+        return ended
+
+    def _next_ends(self, until_ps: int) -> list[int]:
+        """Run until an awaited message ends, and to the end of that instant; return all that have ended."""
+        engine, found = self.engine, list[int]()
+        while True:
+            begin, now_ps = time.perf_counter(), engine.now
+            engine.run(min(until_ps, self._fault_events.next_ps, now_ps + _SLICE_PS))  # most ends are near
+            self._wall_s += time.perf_counter() - begin
+            if not engine.ended and engine.now < until_ps and engine.unfinished:
+                self._let_faults_happen()
+                self._run_some(until_ps)
+            if engine.ended:
+                found += self._sent.note(engine)
+                until_ps = min(until_ps, engine.now + 1)
+            if not engine.unfinished or engine.now >= until_ps:
+                return found
 
     def result(self) -> Result:
         """Return the result so far."""
+        self._note_plan()
         return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
 
     def _warn(self, result: Result) -> None:
@@ -254,7 +426,7 @@ class Simulation:
     def _run_to(self, stop_ps: int, bar: LateBar, until_ps: int) -> None:
         """Run to the end of a slice, in steps whose length only affects how often progress is shown."""
         short_s, long_s = _STEP_S
-        while self.now_ps < stop_ps and not self.is_finished:
+        while self.now_ps < stop_ps and not self.is_finished and not self.engine.ended:
             begin = time.perf_counter()
             target_ps = max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps
             self.engine.run(stop_ps, target_ps)
@@ -272,6 +444,7 @@ class Simulation:
             raise self._with_result(error)
 
     def _stalled(self) -> Exception:
+        self._note_plan()
         outcome, progress = self.engine.outcome(), self._progress
         is_unfinished = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
         numbers = np.flatnonzero(is_unfinished).tolist()
@@ -298,7 +471,7 @@ class Simulation:
         most, text = bar.total, ""
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
         if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
-            messages = len(self.plan.waits_for)
+            messages = len(self.plan.waits_for) + self._sent.count
             finished = messages - self.engine.unfinished
             text = f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages"
         bar.update(max(done - bar.n, 0), text)

@@ -91,12 +91,18 @@ def links_with(fabric: Fabric, scheme: Scheme, paths: Paths) -> Links:
     return Links(links.rate_bps, lambda: max(links.rtt_ps, longest), lambda: links.oversubscription)
 
 
+def rtt_of_scheme(fabric: Fabric, scheme: Scheme) -> int:
+    """Return the largest base RTT of a network, in the sense of a scheme."""
+    header, ack = (0, 0) if scheme.base_rtt == "network" else (scheme.header_bytes, scheme.ack_bytes)
+    return largest_rtt_ps(fabric, scheme.payload_bytes, header, ack)
+
+
 def _of_scheme(fabric: Fabric, scheme: Scheme, rtt: Ints, paths: Paths) -> Ints:
     """Return what the scheme takes for the base RTTs of queue pairs."""
     if scheme.base_rtt == "pair":
         return rtt
     header, ack = (0, 0) if scheme.base_rtt == "network" else (scheme.header_bytes, scheme.ack_bytes)
-    longest = largest_rtt_ps(fabric, scheme.payload_bytes, header, ack)
+    longest = rtt_of_scheme(fabric, scheme)
     own = _longest_rtt_ps(fabric, paths, scheme.payload_bytes + header, ack)
     return np.full(len(rtt), max(longest, own), np.int64)
 

@@ -46,9 +46,11 @@ class Dependents:
     delay_ps: Ints
 
     def of(self, number: int) -> Iterator[tuple[int, int]]:
-        """Yield what waits for a number, and its delay."""
+        """Yield what waits for a number, and its delay; nothing for a message that was sent later."""
+        if number + 1 >= len(self.first):
+            return iter(())
         low, high = int(self.first[number]), int(self.first[number + 1])
-        return zip(self.rows[low:high].tolist(), self.delay_ps[low:high].tolist(), strict=True)
+        return iter(zip(self.rows[low:high].tolist(), self.delay_ps[low:high].tolist(), strict=True))
 
 
 def dependencies(frame: pd.DataFrame, computes: npt.NDArray[np.bool_]) -> tuple[Ints, Dependents | None]:

@@ -85,6 +85,15 @@ class FaultEvents:
         """Time of the next one; NEVER if none is left."""
         return self._pending[-1].time_ps if self._pending else NEVER
 
+    def note_plan(self, plan: Plan) -> None:
+        """Go on with a plan of more messages; those that are cut off already fail before they start."""
+        self._reasons = np.pad(self._reasons, (0, plan.n_qps - self._plan.n_qps))
+        self._plan, cut = plan, self._reasons > 0
+        if self.fabric.down_ports:
+            self._note_cut(tuple(self.fabric.down_ports), NEVER - 1)
+            if (self._reasons[~cut] > 0).any():
+                self._pending.append(FaultEvent(0, CUT_OFF, ()))
+
     @held_interrupts()
     def happen(self, engine: Engine) -> None:
         """Apply the faults that are due."""
@@ -112,8 +121,8 @@ class FaultEvents:
             if later.what == REROUTED and reasons.any():
                 reasons[_cut_off(plan, later.ports) == 0] = 0
         new = (reasons > 0) & (self._reasons == 0)
-        if new.any():
-            self._reasons[new] = reasons[new]
+        self._reasons[new] = reasons[new]
+        if new.any() and now < NEVER - 1:
             late_ps = now + int(plan.qp_base_rtt_ps[new].max())
             place = next((n for n, one in enumerate(self._pending) if one.time_ps <= late_ps), len(self._pending))
             self._pending.insert(place, FaultEvent(late_ps, CUT_OFF, ()))

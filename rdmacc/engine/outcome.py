@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.engine.additions import Addition
 from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.topology.fabric import Fabric
@@ -137,6 +138,24 @@ class Engine(Protocol):
 
         Where between `soon_ps` and `until_ps` it returns is up to the engine.
         """
+
+    ended: list[int]
+    """Awaited messages that have been delivered or have failed; the run returns at each."""
+
+    def add(self, one: Addition) -> None:
+        """Add a message, which starts at its time and is awaited."""
+
+    def has_room(self, one: Addition) -> bool:
+        """Return whether a message can be added; if not, `regrow` first."""
+
+    def regrow(self, plan: Plan, one: Addition) -> None:
+        """Make room for a message, on a plan of all those before it."""
+
+    def await_end(self, number: int) -> None:
+        """Return from `run` when a message is delivered or has failed."""
+
+    def times_of(self, number: int) -> tuple[int, int, int, int]:
+        """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""
 
     def outcome(self) -> RunOutcome:
         """Return the counters so far."""

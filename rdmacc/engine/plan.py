@@ -89,7 +89,7 @@ class Plan(Setting):
 
 
 def make_plan(
-    topology: nx.Graph[Any],
+    topology: nx.Graph[Any] | Fabric,
     workload: pd.DataFrame,
     scheme: Scheme,
     *,

@@ -41,7 +41,7 @@ class Progress:
         self._plan = plan
         starts_ps = np.append(plan.start_ps, plan.computation.start_ps)
         self._last_start_ps = int(starts_ps.max(initial=0)) + plan.scheme.start_delay_ps
-        self._least_ps = _LEAST_RTTS * int(plan.qp_base_rtt_ps.max(initial=0))
+        self._least_ps = _LEAST_RTTS * plan.port_base_rtt_ps
         limits = [getattr(part, "retry_limit", 0) for part in plan.scheme.components]
         self._most_retries = _MARGIN * max(_LEAST_RETRIES, *limits) * _tries(plan)
         waits = (plan.computation.duration_ps, () if plan.dependents is None else plan.dependents.delay_ps)
@@ -51,6 +51,10 @@ class Progress:
         self.since_ps = self.retries = 0
         self._moved = self._moved_ps = 0
         self._round_end_ps = self._round_moved = 0
+
+    def expect(self, start_ps: int) -> None:
+        """Note that a message will start."""
+        self._last_start_ps = max(self._last_start_ps, start_ps + self._plan.scheme.start_delay_ps)
 
     def has_ended(self, engine: Engine) -> bool:
         """Return whether a simulation has stalled; call it after each slice."""

@@ -19,6 +19,7 @@ class MessageProgress(Record):
     is_incoming = Byte(doc="1 while it may be picked at its receiver")
     is_delayed = Byte(doc="1 once the scheme's delay before the start is under way")
     is_explained = Byte(doc="1 if it is to be explained")
+    is_awaited = Byte(doc="1 if the run is to stop when it is delivered or has failed")
 
 
 class ComputationProgress(Record):

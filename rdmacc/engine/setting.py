@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,19 +10,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.chance import hash63_of, stream_key
-from rdmacc.engine.alone import Messages, links_with, times_alone
+from rdmacc.engine.alone import Messages, links_with, rtt_of_scheme, times_alone
 from rdmacc.engine.numbering import count_paths, first_ports, hash_as, lead_by_paths, queue_pairs
 from rdmacc.engine.work import Int32s, Ints, Work, alike, narrow
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.reach import Reach, reach_of
 from rdmacc.lifetimes import Kept, frozen
 from rdmacc.rules.pfc import headroom_bytes
+from rdmacc.rules.progress import OPEN as ALWAYS_OPEN
 from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import cut_ps, format_time, transmission_ps
 from rdmacc.workload.columns import filled
+from rdmacc.workload.frame import OPEN
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 ECMP, PORTS, LOSS, CLOCK_OFFSETS, CLOCK_JITTER, SENDERS, RECEIVERS = 1, 2, 3, 4, 5, 6, 7
@@ -54,6 +56,10 @@ class Setting(Work):
     """Port by which replies leave the receiving host."""
     host_base_rtt_ps: Ints
     """By node number; 0 for hosts that receive nothing."""
+    port_base_rtt_ps: int
+    """The longest of any queue pair."""
+    is_open: bool
+    """Whether messages may be sent while it runs that its workload has room for (`rdmacc.workload.open_work`)."""
     headroom_bytes: Ints
     """Headroom behind each port's link, held by the switch that the port leads to; 0 towards hosts."""
     shared_bytes: Ints
@@ -96,14 +102,20 @@ def _setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
     alone = times_alone(fabric, scheme, messages, qp_src, qp_dst)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
     np.maximum.at(host_base_rtt, qp_dst, alone.base_rtt_ps)
+    open_classes, in_pair = frame.attrs.get(OPEN), np.bincount(qp, minlength=len(qp_src))
+    if open_classes is not None:
+        host_base_rtt[fabric.hosts] = rtt_of_scheme(fabric, scheme)
+        in_pair[:] = ALWAYS_OPEN if scheme.is_pairwise else in_pair
     priority = _priorities(frame, scheme)
     scheme = _with_turns(scheme, frame, priority)
-    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(work.group_size.max(initial=1)))
+    classes = {*priority.tolist(), *_open_classes(open_classes, scheme)}
+    headroom, shared = _buffers(fabric, scheme, classes, int(work.group_size.max(initial=1)))
     return Setting(
         **vars(work) | {"kept": Kept()}, scheme=scheme, reach=reach_of(scheme), packets=narrow(packets), qp=narrow(qp),
         hash_as=hashes, ideal_fct_ps=alone.ideal_fct_ps, qp_src=work.src if qp_src is src else narrow(qp_src),
         qp_dst=work.dst if qp_dst is dst else narrow(qp_dst),
-        qp_messages=alike(narrow(np.bincount(qp, minlength=len(qp_src)))),
+        qp_messages=alike(narrow(in_pair)), is_open=open_classes is not None,
+        port_base_rtt_ps=int(host_base_rtt.max()),
         qp_base_rtt_ps=alone.base_rtt_ps, qp_base_delay_ps=alone.base_delay_ps,
         qp_paths=alike(narrow(count_paths(fabric, scheme, qp_port, qp_dst))), qp_port=narrow(qp_port),
         reply_port=narrow(reply_port), host_base_rtt_ps=host_base_rtt, headroom_bytes=headroom, shared_bytes=shared,
@@ -142,6 +154,14 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
         allowed = f"a class from {DATA_CLASS} to {NUM_CLASSES - 1}"
         raise ConfigError(f"priority (row {frame.index[wrong][0]})", column[wrong].iloc[0], allowed)
     return column.to_numpy(np.int64)
+
+
+def _open_classes(classes: Sequence[int] | None, scheme: Scheme) -> Sequence[int]:
+    """Return the classes of messages that may be sent while the simulation runs."""
+    for value in classes or ():
+        if value not in range(DATA_CLASS, NUM_CLASSES):
+            raise ConfigError("priorities", value, f"classes from {DATA_CLASS} to {NUM_CLASSES - 1}")
+    return () if classes is None else classes or (scheme.data_priority,)
 
 
 def _with_turns(scheme: Scheme, frame: pd.DataFrame, priority: Ints) -> Scheme:

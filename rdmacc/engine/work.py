@@ -22,7 +22,7 @@ from rdmacc.workload.paths import Paths, paths_of
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 
-_LATEST_PS = 10**18
+LATEST_PS = 10**18
 """Latest start of a message, which keeps sums of times below NEVER."""
 _MANY = 1000
 """Messages from which on one number in the place of equal ones saves enough memory to look for it."""
@@ -93,8 +93,8 @@ def _work_on(fabric: Fabric, workload: Any) -> Work:
         for end in ("src", "dst")
     )
     start_ps = frame["start_ps"].to_numpy(np.int64)
-    if start_ps.max(initial=0) > _LATEST_PS:
-        raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
+    if start_ps.max(initial=0) > LATEST_PS:
+        raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
     return Work(
         fabric=fabric, workload=frame, computation=computing, src=narrow(src), dst=narrow(dst),
@@ -137,6 +137,6 @@ def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
     start_ps = frame["start_ps"].to_numpy(np.int64)
     duration_ps = frame["duration_ps"].to_numpy(np.int64)
     for name, times in (("start_ps", start_ps), ("duration_ps", duration_ps)):
-        if times.max() > _LATEST_PS:
-            raise ConfigError(name, int(times.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
+        if times.max() > LATEST_PS:
+            raise ConfigError(name, int(times.max()), f"at most 10**18 ps, {LATEST_PS // 86_400 // 10**12} days")
     return Computation(frame, host, start_ps, duration_ps)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from rdmacc.records import NEVER
 
+OPEN = 2**30
+"""Messages that a queue pair has left if more may come while the simulation runs."""
+
 GAVE_UP, NO_ROUTE, NO_ROUTE_BACK, HAS_WAITED = range(1, 5)
 """Why a message has failed: its scheme gave it up, links are down for good, what it waited for has failed."""
 

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 RANK_SHIFT = 58
 """An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
 
@@ -76,6 +79,14 @@ def rank_without_order(agenda: Ticks, rank: int) -> int:
     if agenda.tick_ps:
         return (((rank >> _TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
     return rank
+
+
+def numbers_of_starts(scheme: Ticks, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return what starts or ends by each event, by its number; -1 where an event is none of these."""
+    shift, classes, numbers = RANK_SHIFT, -1, RANK_MASK
+    if scheme.tick_ps:
+        shift, classes, numbers = _TICK_SHIFT, _TICK_CLASSES, _TICK_NUMBERS
+    return np.where((ranks >> shift) & classes == START >> RANK_SHIFT, ranks & numbers, -1)
 
 
 def class_and_number(scheme: Ticks, rank: int) -> tuple[str, int]:

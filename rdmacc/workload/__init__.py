@@ -54,7 +54,7 @@ from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_re
 from rdmacc.workload.compose import combine, sequence
 from rdmacc.workload.detours import dragonfly_paths
 from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
-from rdmacc.workload.frame import COLUMNS, messages, stream
+from rdmacc.workload.frame import COLUMNS, messages, open_work, stream
 from rdmacc.workload.load import LOAD_LINKS, LoadDefinition, offered_load, port_loads
 from rdmacc.workload.mixes import DART_MIXES, dart_mix
 from rdmacc.workload.nccl import Nccl
@@ -77,7 +77,7 @@ __all__ = [
     "COLUMNS", "DART_MIXES", "DART_SHORT", "INCAST_JITTER", "INCAST_SENDERS", "LLAMA_7B", "LOAD_LINKS", "MIXTRAL_8X7B",
     "PAIRS", "PAIR_STARTS", "PERMUTATION", "PLACEMENTS", "SIZES", "LoadDefinition", "Nccl", "SizeDistribution",
     "TrainingStep", "Transformer", "all_to_all", "combine", "dart_mix", "dragonfly_paths", "from_csv", "from_parquet",
-    "incast", "incasts", "job", "jobs", "long_flows", "many_to_many", "messages", "offered_load", "partition_aggregate",
-    "permutation", "poisson", "port_loads", "random_pairs", "request_response", "ring_all_reduce", "sequence",
-    "size_distribution", "stream", "to_csv", "to_parquet", "tree_all_reduce", "validate",
+    "incast", "incasts", "job", "jobs", "long_flows", "many_to_many", "messages", "offered_load", "open_work",
+    "partition_aggregate", "permutation", "poisson", "port_loads", "random_pairs", "request_response",
+    "ring_all_reduce", "sequence", "size_distribution", "stream", "to_csv", "to_parquet", "tree_all_reduce", "validate",
 ]  # fmt: skip

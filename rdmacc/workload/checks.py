@@ -13,7 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.workload.columns import Int64s, is_name, row_error
-from rdmacc.workload.frame import computation, messages, nothing_after
+from rdmacc.workload.frame import OPEN, computation, messages, nothing_after
 from rdmacc.workload.paths import PATH_COLUMNS
 
 if TYPE_CHECKING:
@@ -45,13 +45,15 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     """
     if not isinstance(workload, pd.DataFrame):
         raise ConfigError("workload", type(workload).__name__, "a pandas DataFrame")
-    if not len(workload):
+    if not len(workload) and OPEN not in workload.attrs:
         raise ConfigError("workload", "0 messages", "must have at least one message")
     frame = messages(workload)
     _take_numbers(frame, fabric)
     labels = unique_index(frame)
     numbered = pd.RangeIndex(len(frame), name="message")
-    if pd.api.types.is_integer_dtype(labels) and labels.min() == 0 and labels.max() == len(frame) - 1:
+    if not len(frame) or (
+        pd.api.types.is_integer_dtype(labels) and labels.min() == 0 and labels.max() == len(frame) - 1
+    ):
         if not labels.is_monotonic_increasing:
             frame = frame.sort_index()
             labels = frame.index

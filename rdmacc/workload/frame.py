@@ -20,7 +20,7 @@ from rdmacc.workload.columns import Int64s, converted, durations, is_name, nothi
 
 __all__ = [
     "COLUMNS", "COMPUTATION_COLUMNS", "PERIOD", "Host", "Objects", "as_objects", "checked_hosts", "checked_whole",
-    "computation", "from_columns", "host_names", "hosts_in", "messages", "nothing_after", "stream",
+    "computation", "from_columns", "host_names", "hosts_in", "messages", "nothing_after", "open_work", "stream",
 ]  # fmt: skip
 
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
@@ -32,6 +32,9 @@ Objects: TypeAlias = npt.NDArray[np.object_]
 
 PERIOD = "period_ps"
 """Key in a workload's `attrs`: begin and end of the period for which its load was asked."""
+
+OPEN = "open_classes"
+"""Key in a workload's `attrs`: the priority classes of messages that may be sent while it runs (:func:`open_work`)."""
 
 _ALIASES = {"size": "size_bytes", "start": "start_ps", "delay": "delay_ps", "duration": "duration_ps"}
 
@@ -145,6 +148,26 @@ def _with_columns(rows: pd.DataFrame, names: list[Any], new: Mapping[str, Any]) 
     frame = pd.DataFrame({name: new[name] if name in new else rows[old[name]] for name in ordered}, index=rows.index)
     frame.columns.name = rows.columns.name
     frame.attrs = rows.attrs
+    return frame
+
+
+def open_work(workload: pd.DataFrame | None = None, priorities: Iterable[int] = ()) -> pd.DataFrame:
+    """Return a workload, or an empty one, to which messages will be added while it runs.
+
+    Buffers have room for these priority classes, and hosts and ports take the largest base RTT of the network for
+    that of the messages to come.
+
+    Parameters
+    ----------
+    workload : DataFrame, optional
+        Messages that are known from the start.
+    priorities : iterable of int
+        Classes of the messages to come; without any, the scheme's.
+    """
+    if isinstance(priorities, str) or not isinstance(priorities, Iterable):
+        raise ConfigError("priorities", priorities, "a list of classes")
+    frame = from_columns([], [], 1, 0) if workload is None else messages(workload)
+    frame.attrs = {**frame.attrs, OPEN: tuple(priorities)}
     return frame
 
 

@@ -45,8 +45,8 @@ def test_results_are_as_if_all_rows_were_there_from_the_start(name, loss, monkey
     whole, lean = _run(plan, monkeypatch, is_early=True), _run(plan, monkeypatch, is_early=False)
     assert differences(whole.outcome(), lean.outcome()) == []
     assert whole.events == lean.events
-    assert not lean._is_early
-    assert len(whole.queue_pairs._blocks) == -(-plan.n_qps // queue_pairs.BLOCK)
+    assert not lean.is_early
+    assert len(whole.queue_pairs.blocks) == -(-plan.n_qps // queue_pairs.BLOCK)
 
 
 def test_rows_that_are_done_take_no_memory(monkeypatch):
@@ -85,7 +85,7 @@ def test_packets_and_receivers_timers_hold_rows(monkeypatch):
 @pytest.mark.parametrize(("name", "is_early"), [("dcqcn", False), ("homa", True), ("dasr", True)])
 def test_which_schemes_need_all_rows_from_the_start(name, is_early):
     """Those whose receivers look at messages that no packet has just come from."""
-    assert CompiledEngine(_plan(name))._is_early == is_early
+    assert CompiledEngine(_plan(name)).is_early == is_early
 
 
 def test_a_message_takes_at_most_300_bytes():

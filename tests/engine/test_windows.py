@@ -349,7 +349,7 @@ def test_routes_change_for_all_threads(count: int):
     """At the begin of a window, where the kernel may stop without going back to the order of time."""
     engine = rdmacc.Simulation(**tree(), engine="compiled", order="windows").engine
     assert isinstance(engine, CompiledEngine)
-    late_ps = engine._windows.round_up(20_000_000) - 5_000_000
+    late_ps = engine.windows.round_up(20_000_000) - 5_000_000
     fault = LinkDown(link=("tor0", "agg0"), at_ps="5us", convergence_ps=late_ps)
     assert compare(tree(scheme="irn", faults=(fault,)), [], count).outcome().visits > 0
 

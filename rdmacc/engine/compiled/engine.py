@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.engine.additions import Addition
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.exceptions import Catcher
 from rdmacc.engine.compiled.heap import HEAP_PADDING
+from rdmacc.engine.compiled.keeping import restore, state_of
 from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
+from rdmacc.engine.compiled.messages import AWAITED
 from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
@@ -23,8 +26,10 @@ from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.livelock import Livelock
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.telling import Told, told
 from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, record_dtype
+from rdmacc.rules.ranks import LAST_ORDER, START, rank_in
 from rdmacc.state import NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
@@ -43,9 +48,9 @@ class CompiledEngine(Tables):
 
     name = "compiled"
 
-    def __init__(self, plan: Plan, order: str = "time", threads: int = 1) -> None:
+    def __init__(self, plan: Plan, order: str = "time", threads: int = 1, spare: int = 0) -> None:
         self.kernel = compiled_kernel()
-        super().__init__(plan)
+        super().__init__(plan, spare)
         self._begin(order, threads)
 
     def rewind(self, plan: Plan, order: str, threads: int) -> CompiledEngine:
@@ -60,13 +65,18 @@ class CompiledEngine(Tables):
         return bool(self._start) and not self.globals["visits"]
 
     def _begin(self, order: str, threads: int) -> None:
+        self._asked_order = order
         has_features = self._has_features()
         self._run = self.kernel.run if has_features else self.kernel.run_plain
         self.pool = ThreadPool(self, threads)
-        self._windows = Windows(self, order, has_features)
+        self.windows = Windows(self, order, has_features)
         self.n_ready = 0
         """Messages, in the order of their starts, whose queue pairs exist."""
-        self._told: list[tuple[int, str, tuple[Any, ...]]] = []
+        self.told: Told = []
+        self.ended: list[int] = []
+        """Awaited messages that have been delivered or have failed, since a user last looked."""
+        self.n_awaited = 0
+        self.routed: Fabric | None = None
         self._livelock = Livelock(self.plan)
         self._open()
 
@@ -78,8 +88,8 @@ class CompiledEngine(Tables):
         """Schedule the first events, and set up the components' records by on_open and on_port."""
         events = self._first_events()
         self.kernel.push_events(self.rows.ctypes.data, events.ctypes.data, len(events))
-        self._is_early = self._opens_early()
-        if self._is_early:
+        self.is_early = self._opens_early()
+        if self.is_early:
             slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
             wanted = self.first_events + self.plan.n_qps * slots
             if wanted > int(self.globals["event_capacity"]):
@@ -114,7 +124,7 @@ class CompiledEngine(Tables):
             return True
         if not hooks.may_arm_on_open:
             return False
-        rows = min(plan.n_qps, _STARTS)
+        rows = max(1, min(plan.n_qps, _STARTS))
         scratch = np.zeros(rows * self.queue_pairs.row_bytes, np.uint8)
         for first in range(0, plan.n_qps, rows):
             numbers = np.arange(first, min(first + rows, plan.n_qps))
@@ -137,39 +147,134 @@ class CompiledEngine(Tables):
         self.pool.note_ready()
         self._call("on_open", self._memory["qp"], self.queue_pairs.open(self.plan.qp[starts].astype(np.int64)))
 
+    @told
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
         """Take both directions of a link down, or bring them back."""
-        self._told.append((self.now, "set_link", (ports, is_up)))
         for what in (kernel.UP, kernel.WORK) if is_up else (kernel.DOWN,):
             self._fault(ports, what)
 
+    @told
     def set_routes(self, fabric: Fabric) -> None:
         """Route by another fabric, of the same numbering."""
-        self._told.append((self.now, "set_routes", (fabric,)))
-        self._windows.leave()  # each thread has its own addresses of the routes
-        self._fill_routes(fabric)
+        self.windows.leave()  # each thread has its own addresses of the routes
+        self.routed = fabric
+        self.fill_routes(fabric)
 
+    @told
     def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
         """Set the rate of ports' links for what they send from now on."""
-        self._told.append((self.now, "set_rate", (ports, rate_bps)))
         self.ports["rate_bps"][list(ports)] = rate_bps
         self.ports["byte_ps"][list(ports)] = 8e12 / rate_bps
 
+    @told
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
         """Make hosts' ports send PAUSE for all data classes, or RESUME."""
-        self._told.append((self.now, "storm", (ports, is_over)))
         self._fault(ports, kernel.CALM if is_over else kernel.STORM)
 
+    @told
     def give_up(self, messages: Sequence[int], reason: int) -> None:
         """Fail messages that have not ended: they have no route any more."""
-        self._told.append((self.now, "give_up", (messages, reason)))
-        self._windows.leave()
+        self.windows.leave()
         for number in messages:
             self.kernel.fail_message(self.rows.ctypes.data, number, reason)
+        self._note_ended()
+
+    # Messages that are sent while it runs
+
+    @told
+    def add(self, one: Addition) -> None:
+        """Add a message, which starts at its time; `has_room` for it has said so."""
+        if not self.n_awaited:
+            self.windows.leave(for_good="messages are sent while it runs")
+        self.n_awaited += 1
+        number, pair, state, words = one.number, one.pair, self.globals, self.used_words
+        self.messages = self._all_messages[: number + 1]
+        self.new_messages[number] = (
+            number, one.qp, one.src, one.dst, one.packets, one.size_bytes, one.start_ps, one.priority,
+            self.plan.scheme.payload_bytes, one.packets, 1,
+        )  # fmt: skip
+        for column, base in self.new_bits:
+            column[number] = base + 8 * words
+        self._memory["skipped_first"][number] = words
+        self.used_words = words + one.packets // 64 + 1
+        if pair is not None:
+            place = int(self.used_places[pair.port])
+            self.used_places[pair.port] += 1
+            self._memory["places"][int(self.ports["first_place"][pair.port]) + place] = one.qp
+            self.queue_pairs.add(pair, place, number)
+            self._call("on_open", self._memory["qp"], np.array([one.qp]))
+            if self.hooks.addresses["on_advertise"]:
+                self._fill_advertised(np.append(self._qp_dst, one.dst))
+        if self.hooks.addresses["on_candidate"]:
+            self._incoming[one.dst] += 1
+            if self._incoming[one.dst] > self._fan_in:
+                self._fan_in = 2 * int(self._incoming[one.dst])
+        if 8 + self._fan_in > state["reserve_packets"]:
+            self._reserve_for_events()
+        state["unfinished"] += 1
+        state["undelivered"] += 1
+        state["n_messages"] = number + 1
+        if self.trail is not None:
+            self.trail["n_messages"] = number + 1
+        event = np.array([one.start_ps, rank_in(self.plan.scheme, START + number, LAST_ORDER)], np.int64)
+        if int(state["event_capacity"]) - int(state["heap_length"]) - int(state["wheel_count"]) < 1:
+            self.queue.double()
+        self.kernel.push_events(self.rows.ctypes.data, event.ctypes.data, 1)
+
+    def has_room(self, one: Addition) -> bool:
+        """Return whether the tables have room for a message; if not, `regrow` first."""
+        if one.number >= len(self._all_messages) or self.used_words + one.packets // 64 + 1 > self.all_words:
+            return False
+        return one.pair is None or bool(self.used_places[one.pair.port] < self.all_places[one.pair.port])
+
+    def regrow(self, plan: Plan, one: Addition) -> None:
+        """Make room for a message, and for as many again as there are: on a plan of all messages before it."""
+        state, kept = state_of(self, plan), (self.told, self.ended)
+        spare = max(1024, plan.n_messages, one.packets // 256)
+        CompiledEngine.__init__(self, plan, self._asked_order, self.pool.asked, spare)
+        restore(self, state)
+        self.told, self.ended = kept
+        self.windows.leave(for_good="messages are sent while it runs")
+
+    def fork(self, plan: Plan) -> CompiledEngine:
+        """Return an independent copy, on a plan of all messages."""
+        state = state_of(self, plan)
+        twin = CompiledEngine(plan, self._asked_order, self.pool.asked, self.spare)
+        restore(twin, state)
+        twin.told, twin.ended = list(self.told), list(self.ended)
+        if plan.n_messages > self.plan.n_messages or self.spare:
+            twin.windows.leave(for_good="messages are sent while it runs")
+        return twin
+
+    def times_of(self, number: int) -> tuple[int, int, int, int]:
+        """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""
+        row = self.messages[number]
+        return int(row["start_ps"]), int(row["delivered_ps"]), int(row["acked_ps"]), int(row["failed"])
+
+    @told
+    def await_end(self, number: int) -> None:
+        """Stop when a message is delivered or has failed."""
+        self.windows.leave()
+        self.n_awaited += self.messages["is_awaited"][number] == 0
+        self.messages["is_awaited"][number] = 1
+
+    def _note_ended(self) -> None:
+        """Note which awaited messages have ended, and let the kernel go on."""
+        state, messages = self.globals, self.messages
+        number, found = int(state["first_ended"]), []
+        while number >= 0:
+            found.append(number)
+            number = int(messages["next_ended"][number])
+        self.ended += reversed(found)
+        messages["is_awaited"][found] = 0
+        self.n_awaited -= len(found)
+        if state["unfinished"] < 0:  # Ctrl-C at any line, and this can be done again
+            state["unfinished"] += AWAITED
+        state["first_ended"] = -1
 
     def _fault(self, ports: Sequence[int], what: int) -> None:
         """Change ports between two events, which may take more memory than an event does."""
-        self._windows.leave()
+        self.windows.leave()
         state, first = self.globals, self.plan.fabric.node_first_port
         for number in ports:
             node = int(self.plan.fabric.port_node[number])
@@ -231,7 +336,7 @@ class CompiledEngine(Tables):
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
-        self._windows.leave()
+        self.windows.leave()
         if not self.globals["heap_length"]:
             return None
         time_ps, rank = self.queue.heap[HEAP_PADDING].tolist()
@@ -239,34 +344,58 @@ class CompiledEngine(Tables):
 
     def step(self) -> None:
         """Process one event."""
-        self._windows.leave()
+        self.windows.leave()
         self._run_kernel(NEVER, 1)
 
     def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
         """Process every event before `until_ps`, or until the last message is finished; return from `soon_ps` on."""
-        self._windows.consider(until_ps)
-        until_ps = min(until_ps, self._windows.round_up(soon_ps))
+        if not self.n_awaited:
+            self.windows.consider(until_ps)
+        elif self._run_briefly(min(until_ps, soon_ps)):
+            return
+        until_ps = min(until_ps, self.windows.round_up(soon_ps))
         chunk, begin = _CHUNK, time.perf_counter()
         while self._run_kernel(until_ps, chunk) != kernel.STOPPED:
             self._livelock.look(self)
             taken_s, begin = time.perf_counter() - begin, time.perf_counter()
             chunk = min(_CHUNK, max(1_000, int(chunk * _CHUNK_S / taken_s)))
-        if self.unfinished and until_ps < NEVER:
+        if self.unfinished and until_ps < NEVER and not self.ended:
             self.globals["now_ps"] = until_ps
+
+    def _run_briefly(self, until_ps: int) -> bool:
+        """Run while messages are awaited, in the order of time; return whether that was all.
+
+        An end may be a few events away: the care that `run` takes, of what is seldom, would take most of the time.
+        """
+        state = self.globals
+        with Catcher(self) as caught:
+            reason = self._run(self.rows.ctypes.data, until_ps, _CHUNK)
+        caught.raise_again()
+        if state["first_ended"] >= 0:
+            self._note_ended()
+        elif reason != kernel.STOPPED:
+            return False
+        elif until_ps < NEVER and state["unfinished"]:
+            state["now_ps"] = until_ps
+        return True
 
     @held_interrupts()
     def _run_kernel(self, until_ps: int, max_events: int) -> int:
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
             is_in_windows = bool(self.globals["node_bits"])
-            stop_ps, count, wait = until_ps, max_events, self._windows.resume_event - self.events
-            if self._windows.resume_ps < until_ps:
-                stop_ps, count = (until_ps, min(max_events, wait)) if wait > 0 else (self._windows.resume_ps, count)
+            stop_ps, count, wait = until_ps, max_events, self.windows.resume_event - self.events
+            if self.windows.resume_ps < until_ps:
+                stop_ps, count = (until_ps, min(max_events, wait)) if wait > 0 else (self.windows.resume_ps, count)
             with Catcher(self) as caught:
                 if is_in_windows:
                     reason = self.pool.run(until_ps, self.events + max_events)
                 else:
                     reason = int(self._run(self.rows.ctypes.data, stop_ps, count))
+            if self.globals["first_ended"] >= 0:
+                self._note_ended()
+                caught.raise_again()
+                return kernel.STOPPED
             if not is_in_windows:  # there, what is raised first may not be what happens first
                 caught.raise_again()
             elif caught.raised is not None:
@@ -284,9 +413,9 @@ class CompiledEngine(Tables):
             elif reason == kernel.MORE_TRACE:
                 self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
             elif reason == kernel.LEFT:
-                self._windows.pause()
+                self.windows.pause()
             elif reason == kernel.STOPPED and not is_in_windows and stop_ps < until_ps:
-                self._windows.choose()
+                self.windows.choose()
             elif reason == kernel.AGAIN:
                 self._begin_again()
             else:
@@ -294,7 +423,7 @@ class CompiledEngine(Tables):
 
     def _begin_again(self) -> None:
         """Windows overshot: run again from time 0 in event order, up to the last fault event."""
-        told = self._told
+        told = self.told
         CompiledEngine.__init__(self, self.plan, "time", self.pool.asked)
         for time_ps, name, arguments in told:
             self.run(time_ps)
@@ -305,7 +434,7 @@ class CompiledEngine(Tables):
     @property
     def order(self) -> str:
         """The order in which events ran; where it was that of time, why."""
-        return self._windows.order
+        return self.windows.order
 
     def outcome(self) -> RunOutcome:
         """Return the counters so far."""
@@ -336,6 +465,6 @@ class CompiledEngine(Tables):
     def transfers(self) -> dict[tuple[int, str], npt.NDArray[Any]]:
         """Return the numbers that the scheme's components keep of each message."""
         return {
-            (component, field.name): self._transfer_column(component, field).copy()
+            (component, field.name): self.transfer_column(component, field).copy()
             for component, field in self._of_scheme.transfers
         }

@@ -80,7 +80,7 @@ class Catcher:
                 packet["path"] = max(int(packet["path"]), 0)
                 if not 0 <= packet["wire_bytes"] < 2**24:
                     packet["wire_bytes"] = 1
-                if not 0 <= packet["message"] < self._engine.plan.n_messages:
+                if not 0 <= packet["message"] < len(self._engine.messages):
                     packet["message"] = 0
         if trail["message_row"]:
             message = _row_at(int(trail["message_row"]), MESSAGE)

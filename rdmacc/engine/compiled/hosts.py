@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
 from rdmacc.engine.compiled.machine_code import cold
-from rdmacc.engine.compiled.messages import after_sender, count_down
+from rdmacc.engine.compiled.messages import after_sender, count_down, note_end
 from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule, send_request
 from rdmacc.engine.compiled.rows import (
     host_at,
@@ -101,6 +101,8 @@ def on_arrival(g, host, node, number, now):
             g.accepted_bytes += packet.payload_bytes
             if is_delivered(message, now):
                 g.undelivered -= message.failed == 0
+                if message.is_awaited:
+                    note_end(g, message_number)
                 if message.is_incoming:
                     forget_incoming(g, host, message_number)
                 if g.has_dependents:

@@ -55,6 +55,7 @@ class _Packet(Record):
 class _Message(Record):
     next_pending = Int32(-1, "next unacknowledged message of the queue pair")
     next_incoming = Int32(-1, "next message on its way to the same host")
+    next_ended = Int32(-1, "the awaited message that ended before it")
 
 
 class _Computation(Record):
@@ -157,6 +158,7 @@ class KernelGlobals(Record):
     now_ps = Int()
     unfinished = Int()
     undelivered = Int(doc="messages whose end is more than a link's delay away; below 0 once a scheme gave one up")
+    first_ended = Int(doc="the last awaited message that was delivered or has failed; -1 for none")
     events = Int()
     heap = Int(doc="address of the root")
     heap_length = Int()

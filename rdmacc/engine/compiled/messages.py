@@ -34,6 +34,9 @@ from rdmacc.rules.ranks import START
 
 _FAILED = 1 << 40
 
+AWAITED = 1 << 58
+"""What the kernel takes off `unfinished` to stop, since an awaited message has ended."""
+
 
 @cold
 def start(g, number, now):
@@ -68,6 +71,15 @@ def after_sender(g, qp_number, message_number, now):
 
 
 @cold
+def note_end(g, number):
+    """Stop the kernel after this event: an awaited message has been delivered or has failed."""
+    if g.first_ended < 0:
+        g.unfinished -= AWAITED
+    message_at(g, number).next_ended = g.first_ended
+    g.first_ended = number
+
+
+@cold
 def finish(g, qp_number, number, now):
     """Take a message out of its queue pair; release what waits for it."""
     qp, message = qp_at(g, qp_number), message_at(g, number)
@@ -88,6 +100,8 @@ def finish(g, qp_number, number, now):
             g.is_halted |= g.has_dependents
         elif g.has_dependents:
             fail_dependents(g, number)
+    if message.failed and message.is_awaited:
+        note_end(g, number)
     if g.has_dependents:
         count_down(g, number, now, True)
     cancel(g, 2, g.n_transfer_slots, message_row(g, number), NEVER)
@@ -109,6 +123,8 @@ def give_up(g, number, reason, now):
         cancel(g, 0, g.n_sender_slots, qp_row(g, message.qp), NEVER)
         qp_at(g, message.qp).closed = 1
     else:
+        if message.is_awaited:
+            note_end(g, number)
         if g.has_dependents:
             fail_dependents(g, number)
         g.unfinished -= 1
@@ -171,6 +187,8 @@ def fail_dependents(g, number):
                 if fail_waiting(waiting):
                     g.unfinished -= 1
                     g.undelivered -= 1
+                    if waiting.is_awaited:
+                        note_end(g, number)
                     waiting.next_pending = todo
                     todo = number
             else:

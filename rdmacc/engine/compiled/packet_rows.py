@@ -69,6 +69,20 @@ class PacketRows:
         self._dealt, row = self.capacity, self._takers[0][0]
         row["packets"], row["packet_capacity"] = self._raw.ctypes.data, self.capacity
 
+    @property
+    def used_bytes(self) -> npt.NDArray[np.uint8]:
+        """The rows that have been used, as they are."""
+        return self._raw[: self._used * self._row_bytes]
+
+    def take_back(self, used: npt.NDArray[np.uint8]) -> None:
+        """Put in rows that had been used elsewhere; all belong to the first thread."""
+        row, count = self._takers[0][0], len(used) // self._row_bytes
+        if count > self.capacity:
+            self._grow(count + int(row["reserve_packets"]))
+        self._raw[: len(used)] = used
+        row["packet_count"] = count
+        row["packet_capacity"] = self._dealt = self.capacity
+
     def join(self, taker: Globals) -> None:
         """Give rows to another thread; the first one keeps only part of those that it has never used."""
         first, row = self._takers[0][0], taker[0]

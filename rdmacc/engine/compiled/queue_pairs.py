@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.engine.additions import Pair
 from rdmacc.engine.compiled.layout import QP
 from rdmacc.engine.compiled.memory import mapped
 from rdmacc.engine.plan import Plan
@@ -21,6 +22,12 @@ from rdmacc.state import IDLE
 
 BLOCK = 512
 """Rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages."""
+
+_ADDED = [
+    "number", "src", "dst", "nic", "reply_nic", "line_bps", "rate_bps", "peer_line_bps", "payload_bytes", "wire_bytes",
+    "base_rtt_ps", "base_delay_ps", "remaining", "paths", "chance_key", "reply_chance_key", "place", "first_message",
+]  # fmt: skip
+"""What is written of a queue pair that is added."""
 
 _FREE_BLOCKS = 64
 """Fewest rows worth releasing."""
@@ -37,18 +44,23 @@ class QueuePairs:
         The memory.
     row_bytes : int
         From one row to the next.
+    is_open : array of bool
+        Which rows have been filled.
+    blocks : array
+        Numbers of those in use.
     """
 
-    def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32]) -> None:
+    def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32], spare: int = 0) -> None:
         self.row_bytes = len(default)
-        size = -(-max(plan.n_qps, 1) // BLOCK) * BLOCK * self.row_bytes
+        size = -(-max(plan.n_qps + spare, 1) // BLOCK) * BLOCK * self.row_bytes
         self._map, self.raw = mapped(size, "MADV_NOHUGEPAGE")
+        self._added = _rows(self.raw, self.row_bytes)[_ADDED]
         self._plan, self._default, self._places = plan, np.frombuffer(default, np.uint8), places
         self._first_message: npt.NDArray[np.int64] | None = None  # its own number where each has one message
         if plan.n_qps < plan.n_messages:
             self._first_message = np.unique(plan.qp, return_index=True)[1]
-        self._is_open = np.zeros(plan.n_qps, np.bool_)
-        self._blocks: Numbers = np.zeros(0, np.int64)
+        self.is_open = np.zeros(plan.n_qps + spare, np.bool_)
+        self.blocks: Numbers = np.zeros(0, np.int64)
 
     @property
     def address(self) -> int:
@@ -57,18 +69,36 @@ class QueuePairs:
 
     def open(self, wanted: Numbers) -> Numbers:
         """Fill the rows that are wanted and not yet filled; return their numbers."""
-        numbers = np.unique(wanted[~self._is_open[wanted]])
-        self._is_open[numbers] = True
+        numbers = np.unique(wanted[~self.is_open[wanted]])
+        self.is_open[numbers] = True
         self.fill(self.raw, numbers, numbers)
-        self._blocks = np.union1d(self._blocks, numbers // BLOCK)
+        self.blocks = np.union1d(self.blocks, numbers // BLOCK)
         return numbers
 
     def rewind(self, plan: Plan) -> None:
         """Empty all rows, for a plan that differs by its seed alone."""
         self._plan = plan
         self.raw[: plan.n_qps * self.row_bytes] = 0
-        self._is_open[:] = False
-        self._blocks = np.zeros(0, np.int64)
+        self.is_open[:] = False
+        self.blocks = np.zeros(0, np.int64)
+
+    def add(self, pair: Pair, place: int, message: int) -> None:
+        """Fill the row of a queue pair that the plan does not know, for its first message."""
+        number, rates, scheme = pair.number, self._plan.fabric.port_rate_bps, self._plan.scheme
+        at, line_bps = number * self.row_bytes, float(rates[pair.port])
+        self.raw[at : at + self.row_bytes] = self._default
+        self._added[number] = (
+            number, pair.src, pair.dst, pair.port, pair.reply_port, line_bps, line_bps, float(rates[pair.reply_port]),
+            scheme.payload_bytes, scheme.wire_bytes, pair.base_rtt_ps, pair.base_delay_ps, pair.remaining, pair.paths,
+            pair.chance_key, pair.reply_chance_key, place, message,
+        )  # fmt: skip
+        self.is_open[number] = True
+        if not len(self.blocks) or self.blocks[-1] < number // BLOCK:
+            self.blocks = np.append(self.blocks, number // BLOCK)
+
+    def block(self, number: int) -> npt.NDArray[np.uint8]:
+        """Return the memory of a block."""
+        return self.raw[number * BLOCK * self.row_bytes : (number + 1) * BLOCK * self.row_bytes]
 
     def fill(self, raw: npt.NDArray[np.uint8], rows: Numbers, numbers: Numbers) -> None:
         """Write queue pairs into rows of some memory, as they are at the start."""
@@ -105,14 +135,14 @@ class QueuePairs:
         receiver is pending. A sender's timers are cancelled when it closes; their events, when they come, find another
         time than theirs in the empty row.
         """
-        if len(self._blocks) <= _FREE_BLOCKS:
+        if len(self.blocks) <= _FREE_BLOCKS:
             return
         is_kept = np.zeros(len(self.raw) // self.row_bytes // BLOCK, np.bool_)
         is_kept[in_use[in_use >= 0] // BLOCK] = True
         left = []
         qps = _rows(self.raw, self.row_bytes)
         times = [np.ndarray(len(qps), np.int64, self.raw, offset, (self.row_bytes,)) for offset in receiver_timers]
-        for block in self._blocks.tolist():
+        for block in self.blocks.tolist():
             rows = slice(block * BLOCK, (block + 1) * BLOCK)
             is_done = not is_kept[block] and (qps["closed"][rows] == 1).all() and (qps["state"][rows] == IDLE).all()
             if is_done and all((armed[rows] == NEVER).all() for armed in times):
@@ -120,7 +150,7 @@ class QueuePairs:
                     self._map.madvise(mmap.MADV_DONTNEED, block * BLOCK * self.row_bytes, BLOCK * self.row_bytes)
             else:
                 left.append(block)
-        self._blocks = np.array(left, np.int64)
+        self.blocks = np.array(left, np.int64)
 
 
 def _rows(raw: npt.NDArray[np.uint8], row_bytes: int) -> Any:

@@ -37,6 +37,12 @@ class Samples:
         """Allocate twice as many rows, and what one event may need."""
         self.grow(2 * len(self._rows) + int(self._row["n_watches"]))
 
+    def take_back(self, taken: npt.NDArray[np.void]) -> None:
+        """Put in samples that were taken elsewhere."""
+        self.grow(max(len(self._rows), 2 * len(taken)))
+        self._rows[: len(taken)] = taken
+        self._row["sample_count"] = len(taken)
+
     @property
     def taken(self) -> npt.NDArray[np.void]:
         """The samples so far: each probe's in the order of time."""

@@ -59,6 +59,15 @@ _FIRST_EVENTS, _FIRST_SAMPLES = 2**17, 1024
 _MOST_COPIED_BYTES = 2**20
 """Tables of a larger simulation are made again for the next one."""
 
+_ADDED = [
+    "number", "qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority", "payload_bytes", "granted_psn",
+    "is_awaited",
+]  # fmt: skip
+"""What is written of a message that is added."""
+
+_SPARE_PLACES = 64
+"""Queue pairs that a NIC has room for beyond twice those that it has, if messages are sent while it runs."""
+
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
 
@@ -79,8 +88,8 @@ def is_plain(plan: Plan) -> bool:
 class Tables:
     """A scenario in structured arrays, which the kernel knows by address."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, spare: int = 0) -> None:
+        self.plan, self.spare = plan, spare
         kept, made = plan.reach.kept, partial(SchemeTables, plan.scheme, plan.is_checked)
         self._of_scheme = kept.get((SchemeTables, plan.is_checked), made)
         self.layout, self.hooks = self._of_scheme.layout, self._of_scheme.hooks
@@ -90,17 +99,17 @@ class Tables:
         self.rows = self._of_scheme.rows.copy()
         self.globals = self.rows[0]
         self.queue = EventQueue(self.rows, plan)
-        self.globals["free_head"] = self.globals["notice_packet"] = -1
+        self.globals["free_head"] = self.globals["notice_packet"] = self.globals["first_ended"] = -1
         self._fill_scheme()
         self._fill_nodes()
         self._fill_flows()
-        self._fill_routes(plan.fabric)
+        self.fill_routes(plan.fabric)
         self._fill_faults()
         self._fill_watches()
         self.queue.set_wheels()
         self._reserve()
         self._fill_seed()
-        self._start = self._copies() if is_plain(plan) else []
+        self._start = self._copies() if is_plain(plan) and not spare else []
 
     def _copies(self) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
         """Return the tables that a run changes, with copies of what they hold at the start; none if they are large."""
@@ -130,6 +139,11 @@ class Tables:
         self._memory[name] = array if array.size else np.zeros(1, dtype)
         return int(self._memory[name].ctypes.data)
 
+    def memory(self, name: str) -> Any:
+        """Return a table by its name; of messages, the rows in use."""
+        raw = self._memory[name]
+        return raw[: len(self.messages) * self.layout.row_bytes[name]] if name == "message" else raw
+
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             self.globals[name] = value
@@ -157,7 +171,7 @@ class Tables:
         ports["is_nic"] = fabric.is_host[fabric.port_node]
         ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
-        ports["base_rtt_ps"], ports["wire_bytes"] = plan.qp_base_rtt_ps.max(initial=0), plan.scheme.wire_bytes
+        ports["base_rtt_ps"], ports["wire_bytes"] = plan.port_base_rtt_ps, plan.scheme.wire_bytes
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
         self.ports = ports
@@ -173,6 +187,7 @@ class Tables:
         strides = self.layout.row_bytes["port"], QUEUE.itemsize
         self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
         self.backlogs = zeroed(count * NUM_CLASSES * BACKLOG.itemsize)
+        self.backlog_rows = self.backlogs.view(BACKLOG).reshape(count, NUM_CLASSES)
         self.ingresses = zeroed(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
         self._set(
@@ -193,7 +208,8 @@ class Tables:
 
     def _fill_flows(self) -> None:
         plan = self.plan
-        messages = self._rows("message", plan.n_messages, MESSAGE)
+        self._all_messages = self._rows("message", plan.n_messages + self.spare, MESSAGE)
+        messages = self._all_messages[: plan.n_messages]
         messages["number"] = np.arange(plan.n_messages)
         for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight",
                      "priority"):  # fmt: skip
@@ -205,7 +221,8 @@ class Tables:
             self.ports["is_watched"][plan.qp_port[plan.qp[plan.explained]]] = 1
         messages["waits_for"] = plan.waits_for[: plan.n_messages]
         self.messages = messages
-        self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines())
+        self.new_messages = self._all_messages[_ADDED]
+        self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines(), self.spare)
         self._memory["qp"] = self.queue_pairs.raw
         self._fill_bits()
         self._set(hash_as=self._table("hash_as", plan.hash_as) if len(plan.hash_as) else 0)
@@ -221,7 +238,7 @@ class Tables:
         if plan.dependents is not None:
             self._set(
                 has_dependents=1,
-                dependent_first=self._table("dependent_first", plan.dependents.first),
+                dependent_first=self._table("dependent_first", np.pad(plan.dependents.first, (0, self.spare), "edge")),
                 dependents=self._table("dependents", plan.dependents.rows),
                 dependent_delays=self._table("dependent_delays", plan.dependents.delay_ps, "i8"),
             )
@@ -240,11 +257,14 @@ class Tables:
     def _fill_lines(self) -> npt.NDArray[np.int32]:
         """Give the lines memory, and each NIC's queue pairs their places; return these."""
         nic = self.plan.qp_port
-        places = np.argsort(nic, kind="stable")
-        count = np.bincount(nic, minlength=len(self.ports))
+        order = np.argsort(nic, kind="stable")
+        used = self.used_places = np.bincount(nic, minlength=len(self.ports))
+        count = self.all_places = used + ((used + _SPARE_PLACES) * self.ports["is_nic"] if self.spare else 0)
         first = np.concatenate(([0], np.cumsum(count)))
         place = np.zeros(len(nic), np.int32)
-        place[places] = np.arange(len(nic)) - first[nic[places]]
+        place[order] = np.arange(len(nic)) - np.concatenate(([0], np.cumsum(used)))[nic[order]]
+        places = np.zeros(int(first[-1]), np.int32)
+        places[first[nic] + place] = np.arange(len(nic))
         self.ports["first_place"] = first[:-1]
         self.ports["line_words"] = -(-count // 64)
         large = np.flatnonzero(count > 64)
@@ -259,33 +279,42 @@ class Tables:
     def _fill_bits(self) -> None:
         """Allocate the sets of packets that components and the kernel keep of each message."""
         words = words_of(self.plan.packets.astype(np.int64))
-        begins = np.concatenate(([0], np.cumsum(words)[:-1]))
+        begins = np.concatenate(([0], np.cumsum(words)))
+        self.used_words = int(begins[-1])
+        count = self.all_words = self.used_words + (self.used_words + 4 * self.spare) * (self.spare > 0)
+        self.bits = []
+        self.new_bits = []
+        """By set: its addresses over all messages that there is room for, and where its words begin."""
         for component, field in bits_of(self.plan.scheme.components):
-            memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
-            self._transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins
-        skipped = self._memory["skipped"] = np.zeros(int(words.sum()), np.int64)  # takes space once it is used
+            memory = self._memory[f"bits {component} {field.name}"] = np.zeros(count, np.int64)
+            self.transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins[:-1]
+            self.bits.append((component, field, memory))
+            column = self.transfer_column(component, field, len(self._all_messages))
+            self.new_bits.append((column, int(memory.ctypes.data)))
+        skipped = self._memory["skipped"] = np.zeros(count, np.int64)  # takes space once it is used
+        begins = np.pad(begins[:-1], (0, self.spare))
         self._set(skipped=skipped.ctypes.data, skipped_first=self._table("skipped_first", begins))
 
     def _timer_offset(self, kind: str, slot: int) -> int:
         """Return where in a row a deadline is; the time of its pending event follows it."""
         return int(self._memory["timers"][KINDS.index(kind), slot, 0])
 
-    def _transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
+    def transfer_column(self, component: int, field: Field, count: int | None = None) -> npt.NDArray[Any]:
         """Return a field of a component's Transfer record over all messages."""
         rows, stride = self._memory["message"], self.layout.row_bytes["message"]
         offset = self._of_scheme.transfer_at[component, field.name]
-        return np.ndarray(self.plan.n_messages, field.code, rows, offset, (stride,))
+        return np.ndarray(len(self.messages) if count is None else count, field.code, rows, offset, (stride,))
 
     def _fill_groups(self) -> None:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
         plan, hooks = self.plan, self.hooks.addresses
         self._fan_in = 1
         if hooks["on_candidate"]:  # one event may pick every message to a host
-            self._fan_in = int(np.bincount(plan.dst).max(initial=0))
+            self._incoming = np.bincount(plan.dst, minlength=plan.fabric.n_nodes)
+            self._fan_in = int(self._incoming.max(initial=0))
         if not hooks["on_announce"] and not hooks["on_advertise"]:
             return
-        first = np.zeros(plan.n_messages, np.int64)
-        count = np.zeros(plan.n_messages, np.int64)
+        first, count = np.zeros((2, plan.n_messages + self.spare), np.int64)
         members = np.flatnonzero(plan.group >= 0)
         members = members[np.lexsort((members, plan.dst[members], plan.group[members]))]
         if len(members):
@@ -293,16 +322,23 @@ class Tables:
             begins = np.flatnonzero(np.concatenate(([True], (keys[:, 1:] != keys[:, :-1]).any(axis=0))))
             lengths = np.diff(np.append(begins, len(members)))
             first[members], count[members] = np.repeat(begins, lengths), np.repeat(lengths, lengths)
-        by_host = np.argsort(plan.qp_dst, kind="stable")
-        per_host = np.bincount(plan.qp_dst, minlength=plan.fabric.n_nodes)
-        self._fan_in = int(max(self._fan_in, per_host.max(initial=1), count.max(initial=1)))
+        self._fan_in = int(max(self._fan_in, count.max(initial=1)))
         self._set(
             member_first=self._table("member_first", first), member_count=self._table("member_count", count),
-            members=self._table("members", members), qps_to=self._table("qps_to", by_host),
-            qps_to_first=self._table("qps_to_first", np.concatenate(([0], np.cumsum(per_host)))),
+            members=self._table("members", members),
         )  # fmt: skip
+        self._fill_advertised(plan.qp_dst)
 
-    def _fill_routes(self, fabric: Fabric) -> None:
+    def _fill_advertised(self, qp_dst: npt.NDArray[np.int32]) -> None:
+        """Tables of the queue pairs to each host, from their destinations."""
+        self._qp_dst, per_host = qp_dst, np.bincount(qp_dst, minlength=self.plan.fabric.n_nodes)
+        self._fan_in = int(max(self._fan_in, per_host.max(initial=1)))
+        self._set(
+            qps_to=self._table("qps_to", np.argsort(qp_dst, kind="stable")),
+            qps_to_first=self._table("qps_to_first", np.concatenate(([0], np.cumsum(per_host)))),
+        )
+
+    def fill_routes(self, fabric: Fabric) -> None:
         """Write the current routes: links may fail."""
         names = "attach", "attachments", "last_port", "route_ports", "node_first_port"
         self._set(**{name: self._table(name, getattr(fabric, name)) for name in names})
@@ -349,13 +385,15 @@ class Tables:
         changes = sum(watch.probe.every_ps is None for watch in self.plan.watches)
         self._set(watches=self.watches.ctypes.data, n_watches=len(self.plan.watches), n_changes=changes)
 
+    def _reserve_for_events(self) -> None:
+        """Set how many rows one event may need."""
+        released = 0 if self.plan.dependents is None else int(np.diff(self.plan.dependents.first).max())
+        self._set(reserve_packets=8 + self._fan_in, reserve_events=65 + 16 * self._fan_in + released)
+
     def _reserve(self) -> None:
         """Allocate what grows, and schedule the first events."""
         plan = self.plan
-        self.globals["reserve_packets"] = 8 + self._fan_in
-        self.globals["reserve_events"] = (
-            64 + 16 * self._fan_in + (1 if plan.dependents is None else 1 + int(np.diff(plan.dependents.first).max()))
-        )
+        self._reserve_for_events()
         default = self._memory["packet_template"] = filled(self.layout.defaults["packet"], 1)
         self._set(
             packet_bytes=len(default), header_offset=PACKET.itemsize, header_words=self.layout.header_words,
@@ -384,6 +422,12 @@ class Tables:
             ends_ps = int(self.computation["start_ps"][row]) + int(self.computation["duration_ps"][row])
             events.append((ends_ps, self._first_start + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
+
+    def take_back_trace(self, rows: npt.NDArray[np.void]) -> None:
+        """Put in a trace that was kept elsewhere."""
+        self._grow_trace(max(len(self.trace), 2 * len(rows)))
+        self.trace[: len(rows)] = rows
+        self.globals["trace_count"] = len(rows)
 
     def _grow_trace(self, capacity: int) -> None:
         fresh = np.zeros(capacity, ROW)

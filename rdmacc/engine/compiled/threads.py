@@ -247,6 +247,13 @@ class ThreadPool:
         )  # fmt: skip
         state["next_start"] = started
 
+    def gather(self) -> None:
+        """Give the first thread the free packets of the others."""
+        first, *others = self._workers
+        for worker in others:
+            if worker.row["free_count"]:
+                self._engine.kernel.move_packets(worker.address, first.address, int(worker.row["free_count"]))
+
     def pending(self) -> Numbers:
         """Return time and rank of what is pending, in no order."""
         return np.concatenate([worker.queue.pending() for worker in self._workers])

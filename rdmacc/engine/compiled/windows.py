@@ -227,8 +227,9 @@ class Windows:
         events, rows = events[rows >= 0], rows[rows >= 0]
         return int(events[engine.computation["is_far"][rows] == 1, 0].min(initial=NEVER))
 
-    def leave(self) -> None:
-        """Go back to the order of time, if events are in windows: no window may be under way."""
+    def leave(self, for_good: str = "") -> None:
+        """Go back to the order of time, for good if for a reason; no window may be under way."""
+        self._why_not = self._why_not or for_good
         self.resume_ps = NEVER
         if self._engine.globals["node_bits"]:
             self._sort(in_windows=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any, Generic, TypeVar
 
 from rdmacc.bits import make_bits
+from rdmacc.engine.additions import Pair
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import schedule_computation, schedule_start
@@ -60,23 +61,22 @@ def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
     return nodes, ports
 
 
-def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]) -> None:
-    """Make `net.qps`."""
-    plan, make = net.plan, _Maker(net, QueuePair, "qp")
-    for number in range(plan.n_qps):
+def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host], pairs: Iterable[Pair]) -> None:
+    """Add queue pairs to `net.qps`."""
+    scheme, fabric, make = net.plan.scheme, net.plan.fabric, _Maker(net, QueuePair, "qp")
+    for pair in pairs:
         qp = make()
-        nic, reply_nic = ports[plan.qp_port[number]], ports[plan.reply_port[number]]
+        nic, reply_nic = ports[pair.port], ports[pair.reply_port]
         assert isinstance(nic, NicPort)
         assert isinstance(reply_nic, NicPort)
-        qp.number, qp.src, qp.dst = number, int(plan.qp_src[number]), int(plan.qp_dst[number])
+        qp.number, qp.src, qp.dst = pair.number, pair.src, pair.dst
         qp.nic, qp.reply_nic = nic, reply_nic
-        qp.line_bps = qp.rate_bps = nic.rate_bps
-        qp.peer_line_bps = reply_nic.rate_bps
-        qp.base_rtt_ps, qp.base_delay_ps = int(plan.qp_base_rtt_ps[number]), int(plan.qp_base_delay_ps[number])
-        qp.payload_bytes, qp.wire_bytes = plan.scheme.payload_bytes, plan.scheme.wire_bytes
-        qp.remaining = int(plan.qp_messages[number])
-        qp.paths = int(plan.qp_paths[number])
-        qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])
+        qp.line_bps = qp.rate_bps = float(fabric.port_rate_bps[pair.port])
+        qp.peer_line_bps = float(fabric.port_rate_bps[pair.reply_port])
+        qp.base_rtt_ps, qp.base_delay_ps = pair.base_rtt_ps, pair.base_delay_ps
+        qp.payload_bytes, qp.wire_bytes = scheme.payload_bytes, scheme.wire_bytes
+        qp.remaining, qp.paths = pair.remaining, pair.paths
+        qp.chance_key, qp.reply_chance_key = pair.chance_key, pair.reply_chance_key
         hosts[qp.dst].expect(qp)
         if net.on_open is not None:
             net.on_open(qp)
@@ -85,19 +85,25 @@ def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]
 
 def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
     """Make `net.messages`, and schedule those that wait for no other."""
-    plan, make = net.plan, _Maker(net, Message, "message")
+    plan = net.plan
     columns = (
         "qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight", "waits_for",
         "priority",
     )  # fmt: skip
     values: list[Any] = [getattr(plan, name)[: plan.n_messages].tolist() for name in columns]
-    bits = bits_of(plan.scheme.components)
-    for number, row in enumerate(zip(*values, strict=True)):
+    add_messages(net, hosts, (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)))
+
+
+def add_messages(net: Core, hosts: Mapping[int, Host], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Add messages to `net.messages`, and schedule those that wait for no other."""
+    scheme, make = net.plan.scheme, _Maker(net, Message, "message")
+    bits = bits_of(scheme.components)
+    for row in rows:
         message = make()
-        message.number = number
-        for name, value in zip(columns, row, strict=True):
+        message.number = len(net.messages)
+        for name, value in row.items():
             setattr(message, name, value)
-        message.payload_bytes = plan.scheme.payload_bytes
+        message.payload_bytes = scheme.payload_bytes
         message.granted_psn = message.packets
         for component, field in bits:
             setattr(getattr(message, f"transfer{component}"), field.name, make_bits(message.packets))

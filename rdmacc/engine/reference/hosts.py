@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdmacc import state
 from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.core import Core
-from rdmacc.engine.reference.messages import after_sender, count_down
+from rdmacc.engine.reference.messages import after_sender, count_down, note_end
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.traffic import Message, Packet, QueuePair
@@ -119,6 +119,7 @@ class Host(state.Host, Clock):
             if message.is_incoming:
                 message.is_incoming = 0
                 del self._incoming[message.number]
+            note_end(net, message)
             count_down(net, message, now, is_acked=False)
 
     def pick_messages(self, now: int) -> None:

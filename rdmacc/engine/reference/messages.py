@@ -58,6 +58,8 @@ def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     if message.failed:
         _fail_dependents(net, message.number)
     count_down(net, message, now, is_acked=True)
+    if message.failed:
+        note_end(net, message)
     _cancel(net, "Transfer", message)
     if close_pair(qp):
         _cancel(net, "Sender", qp)
@@ -74,8 +76,16 @@ def give_up(net: Core, message: Message, reason: int, now: int) -> None:
         _cancel(net, "Sender", qp)
         qp.closed = 1
     else:
+        note_end(net, message)
         _fail_dependents(net, message.number)
         net.unfinished -= 1
+
+
+def note_end(net: Core, message: Message) -> None:
+    """Stop the run if a message is awaited that has been delivered or has failed."""
+    if message.is_awaited:
+        message.is_awaited = 0
+        net.ended.append(message.number)
 
 
 def _cancel(net: Core, kind: str, owner: Any) -> None:
@@ -131,6 +141,9 @@ def _fail_dependents(net: Core, number: int) -> None:
     todo = [number]
     while todo and net.plan.dependents is not None:
         for waiting, _ in net.plan.dependents.of(todo.pop()):
-            if fail_waiting(_waiting(net, waiting)):
+            row = _waiting(net, waiting)
+            if fail_waiting(row):
                 net.unfinished -= 1
+                if isinstance(row, Message):
+                    note_end(net, row)
                 todo.append(waiting)

@@ -12,10 +12,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from rdmacc.engine.additions import Addition, pairs_of
 from rdmacc.engine.livelock import Livelock
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.reference.build import make_computation, make_messages, make_nodes, make_queue_pairs
+from rdmacc.engine.reference.build import (
+    add_messages,
+    make_computation,
+    make_messages,
+    make_nodes,
+    make_queue_pairs,
+)
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import give_up
@@ -23,6 +30,7 @@ from rdmacc.engine.reference.probes import Probes
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
+from rdmacc.engine.telling import Told, told
 from rdmacc.errors import HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
@@ -56,13 +64,14 @@ class Network(Core):
     name = "simpy"
 
     def __init__(self, plan: Plan) -> None:
-        hosts: dict[int, Host] = {}
+        hosts = self._hosts = dict[int, Host]()
         super().__init__(plan, partial(arm, self, hosts))
         self.events = 0
+        self.told: Told = []
         try:
             self.nodes, self.ports = make_nodes(self)
             hosts.update((node.node, node) for node in self.nodes if isinstance(node, Host))
-            make_queue_pairs(self, self.ports, hosts)
+            make_queue_pairs(self, self.ports, hosts, pairs_of(plan))
             make_messages(self, hosts)
             make_computation(self)
         except Exception as error:
@@ -81,14 +90,14 @@ class Network(Core):
                 livelock.look(self)
         except Exception as error:
             raise self._explained(error) from error
-        if self.unfinished and until_ps < NEVER:
+        if self.unfinished and until_ps < NEVER and not self.ended:
             self.env.advance(until_ps)
 
     def _run_some(self, until_ps: int) -> bool:
         """Process some events; return whether more are due."""
         queue, step, watches = self.env.queue, self.env.step, self._probes.on_change
         for _ in range(_LOOKS):
-            if not queue or queue[0][0] >= until_ps or not self.unfinished:
+            if not queue or queue[0][0] >= until_ps or not self.unfinished or self.ended:
                 return False
             self.events += 1
             step()
@@ -122,8 +131,41 @@ class Network(Core):
         first_probe = rank_in(self.env, PROBE, LAST_ORDER)
         return [time_ps for time_ps, rank, _, _ in self.env.queue if rank < first_probe]
 
+    # Messages that are sent while it runs
+
+    @told
+    def add(self, one: Addition) -> None:
+        """Add a message, which starts at its time."""
+        if one.pair is not None:
+            make_queue_pairs(self, self.ports, self._hosts, [one.pair])
+        row = {
+            name: getattr(one, name) for name in ("qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority")
+        }
+        add_messages(self, self._hosts, [row | {"is_awaited": 1}])
+        self.unfinished += 1
+        if self.trail is not None:
+            self.trail.n_messages += 1
+
+    @told
+    def await_end(self, number: int) -> None:
+        """Stop when a message is delivered or has failed."""
+        self.messages[number].is_awaited = 1
+
+    def has_room(self, one: Addition) -> bool:
+        """Return True: objects need none."""
+        return True
+
+    def regrow(self, plan: Plan, one: Addition) -> None:
+        """Do nothing."""
+
+    def times_of(self, number: int) -> tuple[int, int, int, int]:
+        """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""
+        message = self.messages[number]
+        return message.start_ps, message.delivered_ps, message.acked_ps, message.failed
+
     # What faults do
 
+    @told
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
         """Take both directions of a link down, or bring them back."""
         for number in ports:
@@ -136,17 +178,20 @@ class Network(Core):
             if is_up:
                 self.ports[number].resume_work(self.now)
 
+    @told
     def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
         """Set the rate of ports' links for what they send from now on."""
         for number in ports:
             self.ports[number].set_rate(rate_bps)
 
+    @told
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
         """Make hosts' ports send PAUSE for all data classes, or RESUME."""
         for number in ports:
             for cls in range(DATA_CLASS, NUM_CLASSES):
                 self.ports[number].send_frame(RESUME if is_over else PAUSE, cls, self.now)
 
+    @told
     def set_routes(self, fabric: Fabric) -> None:
         """Route by another fabric, of the same numbering."""
         self.fabric = fabric
@@ -154,6 +199,7 @@ class Network(Core):
             if isinstance(node, Switch):
                 node.forget_routes()
 
+    @told
     def give_up(self, messages: Sequence[int], reason: int) -> None:
         """Fail messages that have not ended: they have no route any more."""
         for number in messages:

@@ -47,7 +47,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.byte_ps = float(fabric.port_byte_ps[number])
         self.delay_ps = int(fabric.port_delay_ps[number])
         self.chance_key = int(plan.chance_key[number])
-        self.base_rtt_ps = int(plan.qp_base_rtt_ps.max(initial=0))
+        self.base_rtt_ps = plan.port_base_rtt_ps
         self.wire_bytes = plan.scheme.wire_bytes
         self.loss_key = int(plan.loss_key[number])
         self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])

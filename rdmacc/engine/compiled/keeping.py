@@ -1,0 +1,142 @@
+"""The state of a run: taken out of an engine's tables, and put into those of another one for the same plan.
+
+Addresses differ from engine to engine, and the tables may have other sizes: state is what has changed since the other
+engine was made. Events are kept as a list, and the queue pairs that wait at a NIC as the places that they take.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
+from rdmacc.engine.outcome import TOTALS
+from rdmacc.engine.plan import Plan
+from rdmacc.rules.ranks import LAST_ORDER, START, numbers_of_starts, rank_in
+from rdmacc.state import DATA_CLASS
+
+_GLOBALS = (
+    "now_ps", "unfinished", "undelivered", "visits", "free_head", "free_count", "notice_packet", "first_ended", "order",
+    "order_now", "window_events", "longest_events", "reserve_packets", "reserve_events", "is_halted", *TOTALS,
+)  # fmt: skip
+_TABLES = "spray_counts", "flowlets", "scripts"
+_LINE = "line", "line_words", "line_depth", "first_place"
+
+State = dict[str, Any]
+
+
+def state_of(engine: Any, plan: Plan) -> State:
+    """Return the state of an engine, in part as views of its tables, which the engine goes on to change.
+
+    The plan is of all its messages, also of those that were sent while it ran.
+    """
+    engine.windows.leave()
+    engine.pool.gather()
+    events, packets, pairs = engine.pool.pending(), engine.packet_rows, engine.queue_pairs
+    numbers = numbers_of_starts(plan.scheme, events[:, 1])
+    is_chained = (numbers >= 0) & (numbers < plan.n_messages)
+    which = numbers[is_chained]
+    is_chained[is_chained] = (engine.messages["is_delayed"][which] == 0) & (plan.waits_for[which] == 0)
+    in_chain = len(engine.starts) - int(engine.globals["next_start"])  # the first of them is pending
+    return {
+        "globals": {name: engine.globals[name] for name in _GLOBALS},
+        "events": events[~is_chained],
+        "left": int(is_chained.sum()) + in_chain - (in_chain > 0),
+        "rows": {name: engine.memory(name) for name in ("message", "host", "port", "switch")},
+        "packets": packets.used_bytes,
+        "pairs": [(block, pairs.block(block)) for block in pairs.blocks.tolist()],
+        "open": pairs.is_open,
+        "lines": _lines_of(engine),
+        "waiting_bytes": engine.backlog_rows["waiting_bytes"],
+        "tables": {name: engine.memory(name) for name in _TABLES} | {"skipped": engine.memory("skipped")},
+        "bits": [memory for _, _, memory in engine.bits],
+        "words": engine.used_words,
+        "ingresses": engine.ingresses,
+        "computation": engine.computation,
+        "watched": engine.watches["last"],
+        "samples": engine.pool.samples,
+        "trace": engine.trace[: int(engine.globals["trace_count"])],
+        "routed": engine.routed,
+        "n_awaited": engine.n_awaited,
+    }
+
+
+def restore(engine: Any, state: State) -> None:
+    """Put a state into an engine that has just been made for the same plan."""
+    row, ports = engine.globals, engine.ports
+    columns = [engine.transfer_column(component, field) for component, field, _ in engine.bits]
+    begins, places = [column.copy() for column in columns], {name: ports[name].copy() for name in _LINE}
+    for name, values in state["rows"].items():
+        engine.memory(name)[: len(values)] = values
+    for column, begin in zip(columns, begins, strict=True):
+        column[:] = begin
+    for name, values in places.items():
+        ports[name] = values
+    for name, value in state["globals"].items():
+        row[name] = value
+    engine.packet_rows.take_back(state["packets"])
+    engine.queue_pairs.blocks = np.array([block for block, _ in state["pairs"]], np.int64)
+    for block, values in state["pairs"]:
+        engine.queue_pairs.block(block)[:] = values
+    engine.queue_pairs.is_open[: len(state["open"])] = state["open"]
+    engine.backlog_rows["waiting_bytes"] = state["waiting_bytes"]
+    for at, values in state["lines"]:
+        _wait(engine, at, values)
+    words = state["words"]
+    for name, values in state["tables"].items():
+        count = words if name == "skipped" else len(values)
+        engine.memory(name)[:count] = values[:count]
+    for (_, _, memory), values in zip(engine.bits, state["bits"], strict=True):
+        memory[:words] = values[:words]
+    engine.ingresses[:], engine.computation[:], engine.watches["last"] = (
+        state["ingresses"], state["computation"], state["watched"],
+    )  # fmt: skip
+    engine.samples.take_back(state["samples"])
+    engine.take_back_trace(state["trace"])
+    if state["routed"] is not None:
+        engine.routed = state["routed"]
+        engine.fill_routes(state["routed"])
+    engine.n_awaited = state["n_awaited"]
+    row["next_start"] = begun = len(engine.starts) - state["left"]
+    if not engine.is_early:
+        engine.n_ready = begun
+    engine.pool.note_ready()
+    events = state["events"]
+    if state["left"]:
+        first = int(engine.starts[begun])
+        start = [int(engine.plan.start_ps[first]), rank_in(engine.plan.scheme, START + first, LAST_ORDER)]
+        events = np.concatenate([events, np.array([start], np.int64)])
+    engine.queue.lay(engine.kernel, events, 0)
+
+
+def _lines_of(engine: Any) -> list[tuple[tuple[int, int], Any]]:
+    """Return (port, class), and the places that queue pairs take in its line, where some do."""
+    found = []
+    for port, cls in np.argwhere(engine.backlog_rows["ready"] != 0).tolist():
+        words = engine.backlog_rows["ready"][port, cls : cls + 1]
+        if engine.ports["line_depth"][port] > 1:
+            words = _level(engine, port, cls)[: int(engine.ports["line_words"][port])]
+        found.append(((port, cls), np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))))
+    return found
+
+
+def _wait(engine: Any, at: tuple[int, int], places: Any) -> None:
+    """Put places into an empty line: the lowest level, and above it a bit for each word that is not 0."""
+    port, cls = at
+    if engine.ports["line_depth"][port] > 1:
+        rest, count = _level(engine, port, cls), int(engine.ports["line_words"][port])
+        for _ in range(int(engine.ports["line_depth"][port]) - 1):
+            level, rest = rest[:count], rest[count:]
+            np.bitwise_or.at(level, places >> 6, np.int64(1) << (places & 63))
+            places, count = np.unique(places >> 6), (count + 63) >> 6
+    engine.backlog_rows["ready"][at] = np.bitwise_or.reduce(np.int64(1) << places)
+
+
+def _level(engine: Any, port: int, cls: int) -> Any:
+    """Return the words of a class's line below the top."""
+    lines, count = engine.memory("lines"), int(engine.all_places[port])
+    assert line_depth(count) == engine.ports["line_depth"][port]
+    words = line_bytes(count) // 8
+    begin = (int(engine.ports["line"][port]) - int(lines.ctypes.data)) // 8 + (cls - DATA_CLASS) * words
+    return lines[begin : begin + words]

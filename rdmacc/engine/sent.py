@@ -1,0 +1,180 @@
+"""Messages that a user sends while a simulation runs: checked, numbered, written down, and which of them have ended."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.engine.additions import Addition, Additions
+from rdmacc.engine.outcome import Engine
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.work import LATEST_PS
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.topology.fabric import Fabric
+from rdmacc.topology.nics import joined
+from rdmacc.units import Quantity, size_bytes
+from rdmacc.workload.frame import OPEN, from_columns
+
+_MOST_PACKETS = 2**31
+_REASONS = "", "given up by the scheme", "no route", "no route back", "what it waited for failed"
+"""By `rdmacc.rules.progress`: why a message has failed."""
+
+
+class Completion(NamedTuple):
+    """The end of a message, as an application learns of it. Times are in ps.
+
+    Attributes
+    ----------
+    message : int
+        Its label, as in `result.flows`.
+    start_ps, delivered_ps, acked_ps : int
+        When it started, when its last byte reached the receiver, and when the last ACK reached the sender: -1 before.
+    reason : str
+        Why it has failed; empty if it has not.
+    """
+
+    message: int
+    start_ps: int
+    delivered_ps: int
+    acked_ps: int
+    reason: str
+
+    @property
+    def fct_ps(self) -> int:
+        """From the start to the last byte."""
+        return self.delivered_ps - self.start_ps
+
+    @property
+    def has_failed(self) -> bool:
+        """True if it will not arrive."""
+        return bool(self.reason)
+
+
+class Sent:
+    """The messages of a simulation.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Those at the start.
+
+    Attributes
+    ----------
+    fresh : deque of int
+        Those sent that have been delivered or have failed, and of which the user does not know.
+    """
+
+    def __init__(self, workload: pd.DataFrame) -> None:
+        self._workload, self._first = workload, len(workload)
+        self._rows: list[tuple[int, int, int, int, int]] = []
+        self._names: list[Any] = []
+        self._additions: Additions | None = None
+        self._nodes: dict[Any, int] = {}
+        self._classes: frozenset[int] = frozenset()
+        self._n_over = 0
+        self.fresh: deque[int] = deque()
+
+    @property
+    def count(self) -> int:
+        """Messages sent."""
+        return len(self._rows)
+
+    @property
+    def has_outstanding(self) -> bool:
+        """True while a message that was sent has neither been delivered nor failed."""
+        return self._n_over < len(self._rows)
+
+    def ends(self, fabric: Fabric, src: Hashable, dst: Hashable) -> tuple[int, int]:
+        """Return the nodes of two hosts by their names."""
+        if not self._nodes:
+            self._names = fabric.names
+            self._nodes = {fabric.names[node]: int(node) for node in fabric.hosts}
+        found = []
+        for field, name in (("src", src), ("dst", dst)):
+            node = self._nodes.get(name) if isinstance(name, Hashable) else None
+            if node is None:
+                is_switch = isinstance(name, Hashable) and name in fabric.index
+                raise (
+                    ConfigError(field, name, "a host, not a switch")
+                    if is_switch
+                    else unknown(field, name, list(self._nodes), "the name of a host")
+                )
+            found.append(node)
+        if src == dst:
+            raise ConfigError("dst", dst, "must differ from src")
+        return found[0], found[1]
+
+    def add(self, plan: Plan, fabric: Fabric, row: tuple[int, int, int, int, int | None], earliest_ps: int) -> Addition:
+        """Number a message: source, destination, size, start and class."""
+        src, dst, size, start_ps, priority = row
+        if self._additions is None:
+            scheme = plan.scheme
+            self._additions = Additions(plan, joined(fabric) if scheme.spans_ports else fabric)
+            more = plan.workload.attrs.get(OPEN) or [scheme.data_priority]
+            self._classes = frozenset({*plan.priority.tolist(), *more})
+        if not earliest_ps <= start_ps <= LATEST_PS:
+            allowed = f"from {earliest_ps} ps, the earliest time by now, to 10**18 ps"
+            raise ConfigError("at", start_ps, allowed)
+        if priority is None:
+            priority = plan.scheme.data_priority
+        if priority not in self._classes:
+            allowed = f"one of {sorted(self._classes)}, for which there is room; workload.open_work names more"
+            raise ConfigError("priority", priority, allowed)
+        if size > (_MOST_PACKETS - 1) * plan.scheme.payload_bytes:
+            raise ConfigError("size", size, f"fewer than 2**31 packets of {plan.scheme.payload_bytes} B")
+        one = self._additions.add(src, dst, size, start_ps, priority)
+        self._rows.append((src, dst, size, start_ps, priority))
+        return one
+
+    def frame(self, count: int | None = None) -> pd.DataFrame:
+        """Return the workload: all messages, or the first ones."""
+        rows = self._rows if count is None else self._rows[: count - self._first]
+        if not rows:
+            return self._workload
+        src, dst, size, start_ps, priority = (list(column) for column in zip(*rows, strict=True))
+        names = self._names
+        frame = from_columns(
+            [names[node] for node in src], [names[node] for node in dst], np.array(size), np.array(start_ps)
+        )
+        frame["priority"] = priority
+        whole = pd.concat([self._workload, frame], ignore_index=True) if self._first else frame
+        whole.index.name, whole.attrs = "message", self._workload.attrs
+        return whole
+
+    def number(self, message: Any) -> int:
+        """Return a message's number."""
+        count = self._first + len(self._rows)
+        if isinstance(message, bool) or not isinstance(message, int | np.integer) or not 0 <= message < count:
+            raise ConfigError("message", message, f"a message, 0 to {count - 1}")
+        return int(message)
+
+    def is_over(self, engine: Engine, number: int) -> bool:
+        """Return whether a message has been delivered or has failed."""
+        _, delivered_ps, _, failed = engine.times_of(number)
+        return delivered_ps >= 0 or bool(failed)
+
+    def note(self, engine: Engine) -> list[int]:
+        """Return which awaited messages have been delivered or have failed since the last call."""
+        found = list(dict.fromkeys(engine.ended))
+        engine.ended.clear()
+        sent = [number for number in found if number >= self._first]
+        self._n_over += len(sent)
+        self.fresh.extend(sent)
+        return found
+
+    def completion(self, engine: Engine, number: int) -> Completion:
+        """Return a message's times."""
+        start_ps, delivered_ps, acked_ps, failed = engine.times_of(number)
+        return Completion(number, start_ps, delivered_ps, acked_ps, _REASONS[failed])
+
+
+def at_least_one_byte(size: Quantity) -> int:
+    """Return a size in bytes."""
+    found = size_bytes(size, field="size")
+    if found < 1:
+        raise ConfigError("size", size, "at least 1 byte")
+    return found

@@ -1,0 +1,214 @@
+"""Applications on the simulated network: SimPy processes of a user's own that send messages and wait for them.
+
+>>> import rdmacc, simpy
+>>> env = simpy.Environment()
+>>> live = rdmacc.Live(rdmacc.star(3), "dcqcn", env=env, engine="simpy")
+>>> def client():
+...     asked = yield live.send("h1", "h0", "1kB")
+...     yield env.timeout(rdmacc.units.us(5))  # the server works
+...     answered = yield live.send("h0", "h1", "64kB")
+...     print(answered.delivered_ps - asked.start_ps)
+>>> process = env.process(client())
+>>> env.run()
+14777121
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+from weakref import WeakSet
+
+import networkx as nx
+import pandas as pd
+import simpy
+
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Fault
+from rdmacc.probes import Probe
+from rdmacc.records import NEVER
+from rdmacc.results.result import Result
+from rdmacc.schemes import Scheme
+from rdmacc.simulation import Simulation
+from rdmacc.typed import named
+from rdmacc.units import Picoseconds, Quantity, time_ps
+from rdmacc.workload.frame import open_work
+
+__all__ = ["Live", "Sending"]
+
+_LAST = math.inf
+"""Priority of the event by which the network goes on: after all others of its time."""
+
+_TAKEN: WeakSet[simpy.Environment] = WeakSet()
+"""Environments that have a network."""
+
+
+class Sending(simpy.Event):
+    """A message that has been sent: an event that happens when it is delivered or has failed.
+
+    Its value is a `Completion`. It works with `any_of`, `all_of`, `timeout` and interrupts like any event of SimPy.
+
+    Attributes
+    ----------
+    message : int
+        Its label, as in `result.flows`.
+    """
+
+    def __init__(self, env: simpy.Environment, message: int) -> None:
+        super().__init__(env)
+        self.message = message
+
+
+class Live:
+    """A network on which SimPy processes send messages.
+
+    The processes run on their environment; whenever all that is due at its time has run, the network is simulated up
+    to the processes' next event, or to the next end of a message. A process learns of an end 1 ps after it, so that
+    what happens at an instant never depends on what is sent in answer: all times are those of `workload`, run alone.
+
+    Parameters
+    ----------
+    network : networkx.Graph
+        The network.
+    scheme : str or Scheme
+        What runs on hosts and switches.
+    env : simpy.Environment, optional
+        The processes' environment, at time 0; default: a new one, as `env`.
+    unit : quantity of time
+        One unit of the environment's time. With picoseconds, whole numbers, all is exact; with another one, times are
+        rounded to whole picoseconds as messages are sent.
+    workload : DataFrame, optional
+        Other traffic, which is known from the start.
+    priorities : iterable of int
+        Classes of the messages to come, for which PFC's buffers need room; without any, the scheme's.
+    engine, seed, probes, faults, trace, check
+        As of `Simulation`.
+
+    Attributes
+    ----------
+    env : simpy.Environment
+        The environment.
+    simulation : Simulation
+        The simulation of the network. It may lag behind the environment while no message is on its way.
+
+    Raises
+    ------
+    ConfigError
+        If an argument is invalid, or the environment has a network or does not begin at time 0.
+    """
+
+    @named
+    def __init__(
+        self,
+        network: nx.Graph[Any],
+        scheme: str | Scheme,
+        *,
+        env: simpy.Environment | None = None,
+        unit: Quantity = "1ps",
+        workload: pd.DataFrame | None = None,
+        priorities: Iterable[int] = (),
+        engine: str = "auto",
+        seed: int = 0,
+        probes: Sequence[Probe] = (),
+        faults: Sequence[Fault] = (),
+        trace: bool = False,
+        check: bool | None = None,
+    ) -> None:
+        self.env = simpy.Environment() if env is None else env
+        if not isinstance(self.env, simpy.Environment) or self.env in _TAKEN or self.env.now != 0:
+            raise ConfigError("env", env, "a simpy.Environment at time 0, without another network")
+        self._unit_ps = time_ps(unit, field="unit")
+        if self._unit_ps < 1:
+            raise ConfigError("unit", unit, "at least 1 ps")
+        self.simulation = Simulation(
+            network, open_work(workload, priorities), scheme, engine=engine, seed=seed, probes=probes, faults=faults,
+            trace=trace, check=check, order="time",
+        )  # fmt: skip
+        _TAKEN.add(self.env)
+        self._sendings: dict[int, Sending] = {}
+        self._wakes_at: Any = None
+        """When the network goes on, if that is scheduled."""
+
+    @property
+    def now_ps(self) -> int:
+        """The environment's time."""
+        return self._ps(self.env.now)
+
+    @property
+    def workload(self) -> pd.DataFrame:
+        """All messages so far: `simulate` with this workload gives the same times."""
+        return self.simulation.workload
+
+    def send(self, src: Hashable, dst: Hashable, size: Quantity, *, priority: int | None = None) -> Sending:
+        """Send a message now.
+
+        Parameters
+        ----------
+        src, dst : hashable
+            Names of two hosts.
+        size : quantity of bytes
+            Payload, such as ``"1MB"``.
+        priority : int, optional
+            Class of its packets; default: the scheme's.
+
+        Returns
+        -------
+        Sending
+            The event of its end; yield it to wait. Its value is a `Completion`, with `has_failed` and its times.
+
+        Raises
+        ------
+        ConfigError
+            As from `Simulation.send`.
+        """
+        sending = Sending(self.env, self.simulation.send(src, dst, size, at=self._start(), priority=priority))
+        self._sendings[sending.message] = sending
+        self._wake(self.env.now)
+        return sending
+
+    def result(self) -> Result:
+        """Return the result so far: flows, counters and probes up to the end of the last message that has ended."""
+        return self.simulation.result()
+
+    def _start(self) -> Picoseconds:
+        """Return when a message starts that is sent now: rounded, that may be before the network's time."""
+        return Picoseconds(max(self.now_ps, self.simulation.earliest_ps))
+
+    def _ps(self, time: Any) -> int:
+        """Return a time of the environment in picoseconds."""
+        return int(time) if self._unit_ps == 1 and time == int(time) else round(time * self._unit_ps)
+
+    def _wake(self, time: Any) -> None:
+        """Let the network go on at a time, when everything else at it has happened."""
+        if self._wakes_at is None or time < self._wakes_at:
+            self._wakes_at = time
+            event = simpy.Event(self.env)
+            event._ok, event._value = True, None
+            event.callbacks.append(self._go_on)
+            self.env.schedule(event, priority=_LAST, delay=time - self.env.now)
+
+    def _go_on(self, _: simpy.Event) -> None:
+        """Simulate the network up to the environment's next event or the next end of a message."""
+        now, upcoming = self.env.now, self.env.peek()
+        if self._wakes_at != now:  # an earlier one has come between
+            return
+        self._wakes_at = None
+        if not self._sendings:
+            return
+        if upcoming <= now:  # a user's event of the lowest priority
+            self._wake(now)
+            return
+        until_ps = NEVER if upcoming == simpy.core.Infinity else self._ps(upcoming)
+        ended = self.simulation.ends_until(until_ps)
+        if not ended:
+            self._wake(upcoming)
+            return
+        heard_ps = self.simulation.earliest_ps
+        heard = heard_ps if self._unit_ps == 1 else heard_ps / self._unit_ps
+        for completion in ended:
+            sending = self._sendings.pop(completion.message)
+            sending._ok, sending._value = True, completion
+            self.env.schedule(sending, delay=heard - now)
+        if self._sendings:
+            self._wake(heard)

@@ -1,0 +1,251 @@
+"""Messages sent while a simulation runs have the times that a workload of all of them gives, to the picosecond."""
+
+from __future__ import annotations
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+import simpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc.engine.compiled import windows
+from rdmacc.errors import ConfigError
+from rdmacc.schemes import SCHEMES
+from rdmacc.units import ps, us
+from rdmacc.workload import open_work
+
+TIMES = ["start_ps", "fct_ps", "fct_acked_ps", "retransmissions", "status"]
+HOSTS = [f"h{i}" for i in range(6)]
+
+
+def network(kind: str = "star") -> nx.Graph:
+    if kind == "star":
+        return rdmacc.star(6, buffer="3MB")
+    return rdmacc.leaf_spine(2, 2, 3, rate="25Gbps", fabric_rate="50Gbps")
+
+
+def apply(simulation: rdmacc.Simulation, number: int, steps: int = 12) -> None:
+    """Send, run on, wait and answer, as drawn."""
+    rng = np.random.default_rng(number)
+    sent = [simulation.send("h1", "h0", "40kB")]
+    for _ in range(steps):
+        src, dst = rng.choice(HOSTS, 2, replace=False)
+        size = int(rng.choice([1, 900, 5_000, 70_000]))
+        match rng.integers(5):
+            case 0:
+                simulation.run(ps(simulation.now_ps + int(rng.integers(1, 30_000_000))), progress=False)
+            case 1:
+                simulation.next_completion()
+            case 2:
+                simulation.run_until(int(rng.choice(sent)))
+            case 3:
+                sent.append(simulation.send(src, dst, size, at=ps(simulation.earliest_ps + int(rng.integers(10**7)))))
+            case _:
+                sent.append(simulation.send(src, dst, size))
+
+
+def check(graph: nx.Graph, scheme: str, engine: str, number: int, workload=None, **options) -> rdmacc.Simulation:
+    simulation = rdmacc.Simulation(graph, open_work(workload), scheme, engine=engine, seed=number, **options)
+    apply(simulation, number)
+    result = simulation.run(progress=False)
+    again = rdmacc.simulate(graph, simulation.workload, scheme, engine=engine, seed=number, progress=False)
+    assert result.flows[TIMES].equals(again.flows[TIMES])
+    assert len(result.flows) > 1
+    if simulation.is_finished and scheme != "dasr":
+        assert result.counters.accepted_bytes == again.counters.accepted_bytes
+    return simulation
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+def test_as_a_workload_of_all(engine, scheme):
+    for number, kind in enumerate(["star", "star", "leaf-spine"]):
+        check(network(kind), scheme, engine, number)
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(number=st.integers(10, 2**32), scheme=st.sampled_from(["dcqcn", "homa", "irn", "rcp"]))
+def test_whatever_is_done_on_the_way(engine, number, scheme):
+    check(network(), scheme, engine, number)
+
+
+@pytest.mark.parametrize(("order", "threads"), [("time", 1), ("windows", 1), ("windows", 2)])
+def test_other_traffic_in_any_order(order, threads, monkeypatch):
+    monkeypatch.setattr(windows, "_EVENTS", -1)
+    monkeypatch.setattr(windows, "_EVENTS_EACH", 0)
+    graph = network("leaf-spine")
+    work = rdmacc.random_pairs(graph, 300, "20kB", jitter="400us", seed=1)
+    for scheme in ("dcqcn", "go-back-n", "hpcc"):
+        simulation = rdmacc.Simulation(graph, open_work(work), scheme, engine="compiled", order=order, threads=threads)
+        assert simulation.run("150us", progress=False).provenance["order"].startswith(order)
+        apply(simulation, 3)
+        times = simulation.run(progress=False).flows[TIMES]
+        assert times.equals(rdmacc.simulate(graph, simulation.workload, scheme, order="time").flows[TIMES])
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "dasr"])
+def test_many_messages_make_tables_grow(scheme):
+    """Beyond the room for queue pairs at a NIC, and for messages: twice."""
+    simulation = rdmacc.Simulation(network(), open_work(), scheme, engine="compiled")
+    for number in range(3_000):
+        simulation.send("h1", "h0", 500, at=ps(simulation.earliest_ps + 7 * number))
+        if number % 100 == 99:
+            simulation.next_completion()
+    result = simulation.run(progress=False)
+    again = rdmacc.simulate(network(), simulation.workload, scheme, engine="compiled", progress=False)
+    assert result.flows[TIMES].equals(again.flows[TIMES])
+    assert result.counters.events == again.counters.events
+
+
+def test_both_engines_and_whoever_asks_for_ends_agree():
+    ends = []
+    for engine in ("simpy", "compiled"):
+        simulation = rdmacc.Simulation(network(), open_work(), "dcqcn", engine=engine)
+        for host in HOSTS[1:]:
+            simulation.send(host, "h0", "30kB")
+        found = []
+        while (end := simulation.next_completion()) is not None:
+            found.append((end, simulation.now_ps))
+        ends.append(found)
+    assert ends[0] == ends[1]
+    assert len(ends[0]) == 5
+    assert all(now_ps == end.delivered_ps + 1 for end, now_ps in ends[0])
+
+
+def test_a_completion_in_time_or_none(engine):
+    simulation = rdmacc.Simulation(network(), open_work(), "dcqcn", engine=engine)
+    assert simulation.next_completion() is None
+    simulation.send("h1", "h0", "30kB")
+    assert simulation.next_completion("1us") is None
+    assert simulation.now_ps == us(1)
+    assert not simulation.next_completion().has_failed
+
+
+def test_a_message_without_a_route_fails(engine):
+    down = rdmacc.LinkDown(link=("h1", "s0"), at_ps="10us", convergence_ps="1us")
+    simulation = rdmacc.Simulation(network(), open_work(), "dcqcn", engine=engine, faults=[down])
+    early = simulation.send("h1", "h0", "1MB")
+    simulation.send("h2", "h0", "1MB")
+    assert simulation.run_until(early).reason == "no route"
+    late = simulation.run_until(simulation.send("h1", "h3", "1kB"))
+    assert late.reason == "no route"
+    assert late.delivered_ps == -1
+    simulation.run(progress=False)
+    assert simulation.is_finished
+
+
+def test_mistakes_are_named(engine):
+    simulation = rdmacc.Simulation(network(), open_work(), "dcqcn", engine=engine)
+    for wrong, match in (
+        (("h9", "h0", 1), "src = 'h9': must be the name of a host"),
+        (("h1", "s0", 1), "dst = 's0': must be a host, not a switch"),
+        (("h1", "h1", 1), "dst = 'h1': must differ from src"),
+        (("h1", [], 1), "dst"),
+        (("h1", "h0", 0), "size = 0: must be at least 1 byte"),
+        (("h1", "h0", 2**50), "fewer than"),
+    ):
+        with pytest.raises(ConfigError, match=match):
+            simulation.send(*wrong)
+    with pytest.raises(ConfigError, match="priority = 5: must be one of"):
+        simulation.send("h1", "h0", 1, priority=5)
+    simulation.send("h1", "h0", 1)
+    simulation.run("5us")
+    with pytest.raises(ConfigError, match="at = .*: must be from"):
+        simulation.send("h1", "h0", 1, at="1us")
+    with pytest.raises(ConfigError, match="message = 7: must be a message, 0 to 0"):
+        simulation.run_until(7)
+    known = rdmacc.messages([("h0", "h1", 1)])
+    with pytest.raises(ConfigError, match="open_work"):
+        rdmacc.Simulation(network(), known, "dasr", engine=engine).send("h1", "h0", 1)
+    with pytest.raises(ConfigError, match="explain"):
+        rdmacc.Simulation(network(), known, "dcqcn", engine=engine, explain=True).send("h1", "h0", 1)
+    with pytest.raises(ConfigError, match="priorities"):
+        rdmacc.Simulation(network(), open_work(known, [99]), "dcqcn", engine=engine)
+
+
+def test_priorities_that_were_named_have_room(engine):
+    simulation = rdmacc.Simulation(network(), open_work(priorities=[3, 5]), "dcqcn", engine=engine)
+    simulation.send("h1", "h0", "50kB", priority=5)
+    simulation.send("h2", "h0", "50kB", priority=3)
+    flows = simulation.run(progress=False).flows
+    assert flows["fct_ps"][1] < flows["fct_ps"][0]
+    assert flows[TIMES].equals(rdmacc.simulate(network(), simulation.workload, "dcqcn", engine=engine).flows[TIMES])
+
+
+# SimPy processes
+
+
+def ask(live: rdmacc.Live, client: str, server: str, count: int, seed: int):
+    """Ask, think, ask again; give up waiting at times, and be interrupted at others."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        try:
+            request = live.send(client, server, int(rng.integers(1, 3_000)))
+            got = yield request | live.env.timeout(int(rng.integers(1, 4_000_000)))
+            if request in got:
+                assert got[request].delivered_ps + 1 == live.now_ps
+                yield live.send(server, client, int(rng.integers(1, 90_000)))
+            yield live.env.timeout(int(rng.integers(0, 3)) * 1_000_000)
+        except simpy.Interrupt:
+            yield live.send(client, server, 10)
+
+
+def disturb(live: rdmacc.Live, victims: list[simpy.Process]):
+    for victim in victims:
+        yield live.env.timeout(7_000_003)
+        if victim.is_alive:
+            victim.interrupt()
+
+
+def applications(engine: str, scheme: str, seed: int, **options) -> rdmacc.Live:
+    live = rdmacc.Live(network(), scheme, engine=engine, seed=seed, **options)
+    clients = [live.env.process(ask(live, host, "h0", 6, seed + i)) for i, host in enumerate(HOSTS[1:])]
+    live.env.process(disturb(live, clients))
+    live.env.run()
+    return live
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "dasr", "homa", "ndp", "irn"])
+def test_processes_of_simpy_see_the_times_of_a_workload(scheme):
+    both = [applications(engine, scheme, 5) for engine in ("simpy", "compiled")]
+    frames = [live.workload for live in both]
+    assert frames[0].equals(frames[1])
+    for live in both:
+        live.simulation.run(progress=False)
+        flows = live.result().flows[TIMES]
+        assert flows.equals(rdmacc.simulate(network(), frames[0], scheme, engine="compiled", seed=5).flows[TIMES])
+
+
+def test_other_traffic_and_other_units(engine):
+    work = rdmacc.random_pairs(network(), 40, "20kB", jitter="60us", seed=1)
+    live = rdmacc.Live(network(), "dcqcn", engine=engine, unit="1us", workload=work)
+
+    def process():
+        yield live.env.timeout(3.5)
+        done = yield live.send("h1", "h0", "10kB")
+        assert done.start_ps == us(3.5)
+        assert live.env.now == pytest.approx(done.delivered_ps / 1e6)
+
+    live.env.process(process())
+    live.env.run()
+    live.simulation.run(progress=False)
+    again = rdmacc.simulate(network(), live.workload, "dcqcn", engine=engine)
+    assert live.result().flows[TIMES].equals(again.flows[TIMES])
+
+
+def test_events_of_the_lowest_priority_and_an_environment_that_is_taken():
+    live = rdmacc.Live(network(), "dcqcn", engine="simpy")
+    late = simpy.Event(live.env)
+    late._ok, late._value = True, None
+    live.env.schedule(late, priority=math.inf, delay=0)
+    live.send("h1", "h0", 1)
+    live.env.run()
+    assert live.result().flows["status"].tolist() == ["delivered"]
+    for env in (live.env, 5, simpy.Environment(3)):
+        with pytest.raises(ConfigError, match="env"):
+            rdmacc.Live(network(), "dcqcn", env=env)
+    with pytest.raises(ConfigError, match="unit"):
+        rdmacc.Live(network(), "dcqcn", unit=0)
