@@ -19,6 +19,7 @@ import networkx as nx
 import pandas as pd
 import tomli_w
 
+from rdmacc.engine.select import give_back
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.parameters import Named, Parameters
@@ -88,7 +89,10 @@ class Scenario(Named):
         Result
             Flows, probes, counters and plots.
         """
-        return self.simulation(threads=threads).run(self.until, progress=False)
+        simulation = self.simulation(threads=threads)
+        result = simulation.run(self.until, progress=False)
+        give_back(simulation.engine)
+        return result
 
     def simulation(self, **changes: Any) -> Simulation:
         """Return the simulation, ready to run to `until`.

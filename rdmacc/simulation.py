@@ -572,6 +572,7 @@ def simulate_many(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     check: bool | None = None,
+    threads: int = 1,
 ) -> Iterator[Result]:
     """Simulate workloads under schemes with seeds, one after another: each workload under each scheme with each seed.
 
@@ -588,7 +589,7 @@ def simulate_many(
         One scheme, or several.
     seeds : int or iterable of int
         How many seeds from 0 on, or a list of them.
-    engine, until, probes, faults, check
+    engine, until, probes, faults, check, threads
         As in `simulate`.
 
     Returns
@@ -628,7 +629,7 @@ def simulate_many(
                         setting = setting_of(fabric, work, scheme, seed)
                     plan = plan_of(setting, seed, probes=probes, faults=faults, is_checked=is_own)
                     simulation = Simulation.__new__(Simulation)
-                    simulation._prepare(plan, engine, "auto", 1, begin)
+                    simulation._prepare(plan, engine, "auto", threads, begin)
                     yield simulation.run(until, progress=False)
                     give_back(simulation.engine)
 

@@ -14,6 +14,11 @@ from rdmacc.state import HOST_NIC, LINK_CLASSES
 
 def totals_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> pd.Series[Any]:
     """Return the counters of all ports, switches and messages together."""
+    return pd.Series(counts_of(outcome, classes), name="counters")
+
+
+def counts_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> dict[str, int]:
+    """Return them by name."""
     ports, totals = outcome.ports, outcome.totals
     counters: dict[str, int] = {
         "data_packet_hops": int(ports["tx_data_packets"].sum()),
@@ -34,4 +39,4 @@ def totals_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> pd.
         "timeouts": int(outcome.messages["timeouts"].sum()),
         "retransmissions": int(outcome.messages["retransmissions"].sum()),
     }
-    return pd.Series(counters | totals, name="counters")
+    return counters | totals

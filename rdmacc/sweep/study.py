@@ -14,31 +14,36 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from rdmacc.engine.select import check_threads
+from rdmacc.engine.select import check_threads, why_not_compiled
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import check_window
 from rdmacc.schemes import Scheme
+from rdmacc.show.late_bar import LateBar
 from rdmacc.show.tables import html_table, text_table
-from rdmacc.sweep.run import Sweep, SweepError, sweep
+from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
 from rdmacc.sweep.study_runs import (
     QUANTITIES,
+    Measured,
     StudyRun,
     StudyRuns,
     is_list,
-    measured,
+    measured_here,
+    measured_in,
     named_schemes,
+    numbers_of,
     runs_of,
     values_of,
 )
 from rdmacc.sweep.study_tables import SHOWN, StudyComparison, cells_of, compared, intervals
-from rdmacc.sweep.workers import Failed, check_executor, compute_here, default_jobs
+from rdmacc.sweep.workers import Failed, check_executor, default_jobs
 from rdmacc.topology import Graph
 from rdmacc.typed import named, typed
 from rdmacc.units import Quantity
@@ -49,6 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["Study", "study"]
 
 _log = logging.getLogger(__name__)
+
+_WORTH_KEEPING = 4e6
+"""Bytes of a run's workload: one with less takes longer to keep, and to find again, than to simulate."""
 
 _WORTH_A_POOL = 20e9
 """Bytes of workload, over all runs, above which starting processes pays off: about ten seconds of simulation."""
@@ -259,8 +267,8 @@ def study(
     executor : concurrent.futures.Executor, optional
         Executor to use instead of local processes, such as ``dask.distributed.Client.get_executor()``.
     store : Store or path, optional
-        Where to keep runs, so that the same call continues where it stopped; default: the user's own store. A scheme
-        with a component that is defined in a function runs in this process and is not stored.
+        Where to keep runs, so that the same call continues where it stopped; default: the user's own store, for runs of
+        more than 4 MB. A scheme with a component that is defined in a function runs in this process and is not stored.
     progress : bool
         Show a progress bar.
 
@@ -302,17 +310,34 @@ def study(
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
-    if _can_be_sent([one.scenario.scheme for one in runs]):
-        jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
-        found = sweep(
-            StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor,
-            progress=progress,
-        )  # fmt: skip
-    else:
-        found = _unstored(runs, engine, threads)
-    for name, failed in found.failures.items():
-        _log.warning("rdmacc: %s failed: %s", name, failed.reason)
-    return _study(found, tuple(values), window)
+    is_default = store is None and jobs is None and executor is None and threads == 1 and engine != "simpy"
+    is_short = is_default and not why_not_compiled() and all(one.cost <= _WORTH_KEEPING for one in runs)
+    if is_short or not _can_be_sent([one.scenario.scheme for one in runs]):
+        measured, failures = _here(runs, engine, threads, progress)
+        return _study(runs, measured, failures, 0, tuple(values), window)
+    jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
+    found = sweep(
+        StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor, progress=progress,
+    )  # fmt: skip
+    measured = {name: measured_in(table) for name, table in found.tables.items()}
+    return _study(runs, measured, found.failures, found.reused, tuple(values), window)
+
+
+def _here(
+    runs: Sequence[StudyRun], engine: str, threads: int, progress: bool
+) -> tuple[dict[str, Measured], dict[str, Failed]]:
+    """Compute runs in this process and store nothing."""
+    measured: dict[str, Measured] = {}
+    failures: dict[str, Failed] = {}
+    bar = LateBar(len(runs), 1.0 if progress else float("inf"), desc="study", unit="run", leave=False)
+    for one, outcome in measured_here(runs, engine, threads):
+        if isinstance(outcome, Failed):
+            failures[one.name] = outcome
+        else:
+            measured[one.name] = outcome
+        bar.update(1)
+    bar.close()
+    return measured, failures
 
 
 def _can_be_sent(work: Any) -> bool:
@@ -323,30 +348,23 @@ def _can_be_sent(work: Any) -> bool:
     return True
 
 
-def _unstored(runs: Sequence[StudyRun], engine: str, threads: int) -> Sweep:
-    """Compute runs in this process and store nothing."""
-    experiment = StudyRuns(runs)
-    found = Sweep(experiment.name, "quick", 0, {}, list(runs), {})
-    for one in runs:
-        outcome = compute_here(experiment, one, engine, threads)
-        if isinstance(outcome, Failed):
-            found.failures[one.name] = outcome
-        else:
-            found.tables[one.name] = outcome.table
-    return found
-
-
-def _study(found: Sweep, parameters: tuple[str, ...], window: Any) -> Study:
-    finished = [point for point in found.points if point.name in found.tables]
+def _study(
+    points: Sequence[StudyRun], found: Mapping[str, Measured], failures: Mapping[str, Failed], reused: int,
+    parameters: tuple[str, ...], window: Any,
+) -> Study:  # fmt: skip
+    for name, failed in failures.items():
+        _log.warning("rdmacc: %s failed: %s", name, failed.reason)
+    finished = [point for point in points if point.name in found]
     if not finished:
-        raise SweepError(found.experiment, found.failures, len(found.points))
+        raise SweepError("study", failures, len(points))
     rows, flows = [], []
     for point in finished:
-        values, messages = measured(found.tables[point.name], window)
+        values, messages = numbers_of(found[point.name], window)
         rows.append({**point.labels, **values})
         flows.append(messages)
     runs = pd.DataFrame(rows)
     of_runs = runs[[*finished[0].labels]]
-    labels = of_runs.loc[of_runs.index.repeat([len(messages) for messages in flows])].reset_index(drop=True)
-    failures = {name: failed.reason for name, failed in found.failures.items()}
-    return Study(runs, labels.join(pd.concat(flows, ignore_index=True)), parameters, failures, found.reused)
+    labels = of_runs.loc[of_runs.index.repeat([len(one["start_ps"]) for one in flows])].reset_index(drop=True)
+    columns = {name: np.concatenate([one[name] for one in flows]) for name in flows[0]}
+    reasons = {name: failed.reason for name, failed in failures.items()}
+    return Study(runs, labels.join(pd.DataFrame(columns)), parameters, reasons, reused)

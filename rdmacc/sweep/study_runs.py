@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import traceback
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from itertools import groupby, product
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.results.summary import Transport, percentile, starting_in
+from rdmacc.results.summary import Transport, starting_in
+from rdmacc.results.totals import counts_of
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
+from rdmacc.simulation import IS_QUIET, simulate_many
+from rdmacc.state import LINK_CLASSES
 from rdmacc.sweep.tidy import scalars, tidy
+from rdmacc.sweep.workers import Failed, reason_of
 from rdmacc.units import Quantity
 from rdmacc.workload.columns import is_missing
 
@@ -68,46 +75,104 @@ class StudyRuns:
 
     def execute(self, point: StudyRun, run: Callable[[Scenario], Result]) -> pd.DataFrame:
         """Return the rows of a run: its numbers, and each message's FCT at its start time."""
-        result = run(point.scenario)
-        flows, summary = result.flows, result.summary()
-        fct = flows["fct_ps"].astype(np.float64)
-        numbers = {name: (float(getattr(summary, name)), QUANTITIES[name]) for name in _TOTALS}
-        numbers["simulated_ps"] = (float(summary.simulated_ps), "ps")
-        messages = tidy(point.name, {}, {"fct": (pd.Series(fct.to_numpy(), index=flows["start_ps"]), "ps")})
+        one = measured_of(run(point.scenario))
+        units = QUANTITIES | {"simulated_ps": "ps"}
+        numbers = {name: (value, units[name]) for name, value in one.totals.items()}
+        messages = tidy(point.name, {}, {"fct": (pd.Series(one.fct_ps, index=one.start_ps), "ps")})
         messages = messages.assign(
-            size_bytes=flows["size_bytes"].to_numpy(), slowdown=flows["slowdown"].to_numpy(),
-            received_bytes=result.transport().received_bytes, finished=(flows["status"] == "finished").to_numpy(),
+            size_bytes=one.size_bytes, slowdown=one.slowdown, received_bytes=one.received_bytes, finished=one.finished,
         )  # fmt: skip
         whole = {"size_bytes": "Int64", "received_bytes": "Int64", "finished": "Int64"}
         return pd.concat([tidy(point.name, numbers), messages], ignore_index=True).astype(whole)
 
 
-def measured(table: pd.DataFrame, window: Any) -> tuple[dict[str, float], pd.DataFrame]:
-    """Return the numbers of a run, and its messages: `start_ps, size_bytes, fct_ps, slowdown`."""
-    numbers = scalars(table).set_index("quantity")["value"]
+class Measured(NamedTuple):
+    """What a study keeps of a run: its totals, and an entry of each array for each message."""
+
+    totals: dict[str, float]
+    """Those of `QUANTITIES` that ignore the window, and `simulated_ps`."""
+    start_ps: npt.NDArray[np.int64]
+    size_bytes: npt.NDArray[np.int64]
+    fct_ps: npt.NDArray[np.float64]
+    """NaN until the last byte has arrived."""
+    slowdown: npt.NDArray[np.float64]
+    received_bytes: npt.NDArray[np.int64]
+    finished: npt.NDArray[np.bool_]
+
+
+def measured_of(result: Result) -> Measured:
+    """Measure a run."""
+    found, transport, counts = result.outcome.messages, result.transport(), counts_of_result(result)
+    fct_ps = np.where(transport.delivered_ps >= 0, transport.delivered_ps - transport.start_ps, np.nan)
+    counts["simulated_ps"] = result.now_ps
+    totals = {name: float(counts[name]) for name in (*_TOTALS, "simulated_ps")}
+    finished = (found["failed"] == 0) & (found["acked_ps"] >= 0)
+    slowdown = fct_ps / result.plan.ideal_fct_ps
+    size_bytes = transport.size_bytes
+    return Measured(totals, transport.start_ps, size_bytes, fct_ps, slowdown, transport.received_bytes, finished)
+
+
+def counts_of_result(result: Result) -> dict[str, int]:
+    """Return the totals of a run, marks and drops summed as in `Result.summary`."""
+    counts = counts_of(result.outcome, result.plan.fabric.port_class)
+    counts["marked_packets"] = sum(counts[f"marks_{name}"] for name in LINK_CLASSES)
+    counts["drops"] = counts["dropped_packets"] + counts["pfc_violations"] + counts["lost_packets"]
+    return counts
+
+
+def measured_in(table: pd.DataFrame) -> Measured:
+    """Return what a stored run has measured."""
     rows = table[table["quantity"] == "fct"]
-    every = pd.DataFrame({
-        "start_ps": rows["time_ps"].to_numpy(np.int64), "size_bytes": rows["size_bytes"].to_numpy(np.int64),
-        "fct_ps": rows["value"].to_numpy(np.float64), "slowdown": rows["slowdown"].to_numpy(np.float64),
-    })  # fmt: skip
-    start_ps, fct_ps = every["start_ps"].to_numpy(), every["fct_ps"].to_numpy()
-    delivered_ps = np.where(np.isnan(fct_ps), -1, start_ps + np.nan_to_num(fct_ps)).astype(np.int64)
-    received = rows["received_bytes"].to_numpy(np.int64)
+    whole = (rows[name].to_numpy(np.int64) for name in ("time_ps", "size_bytes", "received_bytes", "finished"))
+    start_ps, size_bytes, received_bytes, finished = whole
+    totals = {str(name): float(value) for name, value in scalars(table).set_index("quantity")["value"].items()}
+    fct_ps, slowdown = (rows[name].to_numpy(np.float64) for name in ("value", "slowdown"))
+    return Measured(totals, start_ps, size_bytes, fct_ps, slowdown, received_bytes, finished.astype(np.bool_))
+
+
+def numbers_of(one: Measured, window: Any) -> tuple[dict[str, float], dict[str, npt.NDArray[Any]]]:
+    """Return the numbers of a run, and the columns of its messages: `start_ps, size_bytes, fct_ps, slowdown`."""
+    chosen = starting_in(window, one.start_ps)
+    delivered_ps = np.where(np.isnan(one.fct_ps), -1, one.start_ps + np.nan_to_num(one.fct_ps)).astype(np.int64)
     transport = Transport(
-        start_ps, delivered_ps, every["size_bytes"].to_numpy(), received, int(numbers["simulated_ps"])
+        one.start_ps, delivered_ps, one.size_bytes, one.received_bytes, int(one.totals["simulated_ps"])
     )  # fmt: skip
-    chosen = starting_in(window, start_ps)
-    messages = every[chosen]
-    values = {"unfinished": float(chosen.sum() - rows["finished"].to_numpy(np.int64)[chosen].sum())}
-    for name in ("fct", "slowdown"):
-        unit = "_ps" if name == "fct" else ""
-        known = messages[f"{name}{unit}"].dropna()
-        values |= {f"{name}_mean{unit}": float(known.mean()), f"{name}_median{unit}": percentile(known, 50),
-                   f"{name}_p99{unit}": percentile(known, 99)}  # fmt: skip
+    messages = {name: getattr(one, name)[chosen] for name in ("start_ps", "size_bytes", "fct_ps", "slowdown")}
+    values = {"unfinished": float(chosen.sum() - one.finished[chosen].sum())}
+    for name, unit in (("fct", "_ps"), ("slowdown", "")):
+        known = messages[f"{name}{unit}"]
+        known = known[~np.isnan(known)]
+        mean, median, p99 = (known.mean(), *np.percentile(known, (50, 99))) if len(known) else (np.nan,) * 3
+        values |= {f"{name}_mean{unit}": float(mean), f"{name}_median{unit}": float(median),
+                   f"{name}_p99{unit}": float(p99)}  # fmt: skip
     for name in ("goodput_bps", "offered_bps", "carried_bps"):
         values[name] = getattr(transport, name)(chosen)
-    values |= {name: float(numbers[name]) for name in _TOTALS}
+    values |= {name: one.totals[name] for name in _TOTALS}
     return {name: values[name] for name in QUANTITIES}, messages
+
+
+def measured_here(runs: Iterable[StudyRun], engine: str, threads: int) -> Iterator[tuple[StudyRun, Measured | Failed]]:
+    """Simulate runs in this process, one after another, and yield what they measured."""
+
+    def setting(one: StudyRun) -> tuple[int, ...]:
+        return id(one.scenario.network), id(one.scenario.workload), id(one.scenario.scheme)
+
+    for _, alike in groupby(runs, setting):
+        left = deque(alike)
+        while left:
+            own, seeds = left[0].scenario, [one.scenario.seed for one in left]
+            token = IS_QUIET.set(True)
+            try:
+                results = simulate_many(
+                    own.make_network(), own.messages(), own.scheme, seeds, engine=engine, until=own.until,
+                    probes=own.probes, faults=own.faults, check=own.check, threads=threads,
+                )  # fmt: skip
+                for result in results:
+                    yield left.popleft(), measured_of(result)
+            except Exception as error:
+                yield left.popleft(), Failed(reason_of(error), traceback.format_exc())
+            finally:
+                IS_QUIET.reset(token)
 
 
 def named_schemes(schemes: Any) -> dict[str, Scheme]:

@@ -330,3 +330,26 @@ def test_every_quantity_has_its_unit_in_its_name():
     assert {name for name in QUANTITIES if name not in {"fct_mean_ps", "slowdown_mean", "unfinished"}} <= {
         one.name for one in dataclasses.fields(Summary)
     }
+
+
+def test_short_runs_are_not_stored_and_measure_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr("rdmacc.sweep.store.default_folder", lambda: tmp_path / "default")
+    given = {"vary": {"size": ["8kB", "40kB"]}, "seeds": 3, "progress": False}
+    short = study(rdmacc.star(4), work, ["dcqcn", "hpcc"], **given)
+    assert not list(tmp_path.rglob("*.parquet"))
+    stored = study(rdmacc.star(4), work, ["dcqcn", "hpcc"], store=tmp_path / "store", **given)
+    assert list(tmp_path.rglob("*.parquet"))
+    pd.testing.assert_frame_equal(short.runs, stored.runs)
+    pd.testing.assert_frame_equal(short.flows, stored.flows)
+
+
+def test_a_short_run_that_fails_leaves_the_others(caplog):
+    def rows(seed):
+        return rdmacc.messages([("h1", "h0" if seed != 2 else "h9", "8kB")])
+
+    found = study(rdmacc.star(3), rows, "dcqcn", seeds=[1, 2, 3], progress=False)
+    assert found.runs["seed"].tolist() == [1, 3]
+    assert list(found.failures) == ["dcqcn, seed 2"]
+    assert "h9" in found.failures["dcqcn, seed 2"]
+    with pytest.raises(SweepError):
+        study(rdmacc.star(3), rows, "dcqcn", seeds=[2], progress=False)
