@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import hashlib
 import importlib.util
 import subprocess
@@ -351,12 +352,16 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
     def get(name: str) -> Any:
         own = f"{package}.{name}"
-        if own in modules:
-            value: Any = import_module(own)
-        elif name in home:
-            value = getattr(import_module(home[name]), name)
-        else:
+        if own not in modules and name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        collects = gc.isenabled()
+        gc.disable()  # to look for garbage among a library's objects takes a sixth of a first result
+        try:
+            value: Any = import_module(own if own in modules else home[name])
+        finally:
+            if collects:
+                gc.enable()
+        value = value if own in modules else getattr(value, name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -8,7 +8,7 @@ from functools import cache
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
-from rdmacc.lifetimes import Kept
+from rdmacc.lifetimes import Kept, uncollected
 
 ENGINES = ("auto", "compiled", "simpy")
 
@@ -51,8 +51,9 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
     if name != "simpy":
         reason = why_not_compiled()
         if not reason:
-            from rdmacc.engine.compiled.engine import CompiledEngine
-            from rdmacc.engine.compiled.tables import is_plain
+            with uncollected():
+                from rdmacc.engine.compiled.engine import CompiledEngine
+                from rdmacc.engine.compiled.tables import is_plain
 
             spare: CompiledEngine | None = _SPARE.take(plan.kept) if is_plain(plan) else None
             return spare.rewind(plan, order, threads) if spare else CompiledEngine(plan, order, threads)

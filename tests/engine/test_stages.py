@@ -317,7 +317,7 @@ def test_an_engine_that_is_rewound_holds_what_a_new_one_holds(name):
             assert used.globals[field] == new.globals[field] or np.isnan(used.globals[field]), field
     for component, field in bits_of(plans[1].scheme.components):  # addresses
         for one in (used, new):
-            one._transfer_column(component, field)[:] = 0
+            one.transfer_column(component, field)[:] = 0
     for name, table in new._memory.items():
         assert (used._memory[name][: len(table)] == table).all() or name in ("params", "timers"), name
     assert np.sort(used.queue.pending()).tolist() == np.sort(new.queue.pending()).tolist()
