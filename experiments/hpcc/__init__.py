@@ -1,0 +1,1 @@
+"""HPCC (Li et al., SIGCOMM 2019): what its abstract says, on a micro-benchmark."""
