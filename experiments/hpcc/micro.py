@@ -65,8 +65,8 @@ class Micro(Experiment):
             measure=lambda rows: by_case(rows, "queue, settled", "hpcc-mi5") / BDP_BYTES,
             band=Each(AtMost(0.05), of="case"), unit="%", chosen=Chosen.BY_RULE,
             expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
-            why="63 first windows take the link 0.6 ms. And the least rate of the authors' simulator, 1 Gb/s, is too much "
-            "for 63 flows: with 100 Mb/s the mean would be 139%.",
+            why="63 first windows take the link 0.6 ms. And the least rate of the authors' simulator, 1 Gb/s, is too "
+            "much for 63 flows: with 100 Mb/s the mean would be 139%.",
         ),
         Claim(
             "hpcc-m-3", "abstract", "goodput of each of four flows over its share", "100 to 200 ms", "fair",

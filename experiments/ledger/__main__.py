@@ -1,8 +1,8 @@
 """``python -m rdmacc.experiments.ledger [NAME ...]``: rewrite the ledger and everything generated from it.
 
 Prints what has changed. Names are experiments or groups; without any, all that have a table. Before the names,
-``verdicts`` keeps the digests of behaviour, which take long, and only judges the tables again. ``history`` writes when
-bands and defaults were chosen, by git; ``quotes FOLDER`` compares the quotes with the papers' texts; ``notebook PAPER``
+``verdicts`` keeps the digests of behaviour, which take long, and only judges the tables again. ``history`` dates
+bands and defaults that are new; ``quotes FOLDER`` compares the quotes with the papers' texts; ``notebook PAPER``
 writes the first draft of a paper's notebook.
 """
 

@@ -12,6 +12,7 @@ import pytest
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Outcome, load_summary
+from rdmacc.experiments.framework.bands import AtLeast, Each, Rises
 from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Kind
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, read_texts, readings_of
@@ -122,24 +123,35 @@ def test_quotes_are_found_whatever_the_spaces_and_hyphens(monkeypatch, tmp_path)
 
 def test_a_band_is_chosen_in_sight_unless_the_history_or_the_text_says_otherwise(monkeypatch):
     claim = replace(claims_of("igbn")["igbn-f6a-1"], chosen=None)
-    dates = {"claims": {claim.id: {"band": "2026-11-21T10:00", "table": "2026-11-21T12:00"}}}
-    monkeypatch.setattr(history, "_dates", lambda paper: dates)
+    was = {"since": "2026-11-21T10:00", "numbers": history.numbers_of(claim), "table": "2026-11-21T12:00"}
+    monkeypatch.setattr(history, "_recorded", lambda paper: {"claims": {claim.id: was}})
     assert history.chosen(claim, "igbn") == Chosen.BEFORE
-    dates["claims"][claim.id]["band"] = "2026-11-21T13:00"
-    assert history.chosen(claim, "igbn") == Chosen.IN_SIGHT
+    assert history.chosen(replace(claim, band=AtLeast(0.123)), "igbn") == Chosen.IN_SIGHT
     assert history.chosen(replace(claim, chosen=Chosen.BY_TEXT), "igbn") == Chosen.BY_TEXT
     assert history.chosen(replace(claim, id="igbn-new"), "igbn") == Chosen.IN_SIGHT
+    was["since"] = "2026-11-21T13:00"
+    assert history.chosen(claim, "igbn") == Chosen.IN_SIGHT
 
 
-def test_numbers_of_a_band_are_found_in_words_and_in_code():
-    words = b'Claim("dart-a-1", "p", "q", "c", "v", "at least 50%; direction: above 0", judge)'
-    code = (
-        b'_LEAST = 0.5\nclaim("dart-a-1", "p", "q", "c", "v", measure=f, band=Each(AtLeast(_LEAST)), direction=IS_GAIN)'
-    )
-    other = b'Claim("dart-a-1", "p", "q", "c", "v", measure=f, band=AtLeast(us(250)))'
-    found = [dict(history._records(text))["dart-a-1"] for text in (words, code, other)]
-    assert found == [{"5"}, {"5"}, {"25"}]
-    assert history._since([("1", found[2]), ("2", found[0]), ("3", found[1])]) == "2"
+def test_a_date_stays_until_the_numbers_of_the_band_change(monkeypatch, tmp_path):
+    claim = claims_of("igbn")["igbn-f6a-1"]
+    monkeypatch.setattr(history, "PAPERS", {"igbn": replace(PAPERS["igbn"], folder=tmp_path)})
+    history._recorded.cache_clear()
+    history.write()
+    then = json.loads((tmp_path / "data" / "history.json").read_text())
+    assert then["claims"][claim.id]["since"] == then["claims"][claim.id]["table"]  # the table was there first
+    for one in then["claims"].values():
+        one["since"] = "2020"
+    then["claims"][claim.id]["numbers"] = ["1"]
+    (tmp_path / "data" / "history.json").write_text(json.dumps(then))
+    history._recorded.cache_clear()
+    history.write()
+    now = json.loads((tmp_path / "data" / "history.json").read_text())["claims"]
+    history._recorded.cache_clear()
+    assert {name for name, one in now.items() if one["since"] != "2020"} == {claim.id}
+    assert history.numbers_of(replace(claim, band=Each(AtLeast(0.5)), direction=Rises(slack=0.25))) == [
+        "0.25", "0.5", "inf",
+    ]  # fmt: skip
 
 
 def test_tables_that_do_not_stand_are_named(monkeypatch):
