@@ -127,7 +127,8 @@ def score_text() -> str:
     for paper, one in PAPERS.items():
         found = by_reading(paper)
         holds, is_ours = found[DEFAULT] == Outcome.HOLDS.value, found["by"] == By.OURS.value
-        added.append(f"{(holds & is_ours).sum()} of {is_ours.sum()} for {one.name}")
+        if is_ours.any():
+            added.append(f"{(holds & is_ours).sum()} of {is_ours.sum()} for {one.name}")
         late.append(f"{(holds & ~is_ours & (found['chosen'] == Chosen.IN_SIGHT.value)).sum()} for {one.name}")
     return "\n\n".join([
         _markdown(headings, rows),
