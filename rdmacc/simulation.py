@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
+from copy import copy
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 
+from rdmacc.engine import checkpoints
 from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.fault_events import FaultEvents
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan, checked_seed, make_plan, plan_of, setting_of
 from rdmacc.engine.progress import Progress
-from rdmacc.engine.select import give_back, make_engine
+from rdmacc.engine.select import give_back, load_engine, make_engine
 from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
 from rdmacc.engine.short_times import warn_of_short_times
 from rdmacc.engine.trace import ROW
 from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
-from rdmacc.faults import Fault
+from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results.result import Result
@@ -181,6 +185,9 @@ class Simulation:
     def is_finished(self) -> bool:
         """True once every message is acknowledged or has failed."""
         return self.engine.unfinished == 0
+
+    _checkpoint: tuple[str | Path | None, float, float] = (None, 0.0, 0.0)
+    """File, seconds between two, and when the next one is due."""
 
     def run(self, until: Quantity | None = None, *, progress: bool | None = None) -> Result:
         """Continue the run, and return the result so far.
@@ -407,6 +414,128 @@ class Simulation:
             if not engine.unfinished or engine.now >= until_ps:
                 return found
 
+    def fork(self, *, faults: Sequence[Fault] = ()) -> Simulation:
+        """Return an independent copy, which goes on from here: what one does, the other does not see.
+
+        The compiled engine copies its tables. The SimPy engine runs again to this point, event for event.
+
+        Parameters
+        ----------
+        faults : sequence of Fault
+            Links that fail or are slow, and pause storms, from now on.
+
+        Returns
+        -------
+        Simulation
+            The copy.
+
+        Raises
+        ------
+        ConfigError
+            If a fault acts from the start, or in the past; for the SimPy engine with processes of one's own.
+        """
+        self._note_plan()
+        twin = copy(self)
+        twin._sent, plan = self._sent.copy(), self.plan
+        if len(faults):
+            for number, one in enumerate(faults):
+                allowed = "a LinkDown, SlowLink or PauseStorm that begins now or later"
+                if not isinstance(one, LinkDown | SlowLink | PauseStorm):
+                    raise ConfigError(f"faults[{number}]", one, allowed)
+                if time_ps(one.at_ps, bare_ps=True) < max(self.now_ps, 1):
+                    raise ConfigError(f"faults[{number}].at_ps", one.at_ps, f"{allowed}, at {self.now_ps} ps")
+            named = self._plan_of.keywords
+            twin._plan_of = partial(self._plan_of, faults=(*named["faults"], *faults))
+            plan = twin.plan = twin._plan_of(self._sent.frame())
+        if "_progress" in vars(self):
+            twin._progress = copy(self._progress)
+        twin._fault_events = self._fault_events.copy(plan, self.now_ps)
+        twin.engine = self.engine.fork(plan)
+        return twin
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint, from which `Simulation.load` goes on, in another process too.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is replaced in one step, once all is written.
+
+        Raises
+        ------
+        ConfigError
+            On the SimPy engine.
+        OSError
+            If the file cannot be written; an earlier one is kept.
+        """
+        self._note_plan()
+        skipped = "plan", "engine", "_checkpoint"
+        own = {name: value for name, value in vars(self).items() if name not in skipped}
+        scheme = self._plan_of.keywords["scheme"]
+        state = {"scheme": scheme, "own": own, "engine": self.engine.saved(self.plan), "scenario": self._scenario()}
+        checkpoints.write(path, scheme, state)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Simulation:
+        """Return the simulation that a checkpoint holds: it goes on as the one that wrote it.
+
+        The file is unpickled: load only your own.
+
+        Parameters
+        ----------
+        path : str or Path
+            What `save` or `simulate(..., checkpoint=...)` wrote.
+
+        Raises
+        ------
+        ConfigError
+            If the file is damaged, or was written by other code, versions or components; the error says which.
+        """
+        state = checkpoints.read(path)
+        return cls._loaded(state)
+
+    @classmethod
+    def _loaded(cls, state: dict[str, Any]) -> Simulation:
+        simulation = cls.__new__(cls)
+        vars(simulation).update(state["own"])
+        plan = simulation.plan = simulation._plan_of(simulation._sent.frame())
+        simulation._fault_events._plan = plan
+        if "_progress" in vars(simulation):
+            simulation._progress._plan = plan
+        simulation.engine = load_engine(plan, state["engine"])
+        return simulation
+
+    def _scenario(self) -> str:
+        """Return what tells scenarios apart, whatever has run of them."""
+        plan = self.plan
+        work, given = self._sent.frame(self._sent.first), self._plan_of.keywords
+        parts = [plan.fabric.names, plan.fabric.port_peer.tolist(), plan.fabric.port_rate_bps.tolist()]
+        parts += [plan.fabric.port_delay_ps.tolist(), plan.fabric.buffer_bytes.tolist(), work.to_dict("list")]
+        return hashlib.sha256(repr((parts, sorted(given.items()))).encode()).hexdigest()
+
+    def _resumed(self, path: str | Path, every: float | str) -> Simulation:
+        """Return this simulation, or what a checkpoint holds of it, which writes checkpoints from now on."""
+        every_s, simulation = checkpoints.seconds(every), self
+        if Path(path).exists():
+            state = checkpoints.read(path)
+            if state["scenario"] != self._scenario():
+                raise ConfigError("checkpoint", str(path), "of this scenario, or a file that is not there yet")
+            simulation = self._loaded(state)
+        elif self.engine.name != "compiled":
+            self.engine.saved(self.plan)
+        simulation._checkpoint = path, every_s, time.monotonic() + every_s
+        return simulation
+
+    def _save_if_due(self) -> None:
+        """Write the checkpoint that was asked for, if it is time; a full disk does not end the run."""
+        path, every_s, due_s = self._checkpoint
+        if path is not None and time.monotonic() >= due_s:
+            try:
+                self.save(path)
+            except OSError as error:
+                _log.warning("rdmacc: no checkpoint could be written: %s", error)
+            self._checkpoint = path, every_s, time.monotonic() + every_s
+
     def result(self) -> Result:
         """Return the result so far."""
         self._note_plan()
@@ -430,6 +559,7 @@ class Simulation:
             begin = time.perf_counter()
             target_ps = max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps
             self.engine.run(stop_ps, target_ps)
+            self._save_if_due()
             self._advance(bar, until_ps)
             took_s = time.perf_counter() - begin
             if took_s < short_s:
@@ -503,6 +633,8 @@ def simulate(
     order: str = "auto",
     threads: int = 1,
     progress: bool | None = None,
+    checkpoint: str | Path | None = None,
+    every: float | str = "10min",
 ) -> Result:
     """Simulate a workload on a network under a scheme.
 
@@ -538,6 +670,11 @@ def simulate(
         Threads of the compiled engine; see `Simulation`.
     progress : bool, optional
         Show a progress bar; by default only if the run takes more than a second.
+    checkpoint : str or Path, optional
+        File to which the state is written on the way. If it is there, the run goes on from it; at the end it is
+        deleted. So a run that was killed goes on when the same call is made again.
+    every : float or str
+        Wall time between two checkpoints: seconds, or such as "10min".
 
     Returns
     -------
@@ -555,7 +692,11 @@ def simulate(
         network, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace,
         explain=explain, check=check, order=order, threads=threads,
     )  # fmt: skip
+    if checkpoint is not None:
+        simulation = simulation._resumed(checkpoint, every)
     result = simulation.run(until, progress=progress)
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)
     give_back(simulation.engine)
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -91,6 +92,12 @@ class Additions:
         outgoing = np.diff(fabric.node_first_port)[fabric.hosts]
         self._has_one_port = bool((outgoing == 1).all())
         self._first_port = np.asarray(fabric.node_first_port).tolist()
+
+    def copy(self) -> Additions:
+        """Return a copy that goes on by itself."""
+        twin = copy(self)
+        twin._pairs = dict(self._pairs)
+        return twin
 
     def add(self, src: int, dst: int, size_bytes: int, start_ps: int, priority: int) -> Addition:
         """Number a message between two nodes."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
+from copy import copy
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -84,6 +85,20 @@ class FaultEvents:
     def next_ps(self) -> int:
         """Time of the next one; NEVER if none is left."""
         return self._pending[-1].time_ps if self._pending else NEVER
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the plan, which is made anew."""
+        return vars(self) | {"_plan": None}
+
+    def copy(self, plan: Plan, now: int) -> FaultEvents:
+        """Return a copy that goes on by itself, with the faults to come of a plan."""
+        twin = copy(self)
+        past = {one for one in self._plan.fault_events if one.time_ps <= now}
+        cut = [one for one in self._pending if one.what == CUT_OFF]
+        coming = [one for one in plan.fault_events if one.time_ps >= now and one not in past]
+        twin._pending = sorted([*coming, *cut], key=lambda one: one.time_ps)[::-1]
+        twin._reasons, twin._plan = self._reasons.copy(), plan
+        return twin
 
     def note_plan(self, plan: Plan) -> None:
         """Go on with a plan of more messages; those that are cut off already fail before they start."""

@@ -154,6 +154,12 @@ class Engine(Protocol):
     def await_end(self, number: int) -> None:
         """Return from `run` when a message is delivered or has failed."""
 
+    def fork(self, plan: Plan) -> Engine:
+        """Return an independent copy, on a plan of all messages, whose faults to come may be others."""
+
+    def saved(self, plan: Plan) -> dict[str, Any]:
+        """Return the state for a checkpoint."""
+
     def times_of(self, number: int) -> tuple[int, int, int, int]:
         """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""
 

@@ -10,6 +10,8 @@ grows with the expected number of tries per round trip.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rdmacc.engine.outcome import Engine
@@ -51,6 +53,10 @@ class Progress:
         self.since_ps = self.retries = 0
         self._moved = self._moved_ps = 0
         self._round_end_ps = self._round_moved = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the plan, which is made anew."""
+        return vars(self) | {"_plan": None}
 
     def expect(self, start_ps: int) -> None:
         """Note that a message will start."""

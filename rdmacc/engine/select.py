@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import cache
+from typing import Any
 
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
@@ -63,6 +64,16 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
     from rdmacc.engine.reference.network import Network
 
     return Network(plan)
+
+
+def load_engine(plan: Plan, saved: dict[str, Any]) -> Engine:
+    """Return the compiled engine as it was saved."""
+    reason = why_not_compiled()
+    if reason:
+        raise ConfigError("checkpoint", "of the compiled engine", f"loaded where it is available: {reason}")
+    from rdmacc.engine.compiled.engine import CompiledEngine
+
+    return CompiledEngine.loaded(plan, saved)
 
 
 def give_back(engine: Engine) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ class Sent:
     """
 
     def __init__(self, workload: pd.DataFrame) -> None:
-        self._workload, self._first = workload, len(workload)
+        self._workload, self.first = workload, len(workload)
         self._rows: list[tuple[int, int, int, int, int]] = []
         self._names: list[Any] = []
         self._additions: Additions | None = None
@@ -87,6 +88,17 @@ class Sent:
     def has_outstanding(self) -> bool:
         """True while a message that was sent has neither been delivered nor failed."""
         return self._n_over < len(self._rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what a plan of all messages gives anew."""
+        return vars(self) | {"_additions": None}
+
+    def copy(self) -> Sent:
+        """Return a copy that goes on by itself."""
+        twin = copy(self)
+        twin._rows, twin.fresh = list(self._rows), deque(self.fresh)
+        twin._additions = self._additions and self._additions.copy()
+        return twin
 
     def ends(self, fabric: Fabric, src: Hashable, dst: Hashable) -> tuple[int, int]:
         """Return the nodes of two hosts by their names."""
@@ -132,7 +144,7 @@ class Sent:
 
     def frame(self, count: int | None = None) -> pd.DataFrame:
         """Return the workload: all messages, or the first ones."""
-        rows = self._rows if count is None else self._rows[: count - self._first]
+        rows = self._rows if count is None else self._rows[: count - self.first]
         if not rows:
             return self._workload
         src, dst, size, start_ps, priority = (list(column) for column in zip(*rows, strict=True))
@@ -141,13 +153,13 @@ class Sent:
             [names[node] for node in src], [names[node] for node in dst], np.array(size), np.array(start_ps)
         )
         frame["priority"] = priority
-        whole = pd.concat([self._workload, frame], ignore_index=True) if self._first else frame
+        whole = pd.concat([self._workload, frame], ignore_index=True) if self.first else frame
         whole.index.name, whole.attrs = "message", self._workload.attrs
         return whole
 
     def number(self, message: Any) -> int:
         """Return a message's number."""
-        count = self._first + len(self._rows)
+        count = self.first + len(self._rows)
         if isinstance(message, bool) or not isinstance(message, int | np.integer) or not 0 <= message < count:
             raise ConfigError("message", message, f"a message, 0 to {count - 1}")
         return int(message)
@@ -161,7 +173,7 @@ class Sent:
         """Return which awaited messages have been delivered or have failed since the last call."""
         found = list(dict.fromkeys(engine.ended))
         engine.ended.clear()
-        sent = [number for number in found if number >= self._first]
+        sent = [number for number in found if number >= self.first]
         self._n_over += len(sent)
         self.fresh.extend(sent)
         return found

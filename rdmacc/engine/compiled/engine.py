@@ -238,13 +238,25 @@ class CompiledEngine(Tables):
 
     def fork(self, plan: Plan) -> CompiledEngine:
         """Return an independent copy, on a plan of all messages."""
-        state = state_of(self, plan)
-        twin = CompiledEngine(plan, self._asked_order, self.pool.asked, self.spare)
-        restore(twin, state)
+        twin = self.loaded(plan, self.saved(plan))
         twin.told, twin.ended = list(self.told), list(self.ended)
-        if plan.n_messages > self.plan.n_messages or self.spare:
-            twin.windows.leave(for_good="messages are sent while it runs")
         return twin
+
+    def saved(self, plan: Plan) -> dict[str, Any]:
+        """Return what `loaded` makes an engine of, with parts of the tables themselves."""
+        asked = self._asked_order, self.pool.asked, self.spare, self.told, self.ended
+        return {"state": state_of(self, plan), "asked": asked}
+
+    @classmethod
+    def loaded(cls, plan: Plan, saved: dict[str, Any]) -> CompiledEngine:
+        """Return an engine as it was saved, for its plan."""
+        order, threads, spare, told, ended = saved["asked"]
+        engine = cls(plan, order, threads, spare)
+        restore(engine, saved["state"])
+        engine.told, engine.ended = told, ended
+        if spare:
+            engine.windows.leave(for_good="messages are sent while it runs")
+        return engine
 
     def times_of(self, number: int) -> tuple[int, int, int, int]:
         """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""

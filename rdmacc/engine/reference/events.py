@@ -15,7 +15,7 @@ import simpy
 
 from rdmacc.rules.ranks import LAST_ORDER, ORDER_SHIFT, next_order, rank_in
 
-_SIMPY_PRIORITY = 1
+SIMPY_PRIORITY = 1
 """The highest priority of SimPy's own events (`simpy.events.NORMAL`); every rank is above it."""
 
 
@@ -65,7 +65,7 @@ class Environment(simpy.Environment):
         """Process the next event."""
         now, rank, number, event = heappop(self._queue)
         self._now, self._rank_now = now, rank
-        if rank > _SIMPY_PRIORITY:
+        if rank > SIMPY_PRIORITY:
             event(now)
         else:
             heappush(self._queue, (now, rank, number, event))

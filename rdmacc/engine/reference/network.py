@@ -24,6 +24,7 @@ from rdmacc.engine.reference.build import (
     make_queue_pairs,
 )
 from rdmacc.engine.reference.core import Core
+from rdmacc.engine.reference.events import SIMPY_PRIORITY
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import give_up
 from rdmacc.engine.reference.probes import Probes
@@ -31,7 +32,7 @@ from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.telling import Told, told
-from rdmacc.errors import HandlerError, RdmaccError
+from rdmacc.errors import ConfigError, HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of
 from rdmacc.lifetimes import uncollected
@@ -68,6 +69,7 @@ class Network(Core):
         super().__init__(plan, partial(arm, self, hosts))
         self.events = 0
         self.told: Told = []
+        self._first_plan = plan
         try:
             self.nodes, self.ports = make_nodes(self)
             hosts.update((node.node, node) for node in self.nodes if isinstance(node, Host))
@@ -157,6 +159,30 @@ class Network(Core):
 
     def regrow(self, plan: Plan, one: Addition) -> None:
         """Do nothing."""
+
+    def fork(self, plan: Plan) -> Network:
+        """Return an independent copy: a network that is told the same, event for event."""
+        if any(rank <= SIMPY_PRIORITY for _, rank, _, _ in self.env.queue):
+            allowed = "one without processes of yours on its environment, which cannot be copied; see rdmacc.Live"
+            raise ConfigError("engine", "simpy", allowed)
+        twin = Network(self._first_plan)
+        for time_ps, name, arguments in self.told:
+            twin.replay(time_ps)
+            getattr(twin, name)(*arguments)
+        twin.replay(self.now if self.unfinished else NEVER)
+        assert (twin.now, twin.events) == (self.now, self.events)
+        twin.plan, twin.ended = plan, list(self.ended)
+        return twin
+
+    def saved(self, plan: Plan) -> dict[str, Any]:
+        """Refuse: objects that refer to each other are no state of arrays."""
+        raise ConfigError("checkpoint", "of the SimPy engine", "of the compiled engine, whose state is arrays")
+
+    def replay(self, until_ps: int) -> None:
+        """Run to a time, whatever ends on the way."""
+        while self.unfinished and self.now < until_ps:
+            self.run(until_ps)
+            self.ended.clear()
 
     def times_of(self, number: int) -> tuple[int, int, int, int]:
         """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""

@@ -1,0 +1,151 @@
+"""Checkpoints: a run goes on from its file in another process, killed or not; a file that does not fit is refused."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc import Simulation
+from rdmacc.engine import checkpoints
+from rdmacc.errors import ConfigError
+from rdmacc.units import ps
+from tests.live.test_fork import same, work
+from tests.live.test_sending import TIMES, apply, network
+
+WORK = rdmacc.random_pairs(network("leaf-spine"), 1500, "60kB", jitter="20ms", seed=1)
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "homa", "irn", "ndp", "rcp", "expresspass", "dart"])
+def test_goes_on_as_if_never_stopped(tmp_path, scheme):
+    given = {"engine": "compiled", "seed": 2, "faults": [rdmacc.Loss(data=0.01)]}
+    whole = rdmacc.simulate(network(), work(1), scheme, **given)
+    simulation = Simulation(network(), work(1), scheme, **given)
+    simulation.run(ps(40_000_000), progress=False)
+    simulation.save(tmp_path / "state")
+    same(Simulation.load(tmp_path / "state").run(progress=False), whole)
+    same(simulation.run(progress=False), whole)
+
+
+def test_messages_sent_are_in_it(tmp_path):
+    simulation = Simulation(network(), rdmacc.open_work(work(2)), "dcqcn", engine="compiled")
+    apply(simulation, 1)
+    simulation.save(tmp_path / "state")
+    loaded = Simulation.load(tmp_path / "state")
+    for one in (simulation, loaded):
+        apply(one, 2)
+    assert simulation.run(progress=False).flows[TIMES].equals(loaded.run(progress=False).flows[TIMES])
+
+
+def test_faults_to_come_are_in_it(tmp_path):
+    faults = [rdmacc.LinkDown(link=("h1", "s0"), at_ps="45us", until_ps="60us", convergence_ps="2us")]
+    simulation = Simulation(network(), work(3), "dcqcn", engine="compiled", faults=faults)
+    simulation.run("50us", progress=False)
+    simulation.save(tmp_path / "state")
+    same(Simulation.load(tmp_path / "state").run(progress=False), simulation.run(progress=False))
+
+
+def test_a_file_damaged_in_any_byte_is_refused(tmp_path):
+    path = tmp_path / "state"
+    Simulation(network(), work(3), "dcqcn", engine="compiled").save(path)
+    content = bytearray(path.read_bytes())
+    places = [*range(100), *np.random.default_rng(1).integers(100, len(content), 60).tolist(), len(content) - 1]
+    for place in places:
+        content[place] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(ConfigError, match="damaged"):
+            Simulation.load(path)
+        content[place] ^= 1
+    path.write_bytes(content[:-1])
+    with pytest.raises(ConfigError, match="damaged"):
+        Simulation.load(path)
+    with pytest.raises(ConfigError, match="can be read"):
+        Simulation.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize("what", ["rdmacc", "numba", "python"])
+def test_a_file_of_other_code_is_refused(tmp_path, monkeypatch, what):
+    path = tmp_path / "state"
+    others = checkpoints._versions() | {what: "another"}
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "_versions", lambda: others)
+        Simulation(network(), work(3), "dcqcn", engine="compiled").save(path)
+    with pytest.raises(ConfigError, match=f"by the same {what}: there another, here"):
+        Simulation.load(path)
+
+
+def test_what_cannot_be_kept_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="compiled engine"):
+        Simulation(network(), work(3), "dcqcn", engine="simpy").save(tmp_path / "state")
+    with pytest.raises(ConfigError, match="compiled engine"):
+        rdmacc.simulate(network(), work(3), "dcqcn", engine="simpy", checkpoint=tmp_path / "state")
+    for every in ("5 lightyears", -1, True):
+        with pytest.raises(ConfigError, match="every"):
+            rdmacc.simulate(network(), work(3), "dcqcn", checkpoint=tmp_path / "state", every=every)
+    Simulation(network(), work(3), "dcqcn", engine="compiled").save(tmp_path / "state")
+    with pytest.raises(ConfigError, match="of this scenario"):
+        rdmacc.simulate(network(), work(4), "dcqcn", engine="compiled", checkpoint=tmp_path / "state")
+
+
+def test_a_full_disk_leaves_the_earlier_file_and_the_run(tmp_path, monkeypatch, caplog):
+    path = tmp_path / "state"
+    simulation = Simulation(network(), work(3), "dcqcn", engine="compiled")
+    simulation.save(path)
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = rdmacc.simulate(network(), work(3), "dcqcn", engine="compiled", checkpoint=path, every=0)
+    assert result.flows["status"].eq("finished").all()
+    assert "No space left" in caplog.text
+    simulation._checkpoint = path, 0.0, 0.0
+    path.write_bytes(before)
+    simulation.run(progress=False)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["state"]
+
+
+def _run(path: str) -> None:
+    rdmacc.simulate(
+        network("leaf-spine"), WORK, "dcqcn", engine="compiled", checkpoint=path, every=0, progress=False
+    )  # fmt: skip
+
+
+KILLS = 5
+
+
+def killed(path, count: int) -> int:
+    """Kill a run again and again, at random times; return how often one was killed."""
+    context, rng, kills = multiprocessing.get_context("fork"), np.random.default_rng(3), 0
+    for _ in range(count):
+        process = context.Process(target=_run, args=(str(path),))
+        process.start()
+        process.join(float(rng.uniform(0.05, 0.5)))
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.join()
+    return kills
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes that find the kernel loaded")
+@pytest.mark.parametrize("count", [KILLS, pytest.param(30, marks=pytest.mark.nightly)])
+def test_killed_at_any_time_nothing_is_lost(tmp_path, count):
+    given = {"engine": "compiled", "progress": False}
+    whole = rdmacc.simulate(network("leaf-spine"), WORK, "dcqcn", **given)
+    path = tmp_path / "state"
+    assert killed(path, count) > 0
+    begun = Simulation.load(path).now_ps if path.exists() else 0
+    begin = time.perf_counter()
+    last = rdmacc.simulate(network("leaf-spine"), WORK, "dcqcn", checkpoint=path, **given)
+    same(last, whole)
+    assert not path.exists()
+    assert begun >= 0
+    assert time.perf_counter() - begin < 60

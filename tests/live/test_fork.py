@@ -1,0 +1,122 @@
+"""A copy of a simulation goes on as the simulation itself would, and neither sees what the other does."""
+
+from __future__ import annotations
+
+import pytest
+import simpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc.engine.compiled import windows
+from rdmacc.errors import ConfigError
+from rdmacc.schemes import SCHEMES
+from rdmacc.units import ps
+from rdmacc.workload import open_work
+from tests.live.test_sending import TIMES, apply, network
+
+FAULTS = [rdmacc.Loss(data=0.01)]
+
+
+def work(seed: int, kind: str = "star"):
+    return rdmacc.random_pairs(network(kind), 25, "30kB", jitter="60us", seed=seed)
+
+
+def same(one: rdmacc.Result, other: rdmacc.Result) -> None:
+    assert one.flows[TIMES].equals(other.flows[TIMES])
+    assert one.counters.equals(other.counters)
+    assert one.ports.equals(other.ports)
+    assert one.now_ps == other.now_ps
+
+
+def check(scheme: str, engine: str, cut_ps: int, kind: str = "star", **options) -> None:
+    graph = network(kind)
+    given = {"engine": engine, "seed": 4, "faults": FAULTS, **options}
+    whole = rdmacc.simulate(graph, work(4, kind), scheme, **given)
+    simulation = rdmacc.Simulation(graph, work(4, kind), scheme, **given)
+    simulation.run(ps(cut_ps), progress=False)
+    first = simulation.fork()
+    second = first.fork()
+    same(second.run(progress=False), whole)
+    same(first.result(), simulation.result())
+    same(simulation.run(progress=False), whole)
+    same(first.run(progress=False), whole)
+    same(second.fork().run(progress=False), whole)
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+def test_a_run_that_was_forked_equals_the_whole(engine, scheme):
+    check(scheme, engine, 40_000_001)
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(cut_ps=st.integers(0, 150_000_000), scheme=st.sampled_from(["dcqcn", "homa", "irn", "rcp"]))
+def test_at_any_time(engine, cut_ps, scheme):
+    check(scheme, engine, cut_ps)
+
+
+@pytest.mark.parametrize(("order", "threads"), [("time", 1), ("windows", 1), ("windows", 2)])
+def test_in_any_order(order, threads, monkeypatch):
+    monkeypatch.setattr(windows, "_EVENTS", -1)
+    monkeypatch.setattr(windows, "_EVENTS_EACH", 0)
+    for scheme in ("dcqcn", "go-back-n", "hpcc"):
+        check(scheme, "compiled", 30_000_000, "leaf-spine", order=order, threads=threads, faults=[])
+
+
+def test_probes_traces_and_checked_handlers_go_on(engine):
+    probes = [rdmacc.probes.queue("s0", "h0", every="2us"), rdmacc.probes.queue("s0", "h1")]
+    given = {"engine": engine, "probes": probes, "trace": True, "check": True}
+    simulation = rdmacc.Simulation(network(), work(1), "dcqcn", **given)
+    simulation.run("40us", progress=False)
+    twin = simulation.fork().run(progress=False)
+    whole = simulation.run(progress=False)
+    assert twin.probes.equals(whole.probes)
+    assert twin.packet_trace.equals(whole.packet_trace)
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "dasr", "ndp"])
+def test_each_is_sent_messages_of_its_own(engine, scheme):
+    simulation = rdmacc.Simulation(network(), open_work(work(2)), scheme, engine=engine)
+    apply(simulation, 1, steps=6)
+    twins = [simulation.fork() for _ in range(3)]
+    for number, twin in enumerate(twins):
+        apply(twin, 10 + number, steps=6)
+    for one in (simulation, *twins):
+        flows = one.run(progress=False).flows[TIMES]
+        assert flows.equals(rdmacc.simulate(network(), one.workload, scheme, engine=engine).flows[TIMES])
+    assert len({tuple(one.workload["size_bytes"]) for one in (simulation, *twins)}) == 4
+
+
+def test_links_fail_in_a_copy_as_in_a_run_of_all(engine):
+    faults = [
+        rdmacc.LinkDown(link=("h1", "s0"), at_ps="45us", until_ps="60us", convergence_ps="2us"),
+        rdmacc.SlowLink(link=("h2", "s0"), share=0.5, at_ps="40us"),
+        rdmacc.PauseStorm(host="h0", at_ps="50us", until_ps="80us"),
+    ]
+    given = {"engine": engine, "faults": [rdmacc.SlowLink(link=("h3", "s0"), share=0.5)]}
+    simulation = rdmacc.Simulation(network(), work(3), "dcqcn", **given)
+    simulation.run("40us", progress=False)
+    twin = simulation.fork(faults=faults).run(progress=False)
+    whole = rdmacc.simulate(network(), work(3), "dcqcn", engine=engine, faults=[*given["faults"], *faults])
+    same(twin, whole)
+    assert not simulation.run(progress=False).flows[TIMES].equals(whole.flows[TIMES])
+
+
+def test_mistakes_are_named(engine):
+    simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine=engine)
+    simulation.run("40us", progress=False)
+    for fault in (rdmacc.Loss(data=0.1), rdmacc.LinkDown(link=("h1", "s0"), at_ps="1us"), 5):
+        with pytest.raises(ConfigError, match="now or later"):
+            simulation.fork(faults=[fault])
+
+
+def test_processes_on_the_engine_itself_cannot_be_copied():
+    simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine="simpy")
+
+    def process(env: simpy.Environment):
+        yield env.timeout(10**9)
+
+    env = simulation.engine.env
+    env.process(process(env))
+    with pytest.raises(ConfigError, match="Live"):
+        simulation.fork()
