@@ -17,8 +17,10 @@ _UNDER_PID = (
     " by 1% a round trip. A seventh (at 30%) to a half (at 70%) of the long flows are misjudged in this way"
     " (`rcc.verdicts`). With n = 100 samples, or three of a round trip each, hardly any are; n = 100 lowers the average"
     " by 6%, to 2% above RCC-EWA's (`rcc.baselines`). RCC that never turns to the PID is RCC-EWA, so right verdicts"
-    " alone"
-    " cannot give the published gain over it on this fabric."
+    " alone cannot give the published gain over it on this fabric. Nor can other gains: if windows under the PID come"
+    " back to their share within three round trips, RCC's average is 1% above RCC-EWA's, and 15% above where the fabric"
+    " is oversubscribed by 2 (`rcc.recovery`). The published average may be another: that of slowdowns is 9 to 15%"
+    " below RCC-EWA's there (rcc-o-1a)."
 )
 
 

@@ -72,7 +72,9 @@ def _over_ewa(rows: pd.DataFrame) -> float:
 
 
 def _of_homa(rows: pd.DataFrame) -> float:
-    first = rows[rows["seed"] == rows["seed"].min()]
+    first = rows[rows["seed"] == 0]
+    if not having(first, scheme="homa", changes="").any():
+        raise NotJudged("one seed decides it")
     return _times(first, "homa", "1:1", IN_ORDER) / _times(first, "homa", "1:1")
 
 
@@ -87,6 +89,7 @@ _OWN = (
 )  # fmt: skip
 
 
+@register_experiment
 class Recovery(FatTreeFigure):
     name = "rcc.recovery"
     title = "Windows that come back; Homa in order"
@@ -96,7 +99,9 @@ class Recovery(FatTreeFigure):
             "rcc-r-1a", "V-E-2", "reduction of the average FCT over RCC-EWA", "2:1 fabric, 30%; windows back in 3 RTTs",
             "at most 19%", by=OURS, unit="%",
             measure=_below_ewa, band=At(BACK, Part(0.19)), direction=At(BACK, MoreThan(0)), too_small=FEW_FLOWS,
-            expect=Outcome.DIRECTION, why="A window that comes back costs long flows little, but gains them nothing.",
+            expect=Outcome.FAILS,
+            why="RCC's average is 15% above RCC-EWA's, and 23% if windows do not come back: that they stay low is a"
+            " third of the gap. Long flows pay the rest for short queues, and no return of the window gives it back.",
         ),
         Claim(
             "rcc-r-2a", "V-E-2", "average FCT over RCC-EWA's", "the paper's fabric, 50%; windows back in 3 RTTs",
@@ -107,6 +112,9 @@ class Recovery(FatTreeFigure):
             "rcc-r-3a", "VI", "Homa's average FCT with a go-back-N receiver over its own", "web search, 50%, one seed",
             "RCC is up to 11% below Homa", by=OURS, unit="x",
             measure=_of_homa, band=Between(1.4, 2), direction=MoreThan(1), too_small=FEW_FLOWS,
+            expect=Outcome.DIRECTION,
+            why="It is 4.4 times as long, far more than what puts RCC 11% ahead: each packet out of order costs a"
+            " window of packets, and a message is sent several times over. That would be no baseline.",
         ),
     )  # fmt: skip
 
