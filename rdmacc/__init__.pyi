@@ -24,9 +24,12 @@ from rdmacc.faults import (
 )
 from rdmacc.formats import (
     from_chakra as from_chakra,
+    from_collectives as from_collectives,
     from_goal as from_goal,
     from_hpcc as from_hpcc,
     from_htsim as from_htsim,
+    from_nccl_log as from_nccl_log,
+    from_nccl_tests as from_nccl_tests,
     from_simai as from_simai,
     to_hpcc as to_hpcc,
     to_htsim as to_htsim,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Named
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["PLACES", "Probe", "field", "queue", "rate", "throughput", "utilisation", "window"]
+__all__ = ["PLACES", "Probe", "every_link", "field", "queue", "rate", "throughput", "utilisation", "window"]
 
 PLACES = ("port", "flow", "host")
 
@@ -132,6 +133,19 @@ def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
     period = time_ps(every, field="every")
     name = f"utilisation {node}->{peer}"
     return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_share=True)
+
+
+def every_link(network: Any, every: Quantity) -> list[Probe]:
+    """Return probes of the utilisation of each link, both ways, for `result.plot.tiers`.
+
+    Parameters
+    ----------
+    network : networkx.Graph
+        The network.
+    every : number or str
+        Period, such as ``"10us"``.
+    """
+    return [utilisation(*ends, every) for a, b in network.edges for ends in ((a, b), (b, a))]
 
 
 @typed

@@ -104,6 +104,9 @@ def from_chakra(
         for one in (folder.iterdir() if folder.is_dir() else ())
         if (match := pattern.fullmatch(one.name))
     }
+    if Path(path).is_file() and not found and unzipped(path, read_bytes(path)).lstrip()[:1] in (b"{", b"["):
+        allowed = "the prefix of Chakra's .et files, which chakra_trace_link and chakra_converter make of JSON traces"
+        raise ConfigError("file", f"{path}, a JSON trace", allowed)
     if sorted(found) != list(range(len(found))) or not found:
         raise ConfigError("file", str(path), f"followed by .0.et, .1.et and so on; found {sorted(found)}")
     memory_bps = None if memory_rate is None else rate_bps(memory_rate, field="memory_rate")

@@ -22,7 +22,7 @@ _FINEST = 2000
 """Gaps shorter than this part of the picture are not drawn."""
 _MOST_LABELS = 32
 _WAITS = "0.9"
-_LOOK = {"computes": (0.05, 0.4, COLOURS["blue"]), "sends": (0.45, 0.4, COLOURS["orange"])}
+_LOOK = {"computes": (0.03, 0.54, COLOURS["blue"]), "sends": (0.61, 0.26, COLOURS["orange"])}
 """Place and height in a host's row, and colour."""
 
 
@@ -58,7 +58,7 @@ def draw_step(
     )
     if not len(rows):
         raise ConfigError("result", "without messages or computation that have started", "a run that got that far")
-    known = sorted(pd.unique(rows["host"]), key=lambda host: (jobs.get(str(host), ""), _natural(host)))
+    known = sorted(pd.unique(rows["host"]), key=lambda host: (jobs.get(str(host), ""), natural(host)))
     for host in hosts or ():
         if host not in known:
             raise unknown("host", host, known, "a host that computes or sends")
@@ -110,11 +110,12 @@ def _name_jobs(ax: Axes, jobs: list[str]) -> None:
     edges = [row for row in range(1, len(jobs)) if jobs[row] != jobs[row - 1]]
     for low, high in zip([0, *edges], [*edges, len(jobs)], strict=True):
         where = ax.get_yaxis_transform()
-        ax.text(1.01, (low + high - 1) / 2, jobs[low], transform=where, rotation=90, va="center", ha="left")
+        middle = (low + high - 1) / 2
+        ax.text(1.01, middle, jobs[low], transform=where, rotation=90, va="center", ha="left", weight="bold")
         if low:
             ax.axhline(low - 0.5, color="black", linewidth=1)
 
 
-def _natural(host: Any) -> tuple[Any, ...]:
+def natural(host: Any) -> tuple[Any, ...]:
     """Return a key that puts h9 before h10."""
     return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(host)))

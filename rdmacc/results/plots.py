@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.results.activity import draw_step
+from rdmacc.results.activity import draw_step, natural
 from rdmacc.results.ladder import draw_ladder
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
@@ -190,6 +191,48 @@ class ResultPlots:
         if is_new:
             with style():
                 ax.set_title(f"Step under {self._scheme}")
+        return ax
+
+    @typed
+    def tiers(self, ax: Axes | None = None, *, rails: bool = False) -> Axes:
+        """Draw the mean utilisation of probed links over time, by tier: from hosts up to the last switches and down.
+
+        Parameters
+        ----------
+        rails : bool
+            Draw each rail's links to and from hosts by themselves.
+
+        Raises
+        ------
+        ConfigError
+            If no link's utilisation is probed with a period.
+        """
+        probed = [probe for probe in self._result.watched if probe.is_share and probe.place == "port"]
+        self._need(probed, "tiers", "those of rdmacc.probes.every_link(network, every)")
+        fabric = self._result.plan.fabric
+        hosts = {fabric.names[host] for host in fabric.hosts}
+
+        def tier(node: Any, told_apart: bool) -> str:
+            if node in hosts:
+                return "hosts"
+            rail = re.search(r"rail\d+$", str(node)) if told_apart else None
+            return rail[0] if rail else re.sub(r"^g\d+|\d", "", str(node))
+
+        groups: dict[str, list[Any]] = {}
+        for probe in probed:
+            ends: Any = probe.at
+            told_apart = rails and any(end in hosts for end in ends)
+            name = " to ".join(tier(end, told_apart) for end in ends)
+            groups.setdefault(name, []).append(self._result.samples(probe.name))
+        with style():
+            ax, _ = self._axes(ax, "Utilisation by tier", None)
+            unit_ps, unit = axis_time_unit(ax, self._result.now_ps)
+            for name, curves in sorted(groups.items(), key=lambda item: natural(item[0])):
+                mean = pd.concat(curves, axis=1).mean(axis=1)
+                look = "--" if name.endswith("hosts") or name.startswith("spine") else "-"
+                ax.plot(mean.index / unit_ps, mean, look, label=f"{name} ({len(curves)})")
+            ax.set(xlabel=f"time ({unit})", ylabel="mean utilisation", ylim=(0, 1.02))
+            ax.legend(loc="best", ncols=1 + len(groups) // 7)
         return ax
 
     @typed

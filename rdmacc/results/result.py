@@ -18,6 +18,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.explain import Explanation
 from rdmacc.explain.recording import Recording
 from rdmacc.results.activity import jobs_of_hosts
+from rdmacc.results.chrome_trace import to_perfetto
 from rdmacc.results.citations import Citations, papers_of
 from rdmacc.results.folders import save
 from rdmacc.results.provenance import provenance_of
@@ -385,6 +386,7 @@ class Result:
         return provenance_of(self.plan, self.engine, self.outcome) | times
 
     save = save
+    to_perfetto = to_perfetto
 
     @typed
     def goodput(self, flow: Hashable) -> float:

@@ -229,3 +229,11 @@ def test_all_ranks_must_have_a_file(write):
     (path.parent / "step.0.et").unlink()
     with pytest.raises(ConfigError, match=r"followed by \.0\.et"):
         from_chakra(path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_trace_of_pytorch_is_named_as_what_it_is(tmp_path, pack):
+    path = tmp_path / "trace.json"
+    path.write_bytes(pack(b' {"schema": "1.1.0", "nodes": []}'))
+    with pytest.raises(ConfigError, match=r"a JSON trace.*chakra_converter"):
+        from_chakra(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import matplotlib
@@ -274,3 +275,41 @@ def test_a_transfer_inside_a_node_is_sent_not_computed():
     axes = rdmacc.simulate(rdmacc.star(4), work, "line-rate", progress=False).plot.step()
     colours = {matplotlib.colors.to_hex(bars.get_facecolor()[0]) for bars in axes.collections}
     assert colours == {plotting.COLOURS["orange"].lower()}
+
+
+def test_a_timeline_for_perfetto_has_each_span_of_each_host(tmp_path):
+    ranks = [f"h{rank}" for rank in range(8)]
+    ring = nccl.all_reduce(ranks, "1MB", Nccl(hosts_per_node=4))
+    work = rdmacc.workload.jobs(ranks, {"one": ring})
+    result = rdmacc.simulate(rdmacc.star(8), work, "line-rate")
+    trace = json.loads(result.to_perfetto(tmp_path / "run.json").read_text())
+    events = trace["traceEvents"]
+    names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert list(names.values()) == [f"{rank} (one)" for rank in ranks]
+    begins = {(event["pid"], event["id"]): event for event in events if event["ph"] == "b"}
+    ends = {(event["pid"], event["id"]): event["ts"] for event in events if event["ph"] == "e"}
+    assert begins.keys() == ends.keys()
+    assert len(begins) == 2 * len(result.flows) + (result.computation["end_ps"] > result.computation["start_ps"]).sum()
+    sent = [(event["ts"], ends[key] - event["ts"]) for key, event in begins.items() if event["cat"] == "sends"]
+    expected = zip(result.flows["start_ps"] / 1e6, result.flows["fct_ps"] / 1e6, strict=True)
+    for found, wanted in zip(sent, expected, strict=True):
+        assert found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("rails", [False, True])
+def test_tiers_show_the_mean_utilisation_of_links(rails):
+    cluster = rdmacc.cluster(4, 2, ports_per_leaf=2)
+    watched = probes.every_link(cluster.network, "20us")
+    assert len(watched) == 2 * cluster.network.number_of_edges()
+    result = rdmacc.simulate(cluster.network, cluster.all_to_all("8MB"), cluster.scheme("nscc"), probes=watched)
+    ax = result.plot.tiers(rails=rails)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    number = {False: ["hosts to rail (8)", "rail to hosts (8)"], True: ["hosts to rail0 (4)", "rail1 to hosts (4)"]}
+    assert len(lines) == (6 if rails else 4)
+    assert set(number[rails]) <= lines.keys()
+    of_hosts = [one.name for one in watched if str(one.at[0]).startswith("h") and (not rails or "rail0" in one.at[1])]
+    expected = np.mean([result.samples(name) for name in of_hosts], axis=0)
+    np.testing.assert_allclose(lines[number[rails][0]].get_ydata(), expected)
+    assert 0.5 < expected.max() <= 1.01
+    with pytest.raises(ConfigError, match="every_link"):
+        rdmacc.simulate(cluster.network, cluster.all_to_all("8kB"), "nscc").plot.tiers()
