@@ -12,6 +12,7 @@ from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import Named
+from rdmacc.show.described import describes
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 
@@ -67,69 +68,35 @@ class Probe(Named):
             raise ConfigError("Probe.every_ps", None, "given for a probe that measures a rate")
 
 
+_described = describes(
+    node="hashable: The near end of the port and its link.",
+    peer="hashable: The node that the port leads to.",
+    flow="int: Row of the workload.",
+    every='number or str, optional: Period of samples and means, such as ``"1us"``; None: every change is recorded.',
+)
+
+
 @typed
+@_described
 def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Probe:
-    """Watch the data bytes queued at the port from `node` to `peer`, in bytes.
-
-    Parameters
-    ----------
-    node : hashable
-        The port's own node.
-    peer : hashable
-        The node that it leads to.
-    every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is recorded.
-
-    Returns
-    -------
-    Probe
-        For ``simulate(probes=[...])``.
-    """
+    """Return a probe of the data bytes queued at the port from `node` to `peer`, in bytes."""
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"queue {node}->{peer}", place="port", at=(node, peer), field="queue_bytes", every_ps=period)
 
 
 @typed
+@_described
 def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
-    """Watch the throughput of the link from `node` to `peer`, all packets, in bit/s averaged over each period.
-
-    Parameters
-    ----------
-    node : hashable
-        The link's near end.
-    peer : hashable
-        The link's far end.
-    every : number or str
-        Period to average over, such as ``"10us"``.
-
-    Returns
-    -------
-    Probe
-        For ``simulate(probes=[...])``.
-    """
+    """Return a probe of the throughput from `node` to `peer`, all packets, in bit/s averaged over each period."""
     period = time_ps(every, field="every")
     name = f"throughput {node}->{peer}"
     return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_rate=True)
 
 
 @typed
+@_described
 def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
-    """Watch the utilisation of the link from `node` to `peer`: throughput of all packets over the link's rate, 0 to 1.
-
-    Parameters
-    ----------
-    node : hashable
-        The link's near end.
-    peer : hashable
-        The link's far end.
-    every : number or str
-        Period to average over, such as ``"10us"``.
-
-    Returns
-    -------
-    Probe
-        For ``simulate(probes=[...])``.
-    """
+    """Return a probe of the utilisation of the link from `node` to `peer`: throughput over the link's rate, 0 to 1."""
     period = time_ps(every, field="every")
     name = f"utilisation {node}->{peer}"
     return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_share=True)
@@ -172,48 +139,25 @@ def goodput(flow: int, every: Quantity) -> Probe:
 
 
 @typed
+@_described
 def rate(flow: int, every: Quantity | None = None) -> Probe:
-    """Watch the pacing rate of a message's queue pair, in bit/s.
-
-    Parameters
-    ----------
-    flow : int
-        Row of the workload.
-    every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is recorded.
-
-    Returns
-    -------
-    Probe
-        For ``simulate(probes=[...])``.
-    """
+    """Return a probe of the pacing rate of a message's queue pair, in bit/s."""
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"rate {flow}", place="flow", at=flow, field="rate_bps", every_ps=period)
 
 
 @typed
+@_described
 def window(flow: int, every: Quantity | None = None) -> Probe:
-    """Watch the window of a message's queue pair, in bytes.
-
-    Parameters
-    ----------
-    flow : int
-        Row of the workload.
-    every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is recorded.
-
-    Returns
-    -------
-    Probe
-        For ``simulate(probes=[...])``.
-    """
+    """Return a probe of the window of a message's queue pair, in bytes."""
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"window {flow}", place="flow", at=flow, field="window_bytes", every_ps=period)
 
 
 @typed
+@_described
 def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -> Probe:
-    """Watch any field: `place` is "port", "flow" or "host", `field` as in `Probe`.
+    """Return a probe of any field: `place` is "port", "flow" or "host", `field` as in `Probe`.
 
     Parameters
     ----------
@@ -223,13 +167,6 @@ def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -
         Port as (node, peer), flow as a row of the workload, or name of a host.
     field : str
         Field to watch, as in `Probe`.
-    every : number or str, optional
-        Sampling period such as ``"1us"``; by default every change is recorded.
-
-    Returns
-    -------
-    Probe
-        For ``simulate(probes=[...])``.
     """
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"{field} {at}", place=place, at=at, field=field, every_ps=period)

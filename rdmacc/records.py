@@ -28,6 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rdmacc.errors import ConfigError
+from rdmacc.show.described import describes
 
 __all__ = [
     "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record",
@@ -89,69 +90,40 @@ class Field:
         return "on_" + self.name.removesuffix("_ps")
 
 
-def Int(default: int = 0, doc: str = "") -> int:
-    """Return a 64-bit integer field, typed as the value that the record's attribute will have; so do those below.
+_described = describes(
+    length="int: Number of entries.",
+    default="number: Value in a new record.",
+    doc="str: What the field holds.",
+)
 
-    Parameters
-    ----------
-    default : int
-        Value in a new record.
-    doc : str
-        What the field holds.
-    """
+
+@_described
+def Int(default: int = 0, doc: str = "") -> int:
+    """Return a 64-bit integer field, typed as the value that the record's attribute will have; so do those below."""
     return Field("i8", default, doc)  # type: ignore[return-value]
 
 
+@_described
 def Int32(default: int = 0, doc: str = "") -> int:
-    """Return a 32-bit integer field (counts and ids that stay below 2**31).
-
-    Parameters
-    ----------
-    default : int
-        Value in a new record.
-    doc : str
-        What the field holds.
-    """
+    """Return a 32-bit integer field (counts and ids that stay below 2**31)."""
     return Field("i4", default, doc)  # type: ignore[return-value]
 
 
+@_described
 def Byte(default: int = 0, doc: str = "") -> int:
-    """Return an 8-bit field, -128 to 127 (flags, states, small enumerations).
-
-    Parameters
-    ----------
-    default : int
-        Value in a new record.
-    doc : str
-        What the field holds.
-    """
+    """Return an 8-bit field, -128 to 127 (flags, states, small enumerations)."""
     return Field("i1", default, doc)  # type: ignore[return-value]
 
 
+@_described
 def Float(default: float = 0.0, doc: str = "") -> float:
-    """Return a 64-bit floating-point field.
-
-    Parameters
-    ----------
-    default : float
-        Value in a new record.
-    doc : str
-        What the field holds.
-    """
+    """Return a 64-bit floating-point field."""
     return Field("f8", default, doc)  # type: ignore[return-value]
 
 
+@_described
 def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
     """Return an array of 64-bit integers of fixed length.
-
-    Parameters
-    ----------
-    length : int
-        Number of entries.
-    default : int
-        Value in a new record.
-    doc : str
-        What the field holds.
 
     Raises
     ------
@@ -167,17 +139,9 @@ def _length(length: int) -> int:
     return length
 
 
+@_described
 def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
     """Return an array of 64-bit floating-point numbers of fixed length.
-
-    Parameters
-    ----------
-    length : int
-        Number of entries.
-    default : float
-        Value in a new record.
-    doc : str
-        What the field holds.
 
     Raises
     ------
@@ -187,25 +151,15 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
     return Field("f8", default, doc, length=_length(length))  # type: ignore[return-value]
 
 
+@_described
 def Bits(doc: str = "") -> Any:
-    """Return a field for a set of packets, in a `Transfer` record: one bit per packet, accessed through `rdmacc.bits`.
-
-    Parameters
-    ----------
-    doc : str
-        What the field holds.
-    """
+    """Return a field for a set of packets, in a `Transfer` record: a bit per packet, accessed through `rdmacc.bits`."""
     return Field("i8", 0, doc, is_bits=True)
 
 
+@_described
 def Deadline(doc: str = "") -> int:
-    """Return a deadline, in ps; its name must end in `_timer_ps`.
-
-    Parameters
-    ----------
-    doc : str
-        What the field holds.
-    """
+    """Return a deadline, in ps; its name must end in `_timer_ps`."""
     return Field("i8", NEVER, doc, is_deadline=True)  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""Docstrings and signatures of classes with parameters, written from the declarations when they are asked for.
+"""Docstrings and signatures written from declarations: of classes with parameters, of functions that share arguments.
 
 ``help(Nccl)``, a notebook's ``Nccl?`` and the API page show each parameter with its kind, default, bounds, meaning,
 symbol and source.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from textwrap import fill, indent
-from typing import Any
+from typing import Any, TypeVar
 
 from rdmacc.units import format_rate, format_size, format_time
 
@@ -19,6 +20,32 @@ _FORMATS: dict[str, tuple[str, Callable[..., str]]] = {
     "bps": ("rate", format_rate),
     "bytes": ("size", format_size),
 }
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_PARAMETERS = "Parameters\n----------\n"
+
+
+def describes(**meanings: str) -> Callable[[_Function], _Function]:
+    """Complete docstrings with arguments that several functions share, each as "kind: meaning"."""
+
+    def complete(function: _Function) -> _Function:
+        text = inspect.cleandoc(function.__doc__ or "")
+        code = function.__code__
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        names = (name for name in arguments if name in meanings)
+        missing = (name for name in names if not re.search(rf"^(\w+, )*{name}(, \w+)* : ", text, re.M))
+        parts = ((name, *meanings[name].partition(": ")[::2]) for name in missing)
+        rows = "\n".join(f"{name} : {kind}\n{indent(fill(meaning, 96), '    ')}" for name, kind, meaning in parts)
+        heading = re.search(r"^\w+\n---+$", text, re.M)
+        before, after = (text[: heading.start()].rstrip(), text[heading.start() :]) if heading else (text, "")
+        own, _, rest = after.removeprefix(_PARAMETERS).partition("\n\n")
+        if after.startswith(_PARAMETERS):
+            rows, after = "\n".join(filter(None, (own, rows))), rest
+        function.__doc__ = f"{before}\n\n{_PARAMETERS}{rows}" + (f"\n\n{after}" if after else "")
+        return function
+
+    return complete
 
 
 class Doc:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.rules.pfc import RESERVE_BYTES, headroom_bytes
+from rdmacc.show.described import describes
 from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
 
 SLOWEST_BPS = 1e6
@@ -21,6 +22,15 @@ FASTEST_BPS = 8e12
 _TOO_SLOW = "at least 1 Mb/s; a bare number is bit/s, so write '100Gbps'"
 _TOO_SHORT = "at least 1 ns; write '1us'"
 _TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
+
+links = describes(
+    rate="number or str: Rate of the hosts' links, and of others without one of their own; a bare number is bit/s.",
+    fabric_rate="number or str, optional: Rate of the links between switches; None: `rate`.",
+    delay="number or str: Propagation delay of every link, with its unit.",
+    buffer="number or str, optional: Shared buffer of a switch; None: `default_buffer_bytes` of the links.",
+    buffer_per_port="number or str: Buffer per port of a switch.",
+)
+"""Arguments of the functions that build networks."""
 
 
 def default_buffer_bytes(rate: Quantity, links: Iterable[tuple[float, int]] = ()) -> int:

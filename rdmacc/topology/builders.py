@@ -6,12 +6,13 @@ import networkx as nx
 
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, fill_buffers
-from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate
+from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate, links
 from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 
 @named
+@links
 def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return `hosts` hosts around one switch.
 
@@ -25,10 +26,6 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     ----------
     hosts : int
         Number of hosts, at least 1.
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer : number or str, optional
-        Shared buffer of the switch; default :func:`default_buffer_bytes` of the links.
     """
     count = checked_count("hosts", hosts)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
@@ -40,6 +37,7 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
 
 
 @named
+@links
 def dumbbell(
     left: int,
     right: int,
@@ -60,14 +58,8 @@ def dumbbell(
     ----------
     left, right : int
         Number of hosts on each side; the left ones come first.
-    rate : number or str
-        Rate of the hosts' links.
     bottleneck_rate : number or str, optional
         Rate of the link between the switches; default `rate`.
-    delay : number or str
-        Propagation delay of every link.
-    buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
     """
     lefts, rights = checked_count("left", left), checked_count("right", right)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
@@ -82,6 +74,7 @@ def dumbbell(
 
 
 @named
+@links
 def leaf_spine(
     leaves: int,
     spines: int,
@@ -107,14 +100,6 @@ def leaf_spine(
     ----------
     leaves, spines, hosts_per_leaf : int
         At least 1 each. Host ``h{i}`` is on leaf ``i // hosts_per_leaf``.
-    rate : number or str
-        Rate of the hosts' links.
-    fabric_rate : number or str, optional
-        Rate of the links between leaves and spines; default `rate`.
-    delay : number or str
-        Propagation delay of every link.
-    buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
     """
     low, high = checked_count("leaves", leaves), checked_count("spines", spines)
     per = checked_count("hosts_per_leaf", hosts_per_leaf)
@@ -130,6 +115,7 @@ def leaf_spine(
 
 
 @named
+@links
 def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return the k-ary fat tree (Al-Fares et al., SIGCOMM 2008): k pods, k^3/4 hosts, full bisection.
 
@@ -147,10 +133,6 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     ----------
     k : int
         Ports of a switch: even, at least 2.
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Raises
     ------
@@ -166,6 +148,7 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
 
 
 @named
+@links
 def clos(
     pods: int,
     tors_per_pod: int,
@@ -201,14 +184,6 @@ def clos(
         At least 1 each. Switches are numbered pod by pod.
     cores : int
         A multiple of `aggs_per_pod`.
-    rate : number or str
-        Rate of the hosts' links.
-    fabric_rate : number or str, optional
-        Rate of the links between switches; default `rate`.
-    delay : number or str
-        Propagation delay of every link.
-    buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Raises
     ------

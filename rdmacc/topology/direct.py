@@ -14,13 +14,14 @@ from itertools import pairwise
 
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, fill_buffers
-from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate
+from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate, links
 from rdmacc.topology.builders import add_links, add_switches, start
 from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 
 @named
+@links
 def dragonfly(
     routers: int,
     hosts_per_router: int,
@@ -53,14 +54,10 @@ def dragonfly(
     ----------
     routers, hosts_per_router, global_links : int
         a, p and h, at least 1 each.
-    rate : number or str
-        Rate of every link.
     delay : number or str
         Propagation delay of the links within a group.
     global_delay : number or str, optional
         Propagation delay of the links between groups; default `delay`.
-    buffer : number or str, optional
-        Shared buffer of a router; default :func:`default_buffer_bytes` of the links.
 
     Returns
     -------

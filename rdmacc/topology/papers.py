@@ -11,7 +11,7 @@ import networkx as nx
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, per_port_buffers
 from rdmacc.topology.base import hosts as hosts_of
-from rdmacc.topology.bounds import checked_count, checked_rate
+from rdmacc.topology.bounds import checked_count, checked_rate, links
 from rdmacc.topology.builders import clos, dumbbell, leaf_spine, star
 from rdmacc.typed import named
 from rdmacc.units import Quantity
@@ -20,6 +20,7 @@ _SX6025_PORTS = 36
 
 
 @named
+@links
 def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_port: Quantity = "225kB") -> Graph:
     """Return Dart's network of 1,024 hosts: a three-tier Clos, oversubscribed 4 to 1 at the ToRs (VI-A).
 
@@ -37,13 +38,6 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
     hops, VI-B), and this network matches all of them. Its shape is assumed. We also assume that the 225 KB "switch
     buffer" is per port: a switch's shared buffer is `buffer_per_port` times the number of its ports, 4.5 MB at a ToR,
     1.8 MB at an agg, 3.6 MB at a core.
-
-    Parameters
-    ----------
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer_per_port : number or str
-        Buffer per port of a switch.
     """
     graph = clos(16, 4, 16, 4, 16, rate=rate, delay=delay)
     per_port_buffers(graph, buffer_per_port)
@@ -52,6 +46,7 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
 
 
 @named
+@links
 def dart_testbed(
     hosts: int = 20,
     rate: Quantity = "56Gbps",
@@ -75,8 +70,6 @@ def dart_testbed(
     ----------
     hosts : int
         Number of nodes, 1 to 36.
-    rate, delay : number or str
-        Rate and delay of every link in both directions; a bare rate is in bit/s, a delay needs its unit.
     host_rate : number or str
         Highest sending rate of a host.
     buffer : number or str, optional
@@ -97,6 +90,7 @@ def dart_testbed(
 
 
 @named
+@links
 def ren_leaf_spine(
     hosts_per_leaf: int = 48,
     leaves: int = 8,
@@ -125,10 +119,6 @@ def ren_leaf_spine(
     ----------
     hosts_per_leaf, leaves, spines : int
         At least 1 each.
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer_per_port : number or str
-        Buffer per port of a switch.
     """
     graph = leaf_spine(leaves, spines, hosts_per_leaf, rate=rate, delay=delay)
     per_port_buffers(graph, buffer_per_port)
@@ -137,6 +127,7 @@ def ren_leaf_spine(
 
 
 @named
+@links
 def ren_testbed(
     senders: int = 3,
     receivers: int = 2,
@@ -160,10 +151,6 @@ def ren_testbed(
     ----------
     senders, receivers : int
         Number of hosts on the left and on the right.
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer : number or str
-        Shared buffer of a switch.
     """
     graph = dumbbell(senders, receivers, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"ren_testbed({senders}, {receivers})"
@@ -171,6 +158,7 @@ def ren_testbed(
 
 
 @named
+@links
 def rcc_fat_tree(
     rate: Quantity = "100Gbps",
     fabric_rate: Quantity = "400Gbps",
@@ -191,15 +179,6 @@ def rcc_fat_tree(
 
     Six links of 1 us each way give the paper's base RTT of 12 us, and a BDP of 150 KB at 100 Gb/s. The paper gives the
     number of switches; we assume that they form 5 pods, so that no tier is oversubscribed.
-
-    Parameters
-    ----------
-    rate, fabric_rate : number or str
-        Rates of the hosts' links and of the links between switches.
-    delay : number or str
-        Delay of every link.
-    buffer : number or str
-        Shared buffer of a switch.
     """
     graph = clos(5, 4, 16, 4, 16, rate=rate, fabric_rate=fabric_rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "rcc_fat_tree"
@@ -207,6 +186,7 @@ def rcc_fat_tree(
 
 
 @named
+@links
 def rcc_dumbbell(
     senders: int = 4, rate: Quantity = "100Gbps", delay: Quantity = "2us", buffer: Quantity = "32MB"
 ) -> Graph:
@@ -225,10 +205,6 @@ def rcc_dumbbell(
     ----------
     senders : int
         Number of senders; the receiver is the last host.
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer : number or str
-        Shared buffer of a switch.
     """
     graph = dumbbell(senders, 1, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"rcc_dumbbell({senders})"
@@ -236,6 +212,7 @@ def rcc_dumbbell(
 
 
 @named
+@links
 def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", buffer: Quantity = "32MB") -> Graph:
     r"""Return RCC's network with two bottlenecks, one in the network and one at the last hop (II-B, V-E-3).
 
@@ -249,13 +226,6 @@ def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", bu
 
     ``graph.graph["flows"]`` has the three (source, destination) pairs. The paper gives the rate and which flows share
     which link; the layout and the 12 us of round-trip propagation between h0 and h3 are assumed.
-
-    Parameters
-    ----------
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer : number or str
-        Shared buffer of a switch.
     """
     graph = dumbbell(2, 3, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "rcc_multi_bottleneck"
@@ -264,6 +234,7 @@ def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", bu
 
 
 @named
+@links
 def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Quantity = "32MB") -> Graph:
     r"""Return RCC's testbed: two servers with two ports each, two leaf switches and one above (V-C).
 
@@ -278,13 +249,6 @@ def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Qu
     Each server port is a host here: h0 and h1 send, h2 and h3 receive. If both send to h2, this is the last-hop
     congestion of figure 8a; if each has its own receiver, the in-network congestion of 8b. Four links each way give 12
     us of round-trip propagation, the paper's RTT. We assume the buffer of the paper's simulations.
-
-    Parameters
-    ----------
-    rate, delay : number or str
-        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
-    buffer : number or str
-        Shared buffer of a switch.
     """
     graph = leaf_spine(2, 1, 2, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "rcc_testbed"
@@ -292,19 +256,13 @@ def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Qu
 
 
 @named
+@links
 def igbn_pair(rate: Quantity = "40Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     """Return Improved Go-Back-N's network: two hosts and a switch, 40 Gb/s and 1 us a hop (II-B, figure 1).
 
     ::
 
          h0 --- s0 --- h1
-
-    Parameters
-    ----------
-    rate, delay : number or str
-        Rate and delay of both links; a bare rate is in bit/s, a delay needs its unit.
-    buffer : number or str, optional
-        Shared buffer of the switch; default :func:`~rdmacc.topology.default_buffer_bytes` of the links.
     """
     graph = star(2, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = "igbn_pair"

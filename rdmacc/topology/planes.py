@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from rdmacc.topology.base import Graph, fill_buffers
-from rdmacc.topology.bounds import checked_count
+from rdmacc.topology.bounds import checked_count, links
 from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start
 from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 
 @named
+@links
 def multi_plane(
     planes: int,
     leaves: int,
@@ -38,14 +39,6 @@ def multi_plane(
     ----------
     planes, leaves, spines, hosts_per_leaf : int
         At least 1 each; leaves and spines of a plane. Host ``h{i}`` is on leaf ``i // hosts_per_leaf`` of each.
-    rate : number or str
-        Rate of each link of a host.
-    fabric_rate : number or str, optional
-        Rate of the links between leaves and spines; default `rate`.
-    delay : number or str
-        Propagation delay of every link.
-    buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Examples
     --------
@@ -70,6 +63,7 @@ def multi_plane(
 
 
 @named
+@links
 def rail_optimised(
     rails: int,
     groups: int,
@@ -99,14 +93,6 @@ def rail_optimised(
     ----------
     rails, groups, spines, hosts_per_group : int
         At least 1 each. Host ``h{i}`` is in group ``i // hosts_per_group``.
-    rate : number or str
-        Rate of each link of a host.
-    fabric_rate : number or str, optional
-        Rate of the links between leaves and spines; default `rate`.
-    delay : number or str
-        Propagation delay of every link.
-    buffer : number or str, optional
-        Shared buffer of a switch; default :func:`default_buffer_bytes` of the links.
 
     Examples
     --------
