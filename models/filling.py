@@ -1,21 +1,25 @@
-"""Update max-min fair rates as flows come and go, changing only those that must change.
+"""Flows as fluids: update their max-min fair rates as they come and go, changing only those that must change.
 
-An allocation is max-min fair if every flow has a bottleneck: a link that is full, on which no flow is faster. When
-flows arrive or leave, their links are visited by rising level, the rate that a link allows. A link that fills stops its
-rising flows there and slows those that are faster; flows that lose their bottleneck rise again. The levels visited only
-rise, so most flows get their rate once. Compiled if Numba is there.
+All rates rise together; a flow stops rising when one of its links is full (Bertsekas and Gallager, "Data Networks",
+6.5.2). A flow may use a link at a multiple of its rate, such as the small one of its ACKs. An allocation is max-min
+fair if every flow has a bottleneck: a link that is full, on which no flow is faster. When flows arrive or leave,
+their links are visited by rising level, the rate that a link allows. A link that fills stops its rising flows there
+and slows those that are faster; flows that lose their bottleneck rise again. The levels visited only rise, so most
+flows get their rate once. Compiled if Numba is there.
 """
 
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rdmacc.models.base import Floats
-from rdmacc.models.water_filling import Ints, computed, first_events, release
+
+Ints = npt.NDArray[np.int64]
 
 _NEAR = 2.0
 """Links of a flow whose level is up to this times the least are queued from the start; others once they overflow."""
@@ -59,6 +63,40 @@ class _Links(NamedTuple):
     """Least rate of those that it stops."""
     queued: Floats
     """Level at which it is in the queue; infinite if it is not."""
+
+
+def computed(function: Callable[..., None], *arguments: Any) -> None:
+    """Call a function of arrays as machine code; without Numba as it is: slow, with the same numbers."""
+    try:
+        from rdmacc.engine.compiled.on_arrays import call_on_arrays
+    except ImportError:  # pragma: no cover
+        function(*arguments)
+    else:
+        call_on_arrays(function, *arguments)
+
+
+def release(
+    f: int, done: float, n: int, begin: Floats, waiting: Ints, latency: Floats, next_first: Ints, nexts: Ints,
+    delays: Floats, queue: list[tuple[float, int]],
+) -> None:  # fmt: skip
+    """Release the followers of a finished flow or computation: those that wait for nothing more join the queue."""
+    for k in range(next_first[f], next_first[f + 1]):
+        follower = nexts[k]
+        waiting[follower] -= 1
+        begin[follower] = max(begin[follower], done + delays[k])
+        if waiting[follower] == 0:
+            heapq.heappush(queue, (begin[follower] + (latency[follower] if follower >= n else 0.0), follower))
+
+
+def first_events(n: int, ready: Floats, waits: Ints, latency: Floats) -> list[tuple[float, int]]:
+    """Return a heap of (time, flow that starts or computation that ends) of those that wait for nothing."""
+    queue = [(0.0, 0)]
+    queue.clear()
+    for f in range(len(ready)):
+        if waits[f] == 0:
+            queue.append((ready[f] + (latency[f] if f >= n else 0.0), f))
+    heapq.heapify(queue)
+    return queue
 
 
 def join(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
@@ -242,7 +280,7 @@ def _run(
     links: Ints, use: Floats, owner: Ints, capacity: Floats, base: Ints, pair: Ints, tolerance: float,
     begin: Floats, end: Floats,
 ) -> None:  # fmt: skip
-    """Do what `run` says; `begin` is `ready` at first, and `end` infinite."""
+    """Fill `begin` and `end` as `run` describes. On entry `begin` is `ready`, and `end` infinite."""
     n, n_links = len(volume), len(capacity)
     rate = np.zeros(n)
     flows = _Flows(
@@ -322,7 +360,13 @@ def run(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
     first: Ints, links: Ints, use: Floats, capacity: Floats, pair: Ints, tolerance: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return when each flow and computation starts and ends, a flow by its last byte."""
+    """Return when each flow or computation starts, and when the flow's last byte leaves or the computation ends.
+
+    Flow f sends `volume`. It starts at `ready` or, if it waits for others, once the last of them is complete: its
+    `latency` after its last byte has left. The followers of f are ``nexts[next_first[f]:next_first[f + 1]]``, each
+    after its own delay. Numbers from F on are computations: they send nothing and take their `latency`. Flows of one
+    `pair` follow one another. Entries ``first[f]:first[f + 1]`` of `links` and `use` are the path of f.
+    """
     crossing = np.bincount(links, minlength=len(capacity))
     begin, end = ready.copy(), np.full(len(ready), np.inf)
     computed(

@@ -1,6 +1,6 @@
 """Max-min fair completion times of a whole workload: an estimate in seconds instead of minutes of packet simulation.
 
-At every moment each active message has its max-min fair rate (`rdmacc.models.water_filling`). Paths are
+At every moment each active message has its max-min fair rate (`rdmacc.models.filling`). Paths are
 those of the packet simulator, by the same ECMP hash.
 
 Each result shows the error on record of messages of its size at its load (`rdmacc.models.max_min_record`).
@@ -23,10 +23,9 @@ from rdmacc.chance import GOLDEN, MIX1, MIX2
 from rdmacc.engine.dependencies import Dependents
 from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.models.base import Floats, Model, param
-from rdmacc.models.filling import run
+from rdmacc.models.filling import Ints, run
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.models.max_min_record import error_on_record
-from rdmacc.models.water_filling import Ints
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
