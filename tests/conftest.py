@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+os.environ.setdefault("MPLBACKEND", "Agg")
 gc.set_threshold(20_000, 20, 20)
 """Collect garbage less often: simulations leave few cycles, and looking for them takes 6% of the time otherwise."""
 

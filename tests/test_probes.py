@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,12 +28,6 @@ def run(engine, *watch, work=TWO_TO_ONE, scheme="line-rate", **options):
 def value_at(pairs, now):
     """Return the last value recorded up to a time."""
     return [value for at, value in pairs if at <= now][-1]
-
-
-def test_off_by_default(engine):
-    result = run(engine)
-    assert result.probes.empty
-    assert list(result.probes.columns) == ["probe", "time_ps", "value"]
 
 
 def test_a_window_is_what_the_scheme_allows(engine):
@@ -173,20 +166,6 @@ def test_two_probes_of_one_place_need_two_names(engine):
     result = run(engine, watch[0], replace(watch[1], name="queue, every 2 us"))
     assert len(result.outcome.samples) == 2
     assert len(result.probes) == sum(len(times) for times, _ in result.outcome.samples)
-
-
-def test_numpy_numbers_name_flows(engine):
-    result = run(engine, probes.rate(np.int64(1)))
-    assert len(samples(result, "rate 1")) == 1
-
-
-def test_names_tell_what_is_watched():
-    assert probes.queue("a", "b").name == "queue a->b"
-    assert probes.throughput("a", "b", "1us").name == "throughput a->b"
-    assert probes.rate(3).name == "rate 3"
-    assert probes.field("host", "h0", "rx_packets").name == "rx_packets h0"
-    assert probes.queue("a", "b", "5us").every_ps == us(5)
-    assert probes.queue("a", "b").every_ps is None
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "ndp"])

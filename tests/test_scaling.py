@@ -126,15 +126,6 @@ def test_what_handlers_scale_is_shown_for_a_network():
     assert rows["EcnStep", "kmin_bytes"] == 45_000  # 22.5 kB at 10 Gb/s and 60 us
 
 
-def test_texts():
-    rule = Scaled(120, rate="40Gbps", rtt="24us", payload="1kB")
-    assert str(rule) == "120 at 40 Gb/s, an RTT of 24 us, 1 kB of payload"
-    assert rule.rule() == "in proportion to the rate and the RTT, inversely to the payload"
-    assert Scaled(us(50), rate="40Gbps", is_time=True).rule() == "inversely to the rate"
-    assert str(Scaled(0.5, oversubscription=2)) == "0.5 at an oversubscription of 2"
-    assert Scaled(0.5, oversubscription=2).rule() == "in proportion to the oversubscription"
-
-
 def test_a_file_keeps_the_rule(tmp_path):
     network, work = rdmacc.star(3, rate="100Gbps"), rdmacc.messages([("h1", "h0", 50_000)])
     given = Scaled("46Mbps", rate="25Gbps", least="1Mbps")

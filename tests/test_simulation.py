@@ -157,13 +157,6 @@ def test_counters_of_a_lone_packet(engine):
     assert ports.to_dict() == {"h0->s0": WIRE, "s0->h1": WIRE, "h1->s0": 64, "s0->h0": 64}
 
 
-def test_engines_are_named(engine):
-    result = lone(engine).run()
-    assert result.engine == engine
-    assert result.provenance["engine"] == engine
-    assert result.provenance["seed"] == 0
-
-
 def test_seeds_of_any_size(engine):
     assert lone(engine, seed=2**200).run().counters.acks == 1
 
@@ -199,20 +192,6 @@ def test_labels_of_messages_are_kept(engine):
     flows = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows
     assert flows["size_bytes"].tolist() == [1000, 2000]
     assert flows["start_ps"][1] == flows["fct_ps"][0]
-
-
-def test_a_fabric_is_a_topology_too(engine):
-    fabric = rdmacc.topology.fabric.Fabric.from_graph(rdmacc.star(2))
-    work = rdmacc.messages([("h0", "h1", 1000)])
-    one = rdmacc.simulate(fabric, work, "line-rate", engine=engine)
-    same(one, lone(engine).run())
-
-
-def test_the_progress_bar_may_be_on(engine, capsys):
-    result = lone(engine).run(progress=True)
-    assert result.counters.acks == 1
-    lone(engine).run("5us", progress=True)
-    assert "line-rate" in capsys.readouterr().err
 
 
 def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, monkeypatch):

@@ -10,10 +10,6 @@ import textwrap
 from functools import partial
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import pytest
 
 import rdmacc

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import types
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -94,39 +92,6 @@ def test_defaults_closures_and_options_count():
     assert part_of(one)(5) == 11
     own = module()["half"]
     assert part_of(own) is not part_of(own, **CHECKED)
-
-
-def test_a_process_keeps_a_limited_number_of_parts(monkeypatch):
-    monkeypatch.setattr(callees, "_KEPT", OrderedDict())
-    monkeypatch.setattr(callees, "_MOST_KEPT", 3)
-    first = part_of(module(number="1.0")["half"])
-    for number in range(2, 4):
-        part_of(module(number=f"{number}.0")["half"])
-    assert part_of(module(number="1.0")["half"]) is first  # and is now the last that was used
-    part_of(module(number="4.0")["half"])
-    assert part_of(module(number="1.0")["half"]) is first
-    assert len(callees._KEPT) == 3
-    monkeypatch.setattr(callees, "_MOST_VERSIONS", 0)
-    first(1.0)
-    first.compile((numba.float64,))
-    assert part_of(module(number="1.0")["half"]) is not first
-
-
-def test_names_include_those_of_all_callees():
-    own = module(field="order")
-    names = names_in(own["on_ack"])
-    assert names is not None
-    assert {"rate_bps", "half", "FACTOR", "order", "sqrt"} <= names
-    assert "psn" not in names
-    own["half"] = types.FunctionType((lambda packet: packet.psn).__code__, own)
-    assert "psn" in (names_in(own["on_ack"]) or ())
-
-
-def test_names_by_getattr_count():
-    def handler(packet):  # type: ignore[no-untyped-def]
-        return getattr(packet, "psn")  # noqa: B009
-
-    assert "psn" in (names_in(handler) or ())
 
 
 def test_names_are_those_of_a_function_in_a_closure_too():

@@ -21,7 +21,7 @@ import pytest
 import rdmacc
 from rdmacc.chance import hash63, uniform
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled import chance, hooks, layout, memory, tables
+from rdmacc.engine.compiled import chance, hooks, layout, tables
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_event, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.hooks import CompiledHooks
@@ -274,17 +274,6 @@ def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
     assert not differences(simulation.engine.outcome(), reference.engine.outcome())
 
 
-def test_large_tables_are_zeroed_and_begin_cache_lines():
-    for count in (1, 100, 2**20 - 1, 2**20, 3 * 2**20 + 5):
-        raw = memory.zeroed(count)
-        assert len(raw) == count
-        assert not raw.any()
-        assert raw.ctypes.data % layout.CACHE_LINE == 0
-        raw[:] = 1
-    with pytest.raises(MemoryError, match="bytes for a table"):
-        memory.zeroed(2**55)
-
-
 def test_auto_falls_back_to_simpy_with_a_reason():
     program = """
         import logging, rdmacc
@@ -300,14 +289,6 @@ def test_auto_falls_back_to_simpy_with_a_reason():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, env=environment)
     assert why_not_compiled() == ""
-
-
-def test_hooks_show_their_source():
-    scheme = rdmacc.scheme("dcqcn")
-    hooks = CompiledHooks(scheme, layout.Layout.of(scheme))
-    assert "def on_ack(" in hooks.source
-    assert hooks.addresses["on_ack"] != 0
-    assert hooks.addresses["on_credit"] == 0
 
 
 def test_deadlines_set_before_the_start_are_kept(engine):
@@ -360,13 +341,6 @@ def test_the_table_of_routes_says_what_the_fabric_says():
             assert first[cell] == (ports[0] if one_by_one else start)
         if graph is mixed:
             assert not is_in_row[count > 1].all()
-
-
-def test_a_row_of_ports_has_an_odd_number_of_lines():
-    for name in rdmacc.SCHEMES:
-        rows = layout.Layout.of(rdmacc.scheme(name)).row_bytes
-        assert rows["port"] % (2 * layout.CACHE_LINE) == layout.CACHE_LINE
-        assert rows["packet"] % (layout.CACHE_LINE // 2) == 0
 
 
 def test_there_is_room_for_the_first_events_of_thousands_of_probes():

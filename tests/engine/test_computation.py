@@ -180,15 +180,6 @@ def test_wrong_rows_are_errors(row, match):
         rdmacc.Simulation(NET, rdmacc.messages([{"src": "h0", "dst": "h1", "size": 1}, row]), "dcqcn")
 
 
-def test_only_computation_runs(engine):
-    rows = [{"src": "h0", "duration": "1us"}, {"src": "h1", "duration": "2us", "after": 0, "delay": "500ns"}]
-    result = run(rows, engine)
-    assert result.flows.empty
-    assert result.computation["start_ps"].tolist() == [0, 1_500_000]
-    assert result.computation["end_ps"].tolist() == [1 * US, 3_500_000]
-    assert result.now_ps == 3_500_000
-
-
 def test_max_min_has_the_same_schedule():
     rows = [
         {"src": "h0", "duration": "4us"},

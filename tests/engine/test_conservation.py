@@ -233,17 +233,6 @@ def test_same_seed_same_result_in_other_processes(engine):
     assert first == output("2")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_same_seed_same_result_in_one_process(engine, name):
-    graph = rdmacc.leaf_spine(2, 2, 4)
-    work = rdmacc.random_pairs(rdmacc.topology.hosts(graph), 20, "15kB", jitter="10us")
-    options = {"engine": engine, "seed": 3, "faults": [Loss(data=0.01, control=0.01)]}
-    one, two = (rdmacc.simulate(graph, work, name, **options) for _ in range(2))
-    assert one.flows.equals(two.flows)
-    assert one.counters.equals(two.counters)
-    assert one.ports.equals(two.ports)
-
-
 def test_another_seed_another_result(engine):
     graph = rdmacc.leaf_spine(2, 4, 4)
     work = rdmacc.random_pairs(rdmacc.topology.hosts(graph), 20, "15kB")

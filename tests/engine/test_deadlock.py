@@ -272,13 +272,6 @@ def test_other_classes_do_not_count():
     assert find_deadlock(plan, other) == []
 
 
-def test_nothing_paused_no_deadlock():
-    plan, _ = plan_of_ring()
-    assert find_deadlock(plan, PfcState({}, {})) == []
-    lossy = make_plan(ring(5), clockwise(5, 2), line_rate(buffer=rdmacc.DropTail()))
-    assert find_deadlock(lossy, circle_state(lossy.fabric, 8_000, (8_000, 0))) == []
-
-
 # Stalls
 
 

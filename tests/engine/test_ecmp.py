@@ -78,17 +78,6 @@ def uplinks(result, leaf="leaf0"):
     return {port: int(count) for port, count in ports.items() if port.startswith(f"{leaf}->spine")}
 
 
-def test_messages_spread_over_the_spines(engine):
-    """400 one-packet messages between two leaves with four spines."""
-    graph = rdmacc.leaf_spine(2, 4, 2)
-    work = rdmacc.long_flows([("h0", "h2")] * 400, 1000, start=[f"{i}us" for i in range(400)])
-    result = rdmacc.simulate(graph, work, "line-rate", engine=engine, seed=1)
-    counts = list(uplinks(result).values())
-    assert sum(counts) == 400
-    assert stats.chisquare(counts).pvalue > 1e-3
-    assert (result.flows["fct_ps"] == result.flows["ideal_fct_ps"]).all()
-
-
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 60))
 def test_all_packets_of_a_message_take_one_path(engine, seed, size):
     """Fact 4."""
@@ -98,20 +87,6 @@ def test_all_packets_of_a_message_take_one_path(engine, seed, size):
     assert sorted(uplinks(result).values()) == [0, 0, 0, size]
     spine = next(port for port, count in uplinks(result).items() if count).split("->")[1]
     assert result.ports.set_index("port")["tx_data_packets"][f"{spine}->leaf1"] == size
-
-
-def test_messages_keep_their_paths_among_others(engine):
-    """Sizes 1, 2, 4, 8, ... packets: the counts on the uplinks share no binary digit if no message is split."""
-    graph = rdmacc.leaf_spine(2, 4, 8)
-    work = rdmacc.messages([(f"h{i}", f"h{8 + i}", 2**i * 1000) for i in range(7)])
-    for seed in range(5):
-        result = rdmacc.simulate(graph, work, "line-rate", engine=engine, seed=seed)
-        counts = list(uplinks(result).values())
-        digits = 0
-        for count in counts:
-            assert digits & count == 0
-            digits |= count
-        assert digits == 2**7 - 1
 
 
 def test_retransmissions_take_the_same_path(engine):

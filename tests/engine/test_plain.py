@@ -10,7 +10,6 @@ import rdmacc
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.engine import CompiledEngine
-from rdmacc.engine.compiled.layout import KernelGlobals
 from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.faults import Clocks, Loss, ScriptedLoss
 from rdmacc.simulation import Simulation
@@ -56,23 +55,11 @@ def is_plain(engine: CompiledEngine) -> bool:
     return engine._run is kernel.run_plain
 
 
-def test_features_are_fields_of_the_globals_that_are_off_by_default():
-    defaults = KernelGlobals()
-    assert len(set(FEATURES)) == len(FEATURES)
-    assert all(getattr(defaults, name) == 0 for name in FEATURES)
-    assert ASK.keys() == set(FEATURES)
-
-
 @pytest.mark.parametrize("feature", FEATURES)
 def test_who_uses_a_feature_runs_the_kernel_that_has_it(feature):
     engine = ask_for(feature)
     assert engine.globals[feature]
     assert not is_plain(engine)
-
-
-@pytest.mark.parametrize("name", ["dcqcn", "timely", "hpcc", "dart", "ren", "rcc", "homa", "improved-go-back-n"])
-def test_most_schemes_run_the_plain_kernel(name):
-    assert is_plain(incast(name))
 
 
 @pytest.mark.parametrize("feature", ["has_trace", "n_changes", "n_scripts"])

@@ -11,7 +11,7 @@ import rdmacc
 from rdmacc import Component, DropTail, LinkDown, Loss, Pfc, Scheme, ScriptedLoss, StalledError, param
 from rdmacc.engine import progress
 from rdmacc.engine.waits import explain_stall
-from rdmacc.errors import SimulationError, microseconds
+from rdmacc.errors import SimulationError
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import Deadline, Float, Int, Int32, Record
 from rdmacc.schemes import SCHEMES
@@ -218,9 +218,3 @@ def test_a_paused_class_is_named() -> None:
         texts.add(explain_stall(simulation.engine, simulation.plan.fabric, [0, 1], 0, 0))
     assert len(texts) == 1
     assert "PFC has stopped class 3 of h1->s0 for " in texts.pop()
-
-
-def test_times_are_in_microseconds() -> None:
-    assert microseconds(0) == "0 us"
-    assert microseconds(1) == "0.000001 us"
-    assert microseconds(20_000_020_028_480) == "20,000,020.02848 us"

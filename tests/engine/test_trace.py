@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -87,13 +86,6 @@ def test_engines_make_the_same_trace_and_every_packet_has_an_end(case):
     assert (begin[same] >= before["end_ps"].to_numpy()[same]).all()
 
 
-def test_nodes_may_be_tuples():
-    graph = nx.relabel_nodes(rdmacc.star(2), {name: (name, 0) for name in ("h0", "h1", "s0")})
-    result = run("simpy", graph, rdmacc.messages([{"src": ("h0", 0), "dst": ("h1", 0), "size": "1kB"}]))
-    for frame in (result.packet_trace, find_hops(result)):
-        assert set(frame["node"]) == set(frame["peer"]) == {("h0", 0), ("h1", 0), ("s0", 0)}
-
-
 def test_a_lone_message_hop_by_hop():
     result = both(work=rdmacc.messages([("h0", "h1", "2500B")]))
     hops = find_hops(result)
@@ -106,14 +98,6 @@ def test_a_lone_message_hop_by_hop():
     assert hops[hops["kind"] == "ack"]["psn"].unique().tolist() == [1, 2, 3]
     assert (hops["fate"] == "arrived").all()
     assert (hops["nth"] == 1).all()
-
-
-def test_columns_and_names():
-    trace = run("simpy").packet_trace
-    assert list(trace.columns) == [
-        "time_ps", "what", "node", "peer", "kind", "message", "psn", "wire_bytes", "priority", "ce",
-    ]  # fmt: skip
-    assert trace.iloc[0].tolist() == [0, "sent", "h0", "s0", "data", 0, 0, 1048, 3, False]
 
 
 def test_no_trace_is_kept_unless_asked_for():
@@ -142,21 +126,6 @@ def test_a_script_loses_exactly_the_transmissions_that_it_names():
     assert (result.flows["status"] == "finished").all()
 
 
-def test_the_third_transmission_alone():
-    scheme = rdmacc.scheme("line-rate", timeout_ps="20us")
-    # Each loss of packet 5 makes the sender go back and send packet 7 again.
-    scripts = [
-        ScriptedLoss(message=0, psn=5),
-        ScriptedLoss(message=0, psn=5, nth=2),
-        ScriptedLoss(message=0, psn=7, nth=3),
-    ]
-    result = both(scheme=scheme, faults=scripts)
-    assert lost(result) == [("data", 0, 5, 1), ("data", 0, 5, 2), ("data", 0, 7, 3)]
-    trace = result.packet_trace
-    sent = trace[(trace["what"] == "sent") & (trace["node"] == "h0") & (trace["psn"] == 7) & (trace["kind"] == "data")]
-    assert len(sent) == 4
-
-
 @pytest.mark.parametrize("kind", ["ack", "nak"])
 def test_a_script_loses_a_reply(kind):
     scheme = rdmacc.scheme("line-rate", timeout_ps="50us")
@@ -165,12 +134,6 @@ def test_a_script_loses_a_reply(kind):
     assert lost(result) == [("data", 0, 4, 1), (kind, 0, 4, 1)] or kind == "ack"
     assert (kind, 0, 4, 1) in lost(result)
     assert len(lost(result)) == 2
-
-
-def test_script_of_another_message_does_nothing():
-    work = rdmacc.messages([("h0", "h1", "4kB"), ("h1", "h0", "4kB")])
-    result = both(work=work, faults=[ScriptedLoss(message=1, psn=2)])
-    assert lost(result) == [("data", 1, 2, 1)]
 
 
 def test_link_down_loses_what_is_on_the_link_and_nothing_passes_it_any_more():

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.band import show, show_all
 from rdmacc.experiments.framework.bands import (
     All,
     AnyOf,
@@ -96,6 +95,7 @@ def test_noise_leaves_a_verdict_or_takes_it_but_never_turns_it(band, value, fact
     noisy = [{name: one * by + by - 1 for name, one in value.items()} for by in (1 - 1e-3 * factor, 1 + 1e-3 * factor)]
     assert band.surely(value, noisy) is not False
     failed = outside(band, value)
+    assume(not band.holds(failed))  # what one part of an `AnyOf` refuses, another may take
     assert band.surely(failed, [failed]) is False
 
 
@@ -116,44 +116,6 @@ def test_noise_counts_where_the_edge_is():
 def test_nothing_holds_of_no_number(band):
     value = math.nan if band in bands_of_one(1.0, 1.0) else dict.fromkeys("ab", math.nan)
     assert not band.holds(value)
-
-
-@pytest.mark.parametrize(
-    ("band", "unit", "words"),
-    [
-        (AtLeast(0.15), "%", "at least 15%"),
-        (AtMost(1.0, slack=0.05), "x", "at most 1x (5% slack)"),
-        (Within(0.45, by=0.1), "%", "35% to 55%"),
-        (Within(0.84, factor=2), "%", "within a factor of 2 of 84%"),
-        (Within(5e9, share=0.03), "Gb/s", "within 3% of 5 Gb/s"),
-        (Size(60), "RTT", "40 RTT to 80 RTT"),
-        (Size(2.5, 3.3), "x", "1.667x to 4.4x"),
-        (Size(1.73), "%", "115.3% to 230.7%"),
-        (Part(0.3), "%", "20% to 40%"),
-        (Part(0.82), "%", "76% to 88%"),
-        (Part(0.79, 0.89), "%", "72% to 92.67%"),
-        (Part(0.04), "%", "2% to 6%"),
-        (Part(0.018), "%", "0% to 3.8%"),
-        (Part(97, whole=100), "", "95 to 99"),
-        (Each(Between(12e6, 40e6), of="load"), "us", "12 us to 40 us for every load"),
-        (Some(MoreThan(0), share=0.5, of="the loads"), "%", "more than 0% for at least 50% of the loads"),
-        (All({"n": Exactly(2), "rate": AtLeast(9e9, "Gb/s")}), "", "n: exactly 2; rate: at least 9 Gb/s"),
-        (AnyOf(LessThan(1), MoreThan(2)), "", "less than 1, or more than 2"),
-        (Rises(), "", "rises at every step"),
-        (Ordered(">", slack=0.01), "", "falling in this order (1% slack)"),
-        (Lowest("REN", slack=0.05), "", "REN lowest (5% slack)"),
-    ],
-)
-def test_words(band, unit, words):
-    assert band.words(unit) == words
-
-
-def test_numbers_in_words():
-    assert show(0.972, "%") == "97.2%"
-    assert show(13.2e6, "us") == "13.2 us"
-    assert show(39.8, "degrees") == "39.8 degrees"
-    assert show_all({"a": 1, "b": {"c": 0.5}}) == "a 1; b: c 0.5"
-    assert show_all({str(n): n for n in range(20)}) == "0 (0) to 19 (19), 20 numbers"
 
 
 def test_each_number_is_shown_in_the_unit_of_its_band():

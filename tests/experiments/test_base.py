@@ -16,7 +16,6 @@ from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import (
     EXPERIMENTS,
-    SCALES,
     Claim,
     Experiment,
     Outcome,
@@ -33,7 +32,6 @@ from rdmacc.experiments.ledger.notebook import Paper
 from rdmacc.experiments.ledger.score import by_reading, words_of
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
-from rdmacc.units import time_ps
 
 
 def claim(**changes):
@@ -302,25 +300,3 @@ def test_a_new_figure_is_one_new_file(registry, tmp_path, monkeypatch):
     assert record.write(["dart.fig99"]) == []
     assert by_reading("dart").loc["dart-f99-1", "default"] == "holds"
     assert words_of("dart.fig99").startswith("stands")
-
-
-@pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
-def test_every_experiment_is_complete(one):
-    assert "." in one.name
-    assert one.title
-    assert one.description
-    ids = [claim.id for claim in one.claims]
-    assert len(set(ids)) == len(ids)
-    for scale in SCALES:
-        assert one.checked_points(scale)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_papers_scale_is_the_larger_one(name):
-    """It has as many points or more, that last as long or longer."""
-    quick, paper = (EXPERIMENTS[name].points(scale) for scale in ("quick", "paper"))
-    assert len(quick) <= len(paper)
-    until = [[one.scenario.until for one in points if one.scenario] for points in (quick, paper)]
-    if not any(time is None for times in until for time in times):
-        assert sum(map(time_ps, until[0])) <= sum(map(time_ps, until[1]))

@@ -1,12 +1,6 @@
-"""Dart's figures 1, 6 to 10 and 15 and look-ahead: their claims at the quick scale, and what they are made of."""
+"""Dart's small figures: what they are made of, and what a quick run of them shows."""
 
 from __future__ import annotations
-
-import pickle
-
-import matplotlib
-
-matplotlib.use("Agg")
 
 import networkx as nx
 import numpy as np
@@ -15,23 +9,19 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import experiment, load_summary
+from rdmacc.experiments.dart import flow_table
+from rdmacc.experiments.dart.fig04 import EXPECTED_STEPS, expire, walk
+from rdmacc.experiments.dart.fig05 import EXPECTED, INPUTS, STATES, transition
 from rdmacc.experiments.dart.fig06 import detour
-from rdmacc.experiments.dart.flow_table import EXPECTED_STEPS, walk
 from rdmacc.experiments.dart.look_ahead import shared_machine
 from rdmacc.experiments.dart.paths import disorders, hops, occupancy, visits
-from rdmacc.experiments.dart.setup import fat_tree
+from rdmacc.experiments.dart.setup import WIRE_BYTES, fat_tree, other_pods, ports_towards
 from rdmacc.experiments.dart.testbed import PUBLISHED_US, cpu_times
 from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.trace import first_within, settled, shown, time_in, value_at, worst_between
 from rdmacc.sweep.tidy import curve, scalar, wide
-from rdmacc.units import ps
+from rdmacc.units import ps, s, us
 from tests.experiments.quick import QuickTables
-
-BOTH = ["dart.fig1", "dart.fig6", "dart.look-ahead", "dart.fig8"]
-NAMES = [*BOTH, "dart.fig7", "dart.fig9", "dart.fig10", "dart.fig15"]
-"""SimPy takes ten times as long for the last four as for the first."""
-RUNS = [*(("simpy", name) for name in BOTH), *(("compiled", name) for name in NAMES)]
-FAILING = {"dart-f10-1"}
-"""Claims that do not hold, at any scale."""
 
 
 @pytest.fixture(scope="module")
@@ -40,28 +30,87 @@ def tables(engine):
     return QuickTables(engine)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("engine", "name"), RUNS, indirect=["engine"], scope="session")
-def test_claims_come_out_as_expected(tables, name):
-    checks = experiment(name).check(tables[name]).set_index("id")
-    assert checks["matches"].all(), checks.loc[~checks["matches"], "measured"].to_dict()
-    assert set(checks.index[checks["expected"] == "does not hold"]) == FAILING & set(checks.index)
+# Figure 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("engine", "name"), RUNS[len(BOTH) :], indirect=["engine"], scope="session")
-def test_the_figure_is_drawn_from_the_table_alone(tables, name, tmp_path):
-    figure = experiment(name).plot(tables[name])
-    figure.savefig(tmp_path / "figure.png")
-    assert all(ax.lines or ax.texts or ax.patches for ax in figure.axes)
+def test_both_flows_settle_within_one_rtt_at_other_seeds(engine):
+    """Wherever ECMP makes the two paths meet, the receiver's shares are right."""
+    figure = experiment("dart.fig2")
+    for seed in (1, 2):
+        table = figure.run(seed=seed, engine=engine)
+        assert figure.check(table)["holds"].all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_points_at_the_papers_scale_can_be_sent_to_a_process(name):
-    points = experiment(name).points("paper", seed=3)
-    assert len({point.name for point in points}) == len(points)
-    assert len(pickle.dumps(points)) < 2_000_000
-    assert {point.scenario.seed for point in points if point.scenario} <= set(range(3, 23))
+def test_n_and_queue_follow_the_flows(tables):
+    table = tables["dart.fig2"]
+    assert sorted(curve(table, "long", "n").unique()) == [0, 1, 2]
+    queue = curve(table, "long", "queue")
+    arrival = scalar(table, "long", "arrival of S2")
+    assert queue[queue.index < arrival - us(40)].max() <= WIRE_BYTES
+    assert 0 < queue.iloc[-1] < 100_000
+    assert scalar(table, "long", "CNPs") == 0
+
+
+# Figure 3
+
+
+def test_look_ahead_counts_all_senders_at_once(tables):
+    table = tables["dart.fig3"]
+    n = curve(table, "k=16 8kB dasr", "n")
+    assert n.tolist()[:3] == [0, 1, 17]
+    slower = curve(table, "k=16 8kB dasr-no-look-ahead", "n")
+    assert slower.tolist()[:5] == [0, 1, 2, 3, 4]
+
+
+# Figure 4
+
+
+def test_the_handlers_count_as_the_state_diagram():
+    assert walk() == list(EXPECTED_STEPS)
+
+
+def test_an_idle_sender_leaves_after_two_seconds_to_the_picosecond():
+    assert expire() == {"removed_after_ps": s(2), "n_before": 1, "n_after": 0, "n_resumed": 1}
+
+
+# Figure 5
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("seen", INPUTS)
+def test_the_transition_table(state, seen):
+    came = transition(state, seen)
+    assert came["state"] == EXPECTED[seen]
+    assert came["share"] == (1.0 if seen == "marks, half rate" else 0.5)
+    assert came["passed"] == (seen == "marks, half rate")
+
+
+# Networks and traces
+
+
+def test_senders_sit_six_hops_away_and_ports_lead_to_the_receiver():
+    graph = fat_tree(4)()
+    assert other_pods(graph) == [f"h{i}" for i in range(4, 16)]
+    ports = ports_towards(graph, "h0")
+    assert ("tor0", "h0") in ports
+    assert {("agg0", "tor0"), ("agg1", "tor0"), ("core0", "agg0"), ("core3", "agg1")} <= set(ports)
+    assert len(ports) == 1 + 2 + 4 + 2  # the last two from the pod's other ToR
+
+
+def test_traces_hold_their_value_until_the_next():
+    trace = pd.Series([10.0, 5.0, 10.0], index=pd.Index([0, 100, 200], name="time_ps"))
+    assert [value_at(trace, time) for time in (-1, 0, 99, 100, 500)] == [0, 10, 10, 5, 10]
+    assert first_within(trace, 50, 5.0, 0.1) == 100
+    assert first_within(trace, 120, 5.0, 0.1) == 120
+    assert np.isnan(first_within(trace, 201, 5.0, 0.1))
+    assert settled(trace, 50, 10.0, 0.1) == 200
+    assert settled(trace, 300, 10.0, 0.1) == 300
+    assert np.isnan(settled(trace, 0, 5.0, 0.1))
+    assert worst_between(trace, 0, 150, 10.0) == 5
+    assert worst_between(trace, 200, 300, 10.0) == 10
+    assert np.isnan(worst_between(trace, float("nan"), 300, 10.0))
+    assert time_in(trace, 10.0, 50, 250) == 100
+    assert shown(trace, 50, 250).to_dict() == {50: 10, 100: 5, 200: 10, 250: 10}
 
 
 # Figures 1 and 15
@@ -81,7 +130,7 @@ def test_all_schemes_leave_line_rate_and_dart_stays_at_half(tables):
 
 
 def test_the_handlers_take_the_steps_of_the_example():
-    assert walk() == list(EXPECTED_STEPS)
+    assert flow_table.walk() == list(flow_table.EXPECTED_STEPS)
 
 
 def test_the_only_other_way_leads_through_the_spare_leaf():

@@ -1,54 +1,33 @@
-"""Micro-benchmarks: measurements on results with a known outcome, and the page of small multiples."""
+"""Micro-benchmarks: closed forms, and measurements on results with a known outcome."""
 
 from __future__ import annotations
 
-import matplotlib
-
-matplotlib.use("Agg")
+from collections import Counter
+from itertools import pairwise
 
 import pytest
 
-import rdmacc
+from rdmacc import topology
 from rdmacc.experiments import experiment
-from rdmacc.experiments.micro.senders import SENDERS, jain
-from rdmacc.sweep.tidy import assemble, scalar, wide
+from rdmacc.experiments.micro.dragonfly import (
+    GLOBAL_LINKS,
+    HOSTS,
+    ROUTERS,
+    TRAFFICS,
+    links_on_average,
+    most_load,
+)
+from rdmacc.experiments.micro.senders import jain
+from rdmacc.sweep.tidy import wide
+from rdmacc.topology.direct import dragonfly_route
 from tests.experiments.quick import quick_table
 
 EXPERIMENT = experiment("micro.senders")
 
 
-def run(name, engine, points):
-    """Return the table of one scheme's points."""
-    chosen = [point for point in points if point.labels["scheme"] == name]
-    simulate = rdmacc.simulate
-
-    def simulated(s):
-        return simulate(
-            s.make_network(),
-            s.messages(),
-            s.scheme,
-            engine=engine,
-            seed=s.seed,
-            until=s.until,
-            probes=s.probes,
-            progress=False,
-        )
-
-    tables = {point.name: EXPERIMENT.execute(point, simulated) for point in chosen}
-    return assemble(tables, {point.name: point.labels for point in chosen})
-
-
 def test_jains_index():
     assert jain([3.0, 3.0, 3.0]) == pytest.approx(1.0)
     assert jain([1.0, 0.0, 0.0, 0.0]) == 0.25
-
-
-def test_every_scheme_has_every_case():
-    for scale, incasts in (("quick", (8, 32)), ("paper", (8, 32, 256, 1000))):
-        points = EXPERIMENT.points(scale)
-        assert len(points) == len(SENDERS) * (4 + len(incasts))
-        assert len({point.name for point in points}) == len(points)
-    assert set(SENDERS) <= set(rdmacc.SCHEMES)
 
 
 @pytest.fixture(scope="module")
@@ -68,22 +47,29 @@ def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
     assert rows.loc["line-rate, incast of 32", "FCT, p99 over the link's"] == pytest.approx(1.0, abs=0.01)
 
 
-@pytest.mark.slow
-def test_the_claims_hold(table):
-    checks = EXPERIMENT.check(table)
-    assert checks["holds"].all(), checks["measured"].tolist()
+GROUPS = ROUTERS * GLOBAL_LINKS + 1
+GROUP = ROUTERS * HOSTS
 
 
-@pytest.mark.slow
-def test_the_page_has_a_row_for_each_scheme(table):
-    figure = EXPERIMENT.plot(table)
-    labels = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel()]
-    assert labels == list(SENDERS)
-
-
-def test_engines_measure_the_same():
-    """For one scheme, to the last digit."""
-    points = [point for point in EXPERIMENT.points() if point.labels["kind"] == "incast"]
-    one, other = (run("dcqcn", engine, points) for engine in ("simpy", "compiled"))
-    assert one.equals(other)
-    assert scalar(one, "dcqcn, incast of 8", "drops") == 0
+@pytest.mark.parametrize("traffic", TRAFFICS)
+@pytest.mark.parametrize("routing", ["minimal", "Valiant"])
+def test_closed_forms_are_what_all_paths_give(traffic, routing):
+    """Every pair of hosts, and every third group, with equal weights: the busiest link, and links on a path."""
+    graph = topology.dragonfly(ROUTERS, HOSTS, GLOBAL_LINKS)
+    names = topology.hosts(graph)
+    loads, links = Counter(), 0.0
+    for one, src in enumerate(names):
+        others = [i for i in range(len(names)) if i != one]
+        if traffic == "adversarial":
+            others = [(one + GROUP) % len(names)]
+        for other in others:
+            ends = {one // GROUP, other // GROUP}
+            through = [None] if routing == "minimal" or len(ends) == 1 else sorted(set(range(GROUPS)) - ends)
+            for third in through:
+                path = dragonfly_route(graph, src, names[other], third)
+                weight = 1 / len(others) / len(through)
+                links += weight * (len(path) - 1) / len(names)
+                for link in pairwise(path):
+                    loads[link] += weight
+    assert most_load(traffic, routing) == pytest.approx(1 / max(loads.values()))
+    assert links_on_average(traffic, routing) == pytest.approx(links)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import io
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import pytest
 from PIL import Image
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import Outcome
-from rdmacc.experiments.ledger.notebook import MARKS, Claims, Paper
-from rdmacc.show.png import compact_pictures, png
+from rdmacc.experiments.ledger.notebook import Paper
+from rdmacc.show.png import png
 
 display = pytest.importorskip("IPython.display")
 
@@ -47,25 +42,6 @@ def test_what_has_no_table_is_computed_and_the_caption_says_so(shown, monkeypatc
     assert shown[1].data.startswith(b"\x89PNG")
 
 
-def test_claims_have_a_mark_the_band_and_the_reason():
-    claims = Paper("igbn").claims("fig1", "fig2")
-    assert set(claims.frame["experiment"]) <= {"igbn.fig1", "igbn.fig2"}
-    html = claims._repr_html_()
-    for row in claims.frame.to_dict("records"):
-        assert f"<td>{MARKS[Outcome(row['verdict'])]}</td><td><b>{row['id']}</b>" in html
-    assert "holds if: " in html
-    assert repr(claims).startswith(f"{len(claims.frame)} claims: ")
-    assert "all verdicts match the record" in repr(claims)
-
-
-def test_a_verdict_that_is_not_the_recorded_one_stands_out():
-    frame = Paper("igbn").claims("fig2").frame
-    frame.loc[0, ["verdict", "matches"]] = ["does not hold", False]
-    claims = Claims(frame)
-    assert "1 verdicts DIFFER from the record" in repr(claims)
-    assert "(recorded: " in claims._repr_html_()
-
-
 def test_effort_has_a_row_for_each_shipped_table():
     effort = Paper("igbn").effort()
     assert effort.loc["igbn.fig2", "packet-hops"] > 1e6
@@ -87,8 +63,3 @@ def test_pictures_have_a_palette_and_take_less():
     assert image.mode == "P"
     assert image.size == Image.open(plain).size
     assert len(small) < 0.5 * len(plain.getvalue())
-
-
-def test_compact_pictures_outside_a_notebook():
-    with pytest.raises(ConfigError, match="called in a notebook"):
-        compact_pictures()

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-import re
-
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from rdmacc.experiments import EXPERIMENTS, experiment, load_summary
-from rdmacc.experiments.framework.claim import PAPER, Outcome
-from rdmacc.experiments.framework.reading import DEFAULT, questions_of, readings_of
+from rdmacc.experiments.framework.reading import readings_of
 from rdmacc.experiments.rcc import fat_tree, incast, verdicts
 from rdmacc.experiments.rcc.blocks import calls_in
 from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, walk
@@ -31,23 +22,6 @@ from rdmacc.topology import hosts
 from rdmacc.units import ms, us
 from tests.experiments.quick import QuickTables
 
-EXACT = ["rcc.fig2", "rcc.fig3", "rcc.fig4", "rcc.table1"]
-CHEAP = ["rcc.fig8", "rcc.fig14", "rcc.fig6"]
-PUBLISHED = {
-    "rcc.fig1": ["rcc-f1-1", "rcc-f1-2"],
-    "rcc.fig4": [f"rcc-f4-{n}" for n in range(1, 6)],
-    "rcc.fig5": [f"rcc-f5-{n}" for n in range(1, 5)],
-    "rcc.fig6": ["rcc-f6-1", "rcc-f6-2", "rcc-f6-3"],
-    "rcc.fig7": ["rcc-f7-1", "rcc-f7-2"],
-    "rcc.fig8": ["rcc-f8-1", "rcc-f8-2"],
-    "rcc.fig12": [f"rcc-f12-{n}" for n in range(1, 5)],
-    "rcc.fig14": ["rcc-f14-1", "rcc-f14-2", "rcc-f14-3"],
-    "rcc.table1": ["rcc-t1-1"],
-    "rcc.readings": ["rcc-x-3"],
-}
-"""Claims of the paper; the experiments add checks of their own."""
-BESIDE = ["rcc.fig2", "rcc.fig3", "rcc.map", "rcc.limits", "rcc.tuned"]
-
 
 @pytest.fixture(scope="module")
 def tables():
@@ -55,127 +29,9 @@ def tables():
     return QuickTables()
 
 
-def test_every_claim_of_the_paper_is_there():
-    for name in [*PUBLISHED, *BESIDE]:
-        own = [claim.id for claim in experiment(name).claims if claim.by == PAPER]
-        assert sorted(own) == sorted(PUBLISHED.get(name, [])), name
-    assert {*PUBLISHED, *BESIDE} <= set(EXPERIMENTS)
-
-
-@pytest.mark.parametrize("name", EXACT + CHEAP)
-def test_the_recorded_verdicts_come_back(tables, name):
-    checks = experiment(name).check(tables[name])
-    surprises = checks.loc[~checks["matches"], ["id", "measured", "expected"]]
-    assert surprises.empty, surprises.to_dict("records")
-    assert (checks["measured"].str.len() > 0).all()
-    figure = experiment(name).plot(tables[name])
-    assert all(ax.lines or ax.texts or ax.patches or ax.tables or ax.collections for ax in figure.axes)
-
-
-@pytest.mark.parametrize("name", [*PUBLISHED, *BESIDE])
-def test_points_can_be_sent_to_another_process(name):
-    for point in experiment(name).points():
-        assert pickle.loads(pickle.dumps(point)).name == point.name
-
-
-def put(table, quantity, value, **where):
-    chosen = table["quantity"] == quantity
-    for column, wanted in where.items():
-        chosen &= table[column] == wanted
-    assert chosen.any(), quantity
-    return table.assign(value=table["value"].mask(chosen, value))
-
-
-@pytest.mark.parametrize(
-    ("name", "id", "quantity", "value", "where"),
-    [
-        ("rcc.fig2", "rcc-f2-1b", "late once: mode", 1, {}),
-        ("rcc.fig4", "rcc-f4-1", "margin of the default", 29.9, {"point": "box"}),
-        ("rcc.fig4", "rcc-f4-6", "phase margin", 1.0, {"point": "wide"}),
-        ("rcc.table1", "rcc-t1-1", "base_rtt", 4, {}),
-        ("rcc.fig8", "rcc-f8-1", "goodput of flow 1", 11e9, {"setting": "last hop"}),
-        ("rcc.fig8", "rcc-f8-2", "swing of flow 2", 0.2, {"setting": "in network"}),
-        ("rcc.fig14", "rcc-f14-3", "wrong, flow 2", 1e12, {"scheme": "rcc"}),
-        ("rcc.fig14", "rcc-f14-2a", "queue in network, phase 2", 1e5, {"scheme": "rcc-ewa"}),
-        ("rcc.fig6", "rcc-f6-1", "goodput", 90e9, {"scheme": "rcc"}),
-        ("rcc.fig6", "rcc-f6-3a", "unfinished", 1, {"scheme": "rcc"}),
-    ],
-)
-def test_judges_refuse_tables_that_say_otherwise(tables, name, id, quantity, value, where):
-    one = experiment(name)
-    claim = next(claim for claim in one.claims if claim.id == id)
-    usual, other = (
-        claim.verdict(one.view(rows)) for rows in (tables[name], put(tables[name], quantity, value, **where))
-    )
-    assert usual.outcome == claim.expectation("quick")
-    assert usual.outcome in (Outcome.HOLDS, Outcome.DIRECTION)
-    assert other.outcome not in (Outcome.HOLDS, usual.outcome)
-
-
-UNDER = [
-    ("rcc.fig7", incast.TOGETHER, "rcc-f7-1", Outcome.HOLDS),
-    ("rcc.fig7", "99% of the link", "rcc-f7-1a", Outcome.HOLDS),
-    ("rcc.fig6", "share in the request", "rcc-f6-2", Outcome.FAILS),
-    ("rcc.fig12", incast.TOGETHER, "rcc-f12-3", Outcome.HOLDS),
-    ("rcc.fig1", "DCQCN of HPCC's simulator", "rcc-f1-1", Outcome.DIRECTION),
-    ("rcc.verdicts", "n = 100", "rcc-v-1a", Outcome.HOLDS),
-    ("rcc.verdicts", "n = 3 round trips", "rcc-v-1a", Outcome.HOLDS),
-]
-
-
-@pytest.mark.parametrize(("name", "reading", "id", "outcome"), UNDER)
-def test_claims_under_other_readings(name, reading, id, outcome):
-    """As the questions' evidence says, by the stored tables."""
-    table, one = load_summary(name), experiment(name)
-    by_default, under = (
-        one.check(table, "paper", reading=each).set_index("id")["verdict"] for each in (DEFAULT, reading)
-    )
-    assert under[id] == outcome.value != by_default[id]
-
-
-REFUSED = [
-    ("rcc.fig12", "rcc-f12-2", "goodput", 94.39e9, {"scheme": "rcc-n1"}),
-    ("rcc.fig12", "rcc-f12-3", "goodput", 94.39e9, {"scheme": "rcc-n1"}),
-    ("rcc.fig12", "rcc-f12-4", "goodput", 94.39e9, {"scheme": "rcc-n1"}),
-    ("rcc.fig7", "rcc-f7-1", "steady queue", 60e3, {"scheme": "rcc"}),
-    ("rcc.fig7", "rcc-f7-2b", "steady queue", 600e3, {"scheme": "hpcc"}),
-]
-"""Under the reading with 99% of the link, in which they hold."""
-
-
-@pytest.mark.parametrize(("name", "id", "quantity", "value", "where"), REFUSED)
-def test_judges_refuse_bundled_tables_that_say_otherwise(name, id, quantity, value, where):
-    """Samples that change nothing prove nothing; a queue of another length is another queue."""
-    one, table = experiment(name), load_summary(name)
-    claim = next(claim for claim in one.claims if claim.id == id)
-    found = [one.view(rows, incast.TOGETHER) for rows in (table, put(table, quantity, value, **where))]
-    assert [claim.verdict(rows).holds for rows in found] == [True, False]
-
-
-def test_several_iterations_are_more_than_rcc_takes_itself():
-    one, table = experiment("rcc.fig14"), load_summary("rcc.fig14")
-    claim = next(claim for claim in one.claims if claim.id == "rcc-f14-1")
-    assert claim.verdict(one.view(table)).outcome == Outcome.DIRECTION
-    for phase in (2, 3):
-        table = put(table, f"settling, phase {phase}", us(12), scheme="rcc")
-    assert claim.verdict(one.view(table)).outcome == Outcome.HOLDS
-
-
 def test_what_is_simulated_of_a_reading_is_a_reading_of_the_paper():
     names = {one.name for _, one in readings_of("rcc")}
     assert {*fat_tree.READINGS, *incast.READINGS, *verdicts.OTHERS} <= names
-
-
-def test_evidence_names_claims_that_exist():
-    ids = {claim.id for name, one in EXPERIMENTS.items() if name.startswith("rcc.") for claim in one.claims}
-    named = {
-        id
-        for question in questions_of("rcc")
-        for one in question.readings
-        for id in re.findall(r"rcc-[\w-]+", one.evidence)
-    }
-    assert named <= ids
-    assert named
 
 
 # The pieces

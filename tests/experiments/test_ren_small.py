@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, load_summary
+from rdmacc.experiments import Outcome, experiment, load_summary
 from rdmacc.experiments.framework.reading import readings_of
 from rdmacc.experiments.ren import fig08, fig09
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.fig03 import lost
 from rdmacc.experiments.ren.fig09 import Figure9
 from rdmacc.experiments.ren.fig20 import share_in_use
+from rdmacc.experiments.ren.leaf_spine_readings import BY_NUMBER
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS as ON_LEAF_SPINE
 from rdmacc.experiments.ren.lone_port import LonePort, count_operations, make_packet, parts_of
 from rdmacc.experiments.ren.sensitivity import READ_AS
@@ -27,52 +23,17 @@ from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, LOOKS, PACKET
 from rdmacc.switch.ren_marker import FULL, RenMarker
 from rdmacc.units import us
 
-EXACT = ["ren.fig1", "ren.fig2", "ren.fig4", "ren.fig5", "ren.fig6", "ren.fig7", "ren.fig8", "ren.fig10"]
-SMALL = [*EXACT, "ren.fig3", "ren.fig13"]
-
 
 @cache
 def table_of(name):
     return experiment(name).run("quick")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
-def test_every_verdict_is_the_recorded_one(name):
-    checks = experiment(name).check(table_of(name), "quick")
-    assert len(checks) > 0
-    assert checks["matches"].all(), checks.loc[~checks["matches"], ["id", "measured"]].to_dict("records")
-
-
-@pytest.mark.parametrize("name", EXACT)
-def test_worked_examples_and_parts_hold(name):
-    checks = experiment(name).check(table_of(name), "quick")
-    assert checks["holds"].all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
-def test_it_can_be_drawn(name):
-    figure = experiment(name).plot(table_of(name))
-    assert figure.axes
-    plt.close(figure)
-
-
-@pytest.mark.parametrize("name", ["ren.fig1", "ren.fig6"])
-def test_worked_examples_are_the_same_on_the_reference_engine(name):
-    assert experiment(name).run("quick", engine="simpy").equals(table_of(name))
-
-
-def test_every_figure_of_the_testbed_and_of_6_2_to_6_4_is_there():
-    figures = {name for name in EXPERIMENTS if name.startswith("ren.fig")}
-    assert {f"ren.fig{n}" for n in (*range(1, 14), 20, 21, 22)} <= figures
-
-
 # Readings
 
 
 def test_what_stands_in_is_of_a_reading():
-    assert {*STAND_INS, *READ_AS, *ON_LEAF_SPINE} == {one.name for _, one in readings_of("ren")}
+    assert {*STAND_INS, *READ_AS, *ON_LEAF_SPINE, *BY_NUMBER} == {one.name for _, one in readings_of("ren")}
 
 
 def test_a_reading_is_in_the_place_of_the_default():

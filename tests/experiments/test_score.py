@@ -1,27 +1,26 @@
-"""The README's score is the ledger's, and every claim counts once, under each reading."""
+"""The score, the pages and the map of readings are what the ledger says."""
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
+import pandas as pd
 import pytest
+from matplotlib.patches import Rectangle
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import EXPERIMENTS, Outcome, load_summary
+from rdmacc.experiments import load_summary
 from rdmacc.experiments.framework.bands import AtLeast, Each, Rises
-from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Kind
+from rdmacc.experiments.framework.claim import PAPER, Chosen, Kind, Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, read_texts, readings_of
 from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger import history, papers
+from rdmacc.experiments.ledger import history, papers, reading_map
 from rdmacc.experiments.ledger import score as scores
 from rdmacc.experiments.ledger.papers import page_of, papers_page, sample_page, with_score
-from rdmacc.experiments.ledger.quotes import missing
-from rdmacc.experiments.ledger.record import recorded
+from rdmacc.experiments.ledger.reading_map import draw_map, hanging, readings_judged
 from rdmacc.experiments.ledger.score import (
     COLUMNS,
     by_reading,
@@ -97,30 +96,6 @@ def test_every_miss_has_one_cause_with_a_figure(monkeypatch, paper):
         page_of(paper)
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_a_claim_quotes_the_paper(paper):
-    """`python -m rdmacc.experiments.ledger quotes FOLDER` looks for the quotes in the papers' texts."""
-    own = [claim for claim in claims_of(paper).values() if claim.by == PAPER]
-    assert not {claim.id: claim.quote for claim in own if not 3 <= len(claim.quote.split()) <= 42}
-    assert not [claim.id for claim in claims_of(paper).values() if claim.by == OURS and claim.quote]
-
-
-def test_quotes_are_found_whatever_the_spaces_and_hyphens(monkeypatch, tmp_path):
-    (tmp_path / "a.txt").write_text(
-        "Flows start at the line\nrate (i.e., there is no slow-\nstart). The ﬁrst one waits."
-    )
-    quotes = {
-        "a-1": "start at the line rate", "a-2": "no slow start", "a-3": "Flows start ... The first one",
-        "a-4": "start at a line rate", "a-5": "Flows start ... at once",
-    }  # fmt: skip
-    claims = [SimpleNamespace(id=id_, by=PAPER, quote=quote) for id_, quote in quotes.items()]
-    monkeypatch.setattr("rdmacc.experiments.ledger.quotes.PAPERS", {"a": "A"})
-    monkeypatch.setattr("rdmacc.experiments.ledger.quotes.select", lambda name: [SimpleNamespace(claims=claims)])
-    assert [one.partition(":")[0] for one in missing(tmp_path)] == ["a-4", "a-5"]
-    with pytest.raises(ConfigError, match="texts"):
-        missing(tmp_path / "none")
-
-
 def test_a_band_is_chosen_in_sight_unless_the_history_or_the_text_says_otherwise(monkeypatch):
     claim = replace(claims_of("igbn")["igbn-f6a-1"], chosen=None)
     was = {"since": "2026-11-21T10:00", "numbers": history.numbers_of(claim), "table": "2026-11-21T12:00"}
@@ -168,33 +143,31 @@ def test_tables_that_do_not_stand_are_named(monkeypatch):
     assert scores.words_of("dart.fig3").startswith("stands")
 
 
-NUMBER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)(?: ?%| percent| times)")
-
-
-def numbers_of(names):
-    """Return the numbers that a text on figures may contain: measured by claims, in several forms, or published."""
-    texts, values = [], []
-    for name in names:
-        for claim in EXPERIMENTS[name].claims:
-            texts += [claim.published, claim.condition, claim.quantity, claim.why, claim.band_words()]
-        for claims in recorded(name)["claims"].values():
-            texts += [one["measured"] for one in claims.values()]
-            values += [value for one in claims.values() for value in one["numbers"].values() if value is not None]
-    forms = {f"{abs(x):.{d}f}" for v in values for x in (v, 100 * v, 100 * (1 - v)) for d in (0, 1)}
-    return forms.union(*(re.findall(r"\d+(?:\.\d+)?", text) for text in texts))
+@pytest.mark.parametrize("paper", PAPERS)
+def test_rows_are_the_claims_whose_verdict_differs(paper):
+    verdicts, every = hanging(paper), by_reading(paper)
+    assert not verdicts.empty
+    for id_, row in verdicts.iterrows():
+        assert row.tolist() == every.loc[id_, verdicts.columns].tolist()
+        assert len(set(row) - {"", Outcome.NOT_JUDGED.value}) > 1
+    for _, row in readings_judged(paper).drop(index=verdicts.index).iterrows():
+        assert len(set(row) - {"", Outcome.NOT_JUDGED.value}) <= 1
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_percentages_in_a_notebooks_text_are_those_of_the_figures_that_its_section_draws(paper):
-    cells = json.loads((ROOT / "notebooks" / f"{paper}.ipynb").read_text())["cells"]
-    sections = [[]]
-    for cell in cells:
-        text = "".join(cell["source"])
-        sections += [[]] if cell["cell_type"] == "markdown" and text.startswith("## ") else []
-        sections[-1].append((cell["cell_type"], text))
-    for section in sections:
-        code = "\n".join(text for kind, text in section if kind == "code")
-        names = [f"{paper}.{name}" for name in re.findall(r'"([^"]+)"', " ".join(re.findall(r"\(([^()]*)\)", code)))]
-        drawn = [name for name in names if name in EXPERIMENTS] or [one.name for one in select(paper)]
-        said = {number for kind, text in section if kind == "markdown" for number in NUMBER.findall(text)}
-        assert said <= numbers_of(drawn), (section[0][1][:60], said - numbers_of(drawn))
+def test_a_cell_for_each_verdict(paper):
+    figure = draw_map(paper)
+    (ax,) = figure.axes
+    cells = [one for one in ax.patches if isinstance(one, Rectangle)]
+    assert len(cells) == (hanging(paper) != "").to_numpy().sum()
+    for id_, label in zip(hanging(paper).index, ax.get_yticklabels(), strict=True):
+        assert label.get_text().endswith(id_)
+
+
+def test_a_reading_that_only_leaves_claims_unjudged_decides_nothing(monkeypatch):
+    ids = ["igbn-f6a-1", "igbn-f6a-2", "igbn-f6a-3"]
+    frame = pd.DataFrame("", index=ids, columns=[DEFAULT, *(one.name for _, one in readings_of("igbn"))])
+    frame[DEFAULT], frame["first packet"] = "holds", ["not judged", "does not hold", ""]
+    monkeypatch.setattr(reading_map, "by_reading", lambda paper: frame)
+    assert list(readings_judged("igbn").index) == ["igbn-f6a-1", "igbn-f6a-2"]
+    assert list(hanging("igbn").index) == ["igbn-f6a-2"]

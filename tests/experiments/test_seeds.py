@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 import math
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

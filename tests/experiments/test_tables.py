@@ -5,10 +5,6 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 

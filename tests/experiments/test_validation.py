@@ -1,70 +1,318 @@
-"""The runs to compare with the HPCC simulator, against closed forms and the steady state."""
+"""The runs to compare with other simulators: their flows and options, closed forms, and the page."""
 
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
+import networkx as nx
+import numpy as np
+import pandas as pd
 import pytest
 
 from rdmacc import preset
-from rdmacc.experiments import experiment
-from rdmacc.experiments.validation.flows import flows_of, summary_rows
-from rdmacc.experiments.validation.hpcc_ns3 import CASES, PERMUTATION, SCHEMES, TRACE_SCHEMES
+from rdmacc.experiments import experiment, load_summary
+from rdmacc.experiments.validation import htsim, references, yaps
+from rdmacc.experiments.validation.flows import BINS, EACH, by_size, flows_of, percentiles, stored_flows, summary_rows
+from rdmacc.experiments.validation.hpcc_ns3 import CASES, TRACE_SCHEMES
+from rdmacc.experiments.validation.hpcc_ns3 import PERMUTATION as HPCC_PERMUTATION
+from rdmacc.experiments.validation.hpcc_ns3 import SCHEMES as HPCC_SCHEMES
+from rdmacc.experiments.validation.htsim import INCASTS
+from rdmacc.experiments.validation.joining import TEN, TWO, fat_tree
+from rdmacc.experiments.validation.page import summary_text, validation_page
+from rdmacc.experiments.validation.references import SIMULATORS, compared, inexact, is_exact, theirs
+from rdmacc.experiments.validation.roce_star import Rules, completions_ps
+from rdmacc.experiments.validation.uet_htsim import (
+    ONE_VALUE,
+    PERMUTATION,
+    QUICK,
+    SEEDS,
+    SMALL_PERMUTATION,
+    committed,
+)
 from rdmacc.models.hpcc import HpccSteady
-from rdmacc.sweep.tidy import scalar
-from rdmacc.units import ns
+from rdmacc.sweep.tidy import scalar, tidy, wide
+from rdmacc.units import ns, us
 from tests.experiments.quick import quick_table
 
 pytestmark = pytest.mark.slow
 
-EXPERIMENT = experiment("validation.hpcc_ns3")
+HPCC = experiment("validation.hpcc_ns3")
 
 
 @pytest.fixture(scope="module")
-def table():
-    return quick_table(EXPERIMENT.name)
+def hpcc_table():
+    return quick_table(HPCC.name)
 
 
 def test_points_are_the_schemes_and_cases_and_carry_their_seeds():
-    points = EXPERIMENT.points()
-    stars, trees = [(s, c) for s in SCHEMES for c in CASES], [(s, PERMUTATION) for s in TRACE_SCHEMES]
+    points = HPCC.points()
+    stars, trees = [(s, c) for s in HPCC_SCHEMES for c in CASES], [(s, HPCC_PERMUTATION) for s in TRACE_SCHEMES]
     assert [(point.labels["scheme"], point.labels["case"]) for point in points] == stars + trees
-    assert len(EXPERIMENT.points("paper")) == (2 * 10 + 3) * len(CASES) + (10 + 3) + 4
+    assert len(HPCC.points("paper")) == (2 * 10 + 3) * len(CASES) + (10 + 3) + 4
     assert pickle.loads(pickle.dumps(points[0])).name == points[0].name
     for point in points:
         assert point.scenario.scheme == preset("hpcc-ns3")[point.labels["scheme"]]
 
 
-def test_the_claims_are_as_recorded(table):
-    checks = EXPERIMENT.check(table)
-    assert checks["matches"].all(), checks["measured"].tolist()
-
-
-def test_dctcp_keeps_the_link_busy(table):
+def test_dctcp_keeps_the_link_busy(hpcc_table):
     """Eight times 200 kB or 1 MB: packets one after another at 83 ns, one more hop, four links, two ACKs of 4 ns."""
     for case, packets in (("8 x 200 kB", 1_600), ("8 x 1 MB", 8_000)):
-        last = flows_of(table, f"dctcp, {case}")["value"].max()
+        last = flows_of(hpcc_table, f"dctcp, {case}")["value"].max()
         assert last == ns(83 * (packets + 1) + 4 * 1000 + 2 * 4)
 
 
-def test_hpcc_uses_what_its_steady_state_says(table):
+def test_hpcc_uses_what_its_steady_state_says(hpcc_table):
     """Both flows together: 37.5 MB at eta of the link and the additive steps, in packets of 1,090 bytes."""
     model = HpccSteady(flows=2, rtt_ps=ns(4160), additive_bytes=21).steady_state()  # 40 Mb/s in 4.16 us
     busy_ps = 37_500 * 1090 * 80 / model["utilisation"]
-    assert flows_of(table, "hpcc, two flows")["value"][0] == pytest.approx(busy_ps, rel=0.01)
-    assert scalar(table, "hpcc, two flows", "queue, mean") < 1090
+    assert flows_of(hpcc_table, "hpcc, two flows")["value"][0] == pytest.approx(busy_ps, rel=0.01)
+    assert scalar(hpcc_table, "hpcc, two flows", "queue, mean") < 1090
 
 
-def test_long_queues_pause(table):
-    rows = summary_rows(table)
+def test_long_queues_pause(hpcc_table):
+    rows = summary_rows(hpcc_table)
     paused = rows.loc[rows["PFC pauses"] > 0].index.tolist()
     assert paused == ["dcqcn-paper, 32 x 1 MB", "timely, 8 x 10 MB", "timely, 32 x 1 MB"]
 
 
-def test_the_figure(table):
-    figure = EXPERIMENT.plot(table)
-    assert [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes[: len(CASES)]] == list(CASES)
+YAPS, HTSIM = experiment("validation.yaps"), experiment("validation.htsim")
+
+
+@pytest.fixture(scope="module")
+def web_search():
+    return quick_table(YAPS.name)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return quick_table(HTSIM.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "flows", "hosts", "total_bytes"),
+    [
+        ("yaps_web_search_50", 2000, 144, 3_546_218_820),
+        ("htsim_web_search_50", 806, 128, 1_484_241_669),
+        ("htsim_permutation", 128, 128, 128_000_000),
+    ],
+)
+def test_flows_of_theirs(name, flows, hosts, total_bytes):
+    work = stored_flows(name)
+    assert (len(work), work["size_bytes"].sum()) == (flows, total_bytes)
+    assert {*work["src"], *work["dst"]} == {f"h{i}" for i in range(hosts)}
+    assert (work["src"] != work["dst"]).all()
+
+
+def test_every_flow_has_its_row(web_search):
+    flows, work = flows_of(web_search, yaps.WEB_SEARCH), stored_flows("yaps_web_search_50")[:300]
+    assert flows["size_bytes"].tolist() == work["size_bytes"].tolist()
+    for quantity, expected in (("mean", flows["value"].mean()), ("p99", np.percentile(flows["value"], 99))):
+        assert scalar(web_search, yaps.WEB_SEARCH, f"FCT, {quantity}") == pytest.approx(expected)
+    short = flows["value"][flows["size_bytes"] <= 10_000]
+    assert scalar(web_search, yaps.WEB_SEARCH, "FCT to 10 kB, p50") == pytest.approx(short.median())
+
+
+@pytest.mark.parametrize(("scheme", "packets"), [("ndp-9000", 7), ("ndp-4000", 7), ("ndp-1500", 7)])
+def test_the_queue_is_full_in_an_incast(runs, scheme, packets):
+    """Eight MTU in bytes hold seven packets with their headers."""
+    wire = htsim.SCHEMES[scheme].wire_bytes
+    assert scalar(runs, f"{scheme}, star, 32 x 1 MB", "queue, peak") == packets * wire
+
+
+def test_what_is_trimmed_goes_again(runs):
+    rows = summary_rows(runs)
+    rows = rows[~rows["scheme"].isin(htsim.ROCE)]
+    assert (rows["trimmed"] == rows["retransmissions"]).all()
+    assert rows["trimmed"].min() > 0
+
+
+UET = experiment("validation.uet_htsim")
+
+
+def of(name, scale="paper"):
+    return next(point for point in UET.points(scale) if point.name == name)
+
+
+def pairs(name):
+    work = of(name).scenario.workload()
+    return list(zip(work["src"], work["dst"], strict=True))
+
+
+def test_the_matrices_are_those_of_the_simulator():
+    """As it says of them: perm_1024n starts 334-395, 404-414, 135-874; 14 pairs in three words each."""
+    assert pairs(f"{PERMUTATION}, nscc")[:3] == [("h334", "h395"), ("h404", "h414"), ("h135", "h874")]
+    small = pairs(f"{SMALL_PERMUTATION}, nscc")
+    assert sorted(one for one, _ in small) == sorted(other for _, other in small) == sorted(f"h{i}" for i in range(16))
+    assert len(pairs("1,023 to 1, nscc")) == 1023
+    late = of("3 to 1, rccc").scenario.workload()
+    assert late["start_ps"].tolist() == [0, us(40), us(40)]
+    out = pairs("outcast, nscc")
+    assert len(out) == 21
+    assert {to for one, to in out if one == "h3"} == {"h0", *(f"h{i}" for i in range(13, 22))}
+
+
+def test_options_of_the_runs():
+    many = of(f"{PERMUTATION}, 8 slow, reps, ACK each, rccc").scenario
+    path = many.scheme.control[-1]
+    assert (path.choice, path.values) == ("reps", 128)
+    assert many.scheme.recovery.ack_every_bytes == 4000
+    assert [(one.link, one.share, one.both_ways) for one in many.faults] == [
+        ((f"core{i}", "agg0"), 0.25, False) for i in range(8)
+    ]
+    few = of("3 to 1, nscc").scenario
+    assert few.scheme.control[0].largest_window == pytest.approx(207_500 / 175_284)
+    assert few.faults == []
+
+
+def test_points_of_both_scales():
+    quick, paper = UET.points(), UET.points("paper")
+    names = [point.name for point in paper]
+    assert len(names) == len(set(names))
+    assert {point.name for point in quick} <= set(names)
+    assert {point.labels["case"] for point in quick} >= set(QUICK)
+    assert set(theirs("uet_htsim")["point"]) <= set(names)
+    assert pickle.loads(pickle.dumps(quick[0])).name == quick[0].name
+    assert len(committed()) == 85
+    assert not committed().duplicated(["case", "scheme"]).any()
+
+
+def test_one_path_a_message_is_judged_by_the_seeds():
+    """Theirs is one draw, so it must lie between the extremes of ours; it may not be faster or slower than all."""
+    rows = [row for row in committed().itertuples() if ONE_VALUE in row.case and "nscc-rccc" not in row.scheme]
+    for first, last, holds in ((0.9, 1.1, True), (1.01, 1.4, False), (0.7, 0.99, False)):
+        parts = []
+        for row in rows:
+            names = [f"{row.case}, {row.scheme}", *(f"{row.case}, {row.scheme}, seed {i}" for i in range(1, SEEDS))]
+            times = np.linspace(first, last, SEEDS) * row.last_us * 1e6
+            parts += [tidy(name, {"last FCT": (time, "ps")}) for name, time in zip(names, times, strict=True)]
+        claim = next(one for one in UET.claims if one.id == "validation-uet-4b")
+        assert claim.band.holds(claim.measure(pd.concat(parts, ignore_index=True))) is holds
+
+
+def test_runs_with_one_path_a_message_have_ten_seeds():
+    names = [point.name for point in UET.points("paper")]
+    runs = [name for name in names if ONE_VALUE in name]
+    assert len(runs) == 5 * SEEDS
+    assert not any("seed" in name for name in names if ONE_VALUE not in name)
+    first, last = of(f"{PERMUTATION}{ONE_VALUE}, rccc"), of(f"{PERMUTATION}{ONE_VALUE}, rccc, seed 9")
+    assert (first.scenario.seed, last.scenario.seed) == (0, 9)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
+
+
+@pytest.mark.slow
+def test_the_page_is_what_the_tables_say():
+    page = validation_page()
+    assert page == PAGE.read_text(encoding="utf-8"), "`python -m rdmacc.experiments.ledger` writes it"
+    assert summary_text() in page
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_every_flow_of_theirs_is_one_of_ours(name):
+    points = {point.name: point.scenario for point in experiment(f"validation.{name}").points("paper")}
+    for point, rows in theirs(name).groupby("point"):
+        work = points[point].workload()
+        assert rows["flow"].tolist() == list(range(len(work)))
+        assert (rows["fct_ps"] > 0).all()
+
+
+def table_of(*times_ps):
+    rows = {"point": "roce-9000, star, two flows", "quantity": EACH, "value": times_ps, "flow": [0.0, 1.0]}
+    return pd.DataFrame(rows | {"size_bytes": [25e6, 12.5e6]})
+
+
+def test_ratios_and_exact_flows():
+    first, second = theirs("htsim").query("point == 'roce-9000, star, two flows'")["fct_ps"]
+    same = compared(table_of(float(first), 1.1 * second), "htsim").iloc[0]
+    assert (same["flows"], same["exact"], same["runs"]) == (2, 1, 1)
+    assert same["mean"] == pytest.approx((first + 1.1 * second) / (first + second))
+    assert same["largest"] == pytest.approx(0.1)
+    assert same["typical"] == pytest.approx(0.05)
+    twice = table_of(2.0 * first, 2.0 * second)
+    assert references.by_size(twice, "htsim") == {"above": pytest.approx({"mean": 2.0, "p50": 2.0, "p99": 2.0})}
+    assert inexact(twice, "htsim") == {"roce-9000, star, two flows": 2}
+
+
+def test_seeds_are_compared_by_their_means():
+    table = load_summary("validation.hpcc_ns3")
+    one = compared(table[~table["point"].str.contains("seed")], "hpcc_ns3", "dcqcn, permutation").iloc[0]
+    ten = compared(table, "hpcc_ns3", "dcqcn, permutation").iloc[0]
+    assert (one["runs"], ten["runs"]) == (1, 10)
+    assert one["exact"] == ten["exact"]
+    assert one["mean"] != ten["mean"]
+
+
+def test_exact_is_to_the_last_digit_that_is_printed():
+    """csg-htsim prints six digits of microseconds."""
+    theirs_ps = pd.Series([2_603_570_000, 2_603_570_000, 648_016_000])
+    ours_ps = pd.Series([2_603_565_440, 2_603_564_000, 648_016_400])
+    assert is_exact(ours_ps, theirs_ps, "htsim").tolist() == [True, False, True]
+    assert is_exact(ours_ps, theirs_ps, "yaps").tolist() == [False, False, False]
+
+
+@pytest.mark.parametrize("case", ["8 x 1 MB", "32 x 200 kB", "32 x 1 MB"])
+def test_four_rules_of_htsim_are_why_incasts_under_roce_differ(case):
+    there = theirs("htsim").query("point == 'roce-9000, star, " + case + "'").sort_values("flow")["fct_ps"]
+    for rules, exact in {
+        Rules(): len(there),
+        Rules(pauses_at_once=False): {"8 x 1 MB": 1, "32 x 200 kB": 5, "32 x 1 MB": 0}[case],
+        Rules(orders_by_head=False): {"8 x 1 MB": 1, "32 x 200 kB": 1, "32 x 1 MB": 0}[case],
+        Rules(frees_at_end=False): {"8 x 1 MB": 1, "32 x 200 kB": 0, "32 x 1 MB": 1}[case],
+        Rules(has_pipeline=False): {"8 x 1 MB": 1, "32 x 200 kB": 0, "32 x 1 MB": 1}[case],
+    }.items():
+        found = pd.Series(completions_ps(*INCASTS[case], rules), index=there.index)
+        assert is_exact(found, there, "htsim").sum() == exact, rules
+
+
+NAMES = ("validation.expresspass_ns2", "validation.homa_ns3", "micro.receivers")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def run(request):
+    """Return an experiment, and its quick table by the compiled engine."""
+    chosen = experiment(request.param)
+    return chosen, quick_table(request.param)
+
+
+def test_every_flow_is_in_the_table(run):
+    chosen, table = run
+    rows = wide(table)
+    for point in chosen.points():
+        if point.labels["case"] not in (TWO, TEN):
+            fct = rows.loc[point.name].filter(regex=r"^FCT of flow").dropna()
+            assert len(fct) == len(point.scenario.messages())
+            assert rows.loc[point.name, "FCT, mean"] == pytest.approx(fct.mean())
+
+
+def test_no_link_carries_more_than_its_rate(run):
+    rows = wide(run[1])
+    assert rows["goodput"].gt(0).all()
+    assert (rows["goodput"] < np.where(rows.get("rate", "100G") == "10G", 10e9, 100e9)).all()
+
+
+def test_the_fat_tree_has_the_links_of_the_stored_paths():
+    graph = fat_tree()
+    for load in (30, 60):
+        flows = stored_flows(f"expresspass_ns2_web_search_{load}")
+        assert len(flows) == 3000
+        for there, back in zip(flows["path"], flows["ack_path"], strict=True):
+            assert nx.is_path(graph, there.split())
+            assert back.split() == there.split()[::-1]
+
+
+@pytest.mark.parametrize(("trace", "count"), [("50_0", 673), ("50_1", 2716), ("80_0", 1070), ("80_1", 3241)])
+def test_w5_is_in_whole_packets_between_known_hosts(trace, count):
+    flows = stored_flows(f"homa_ns3_w5_{trace}")
+    assert len(flows) == count
+    assert (flows["size_bytes"] % 1460 == 0).all()
+    assert {*flows["src"], *flows["dst"]} <= {f"h{i}" for i in range(144)}
+
+
+def test_percentiles_by_size_exclude_unfinished_messages():
+    assert percentiles("x", [1.0, 3.0, np.nan])["x, mean"] == (2.0, "ps")
+    found = by_size("x", [5.0, 7.0, 9.0], [10_000, 10_001, 10**9], "")
+    assert [found[f"x {name}, p50"][0] for name in ("to 10 kB", "to 100 kB", "above")] == [5.0, 7.0, 9.0]
+    assert np.isnan(found["x to 1 MB, mean"][0])
+    assert len(found) == 4 * len(BINS)

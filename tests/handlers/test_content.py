@@ -44,10 +44,7 @@ def twice(value):
 """
 
 MINE = """
-import enum
-import functools
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -60,34 +57,6 @@ from lab_helpers import twice as doubled
 
 CONSTANT = {constant}
 TUPLE = (1.0, {tuple})
-ARRAY = np.full(3, 0.5)
-IN_TUPLE = (np.array([1.0, 0.5]), 2)
-NUMBER = np.float64(0.5)
-TEXT = "half"
-LIST = [0.5]
-TABLE = dict(a=0.5)
-
-
-class Mode(enum.IntEnum):
-    FAST = 2
-
-
-class Pair(NamedTuple):
-    one: float
-    other: float
-
-
-PAIR = Pair(1.0, 0.5)
-
-
-class Constants:
-    HALF = 0.5
-
-    def half(self, value):
-        return value * 0.5
-
-
-CONSTANTS = Constants()
 
 
 @numba.njit
@@ -95,12 +64,6 @@ def by_njit(value):
     return value * 0.5
 
 
-@functools.lru_cache
-def by_cache(value):
-    return value * 0.5
-
-
-by_partial = functools.partial(max, 0.5)
 by_lambda = lambda value: value * 0.5
 
 
@@ -195,30 +158,6 @@ OUTSIDE = ("module_attribute", "nested")
 """Those that lie in another module: the handler's own file stays as it is."""
 FIRST: dict[str, Any] = dict.fromkeys(BODIES, 0.5)
 SECOND: dict[str, Any] = dict.fromkeys(BODIES, 0.25)
-
-REFUSED = {
-    "array": ("value *= ARRAY[1]", "NumPy"),
-    "array in a tuple": ("value *= IN_TUPLE[0][1]", "a number, or a tuple of numbers"),
-    "array in a closure": ("value = by_array(value)", "NumPy"),
-    "NumPy number": ("value *= NUMBER", "NumPy"),
-    "NumPy function": ("value = np.sqrt(value)", "NumPy"),
-    "text": ("value = value * 0.5 if TEXT == 'half' else value", "compare a string only with a parameter"),
-    "list": ("value *= LIST[0]", "a number, or a tuple of numbers"),
-    "dictionary": ("value *= TABLE['a']", "a number, or a tuple of numbers"),
-    "enumeration": ("value = value * 0.5 if Mode.FAST == 2 else value", "a number, or a tuple of numbers"),
-    "named tuple": ("value *= PAIR.other", "a number, or a tuple of numbers"),
-    "attribute of a class": ("value *= Constants.HALF", "a number, or a tuple of numbers"),
-    "attribute of an object": ("value *= CONSTANTS.HALF", "a number, or a tuple of numbers"),
-    "attribute by its name": ("value *= getattr(lab_helpers, 'K')", "a plain function"),
-    "names of the module": ("value *= globals()['CONSTANT']", "a plain function"),
-    "method": ("value = CONSTANTS.half(value)", "a number, or a tuple of numbers"),
-    "function of a module": ("value = lab_helpers.twice(value)", "a plain function.*import it"),
-    "njit": ("value = by_njit(value)", "without `@njit`"),
-    "lru_cache": ("value = by_cache(value)", "a plain function"),
-    "partial": ("value = by_partial(value)", "a plain function"),
-    "lambda": ("value = by_lambda(value)", "a plain function"),
-}
-"""A handler's use of other objects, and the error."""
 
 RUN = """
 import json
@@ -370,19 +309,6 @@ def test_what_a_handler_reaches_counts_at_once(name: str, lab: Callable[..., Any
     changed = fcts_ps(scheme, tmp_path / "store")
     assert len(set(first)) == len(set(changed)) == 1
     assert first != changed
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_a_handler_must_not_reach_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    body, allowed = REFUSED[name]
-    write(tmp_path, FIRST, {"refused": body})
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    for module in ("lab_refused", "lab_helpers"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-    module = importlib.import_module("lab_refused")
-    with pytest.raises(ConfigError, match=rf"^Mine\.on_ack = .*\(line \d+ of lab_refused\.py\): must .*{allowed}"):
-        rdmacc.Scheme(name="lab", control=module.Mine())
 
 
 LEAVES: dict[str, tuple[str, Any]] = {

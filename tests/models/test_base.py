@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -133,16 +129,6 @@ def test_explore_with_a_notebook_shows_sliders_and_updates(monkeypatch):
 def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
     with pytest.raises(ConfigError, match=field):
         RccLoop().replace(**changes)
-
-
-def test_quantities_with_units():
-    model = RccLoop(base_rtt_ps="12us")
-    assert model.base_rtt_ps == 12_000_000
-    assert model.parameters().loc["base_rtt_ps", ["value", "unit", "symbol"]].tolist() == [12_000_000, "ps", "d"]
-    with pytest.raises(ConfigError, match="whole number"):
-        RccFluid(flows=2.5)
-    with pytest.raises(ConfigError, match="True or False"):
-        RenQueue(has_departures=1)
 
 
 def test_bode_plots_and_sensitivity_draw():

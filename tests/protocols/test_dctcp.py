@@ -11,9 +11,8 @@ import math
 import pytest
 
 import rdmacc
-from rdmacc import DropTail, probes
+from rdmacc import probes
 from rdmacc.protocols.dctcp import Dctcp
-from rdmacc.protocols.new_reno import NewReno
 from rdmacc.state import ACK, NAK, Message
 from rdmacc.units import us
 from tests.support import check_finished, packet_with, transmission
@@ -151,15 +150,6 @@ def test_the_window_keeps_its_least():
 
 
 # In the simulator
-
-
-def test_the_scheme_as_dart_has_it():
-    scheme = rdmacc.preset("dart-2020")["dctcp"]
-    assert (scheme.start_delay_ps, scheme.recovery.min_timeout_ps) == (us(300), us(10_000))
-    assert scheme.control[0].initial_window == 10
-    assert isinstance(scheme.recovery, NewReno)
-    assert isinstance(scheme.buffer, DropTail)
-    assert scheme.wire_bytes == 1518
 
 
 def test_slow_start_in_time(engine):

@@ -14,7 +14,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass, ask, stop
 from rdmacc.records import NEVER
-from rdmacc.state import CREDIT, CREDITS, DATA_CLASS, REQUEST, Message, QueuePair
+from rdmacc.state import CREDIT, CREDITS, REQUEST, Message, QueuePair
 from tests.support import check_finished, packet_with, plain, samples, spokes
 
 FULL = 1538
@@ -322,19 +322,6 @@ def test_a_receiver_whose_sender_is_gone_falls_silent(engine):
     assert result.flows["status"].tolist() == ["failed", "finished"]
     assert result.counters.credits < 3000
     assert ExpressPass.Receiver().credit_timer_ps == NEVER
-
-
-def test_the_preset_is_the_simulators():
-    scheme = rdmacc.preset("expresspass-2017")["expresspass"]
-    control, queueing = scheme.recovery, scheme.queueing
-    assert (control.initial_fraction, control.initial_weight, control.target_loss) == (0.5, 0.0625, 0.125)
-    assert (control.least_credit_bytes, control.most_credit_bytes) == (76, 92)
-    assert (queueing.credit_burst_bytes, queueing.credit_limit_bytes) == (168, 672)
-    assert queueing.credit_fraction == CREDIT_SHARE
-    assert scheme.buffer.limit_bytes == 384_500
-    assert (scheme.wire_bytes, scheme.least_wire_bytes, scheme.ack_bytes) == (FULL, 84, 84)
-    assert scheme.ack_priority == DATA_CLASS
-    assert scheme.routing == "symmetric"
 
 
 def test_two_flows_on_a_dumbbell_share_the_link(engine):

@@ -244,15 +244,6 @@ def test_random_loss_costs_what_is_lost_and_the_timeouts(engine, loss):
         assert flow["timeouts"] == pytest.approx(lost * loss, abs=4 * (lost * loss) ** 0.5)
 
 
-def test_every_message_arrives_whatever_is_lost(engine):
-    work = rdmacc.incast([f"h{i}" for i in range(1, 5)], "h0", "200kB")
-    faults = [Loss(data=0.01, control=0.01)]
-    result = rdmacc.simulate(rdmacc.star(5, buffer="100kB"), work, "irn", engine=engine, seed=1, faults=faults)
-    check_finished(result)
-    assert result.counters.dropped_packets > 0
-    assert result.counters.accepted_bytes == 800_000
-
-
 @dataclass(frozen=True, kw_only=True)
 class Windowed(Component):
     """A window of eight packets."""

@@ -7,29 +7,24 @@ are as far apart as full packets on the receiver's link, and go to the messages 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import rdmacc
 from rdmacc import preset
 from rdmacc.bits import has_bit, make_bits
-from rdmacc.faults import Loss, ScriptedLoss
+from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.ndp import Ndp, is_bad_path
-from rdmacc.protocols.permuted_paths import PermutedPaths, ScoredPaths, permute
+from rdmacc.protocols.permuted_paths import ScoredPaths, permute
 from rdmacc.records import NEVER
 from rdmacc.state import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.units import ms, us
-from tests.engine.test_host_features import both
 from tests.support import (
     call,
-    check_conservation,
     check_finished,
     make_message,
-    mostly_at_night,
     packet_with,
     plain,
     transmission,
@@ -411,18 +406,6 @@ def test_a_lost_packet_goes_again_after_one_millisecond(engine):
     assert result.counters.timeouts == 1
 
 
-@pytest.mark.parametrize("kind", ["data", "ack", "nak", "credit"])
-@pytest.mark.parametrize("nth", mostly_at_night([*range(1, 11), 17, 25, 33, 50], every=4))
-def test_no_lost_packet_stops_a_message(engine, kind, nth):
-    work = rdmacc.incast(HOSTS[:4], "h0", packets(40))
-    result = run(
-        engine, rdmacc.star(5, "10Gbps", "1us"), work, faults=[ScriptedLoss(message=1, psn=None, nth=nth, kind=kind)]
-    )
-    assert (result.flows["status"] == "finished").all()
-    assert result.counters.accepted_bytes == work["size_bytes"].sum()
-    check_conservation(result)
-
-
 def test_return_to_sender_replaces_the_timeout(engine):
     """A header queue of ten headers: without return some are lost and wait for the timeout, with it none."""
     work = rdmacc.incast(HOSTS[:32], "h0", packets(30))
@@ -453,18 +436,6 @@ def test_htsim_queues_seven_packets_with_the_one_on_the_link(waiting, now, fits)
     part.on_enqueue(part, port, egress, packet, now)
     assert (packet.verdict == ACCEPT) == fits
     assert "on_dequeue" not in PayloadTrimming().handlers()
-
-
-def test_presets_of_htsim():
-    for name, (mtu, window) in {"ndp-9000": (9000, 23), "ndp-4000": (4000, 50), "ndp-1500": (1500, 30)}.items():
-        scheme = HTSIM[name]
-        assert (scheme.payload_bytes, scheme.wire_bytes, scheme.least_wire_bytes) == (mtu, mtu + 64, mtu + 64)
-        assert scheme.recovery.initial_window == window
-        assert scheme.recovery.pull_bytes == mtu + 64
-        assert scheme.switch[0].limit_bytes == 8 * mtu
-        assert scheme.queueing.control_limit_bytes == 16 * mtu
-        assert (scheme.queueing.wrr_ratio, scheme.queueing.returns_headers) == (100_000, False)
-        assert scheme.recovery.timeout_ps == 0
 
 
 # Paths
@@ -527,20 +498,6 @@ def test_the_path_of_a_returned_header_is_not_the_next():
 
 
 # Both engines
-
-
-@pytest.mark.parametrize("faults", [(), (Loss(data=0.01, control=0.01),)])
-def test_engines_agree(faults):
-    fabric = rdmacc.fat_tree(4, "100Gbps", "1us")
-    work = rdmacc.messages(
-        [(f"h{i}", f"h{(i + 5) % 16}", "200kB") for i in range(16)] + [(f"h{i}", "h3", "70kB") for i in range(4, 16)]
-    )
-    result = both(fabric, work, NDP, faults=faults)
-    assert result.counters.trimmed_packets > 50
-    if not faults:
-        check_finished(both(fabric, work, HTSIM["ndp-4000"]))
-        strict = replace(NDP, control=(PermutedPaths(),))
-        check_finished(both(fabric, work, strict))
 
 
 def test_bits_of_a_finished_message(engine):

@@ -11,19 +11,16 @@ import pytest
 import rdmacc
 from rdmacc import preset
 from rdmacc.bits import make_bits, set_bit
-from rdmacc.errors import ConfigError
 from rdmacc.faults import Loss, ScriptedLoss
 from rdmacc.protocols.phost import PHost, next_psn
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST, QueuePair
 from rdmacc.units import ms, ns, us
-from tests.engine.test_host_features import both
 from tests.support import (
     call,
     check_conservation,
     check_finished,
     make_message,
-    mostly_at_night,
     packet_with,
     plain,
     transmission,
@@ -164,11 +161,6 @@ def test_the_next_token_names_the_next_packet_that_has_not_come_in_a_circle():
         transfer.last_psn = next_psn(message, transfer)
         order.append(transfer.last_psn)
     assert order == [1, 4, 5, 1, 4]
-
-
-def test_the_rule_must_be_one_of_two():
-    with pytest.raises(ConfigError, match="free_rule"):
-        PHost(free_rule="some")
 
 
 # Pace
@@ -319,17 +311,6 @@ def test_a_lost_announcement_is_made_again_and_answered(engine):
     assert (result.flows["status"] == "finished").all()
 
 
-@pytest.mark.parametrize("kind", ["data", "ack", "credit", "request"])
-@pytest.mark.parametrize("nth", mostly_at_night([*range(1, 11), 17, 25, 33, 50], every=4))
-def test_no_lost_packet_stops_a_message(engine, kind, nth):
-    work = rdmacc.incast(["h1", "h2", "h3"], "h0", packets(60))
-    for scheme in (PHOST, YAPS):
-        result = run(engine, work, scheme, faults=[ScriptedLoss(message=1, psn=None, nth=nth, kind=kind)])
-        assert (result.flows["status"] == "finished").all()
-        assert result.counters.accepted_bytes == work["size_bytes"].sum()
-        check_conservation(result)
-
-
 # The simulator's receiver
 
 
@@ -345,17 +326,6 @@ def test_in_yaps_a_closed_window_opens_at_its_timeout(engine):
     assert woken.flows["fct_ps"].max() < 0.8 * result.flows["fct_ps"].max()
 
 
-def test_what_the_presets_set():
-    for scheme in (PHOST, YAPS):
-        part = scheme.recovery
-        assert (part.free_packets, part.window_packets) == (8, 8)
-        assert (part.expiry_packets, part.resend_packets, part.window_timeout_packets) == (1.5, 9.0, 25.0)
-        assert (scheme.wire_bytes, scheme.ack_bytes, scheme.buffer.limit_bytes) == (1500, 40, 36_864)
-        assert scheme.routing == "spray-random"
-    assert YAPS.least_wire_bytes == 1500
-    assert YAPS.recovery.free_rule == "simulator"
-
-
 def test_by_default_the_round_trip_counts(engine):
     """40 Gb/s and 10 us, REN's network: 34 free packets and no gap in the tokens of a lone message."""
     work = rdmacc.messages([("h1", "h0", packets(300))])
@@ -364,15 +334,3 @@ def test_by_default_the_round_trip_counts(engine):
     assert result.counters.credits == 300 - -(-base_ps // 300_000)
     assert result.counters.retransmissions == 0
     assert result.flows["slowdown"].max() < 1.02
-
-
-@pytest.mark.parametrize("faults", mostly_at_night([(Loss(data=0.01, control=0.01),), ()], every=2))
-def test_engines_agree(faults):
-    fabric = rdmacc.fat_tree(4, "100Gbps", "200ns")
-    work = rdmacc.messages(
-        [(f"h{i}", f"h{(i + 5) % 16}", "200kB") for i in range(16)] + [(f"h{i}", "h3", "70kB") for i in range(4, 16)]
-    )
-    for scheme in (PHOST, YAPS):
-        result = both(fabric, work, scheme, faults=faults)
-        assert (result.flows["status"] == "finished").all()
-        check_conservation(result)

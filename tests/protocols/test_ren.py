@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import networkx as nx
@@ -358,17 +358,3 @@ def test_a_lone_packet_in_flight_doubles_each_round_trip(engine):
     assert rounds_to_full(1.0, 33.3) <= full <= rounds_to_full(1.0, 33.3) + 3
     assert in_flight.max() <= 40
     assert result.counters.timeouts == 0
-
-
-def test_preset_of_the_simulations_and_of_the_testbed():
-    simulated, testbed = rdmacc.preset("ren-2021"), rdmacc.preset("ren-2021-testbed")
-    assert set(simulated) == set(testbed)
-    assert (simulated.line_bps, testbed.line_bps) == (40e9, 10e9)
-    for one, rtt, buffer in ((simulated, 10, 128_000), (testbed, 48, 64_000)):
-        made = one["ren"]
-        assert made.recovery.base_rtt_ps == made.switch[0].base_rtt_ps == rdmacc.units.us(rtt)
-        assert made.buffer.limit_bytes == buffer
-        assert (made.wire_bytes, made.ack_bytes) == (1500, 40)
-        assert one["dctcp"].switch[0].kmin_bytes < buffer
-    assert simulated["ren"].routing == "spray-random"
-    assert replace(simulated["ren"], routing="ecmp", name="ren-ecmp") == simulated["ren-ecmp"]

@@ -7,10 +7,9 @@ from collections import Counter
 import pytest
 
 import rdmacc
-from rdmacc import ConfigError, LinkDown, topology
+from rdmacc import LinkDown, topology
 from rdmacc.protocols.retirement import Retirement, next_active, retire
 from rdmacc.protocols.uet import Uet, take_older_as_lost
-from rdmacc.records import NEVER
 from rdmacc.state import ACK, NAK, QueuePair
 from tests.protocols.test_uet import PAYLOAD, transfer_of
 from tests.support import check_conservation, check_finished, packet_with, plain
@@ -131,9 +130,3 @@ def test_one_path_in_many_costs_a_packet_a_turn():
     check_finished(result)
     assert result.flows["retransmissions"][0] < 150
     assert result.flows["slowdown"][0] < 1.1
-
-
-def test_values_are_a_power_of_two():
-    with pytest.raises(ConfigError, match="a power of two"):
-        Retirement(values=12)
-    assert Retirement.Sender().probe_timer_ps == NEVER

@@ -1,4 +1,7 @@
-"""Schemes: composition, registered names, parameters by name, their table."""
+"""Schemes: composition, registered names, parameters by name, their table.
+
+Classes of evidence: what a parameter's value rests on.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ import pytest
 
 import rdmacc
 from rdmacc import ConfigError, DropTail, EcnStep, Pfc, Scheme, register_scheme, scheme, scheme_table
+from rdmacc.presets import PRESETS
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.schemes import SCHEMES, as_scheme
+from rdmacc.schemes.evidence import CLASSES, evidence_of
 from rdmacc.units import us
 
 
@@ -228,3 +233,35 @@ def test_only_what_a_scheme_has_can_be_left_out():
 
     with pytest.raises(ConfigError, match="feature ecn = 'Policer': must be a component that only marks"):
         scheme("line-rate", switch=Policer()).without("ecn")
+
+
+# Classes of evidence
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("DCQCN, fig. 5", "paper"),
+        ("UE 1.0.3, 3.5.12: ACK_Gen_Trigger", "paper"),
+        ("CCTI_Increase", "paper"),
+        ("RFC 8257, 4.2", "paper"),
+        ("paper; YAPS, capability_timeout", "paper"),
+        ("section 3.3; rdma-hw.cc: 0.95", "paper"),
+        ("rdma-hw.cc; algorithm 2: once in an RTT", "declared"),
+        ("L2_ACK_INTERVAL", "declared"),
+        ("RCP ns-2 code; Dart", "declared"),
+        ("uet-htsim: 1.5 BDP", "declared"),
+        ("", "declared"),
+        ("Mellanox's manual; 0 in Gran et al.", "vendor"),
+        ("5.1: a port of the testbed's switches has one queue", "measured"),
+        ("6; assumed: for each port", "assumed"),
+    ],
+)
+def test_the_class_follows_from_the_words(source, expected):
+    assert evidence_of(source) == expected
+
+
+def test_every_class_occurs_and_rows_have_one():
+    rows = [row["evidence"] for name in rdmacc.SCHEMES for row in rdmacc.scheme_table(name)]
+    settings = [one.source for preset in PRESETS.values() for name in preset for one in preset.settings(name)]
+    assert {*rows, *map(evidence_of, settings)} == CLASSES.keys()

@@ -48,16 +48,6 @@ def test_equally_congested_queues_settle_at_the_fixed_point(engine, alpha, n, sh
     check_conservation(result)
 
 
-def test_the_sum_of_the_queues_stays_below_the_buffer(engine):
-    """Fact 3: n alpha B / (1 + n alpha) < B."""
-    buffer, n, alpha = 100_000, 6, 8.0
-    graph, work = overloaded(n, buffer)
-    result = rdmacc.simulate(graph, work, line_rate(buffer=DropTail(alpha=alpha)), engine=engine, until="60us")
-    peak = result.buffers["peak_bytes"][0]
-    assert peak <= buffer
-    assert peak == pytest.approx(n * alpha * buffer / (1 + n * alpha), abs=2 * WIRE)
-
-
 def test_a_new_queue_takes_the_old_ones_share_only_as_they_drain(engine):
     """Fact 2: the old queue stands above the new threshold and accepts nothing until it has drained below it."""
     buffer = 120_000
@@ -71,17 +61,6 @@ def test_a_new_queue_takes_the_old_ones_share_only_as_they_drain(engine):
     # 20 us are too short for a 100 Mb/s port to send a packet: the old queue stays, the new one gets (B - q) / 2.
     assert [value for _, value in first] == []
     assert second[-1][1] == pytest.approx((buffer - settled) / 2, abs=WIRE)
-
-
-def test_two_queues_meet_at_a_third_each(engine):
-    """Given time to drain, the late queue and the early one are equal."""
-    buffer = 60_000
-    graph = spokes([100e9, 100e9, 10e9, 10e9], buffer=buffer)
-    work = rdmacc.messages([("h0", "h2", "100MB"), ("h1", "h3", "100MB", "20us")])
-    scheme = line_rate(buffer=DropTail(alpha=1.0))
-    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="120us", probes=queues(2))
-    ends = [samples(result, f"queue s0->h{2 + i}")[-1][1] for i in range(2)]
-    assert ends == pytest.approx([buffer / 3] * 2, abs=2 * WIRE)
 
 
 def test_the_packet_that_does_not_fit_is_the_one_dropped(engine):
@@ -103,14 +82,6 @@ def test_the_limit_counts_the_arriving_packet(engine, limit, queued):
     work = rdmacc.messages([("h0", "h1", 10_000)])
     result = rdmacc.simulate(graph, work, scheme, engine=engine, until="10us")
     assert result.counters.peak_queue_bytes == queued * WIRE
-
-
-def test_each_port_has_its_own_limit(engine):
-    graph, work = overloaded(3, "1MB")
-    scheme = line_rate(buffer=DropTail(alpha=100.0, limit_bytes="20kB"))
-    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="30us")
-    ports = result.ports[result.ports["link_class"] == "last_hop"]
-    assert ports["queue_bytes"].nlargest(3).tolist() == [19 * WIRE] * 3
 
 
 def test_control_packets_are_never_dropped(engine):

@@ -174,19 +174,6 @@ def test_a_static_threshold_pauses_and_resumes_there_whatever_is_free(engine, al
         assert times == [at for kind, at in effects if kind == what and at < us(330)]
 
 
-def test_the_model_of_one_ingress_resumes_3072_below():
-    """The model of this file itself: pauses at x = (B - x) / 8 and resumes 3072 B below (switch-mmu.cc)."""
-    account = OneIngress(90_000, 1 / 8, reserve=0)
-    while not account.arrive(1):
-        pass
-    assert account.taken == 10_000
-    left = 0
-    while not account.leave(1):
-        left += 1
-    # x + 3072 <= (B - x) / 8 first holds at x = (B / 8 - 3072) / (1 + 1 / 8).
-    assert account.taken == int((90_000 / 8 - 3072) / 1.125)
-
-
 # Headroom
 
 
@@ -320,17 +307,6 @@ def test_pauses_spread_hop_by_hop(engine):
     assert ports["pauses"]["s2->h1"] == 0
     assert result.flows["fct_ps"].tolist() == result.flows["ideal_fct_ps"].tolist()  # the slow link never idles
     assert result.counters.pfc_violations == result.counters.retransmissions == 0
-
-
-def test_pausing_costs_no_throughput(engine):
-    """Eight to one through a small buffer: the receiver's link is busy from the first packet to the last."""
-    graph = rdmacc.star(9, buffer=9 * (37_500 + RESERVE) + 20_000)
-    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "50kB")
-    result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
-    check_finished(result)
-    t, d = transmission(WIRE, 100e9), us(1)
-    assert result.counters.pfc_pauses > 0
-    assert result.flows["fct_ps"].max() == t + d + 8 * 50 * t + d
 
 
 def test_paused_time_runs_on_while_paused(engine):

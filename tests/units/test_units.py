@@ -134,7 +134,6 @@ def test_size(text, expected):
         (partial(units.time_ps, bare_ps=True), 0.5, "a whole number of picoseconds"),
         (units.time_ps, "1e999999999s", "too large or too small"),
         (units.time_ps, "1e99999999999999999999s", "too large or too small"),
-        (units.time_ps, "1e-99999999999s", "too large or too small"),
         (partial(units.time_ps, bare_ps=True), 2**63, "less than 2**63"),
         (units.time_ps, "us", "a time, such as"),
         (units.time_ps, "", "a time, such as"),

@@ -1,0 +1,354 @@
+"""DCQCN's fluid model: fixed points, stability, and how far packets agree with it.
+
+TIMELY has no fixed point, patched TIMELY one.
+
+RCP's fluid model: its fixed point, and the way there when a flow joins, against packets.
+
+A known difference: the packets' queue peaks at three quarters of the fluid's, since a slot that ends reacts to all
+that came in it at once.
+
+Delay differential equations: solutions known in closed form, order, and the boundary of stability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.models.comparison import compare
+from rdmacc.models.dcqcn import DcqcnFluid, binned
+from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
+from rdmacc.models.dde import solve_dde
+from rdmacc.models.rcp import RcpFluid
+from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid, weight
+from tests.support import mostly_at_night
+
+
+@pytest.mark.parametrize(
+    ("flows", "p", "queue", "alpha"),
+    [
+        (2, 7.77e-4, 20.2e3, 0.101),
+        (4, 1.89e-3, 41.8e3, 0.122),
+        (8, 4.55e-3, 93.8e3, 0.145),
+        (10, 6.03e-3, 122.6e3, 0.153),
+    ],
+)
+def test_fixed_point_of_the_fact_sheet(flows, p, queue, alpha):
+    point = DcqcnFluid(flows=flows).fixed_point()
+    assert point["marking"] == pytest.approx(p, rel=2e-3)
+    assert point["queue_bytes"] == pytest.approx(queue, rel=3e-3)
+    assert point["alpha"] == pytest.approx(alpha, abs=5e-4)
+    assert point["rate_bps"] == pytest.approx(40e9 / flows)
+
+
+@pytest.mark.parametrize(("flows", "queue"), [(2, 23.0e3), (4, 50.2e3), (8, 119e3), (10, 158e3)])
+def test_cube_root_approximation_is_above_by_a_fifth_to_a_third(flows, queue):
+    fluid = DcqcnFluid(flows=flows)
+    approximation = fluid.kmin_bytes + fluid.small_marking() / fluid.pmax * (fluid.kmax_bytes - fluid.kmin_bytes)
+    assert approximation == pytest.approx(queue, rel=5e-3)
+    assert 1.15 < fluid.small_marking() / fluid.fixed_point()["marking"] < 1.35
+
+
+def test_above_14_flows_the_ramp_ends_before_the_fixed_point():
+    assert DcqcnFluid(flows=14).fixed_point()["marking"] < 0.01 < DcqcnFluid(flows=16).fixed_point()["marking"]
+    assert DcqcnFluid(flows=16).fixed_point()["queue_bytes"] == 200e3
+    assert DcqcnFluid(flows=16, ramp="extended").fixed_point()["queue_bytes"] > 200e3
+
+
+def test_fixed_point_is_stationary():
+    for flows in (2, 8, 40):
+        fluid = DcqcnFluid(flows=flows, ramp="extended")
+        point, bits = fluid.fixed_point(), 8 * fluid.packet_bytes
+        rate, target = point["rate_bps"] / bits, point["target_bps"] / bits
+        slopes = fluid.slopes(point["alpha"], target, rate, point["marking"], rate)
+        assert np.abs(slopes) == pytest.approx([0, 0, 0], abs=1e-6 * rate)
+
+
+@pytest.mark.parametrize("flows", [2, 8])
+def test_equilibrium_found_is_equilibrium_integrated(flows):
+    fluid = DcqcnFluid(flows=flows, duration_ps="200ms", step_ps="20us", delay_ps="20us")
+    late, point = fluid.solve().iloc[-500:].mean(), fluid.fixed_point()
+    assert late["queue_bytes"] == pytest.approx(point["queue_bytes"], rel=1e-3)
+    assert late["alpha_first"] == pytest.approx(point["alpha"], rel=1e-3)
+    assert late["rate_first_bps"] == pytest.approx(point["rate_bps"], rel=1e-3)
+
+
+def test_unequal_starts_become_equal():
+    fluid = DcqcnFluid(start=0.1, duration_ps="200ms", step_ps="20us", delay_ps="20us")
+    frame = fluid.solve()
+    assert frame["rate_first_bps"].iloc[50] > 2 * frame["rate_other_bps"].iloc[50]
+    assert frame["rate_first_bps"].iloc[-1] == pytest.approx(frame["rate_other_bps"].iloc[-1], rel=0.01)
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(1, 64), st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.sampled_from(["0us", "4us", "50us"]),
+    st.booleans(), st.sampled_from(["cut", "extended"]), st.floats(0.001, 1.0),
+)  # fmt: skip
+def test_rates_and_queue_are_never_negative(flows, first, other, delay, at_dequeue, ramp, pmax):
+    fluid = DcqcnFluid(
+        flows=flows, start_first=first, start=other, delay_ps=delay, at_dequeue=at_dequeue, ramp=ramp, pmax=pmax,
+        duration_ps="4ms", step_ps="10us",
+    )  # fmt: skip
+    frame = fluid.solve().drop(columns="time_ps")
+    assert (frame >= 0).all(axis=None)
+    assert (frame[["rate_first_bps", "rate_other_bps"]] <= 40e9 * (1 + 1e-12)).all(axis=None)
+    assert (frame[["marking", "alpha_first", "alpha_other"]] <= 1).all(axis=None)
+
+
+def test_phase_margin_dips_at_ten_flows_and_recovers():
+    """ "ECN or Delay": with delay DCQCN is least stable at some number of flows; more make it stable again."""
+    table = DcqcnMargin().evaluate(flows=(2, 8, 10, 32, 64), delays=("1us", "85us", "100us"))
+    margin = table.pivot_table(index="flows", columns="delay_ps", values="phase_margin_deg")
+    short, middle, long = (margin[delay] for delay in (1_000_000, 85_000_000, 100_000_000))
+    assert (short > 0).all()
+    assert (long < middle).all()
+    assert (middle < short).all()
+    assert middle.loc[10] < 0 < middle.loc[32] < middle.loc[64]
+    assert middle.loc[2] > middle.loc[10]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flows", "delay"), [(10, "1us"), (10, "85us"), (64, "85us")])
+def test_sign_of_the_margin_is_what_integration_does(flows, delay):
+    fluid = DcqcnFluid(flows=flows, delay_ps=delay, ramp="extended", duration_ps="300ms", step_ps="20us")
+    if delay == "1us":
+        fluid = fluid.replace(step_ps="10us")
+    late = fluid.solve()["queue_bytes"].iloc[-2000:]
+    is_stable = DcqcnLoop(fluid).margins().phase_deg > 0
+    assert is_stable == (late.std() < 0.02 * fluid.fixed_point()["queue_bytes"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flows", mostly_at_night([8, 2, 16], every=3))
+def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows):
+    """Time-average queue within 35%: the fluid has no packets and no random marks. Rates closer."""
+    table = compare(DcqcnFluid(flows=flows, duration_ps="200ms")).summary()
+    assert table.loc["queue", "relative"] == pytest.approx(0, abs=0.35)
+    assert table.loc["mean rate", "relative"] == pytest.approx(0, abs=0.01)
+    # At any moment the flows differ, which the fluid model's do not: by less than a third.
+    assert table.loc["least rate", "relative"] > -1 / 3
+    assert table.loc["largest rate", "relative"] < 1 / 3
+
+
+@pytest.mark.nightly
+def test_queueing_delay_in_the_loop_makes_the_queue_oscillate_in_both():
+    """Marked on joining, a packet waits with its mark: 16 flows no longer park at K_max, and the fluid model knows."""
+    fluid = DcqcnFluid(flows=16, duration_ps="200ms", at_dequeue=False)
+    found = compare(fluid)
+    queue = found.summary().loc["queue"]
+    assert queue["simulation"] < 0.5 * fluid.kmax_bytes
+    assert queue["relative"] == pytest.approx(0, abs=0.1)
+    late = found.frame[(found.frame["quantity"] == "queue") & (found.frame["x"] > 100e9)]
+    assert late["simulation"].std() == pytest.approx(late["model"].std(), rel=0.15)
+    assert late["model"].std() > 0.5 * late["model"].mean()
+
+
+def test_scenario_keeps_the_ramp():
+    red = DcqcnFluid(ramp="extended").scenario().scheme.switch[0]
+    assert (red.kmin_bytes, red.kmax_bytes, red.pmax) == (5_000, 19_505_000, 1.0)
+
+
+def test_binned():
+    means = binned(np.array([0.0, 1.0, 9.0]), np.array([1.0, 3.0, 7.0]), 10.0, 5)
+    assert means[[0, 4]].tolist() == [2.0, 7.0]
+    assert np.isnan(means[1:4]).all()
+
+
+def test_wrong_parameters_are_errors():
+    with pytest.raises(ConfigError, match=r"DcqcnFluid\.ramp"):
+        DcqcnFluid(ramp="step")
+    with pytest.raises(ConfigError, match=r"DcqcnFluid\.flows"):
+        DcqcnFluid(flows=0)
+    for share in ("pmax", "g"):
+        assert DcqcnFluid(**{share: 1.0})
+        with pytest.raises(ConfigError, match=rf"DcqcnFluid\.{share}"):
+            DcqcnFluid(**{share: 1.01})
+
+
+# TIMELY has no fixed point, patched TIMELY one
+
+
+@pytest.mark.parametrize("flows", [2, 4, 8])
+def test_patched_settles_at_its_fixed_point(flows):
+    start = 1.0 / flows
+    table = PatchedTimelyFluid(
+        flows=flows, start_first=start, start=start, duration_ps="60ms", step_ps="4us"
+    ).evaluate()
+    for quantity in ("queue_bytes", "rate_bps"):
+        assert table.loc[quantity, "integrated"] == pytest.approx(table.loc[quantity, "fixed_point"], rel=0.01)
+
+
+def test_fixed_point_of_the_fact_sheet_timely():
+    """C = 10 Gb/s, two flows, delta = 10 Mb/s, beta = 0.008: 25% above the reference queue."""
+    assert PatchedTimelyFluid().fixed_point()["queue_bytes"] == pytest.approx(1.25 * 62_500)
+
+
+def test_patched_makes_unequal_rates_equal_and_timely_does_not():
+    unequal = {"start_first": 0.9, "start": 0.1, "duration_ps": "120ms", "step_ps": "4us"}
+    patched = PatchedTimelyFluid(**unequal).solve().iloc[-500:].mean()
+    original = TimelyFluid(**unequal).solve().iloc[-10_000:].mean()
+    assert patched["rate_first_bps"] / patched["rate_other_bps"] == pytest.approx(1, abs=0.1)
+    assert original["rate_first_bps"] / original["rate_other_bps"] > 3
+
+
+def test_timely_never_settles():
+    late = TimelyFluid(step_ps="4us", duration_ps="100ms").solve().iloc[-10_000:]
+    assert late["rate_first_bps"].std() > 0.05 * late["rate_first_bps"].mean()
+    assert late["queue_bytes"].min() == 0
+    assert TimelyFluid().fixed_points() == "none"
+
+
+def test_held_at_zero_gradient_any_split_is_stationary():
+    """With the queue between the thresholds from a constant past, the rates stay as they are, fair or not."""
+    fluid = TimelyFluid(is_strict=True, start_first=0.8, start=0.2)
+    between = fluid._between()
+    assert between(1e9, 0.0, 100e3) == 0.0
+    assert TimelyFluid()._between()(1e9, 0.0, 100e3) > 0.0
+
+
+@pytest.mark.parametrize("name", ["a", "beta"])
+def test_an_average_and_a_decrease_take_at_most_the_whole(name):
+    TimelyFluid(**{name: 1.0})
+    with pytest.raises(ConfigError, match=name):
+        TimelyFluid(**{name: 1.01})
+
+
+def test_weight_is_one_half_at_zero_and_continuous():
+    assert weight(0.0) == 0.5
+    assert weight(-0.25) == 0.0
+    assert weight(0.25) == 1.0
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(1, 40), st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.sampled_from(["1kB", "16kB", "64kB"]),
+    st.sampled_from([TimelyFluid, PatchedTimelyFluid]),
+)  # fmt: skip
+def test_rates_and_queue_are_never_negative_timely(flows, first, other, segment, kind):
+    frame = kind(
+        flows=flows, start_first=first, start=other, segment_bytes=segment, duration_ps="5ms", step_ps="5us"
+    ).solve()
+    assert (frame[["queue_bytes", "rate_first_bps", "rate_other_bps"]] >= 0).all(axis=None)
+    assert (frame[["rate_first_bps", "rate_other_bps"]] <= 10e9 * (1 + 1e-12)).all(axis=None)
+
+
+# RCP's fluid model
+
+
+@pytest.mark.parametrize(("flows", "joining"), [(1, 1), (4, 4), (8, 0)])
+@pytest.mark.parametrize("target", [1.0, 0.95])
+def test_it_settles_at_the_fixed_point(flows, joining, target):
+    """R = gamma C / N, whatever the gains."""
+    model = RcpFluid(flows=flows, joining=joining, target=target, beta=0.226, duration_ps="6ms")
+    table = model.evaluate()
+    assert table.loc["rate_bps", "integrated"] == pytest.approx(target * 10e9 / (flows + joining), rel=1e-3)
+    assert table.loc["queue_bytes", "integrated"] < 1000
+
+
+def test_without_a_join_nothing_happens():
+    frame = RcpFluid(joining=0).solve()
+    assert frame["rate_bps"].min() == frame["rate_bps"].max() == 10e9
+    assert frame["queue_bytes"].max() == 0
+
+
+def test_settling_counts_round_trips_to_the_last_time_outside():
+    model = RcpFluid()
+    time = model.join_ps + model.rtt_ps * np.arange(-5.0, 30.0)
+    rate = np.where(time < model.join_ps + 7.5 * model.rtt_ps, 6e9, 5.1e9)
+    assert model.settling_rtts(time, rate) == pytest.approx(7.0)
+    assert model.settling_rtts(time, np.full(35, 5e9)) == 0.0
+
+
+@pytest.mark.parametrize("beta", [0.4, 0.226])
+def test_packets_settle_as_the_fluid_does(engine, beta):
+    """A second flow joins: both need some 20 round trips to stay within 10 % of half the link."""
+    model = RcpFluid(beta=beta, join_ps="1ms", duration_ps="2.5ms")
+    beside = rdmacc.compare(model, replace(model.scenario(), engine=engine))
+    rates = beside.summary(0.3).loc["rate"]
+    assert rates["simulation"] == pytest.approx(rates["model"], rel=0.02)
+    fluid = model.solve()
+    trace = beside.result.samples("RcpStamp.fair_bps ('s0', 'h0')")
+    queue = beside.result.samples("queue s0->h0")
+    by_equation = model.settling_rtts(fluid["time_ps"].to_numpy(), fluid["rate_bps"].to_numpy(), 0.1)
+    by_packets = model.settling_rtts(trace.index.to_numpy(float), trace.to_numpy(float), 0.1)
+    assert by_packets == pytest.approx(by_equation, rel=0.25)
+    assert queue.max() == pytest.approx(0.75 * fluid["queue_bytes"].max(), rel=0.1)
+
+
+# Delay differential equations
+
+
+def test_method_of_steps_is_exact_for_polynomials():
+    path = solve_dde(lambda t, y, past: [-past(t - 1.0)[0]], [1.0], 3.0, 0.125)
+    t = path.time_s
+    second = t**2 / 2 - 2 * t + 1.5
+    third = -(t**3) / 6 + 1.5 * t**2 - 4 * t + 17 / 6
+    expected = np.select([t <= 1.0, t <= 2.0], [1.0 - t, second], third)
+    assert path.state[:, 0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_delay_it_is_the_exponential():
+    path = solve_dde(lambda t, y, past: [-2.0 * y[0]], [3.0], 1.0, 0.01)
+    assert path.state[:, 0] == pytest.approx(3.0 * np.exp(-2.0 * path.time_s), rel=1e-8)
+
+
+def test_order_is_four():
+    def end(step):
+        return solve_dde(lambda t, y, past: [y[1], -y[0]], [0.0, 1.0], 2.0, step).state[-1, 0]
+
+    errors = [abs(end(step) - np.sin(2.0)) for step in (0.05, 0.025, 0.0125)]
+    assert errors[0] / errors[1] == pytest.approx(16, rel=0.1)
+    assert errors[1] / errors[2] == pytest.approx(16, rel=0.1)
+
+
+def test_delayed_solution_converges_where_lags_are_no_multiples_of_the_step():
+    def end(step):
+        return solve_dde(lambda t, y, past: [-past(t - 0.37)[0] * y[0]], [1.0], 3.0, step).state[-1, 0]
+
+    best = end(0.001)
+    assert abs(end(0.02) - best) < 1e-5
+    assert abs(end(0.01) - best) < abs(end(0.04) - best)
+
+
+def test_a_lag_may_be_shorter_than_a_step():
+    def end(step):
+        return solve_dde(lambda t, y, past: [-past(t - 0.005)[0]], [1.0], 1.0, step).state[-1, 0]
+
+    assert end(0.04) == pytest.approx(end(0.001), abs=1e-4)
+
+
+def test_lag_that_depends_on_the_state():
+    # y(t) = t solves dy/dt = 1 + y(t - y/2) - y/2.
+    path = solve_dde(lambda t, y, past: [1.0 + past(t - y[0] / 2)[0] - y[0] / 2], [0.0], 2.0, 0.01)
+    assert path.state[:, 0] == pytest.approx(path.time_s, abs=1e-9)
+
+
+@pytest.mark.parametrize(("gain", "is_stable"), [(1.5, True), (1.64, False)])
+def test_stability_boundary_at_half_pi(gain, is_stable):
+    path = solve_dde(lambda t, y, past: [-gain * past(t - 1.0)[0]], [1.0], 60.0, 0.02)
+    late, early = np.abs(path.state[-500:]).max(), np.abs(path.state[500:1000]).max()
+    assert (late < early) == is_stable
+
+
+def test_bounds_hold_after_every_step():
+    path = solve_dde(lambda t, y, past: [-1.0, 1.0], [0.5, 0.5], 2.0, 0.1, low=[0.0, 0.0], high=[1.0, 1.0])
+    assert path.state.min() == 0.0
+    assert path.state.max() == 1.0
+
+
+@pytest.mark.parametrize(("duration", "step"), [(0.0, 0.1), (1.0, 0.0), (1.0, -1.0), (float("nan"), 0.1)])
+def test_wrong_times_are_errors(duration, step):
+    with pytest.raises(ConfigError, match="duration and step"):
+        solve_dde(lambda t, y, past: [0.0], [0.0], duration, step)
+
+
+def test_divergence_is_an_error():
+    with pytest.raises(ConfigError, match="not finite"), np.errstate(all="ignore"):
+        solve_dde(lambda t, y, past: [min(y[0] * y[0], 1e300) * 1e10], [1e300], 1.0, 0.1)
