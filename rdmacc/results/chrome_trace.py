@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rdmacc.results.activity import natural
 from rdmacc.typed import typed
 
-if TYPE_CHECKING:
-    from rdmacc.results.result import Result
-
 
 @typed
-def to_perfetto(self: Result, path: str | Path) -> Path:
+def to_perfetto(self: Any, path: str | Path) -> Path:
     """Write the run as a timeline: for each host, what it computes, sends and receives, by job and collective.
 
     Open the file on ui.perfetto.dev or in chrome://tracing.

@@ -32,7 +32,6 @@ from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
-from rdmacc.sweep.time_left import TimeLeft
 from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, check_jobs, compute_all, default_jobs
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
@@ -266,8 +265,6 @@ def sweep(
             jobs = 1
         store.clean(experiment.name)
         costs = {one.name: one.cost for one in found.points}
-        before = [(made["wall_s"], costs[name]) for name, made in found.provenance.items()]
-        time_left = TimeLeft({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
             first = units_of(missing) if executor is None and engine != "simpy" else []
 
@@ -276,7 +273,7 @@ def sweep(
                 bar.set_description_str(_progress(found) + what)
 
             tell(0, len(first))
-            compute_all(tasks, _Keeper(store, found, costs, bar, time_left), jobs, executor, first, tell)
+            compute_all(tasks, _Keeper(store, found, costs, bar), jobs, executor, first, tell)
         kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
         for name, key in keys.items():
             for known in kept:
@@ -363,20 +360,19 @@ class _Keeper:
     found: Sweep
     costs: Mapping[str, float]
     bar: tqdm[Any]
-    time_left: TimeLeft
+    packet_hops: int = 0
 
     def __call__(self, name: str, outcome: Computed | Failed) -> None:
         found = self.found
         if isinstance(outcome, Computed):
-            self.time_left.finish(name, outcome.wall_s, outcome.packet_hops)
+            self.packet_hops += outcome.packet_hops
             outcome = self._save(name, outcome)
-        else:
-            self.time_left.finish(name, None)
         if isinstance(outcome, Failed):
             found.failures[name] = outcome
             _log.debug("%s, %s failed: %s", found.experiment, name, outcome.details)
         self.bar.set_description_str(_progress(found), refresh=False)
-        self.bar.set_postfix_str(str(self.time_left), refresh=False)
+        rate = self.packet_hops / max(self.bar.format_dict["elapsed"], 1e-3)
+        self.bar.set_postfix_str(f"{rate / 1e6:.2g} M packet-hops/s", refresh=False)
         self.bar.update(self.costs[name])
 
     def _save(self, name: str, outcome: Computed) -> Computed | Failed:
@@ -415,11 +411,12 @@ def _progress(found: Sweep) -> str:
 
 
 def _bar(found: Sweep, missing: Sequence[PointLike], progress: bool) -> tqdm[Any]:
-    """Return a progress bar, in units of the points' cost."""
+    """Return a progress bar, in units of the points' cost: the time left is that of the mean pace so far."""
     return tqdm(
         total=sum(point.cost for point in missing),
         desc=_progress(found),
-        bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}{postfix}]",
+        bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}{postfix}]",
+        smoothing=0,
         disable=not progress,
         leave=False,
     )
