@@ -251,3 +251,9 @@ def test_type_checkers_see_what_a_parameter_takes():
                     assert one.type == wanted, f"{kind.__name__}.{one.name}"
                     seen += 1
     assert seen > 100
+
+
+def test_another_value_is_given_by_name():
+    assert Pfc().replace(alpha=0.5) == Pfc(alpha=0.5)
+    with pytest.raises(ConfigError, match="did you mean 'alpha'"):
+        Pfc().replace(alfa=1.0)

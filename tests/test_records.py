@@ -235,3 +235,8 @@ def test_a_default_may_be_infinite_or_of_numpy(engine):
 def test_wrong_fields(made, allowed):
     with pytest.raises(ConfigError, match=allowed):
         type("Wrong", (Record,), {"value": made()})
+
+
+def test_a_deadline_is_named_as_one():
+    with pytest.raises(ConfigError, match="must end in '_timer_ps'"):
+        type("Bad", (Record,), {"alpha_ps": Deadline()})

@@ -29,6 +29,7 @@ TABLE = (1, 2, 3)
 SHARED = []
 COUNTS = dict(n=0)
 ARRAY = np.zeros(3)
+IN_TUPLE = (ARRAY, 2)
 
 
 def helper(record):
@@ -233,6 +234,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a lambda": ("on_ack", "f = lambda y: y + 1\nsender.big = f(3)"),
     "a shared list": ("on_ack", "SHARED.append(1)\nsender.big = len(SHARED)"),
     "a shared dict": ("on_ack", "COUNTS['n'] += 1\nsender.big = COUNTS['n']"),
+    "an array in a tuple": ("on_ack", "sender.x = IN_TUPLE[0][1]"),
     "a shared array": ("on_ack", "ARRAY[0] += 1.0\nsender.x = ARRAY[0]"),
     "min of mixed": ("on_ack", "sender.x = min(3, 2.5)"),
     "isinstance": ("on_ack", "sender.flag = isinstance(now, int)"),

@@ -485,6 +485,12 @@ def test_a_byte_is_the_least():
         nccl.send_receive([("h0", "h1")], 0)
 
 
+def test_a_queue_pair_must_be_a_number():
+    work = nccl.send_receive([("h0", "h1")], "1kB").assign(queue_pair=[-2])
+    with pytest.raises(ConfigError, match="queue_pair = -2"):
+        rdmacc.Simulation(rdmacc.star(2), work, "dcqcn")
+
+
 _TREE = Nccl(algorithm="tree", channels=1, chunk_bytes="16kB")
 CASES = {
     "ring": {},
