@@ -10,7 +10,8 @@ has 26%. Four reasons that are not REN's rule of marking are tried here, each by
 - *Homa's overcommitment.* Seven messages of RTTbytes each are three times a port's buffer. Two fit into it.
 
 Assumed: loads of 0.1 to 0.7 in steps of 0.2, all workloads but data mining, one seed. The runs beside them are figure
-19's. Setup: `rdmacc.experiments.ren.leaf_spine`.
+19's. Setup: `rdmacc.experiments.ren.leaf_spine`. Stated before the runs, which take 6 core-minutes and are still to
+come: it is not registered yet.
 """
 
 from __future__ import annotations
