@@ -91,8 +91,8 @@ class Simulation:
     trace : bool
         Record every packet's events, for `result.packet_trace`.
     explain : bool or sequence of hashable
-        Record these, and what kept each sender from sending, for `result.explain`. A run takes several times as long,
-        or less if only some messages are to be explained, which are given by their labels.
+        Record what kept packets from being sent, for `result.explain`: of all messages, or of some, given by their
+        labels. A run takes about twice as long, or a quarter longer for ten messages.
     check : bool, optional
         Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
         field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.

@@ -6,6 +6,7 @@ import numpy as np
 
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.trace import ROW
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import class_and_number
 
@@ -31,7 +32,10 @@ def differences(one: RunOutcome, other: RunOutcome) -> list[str]:
         if not np.array_equal(times, their_times) or not np.array_equal(values, their_values):
             found.append(f"samples of probe {number}")
     if one.trace is not None and other.trace is not None:
-        if len(one.trace) != len(other.trace) or (one.trace != other.trace).any():
+        mine, theirs = one.trace, other.trace
+        if one.visits or other.visits:  # in windows, what happens at one instant is in the order of nodes
+            mine, theirs = (rows[np.lexsort([rows[name] for name in ROW.names or ()])] for rows in (mine, theirs))
+        if len(mine) != len(theirs) or (mine != theirs).any():
             found.append("trace")
     return found
 

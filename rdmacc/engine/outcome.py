@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,8 +52,8 @@ class RunOutcome:
     transfers : dict of arrays
         One entry for each message number: the components' `Transfer` records, by (component number, field name);
         deadlines and arrays are left out.
-    trace : structured array or None
-        What happened to every packet (`rdmacc.engine.trace.ROW`), if it was asked for.
+    traces : list of structured arrays
+        What happened to every packet (`rdmacc.engine.trace.ROW`), if it was asked for: one for each thread.
     order : str
         The order in which events ran: "windows", or "time" and why (`rdmacc.engine.compiled.windows`).
     visits : int
@@ -73,11 +74,20 @@ class RunOutcome:
     samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
     now_ps: int
     transfers: dict[tuple[int, str], npt.NDArray[Any]]
-    trace: npt.NDArray[np.void] | None = None
+    traces: list[npt.NDArray[np.void]] = field(default_factory=list)
     order: str = "time"
     visits: int = 0
     threads: str = "1"
     balance: float = 1.0
+
+    @cached_property
+    def trace(self) -> npt.NDArray[np.void] | None:
+        """The rows of all threads by time, those of each node at one instant in the order of events; None if off."""
+        if not self.traces:
+            return None
+        rows = self.traces[0] if len(self.traces) == 1 else np.concatenate(self.traces)
+        is_sorted = not self.visits or bool((np.diff(rows["time_ps"]) >= 0).all())
+        return rows if is_sorted else rows[np.argsort(rows["time_ps"], kind="stable")]
 
 
 @dataclass

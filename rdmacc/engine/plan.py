@@ -69,6 +69,8 @@ class Plan(Setting):
     clock_jitter_ps: int
     clock_key: Ints
     has_trace: bool
+    is_whole: bool
+    """Whether the trace has all rows: it was asked for, not only explanations."""
     explained: npt.NDArray[np.bool_]
     """Which messages can be explained: the trace has what that needs; empty for none."""
     is_partial: bool
@@ -150,7 +152,7 @@ def plan_of(
         qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key, ecmp_salt=ecmp_salt,
         symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key,
         has_trace=has_trace or bool(explained.any()), explained=explained,
-        is_partial=not has_trace and not bool(explained.all()), is_checked=is_checked,
+        is_whole=has_trace, is_partial=not has_trace and not bool(explained.all()), is_checked=is_checked,
         watches=tuple(watch_of(probe, setting.fabric, setting.scheme, setting.qp, frame) for probe in probes),
     )  # fmt: skip
 

@@ -5,7 +5,6 @@ Both engines write the same rows, in the order of events.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +14,14 @@ import pandas as pd
 from rdmacc.state import KIND_NAMES, PAUSE
 
 if TYPE_CHECKING:
+    from rdmacc.engine.plan import Plan
     from rdmacc.topology.fabric import Fabric
 
 SENT, ARRIVED, DROPPED, TRIMMED, QUEUED, RELEASED, STOPPED = range(7)
 """A packet's first bit enters a link; its last bit leaves the link; the packet is lost at a port or on its link; it
-loses its payload. Only for explanations (`rdmacc.explain`): a host makes a packet that is not data; the pacing rate has
-let the data packet go that is sent next; something else stops a queue pair from now on (`psn` is its number, `kind` one
-of the codes in `rdmacc.rules.pacing`)."""
+loses its payload. Only for explanations (`rdmacc.explain`): a host makes a packet that is not data; the pacing rate let
+the data packet go, before now, that is sent next; something else stops a queue pair from now on (`psn` is its number,
+`kind` one of the codes in `rdmacc.rules.pacing`). Without ``trace=True``, arrivals at switches have no rows."""
 
 WHAT_NAMES = ("sent", "arrived", "dropped", "trimmed")
 
@@ -36,20 +36,18 @@ ROW = np.dtype(
 
 
 class Trace:
-    """Rows, collected one by one: all, or those of some messages and of what is sent by ports at which they queue.
+    """Rows, collected one by one: all, or what explains all messages or some.
 
-    Parameters
-    ----------
-    only : array of bool, optional
-        These messages.
-    ports : array of int
-        The ports of their hosts.
+    Explanations do without arrivals at switches, PFC's frames apart, and, if they are of some messages only, without
+    what ports send at which none of these queue.
     """
 
-    def __init__(self, only: npt.NDArray[np.bool_] | None = None, ports: Sequence[int] = ()) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._rows: list[tuple[int, ...]] = []
-        self._only = None if only is None else frozenset(np.flatnonzero(only).tolist())
-        self._watched = set(ports)
+        self._only = frozenset(np.flatnonzero(plan.explained).tolist()) if plan.is_partial else None
+        self._watched = set(plan.qp_port[plan.qp[plan.explained]].tolist()) if plan.is_partial else set()
+        is_host = plan.fabric.is_host[plan.fabric.port_peer]
+        self._silent = frozenset(() if plan.is_whole else np.flatnonzero(~is_host).tolist())
 
     def watch(self, message: int, port: int) -> None:
         """Note from now on what a port sends, if a message that queues there is one of those to note."""
@@ -58,6 +56,8 @@ class Trace:
 
     def add(self, time_ps: int, what: int, port: int, packet: Any) -> None:
         """Note what happens to a packet at a port."""
+        if what == ARRIVED and port in self._silent and packet.kind < PAUSE:
+            return
         message = packet.message if packet.kind < PAUSE else -1
         if self._only is not None and message >= 0 and message not in self._only:
             if what != SENT or port not in self._watched:

@@ -26,8 +26,9 @@ Key = tuple[int, int, int]
 class Follower:
     """Reads the rows of a trace in order and collects the hops as lists of column values.
 
-    It needs all rows of the messages that it is to follow, and none of the others. `ready_ps` is when a packet could
-    leave: it had arrived, or its host had made it (-1 if the trace does not say).
+    It needs all rows of the messages that it is to follow, and none of the others. A packet arrives at a switch when it
+    has to, unless a row says that it was lost: a trace for explanations has no rows of these arrivals. `ready_ps` is
+    when a packet could leave: it had arrived, or its host had made it (-1 if the trace does not say).
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -37,6 +38,7 @@ class Follower:
         self.delay_ps = self.fabric.port_delay_ps.tolist()
         self.peer = self.fabric.port_peer.tolist()
         self.node = self.fabric.port_node.tolist()
+        self.is_host = self.fabric.is_host.tolist()
         self.downs_ps = defaultdict(set)
         self.rates: dict[int, list[tuple[int, float]]] = defaultdict(list)
         for time_ps, what, ports, rate_bps in plan.fault_events:
@@ -57,16 +59,16 @@ class Follower:
         time_ps, port, message, psn, wire, what, kind, priority, ce = row
         key = (message, kind, psn)
         if what == SENT:
-            hop = self.begin(port, key, wire, priority, ce)
+            hop = self.begin(time_ps, port, key, wire, priority, ce)
             hop["sent_ps"], hop["sent_row"] = time_ps, place
             duration = transmission_ps(wire, self.rate_at(port, time_ps), self.tick_ps)
             hop["end_ps"] = time_ps + duration + self.delay_ps[port]
             self.under_way[port].append(hop)
+            if not self.is_host[self.peer[port]]:
+                self.waiting[self.peer[port], key].append(hop)
         elif what == ARRIVED:
             hop = self.under_way[port].popleft()
             hop["fate"], hop["end_row"] = _ARRIVED, place
-            if not self.fabric.is_host[self.peer[port]]:
-                self.waiting[self.peer[port], key].append(hop)
         elif what == QUEUED:
             self.made_ps[self.node[port], key].append(time_ps)
         elif what == DROPPED:
@@ -80,25 +82,40 @@ class Follower:
 
     def lose(self, time_ps: int, port: int, key: Key, wire: int, priority: int, ce: int) -> None:
         """Determine whether a packet was lost on the link, which delivers packets in the order sent."""
-        flight = self.under_way[port]
+        self.land(port, time_ps)
+        flight, at_peer = self.under_way[port], self.waiting.get((self.peer[port], key), deque())
         if flight and flight[0]["key"] == key and (flight[0]["end_ps"] == time_ps or time_ps in self.downs_ps[port]):
             hop = flight.popleft()
+        else:  # dropped after the link, as the headroom was full, or in the queue
+            hop = next((hop for hop in at_peer if hop["port"] == port and hop["end_ps"] == time_ps), {})
+        if hop:
             hop["fate"] = _LOST
-            hop["end_ps"] = time_ps
-            return
-        at_peer = self.waiting.get((self.peer[port], key))
-        if at_peer and at_peer[-1]["port"] == port and at_peer[-1]["end_ps"] == time_ps:
-            at_peer.pop()["fate"] = _LOST  # dropped after the link: the headroom was full
+            if hop in at_peer:
+                at_peer.remove(hop)
         else:
-            hop = self.begin(port, key, wire, priority, ce)
+            hop = self.begin(time_ps, port, key, wire, priority, ce)
             hop["fate"] = _DROPPED
-            hop["end_ps"] = time_ps
+        hop["end_ps"] = time_ps
 
-    def begin(self, port: int, key: Key, wire: int, priority: int, ce: int) -> dict[str, Any]:
+    def land(self, port: int, before_ps: int) -> None:
+        """Note the arrivals at a switch before a time."""
+        flight = self.under_way[port]
+        while flight and flight[0]["end_ps"] < before_ps and not self.is_host[self.peer[port]]:
+            flight.popleft()["fate"] = _ARRIVED
+
+    def end(self, now_ps: int) -> None:
+        """Take the end of the trace."""
+        for port in self.under_way:
+            self.land(port, now_ps)
+
+    def begin(self, time_ps: int, port: int, key: Key, wire: int, priority: int, ce: int) -> dict[str, Any]:
         """Return a new hop of the packet that has waited longest at this node among identical ones."""
-        waiting = self.waiting.get((self.node[port], key))
-        if waiting:
-            last = waiting.popleft()
+        waiting = self.waiting.get((self.node[port], key), deque())
+        here = [hop for hop in waiting if hop["end_ps"] <= time_ps]
+        if here:
+            last = min(here, key=itemgetter("end_ps", "port"))
+            waiting.remove(last)
+            last["fate"] = _ARRIVED
             journey, number, nth, was_trimmed = last["journey"], last["hop"] + 1, last["nth"], last["trimmed"]
             was_trimmed = was_trimmed or wire < last["wire_bytes"]
             ready_ps = last["end_ps"]

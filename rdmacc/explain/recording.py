@@ -68,10 +68,12 @@ class Recording:
         The scenario.
     rows : structured array
         The trace (`rdmacc.engine.trace.ROW`).
+    now_ps : int
+        When it ends.
     """
 
-    def __init__(self, plan: Plan, rows: npt.NDArray[np.void]) -> None:
-        self.plan, self.rows = plan, rows
+    def __init__(self, plan: Plan, rows: npt.NDArray[np.void], now_ps: int) -> None:
+        self.plan, self.rows, self._now_ps = plan, rows, now_ps
         self._links = Follower(plan)
         self._order = np.argsort(rows["message"], kind="stable")
         self._first = np.searchsorted(rows["message"][self._order], np.arange(-1, plan.n_messages + 1))
@@ -95,6 +97,7 @@ class Recording:
         places = places[self.rows["what"][places] <= QUEUED]
         for place, row in zip(places.tolist(), self.rows[places].tolist(), strict=True):
             follower.read(row, place)
+        follower.end(self._now_ps)
         return follower.hops
 
     @uncollected()
@@ -121,9 +124,12 @@ class Recording:
         places = np.sort(np.concatenate([self.places_of(int(message)) for message in messages]))
         rows = self.rows[places]
         is_here = (rows["kind"] == DATA) & (rows["port"] == self.plan.qp_port[qp])
-        sent, released = is_here & (rows["what"] == SENT), is_here & (rows["what"] == RELEASED)
+        sent = is_here & (rows["what"] == SENT)
+        released = places[is_here & (rows["what"] == RELEASED)]
+        paced_ps = rows["time_ps"][sent]
+        paced_ps[np.searchsorted(places[sent], released)] = self.rows["time_ps"][released]
         columns = (rows[name][sent].astype(np.int64) for name in ("message", "psn", "wire_bytes", "priority"))
-        return Sends(places[sent], rows["time_ps"][sent], rows["time_ps"][released], *columns)
+        return Sends(places[sent], rows["time_ps"][sent], paced_ps, *columns)
 
     @cached_property
     def _stops(self) -> tuple[npt.NDArray[np.void], Ints, Ints]:
@@ -150,9 +156,9 @@ class Recording:
         rows, peer = self.rows, self.plan.fabric.port_peer
         time_ps, before = rows["time_ps"][place], place - 1
         while before >= 0 and rows["time_ps"][before] == time_ps:
-            if rows["what"][before] == ARRIVED:
-                is_here = peer[rows["port"][before]] == node and rows["message"][before] >= 0
-                return before if is_here and self.plan.qp[rows["message"][before]] == qp else -1
+            if rows["what"][before] == ARRIVED and peer[rows["port"][before]] == node:
+                is_packet = rows["message"][before] >= 0
+                return before if is_packet and self.plan.qp[rows["message"][before]] == qp else -1
             before -= 1
         return -1
 
@@ -178,17 +184,6 @@ class Recording:
             if ends_ps > begin_ps:
                 found.append(Passing(time_ps, ends_ps, message, kind, wire, priority))
         return found
-
-    @cached_property
-    def _by_port(self) -> tuple[Ints, Ints]:
-        """All rows, port by port; where each port's begin."""
-        places = np.argsort(self.rows["port"], kind="stable")
-        return places, np.searchsorted(self.rows["port"][places], np.arange(self.plan.fabric.n_ports + 1))
-
-    def at_port(self, port: int) -> Ints:
-        """Return the rows of a port and of the link behind it."""
-        places, first = self._by_port
-        return places[first[port] : first[port + 1]]
 
     def sent(self, port: int, since_ps: int) -> npt.NDArray[np.void]:
         """Return the rows of what a port has sent since a time."""

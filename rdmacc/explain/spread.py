@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 
-from rdmacc.engine.trace import ARRIVED
 from rdmacc.explain.recording import Recording
 from rdmacc.state import DATA
 
@@ -36,15 +35,17 @@ def spread_to(recording: Recording, port: int, cls: int, time_ps: int) -> list[i
 
 def _held(recording: Recording, port: int, cls: int, time_ps: int) -> tuple[int, list[int]] | None:
     """Return the port that holds most of what came over a link and was not sent on, and its classes, most first."""
-    rows, fabric = recording.rows, recording.plan.fabric
-    here = recording.at_port(port)
-    here = here[: int(np.searchsorted(rows["time_ps"][here], time_ps, side="right"))]
-    came = rows[here[-_MOST:]]
-    came = came[(came["what"] == ARRIVED) & (came["kind"] == DATA) & (came["priority"] == cls)]
+    fabric = recording.plan.fabric
+    came = recording.sent(port, 0)
+    off_ps = time_ps - int(fabric.port_delay_ps[port])
+    came = came[: int(np.searchsorted(came["time_ps"], off_ps))][-_MOST:]
+    if len(came) and recording.end_ps(port, int(came["time_ps"][-1]), int(came["wire_bytes"][-1])) > off_ps:
+        came = came[:-1]
+    came = came[(came["kind"] == DATA) & (came["priority"] == cls)]
     if not len(came):
         return None
     keys = set(zip(came["message"].tolist(), came["psn"].tolist(), strict=True))
-    node, first_ps = int(fabric.port_peer[port]), int(came["time_ps"][0])
+    node, first_ps = int(fabric.port_peer[port]), int(came["time_ps"][0]) + int(fabric.port_delay_ps[port])
     sizes: Counter[int] = Counter()
     classes: dict[int, Counter[int]] = {}
     left: set[tuple[int, int]] = set()

@@ -46,6 +46,7 @@ def find_hops(result: Result) -> pd.DataFrame:
     follower = Follower(result.plan)
     for row in rows[rows["what"] < TRIMMED].tolist():
         follower.read(row)
+    follower.end(result.now_ps)
     hops = follower.hops
     fabric = result.plan.fabric
 

@@ -261,9 +261,9 @@ class Result:
         Raises
         ------
         ConfigError
-            If the run had no trace, or one of some messages.
+            If the run had no ``trace=True``.
         """
-        if self.outcome.trace is None or self.plan.is_partial:
+        if self.outcome.trace is None or not self.plan.is_whole:
             raise ConfigError("trace", False, "True: call simulate() with trace=True")
         return self.outcome.trace
 
@@ -286,7 +286,7 @@ class Result:
     def _recording(self) -> Recording:
         if not self.plan.explains or self.outcome.trace is None:
             raise ConfigError("explain", False, "True: call simulate() with explain=True")
-        return Recording(self.plan, self.outcome.trace)
+        return Recording(self.plan, self.outcome.trace, self.outcome.now_ps)
 
     @typed
     def explain(self, flow: Hashable) -> Explanation:

@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled.build import compiled_kernel
+from rdmacc.engine.compiled.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.faults import Clocks, Loss, ScriptedLoss
@@ -18,8 +18,6 @@ ASK: dict[str, dict[str, Any]] = {
     "tick_ps": {"scheme": {"tick_ps": "1ns"}},
     "has_scanning_nics": {"scheme": {"tick_ps": "1ns"}},
     "n_changes": {"probes": (rdmacc.probes.queue("s0", "h0"),)},
-    "has_trace": {"trace": True},
-    "explains": {"explain": True},
     "n_scripts": {"faults": (ScriptedLoss(message=0, psn=3),)},
     "has_clocks": {"faults": (Clocks(jitter_ps="1ns"),)},
     "has_paths": {"workload": {"path": "h1 s0 h0"}},
@@ -62,7 +60,22 @@ def test_who_uses_a_feature_runs_the_kernel_that_has_it(feature):
     assert not is_plain(engine)
 
 
-@pytest.mark.parametrize("feature", ["has_trace", "n_changes", "n_scripts"])
+@pytest.mark.parametrize("options", [{"trace": True}, {"explain": True}])
+def test_only_the_kernel_that_notes_keeps_a_trace(options):
+    """With other features or without them."""
+    counts = []
+    for kernel in (noting_kernel(), compiled_kernel()):
+        for run in (kernel.run, kernel.run_plain):
+            engine = incast(**options)
+            assert engine._run is noting_kernel().run_plain
+            engine._run = run
+            engine.run(10**12)
+            counts.append(int(engine.globals["trace_count"]))
+    assert counts[0] > 0
+    assert counts == [counts[0], counts[0], counts[0], 0]
+
+
+@pytest.mark.parametrize("feature", ["n_changes", "n_scripts"])
 def test_the_plain_kernel_lacks_them(feature):
     """Run a feature with either kernel: one has it, the other ignores it."""
     done = []
@@ -71,7 +84,7 @@ def test_the_plain_kernel_lacks_them(feature):
         engine._run = run
         engine.run(10**12)
         lost = engine.ports["lost_packets"].sum()
-        done.append(engine.globals["trace_count"] + engine.globals["sample_count"] + lost)
+        done.append(engine.globals["sample_count"] + lost)
     assert done[0] > 0
     assert done[1] == 0
 

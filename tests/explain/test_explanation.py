@@ -43,7 +43,7 @@ def test_words_say_how_long_what_took_and_who(dctcp):
 
 
 def test_marked_packets_are_those_that_the_trace_shows(dctcp):
-    trace = dctcp.packet_trace
+    trace = incast(trace=True).packet_trace
     marked = trace[(trace["what"] == "sent") & (trace["kind"] == "data") & trace["ce"] & (trace["message"] == 3)]
     causes = dctcp.explain(3).causes
     assert causes.loc[causes["cause"] == "marked", ["place", "count"]].to_numpy().tolist() == [["s0->h0", len(marked)]]
@@ -116,7 +116,7 @@ def test_an_explained_run_is_the_same_run():
 
 
 def test_traces_show_packets_only():
-    assert incast(trace=True, explain=False).packet_trace.equals(incast().packet_trace)
+    assert incast(trace=True, explain=False).packet_trace.equals(incast(trace=True).packet_trace)
 
 
 def test_what_cannot_be_explained(tmp_path):
@@ -196,7 +196,12 @@ def test_some_messages():
         _ = result.packet_trace
     with pytest.raises(ConfigError, match="explain = 9: must be a row of the workload, 0 to 7"):
         incast(explain=[3, 9])
-    assert incast(explain=[3], trace=True).packet_trace.equals(every.packet_trace)
+    with pytest.raises(ConfigError, match="trace = False"):
+        _ = every.packet_trace
+    both = incast(explain=[3], trace=True)
+    assert both.packet_trace.equals(incast(explain=False, trace=True).packet_trace)
+    assert words(both.explain(3)) == words(every.explain(3))
+    assert both.explain(3).parts.equals(every.explain(3).parts)
     with pytest.raises(ConfigError, match="explain = False"):
         incast(explain=[]).explain(3)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rdmacc.engine.additions import Addition
 from rdmacc.engine.compiled import kernel
-from rdmacc.engine.compiled.build import compiled_kernel
+from rdmacc.engine.compiled.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.exceptions import Catcher
 from rdmacc.engine.compiled.heap import HEAP_PADDING
 from rdmacc.engine.compiled.keeping import restore, state_of
@@ -49,7 +49,7 @@ class CompiledEngine(Tables):
     name = "compiled"
 
     def __init__(self, plan: Plan, order: str = "time", threads: int = 1, spare: int = 0) -> None:
-        self.kernel = compiled_kernel()
+        self.kernel = noting_kernel() if plan.has_trace else compiled_kernel()
         super().__init__(plan, spare)
         self._begin(order, threads)
 
@@ -297,8 +297,8 @@ class CompiledEngine(Tables):
             if int(state["event_capacity"]) - pending < events:
                 self.queue.grow(2 * int(state["event_capacity"]) + events)
             rows = int(state["trace_count"]) + int(state["live_packets"]) + frames
-            if self.plan.has_trace and len(self.trace) < rows + int(state["reserve_events"]):
-                self._grow_trace(2 * rows + int(state["reserve_events"]))
+            if self.plan.has_trace and int(state["trace_capacity"]) < rows + int(state["reserve_events"]):
+                self.trace.grow(2 * rows + int(state["reserve_events"]))
             self.kernel.fault_port(self.rows.ctypes.data, number, what)
 
     # Running
@@ -423,7 +423,7 @@ class CompiledEngine(Tables):
             elif reason == kernel.MORE_QUEUE_PAIRS:
                 self.open_more()
             elif reason == kernel.MORE_TRACE:
-                self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
+                self.trace.double()
             elif reason == kernel.LEFT:
                 self.windows.pause()
             elif reason == kernel.STOPPED and not is_in_windows and stop_ps < until_ps:

@@ -56,7 +56,7 @@ def state_of(engine: Any, plan: Plan) -> State:
         "computation": engine.computation,
         "watched": engine.watches["last"],
         "samples": engine.pool.samples,
-        "trace": engine.trace[: int(engine.globals["trace_count"])],
+        "trace": np.concatenate(engine.pool.traces),
         "routed": engine.routed,
         "n_awaited": engine.n_awaited,
     }
@@ -93,7 +93,7 @@ def restore(engine: Any, state: State) -> None:
         state["ingresses"], state["computation"], state["watched"],
     )  # fmt: skip
     engine.samples.take_back(state["samples"])
-    engine.take_back_trace(state["trace"])
+    engine.trace.take_back(state["trace"])
     if state["routed"] is not None:
         engine.routed = state["routed"]
         engine.fill_routes(state["routed"])

@@ -164,7 +164,7 @@ def deliver(g, number, now):
         port.lost_packets += 1
         discard(g, packet_number, number, now)
         return
-    if g.has_trace:
+    if g.has_trace and (port.peer_is_host or packet.kind >= PAUSE or g.has_trace > 1):
         note(g, ARRIVED, number, packet_number, now)
     if port.peer_is_host:
         host_receive(g, packet_number, port.peer, port.reverse, now)

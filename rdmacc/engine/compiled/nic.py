@@ -191,7 +191,9 @@ def send_data(g, port, qp, message_number, now):
     packet = packet_at(g, number)
     write_data(g, packet, qp, message)
     if g.explains:
-        note(g, RELEASED, port.number, number, min(next_start_ps(g, qp, now), now))
+        paced_ps = next_start_ps(g, qp, now)
+        if paced_ps < now:
+            note(g, RELEASED, port.number, number, paced_ps)
     packet.sent_ps = read_clock(host_at(g, port.node), g.clock_jitter_ps, now) if g.has_clocks else now
     if not sends_in_order(message, psn):
         note_out_of_order(g, message, psn)

@@ -4,6 +4,7 @@ A feature costs time even when unused: for each packet the kernel checks for a t
 code behind the check takes up cache and registers. So the kernel is linked twice. In the plain one, the fields of the
 globals that enable these features are the constant 0, and LLVM drops all code that depends on them. It runs whenever
 they are 0. Likewise `node_bits` is 0 in the kernels that run in order of time; only the kernel of windows reads it.
+What a trace and explanations need is a switch of its own: most simulations that want them use no other feature.
 """
 
 from __future__ import annotations
@@ -19,11 +20,16 @@ from rdmacc.engine.compiled.layout import GLOBALS, KernelGlobals
 FEATURES = tuple(field.name for field in KernelGlobals.fields if field.is_feature)
 """Fields of the globals that the plain kernel takes for 0."""
 
-_SWITCHES = dict.fromkeys(FEATURES, "rdmacc.features") | {"node_bits": "rdmacc.windows"}
+_SWITCHES = (
+    dict.fromkeys(FEATURES, "rdmacc.features")
+    | {"node_bits": "rdmacc.windows"}
+    | dict.fromkeys(("has_trace", "explains"), "rdmacc.notes")
+)
 """Which constant decides about a field."""
 
 PLAIN, IN_TIME = "@rdmacc.features = constant i1 false\n", "@rdmacc.windows = constant i1 false\n"
-"""LLVM's code to link with a kernel to make it the plain one, and one that goes by the order of time."""
+SILENT = "@rdmacc.notes = constant i1 false\n"
+"""LLVM's code to link with a kernel to make it plain, to have it go by the order of time, and without notes."""
 
 
 class _Globals(Row):

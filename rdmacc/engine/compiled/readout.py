@@ -31,7 +31,6 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
     payload = packets["payload_bytes"]
     in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
     samples = engine.pool.samples
-    trace = engine.trace[: int(engine.globals["trace_count"])]  # rows do not change once they are there
     return RunOutcome(
         messages={name: engine.messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
         computation={name: engine.computation[name].astype(np.int64) for name in COMPUTATION_COUNTERS},
@@ -45,7 +44,7 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
         ],
         now_ps=engine.now,
         transfers=engine.transfers(),
-        trace=trace if engine.plan.has_trace else None,
+        traces=engine.pool.traces if engine.plan.has_trace else [],
         order=engine.order,
         threads=engine.pool.account,
         balance=engine.pool.balance,

@@ -194,7 +194,7 @@ def note(g, what, port, number, now):
     if g.explains == 2 and packet.kind < PAUSE and not message_at(g, packet.message).is_explained:
         if what != SENT or not port_at(g, port).is_watched:
             return
-    row = _trace_row(g.trace_rows + g.trace_count * _TRACE_BYTES)
+    row = _trace_row(g.traces + g.trace_count * _TRACE_BYTES)
     row.time_ps = now
     row.port = port
     row.message = packet.message if packet.kind < PAUSE else -1
@@ -210,7 +210,7 @@ def note(g, what, port, number, now):
 @cold
 def note_change(g, port, qp, stop, now):
     """Add a row to the trace: what stops a queue pair from now on."""
-    row = _trace_row(g.trace_rows + g.trace_count * _TRACE_BYTES)
+    row = _trace_row(g.traces + g.trace_count * _TRACE_BYTES)
     row.time_ps = now
     row.port = port
     row.message = -1

@@ -27,13 +27,14 @@ from rdmacc.engine.compiled.layout import (
     RECORDS,
     ROUTE_IN_ROW,
     ROUTE_SHIFT,
+    SAMPLE,
     SWITCH,
     WATCH,
 )  # fmt: skip
+from rdmacc.engine.compiled.logs import Log
 from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.packet_rows import PacketRows
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
-from rdmacc.engine.compiled.samples import Samples
 from rdmacc.engine.compiled.scheme_tables import SchemeTables
 from rdmacc.engine.compiled.timers import KINDS
 from rdmacc.engine.plan import Plan
@@ -55,6 +56,9 @@ messages are enough."""
 
 _FIRST_EVENTS, _FIRST_SAMPLES = 2**17, 1024
 """Rows at the start; of events at most, since two for each port are enough for most schemes."""
+
+_ROWS_EACH, _FIRST_ROWS = 16, 2**25
+"""Rows of trace at the start: for each packet of data, and at most. They take memory once they are written."""
 
 _MOST_COPIED_BYTES = 2**20
 """Tables of a larger simulation are made again for the next one."""
@@ -358,8 +362,8 @@ class Tables:
             distance=self._table("distance", plan.distance),
             spray_counts=self._table("spray_counts", np.zeros(sprays)), flowlet_gap_ps=plan.scheme.flowlet_gap_ps,
             flowlets=self._table("flowlets", np.full((flowlets, 2), [-NEVER, 0]), "i8"),
-            scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
-            explains=2 if plan.is_partial else int(plan.explains),
+            scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts),
+            has_trace=plan.has_trace + plan.is_whole, explains=2 if plan.is_partial else int(plan.explains),
         )  # fmt: skip
 
     def _fill_watches(self) -> None:
@@ -407,9 +411,10 @@ class Tables:
         first = len(plan.watches) + len(plan.computation)
         self.first_events = events + int(self.globals["reserve_events"]) + armed + first
         self.queue.grow(self.first_events)
-        self.samples = Samples(self.globals, _FIRST_SAMPLES + 2 * len(plan.watches))
-        self.trace = np.zeros(0, ROW)
-        self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
+        self.samples = Log(self.globals, "sample", SAMPLE, _FIRST_SAMPLES + 2 * len(plan.watches))
+        rows = min(_ROWS_EACH * int(plan.packets.sum(dtype=np.int64)), _FIRST_ROWS)
+        rows += 4 * int(self.globals["reserve_events"])
+        self.trace = Log(self.globals, "trace", ROW, rows if plan.has_trace else 1)
 
     def _first_events(self) -> npt.NDArray[np.int64]:
         """Return time and rank of the first events: probes, computation that waits for nothing, the first message."""
@@ -422,15 +427,3 @@ class Tables:
             ends_ps = int(self.computation["start_ps"][row]) + int(self.computation["duration_ps"][row])
             events.append((ends_ps, self._first_start + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
-
-    def take_back_trace(self, rows: npt.NDArray[np.void]) -> None:
-        """Put in a trace that was kept elsewhere."""
-        self._grow_trace(max(len(self.trace), 2 * len(rows)))
-        self.trace[: len(rows)] = rows
-        self.globals["trace_count"] = len(rows)
-
-    def _grow_trace(self, capacity: int) -> None:
-        fresh = np.zeros(capacity, ROW)
-        fresh[: len(self.trace)] = self.trace
-        self.trace = fresh
-        self._set(trace_rows=fresh.ctypes.data, trace_capacity=capacity)

@@ -20,10 +20,11 @@ import numpy.typing as npt
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.event_queue import EventQueue
 from rdmacc.engine.compiled.events import GRAIN_BITS
-from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING, GLOBALS
+from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING, GLOBALS, SAMPLE
+from rdmacc.engine.compiled.logs import Log
 from rdmacc.engine.compiled.memory import zeroed
-from rdmacc.engine.compiled.samples import Samples
 from rdmacc.engine.outcome import TOTALS
+from rdmacc.engine.trace import ROW
 from rdmacc.errors import SimulationError
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import START
@@ -39,8 +40,8 @@ _SAMPLES = 1024
 """Rows of samples of a thread at the start."""
 
 _OWN = [
-    "samples", "sample_count", "sample_capacity", "free_head", "free_count", "packet_count", "packet_capacity",
-    "notice_packet",
+    "samples", "sample_count", "sample_capacity", "traces", "trace_count", "trace_capacity", "free_head", "free_count",
+    "packet_count", "packet_capacity", "notice_packet",
 ]  # fmt: skip
 """What a thread keeps between the times that windows run."""
 
@@ -102,10 +103,10 @@ def _checked(owners: Numbers, count: int, fabric: Fabric) -> Numbers:
 class _Worker:
     """One thread's row of globals, its queue of events and the messages that start at its nodes."""
 
-    def __init__(self, rows: npt.NDArray[np.void], queue: EventQueue, samples: Samples) -> None:
+    def __init__(self, rows: npt.NDArray[np.void], queue: EventQueue, samples: Log, trace: Log) -> None:
         self.rows, self.row, self.queue = rows, rows[0], queue
         self.starts = np.zeros(0, np.int32)
-        self.samples = samples
+        self.samples, self.trace = samples, trace
         self.places = np.zeros(0, np.int64)
         """Where these messages are among all that start."""
         self.outbox = np.zeros(0, np.int64)
@@ -134,7 +135,7 @@ class ThreadPool:
             self.count = min(asked, len(np.unique(racks_of(engine.plan.fabric))))
         self._addresses = np.array([engine.rows.ctypes.data] * self.count, np.int64)
         engine.globals["n_threads"], engine.globals["pool"] = self.count, self._addresses.ctypes.data
-        self._workers: list[_Worker] = [_Worker(engine.rows, engine.queue, engine.samples)]
+        self._workers: list[_Worker] = [_Worker(engine.rows, engine.queue, engine.samples, engine.trace)]
         if self.count == 1:
             self._workers[0].starts = engine.starts
 
@@ -174,12 +175,13 @@ class ThreadPool:
         crossing = int((there != here).sum())
         engine.queue.crossing_room = crossing
         engine.queue.grow(int(state["event_capacity"]))
-        by = owners[plan.src[engine.starts]]
+        by, traced = owners[plan.src[engine.starts]], int(state["trace_capacity"]) // self.count
         for number in range(self.count):
             if number:
                 room = zeroed(GLOBALS.itemsize + 2 * CACHE_LINE)
                 rows = np.ndarray(1, GLOBALS, room)
-                self._workers.append(_Worker(rows, EventQueue(rows, plan, crossing), Samples(rows[0], _SAMPLES)))
+                logs = Log(rows[0], "sample", SAMPLE, _SAMPLES), Log(rows[0], "trace", ROW, traced)
+                self._workers.append(_Worker(rows, EventQueue(rows, plan, crossing), *logs))
                 engine.packet_rows.join(rows)
             worker = self._workers[number]
             worker.places = np.flatnonzero(by == number)
@@ -267,6 +269,11 @@ class ThreadPool:
         return samples[np.argsort(samples["time_ps"], kind="stable")]
 
     @property
+    def traces(self) -> list[npt.NDArray[np.void]]:
+        """The rows of trace of each thread."""
+        return [worker.trace.taken for worker in self._workers]
+
+    @property
     def scheduled_starts(self) -> int:
         """Messages whose start is over or scheduled."""
         return sum(int(worker.row["next_start"]) for worker in self._workers)
@@ -328,6 +335,8 @@ class ThreadPool:
                 worker.queue.double()
             if reason == kernel.MORE_SAMPLES:
                 worker.samples.double()
+            if reason == kernel.MORE_TRACE:
+                worker.trace.double()
             if reason == kernel.MORE_PACKETS:
                 self._engine.packet_rows.provide(self._engine.kernel, worker.rows)
         if kernel.MORE_QUEUE_PAIRS in reasons:

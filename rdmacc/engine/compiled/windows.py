@@ -58,7 +58,7 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
     delay_ps = int(plan.fabric.port_delay_ps.min())
     for reason, holds in (
         ("the scheme has a tick", plan.scheme.tick_ps > 0),
-        ("a trace is kept", plan.has_trace),
+        ("a trace is kept", plan.is_whole),
         ("a probed field is written at two ends of a link", bool((nodes_probed(plan) < 0).any())),
         ("something waits for a message between two other hosts", bool(far[: plan.n_messages].any())),
         ("something waits for a short computation on another host", bool((far_durations < delay_ps).any())),

@@ -56,9 +56,7 @@ class Core:
         self.scheme = scheme = plan.scheme
         self.fabric = plan.fabric  # with its current routes: links may fail
         self.env = Environment(scheme.tick_ps)
-        self.trace = Trace() if plan.has_trace else None
-        if plan.is_partial:
-            self.trace = Trace(plan.explained, plan.qp_port[plan.qp[plan.explained]].tolist())
+        self.trace = Trace(plan) if plan.has_trace else None
         self.explains = plan.explains
         self.trail = Trail() if plan.is_checked else None
         if self.trail is not None:

@@ -157,8 +157,8 @@ class NicPort(Port):
         net, psn = self.net, message.next_psn
         packet = net.new_packet()
         write_data(net.scheme, packet, qp, message)
-        if net.explains and net.trace is not None:
-            net.trace.add(min(next_start_ps(self.env, qp, now), now), RELEASED, self.number, packet)
+        if net.explains and net.trace is not None and (paced_ps := next_start_ps(self.env, qp, now)) < now:
+            net.trace.add(paced_ps, RELEASED, self.number, packet)
         packet.sent_ps = self.host.clock(now)
         if not sends_in_order(message, psn):
             self._note_out_of_order(message, psn)

@@ -70,7 +70,7 @@ def outcome_of(
             (part, field.name): _column((getattr(m, f"transfer{part}") for m in net.messages), field.name, field.code)
             for part, field in transfer_fields(net.scheme.components)
         },
-        trace=None if net.trace is None else net.trace.rows(),
+        traces=[] if net.trace is None else [net.trace.rows()],
     )
 
 
