@@ -449,6 +449,7 @@ class Simulation:
             plan = twin.plan = twin._plan_of(self._sent.frame())
         if "_progress" in vars(self):
             twin._progress = copy(self._progress)
+            twin._progress._plan = plan  # a copy leaves it out, as a file does
         twin._fault_events = self._fault_events.copy(plan, self.now_ps)
         twin.engine = self.engine.fork(plan)
         return twin

@@ -8,7 +8,7 @@ Stated before the runs, which take 6 core-minutes and are still to come: it is n
 
 from __future__ import annotations
 
-from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, cases, claim, means, reduction
+from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, cases, claim, means
 from rdmacc.experiments.dart.loads import BASELINES, NAMES, all_runs
 from rdmacc.experiments.dart.techniques import VARIANTS
 from ..api import *

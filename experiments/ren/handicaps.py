@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rdmacc.experiments.ren.leaf_spine import WORKLOADS, LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.least_queue import LeastQueue
-from rdmacc.experiments.ren.loads import POSITIVE, claim, reduction
+from rdmacc.experiments.ren.loads import POSITIVE, claim
 from rdmacc.experiments.ren.setup import LOOKS, SIMULATED
 from rdmacc.protocols.permuted_paths import PermutedPaths
 from rdmacc.switch.ren_marker import RenMarker

@@ -10,7 +10,7 @@
 ...     print(answered.delivered_ps - asked.start_ps)
 >>> process = env.process(client())
 >>> env.run()
-14777121
+14617281
 """
 
 from __future__ import annotations

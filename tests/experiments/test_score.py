@@ -146,7 +146,7 @@ def test_tables_that_do_not_stand_are_named(monkeypatch):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_rows_are_the_claims_whose_verdict_differs(paper):
     verdicts, every = hanging(paper), by_reading(paper)
-    assert not verdicts.empty
+    assert not verdicts.empty or verdicts.columns.tolist() == ["default"]  # a paper without readings
     for id_, row in verdicts.iterrows():
         assert row.tolist() == every.loc[id_, verdicts.columns].tolist()
         assert len(set(row) - {"", Outcome.NOT_JUDGED.value}) > 1

@@ -25,6 +25,7 @@ from rdmacc.handlers.hooks import calls_of
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import Deadline, Float, Int, Ints, Record
 from rdmacc.schemes import SCHEMES
+from rdmacc.sweep import study_runs
 from rdmacc.sweep.run import SweepError
 from rdmacc.switch.red import Red
 from rdmacc.topology.fabric import Fabric
@@ -263,6 +264,7 @@ def test_a_scenario_and_a_study_say_whether_handlers_are_checked(
         raise ConfigError("scheme", "any", "other")
 
     monkeypatch.setattr(scenario, "Simulation", simulated)
+    monkeypatch.setattr(study_runs, "simulate_many", simulated)
     with pytest.raises(ConfigError):
         rdmacc.Scenario(network=_NET, workload=_WORK, scheme="dcqcn", check=check).run()
     with pytest.raises(SweepError):

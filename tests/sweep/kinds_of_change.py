@@ -124,10 +124,10 @@ KINDS: dict[str, dict[str, str]] = {
         "main.py": "import rdmacc.units\nrdmacc.units.us = lambda n: @" + MAIN,
     },
     "rdmacc patched inside": {
-        "mine.py": VALUE.format("rdmacc.units.us(1)"),
-        "main.py": "import os, rdmacc\n"
-        "def us(n, *more): return int(__import__('os').environ['RDMACC_TEST_K'])\n"
-        "rdmacc.units.us.__code__ = us.__code__\nrdmacc.units.us.__defaults__ = None" + MAIN,
+        "mine.py": VALUE.format("rdmacc.chance.hash63(1)"),
+        "main.py": "import os, rdmacc.chance\n"
+        "def other(n, *more): return int(__import__('os').environ['RDMACC_TEST_K'])\n"
+        "rdmacc.chance.hash63.__code__ = other.__code__\nrdmacc.chance.hash63.__defaults__ = None" + MAIN,
     },
     "a default": {"mine.py": "def value(k=@):\n    return k\n"},
     "a closure": {"mine.py": "def make(k):\n    def inner():\n        return k\n    return inner\nvalue = make(@)\n"},
