@@ -29,11 +29,6 @@ def hash63(key: int, count: int) -> int:
     return _mix(key, count) >> 1
 
 
-def hash63_many(key: int, count: int) -> npt.NDArray[np.int64]:
-    """Return `hash63` of a key and each number below `count`."""
-    return hash63_of(key, np.arange(count))
-
-
 def hash63_of(key: npt.NDArray[np.int64] | int, count: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return `hash63` of keys and numbers, elementwise."""
     z = count.astype(np.uint64)
