@@ -253,7 +253,7 @@ def test_code_that_cannot_compile_is_refused_with_line_and_reason():
 
 def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
     """Every table starts with room for one event."""
-    for name in ("_FIRST_PACKETS", "_FIRST_EVENTS", "_FIRST_SAMPLES"):
+    for name in ("_FIRST_PACKETS", "_FIRST_EVENTS", "_FIRST_SAMPLES", "_FIRST_ROWS"):
         monkeypatch.setattr(tables, name, 0)
     work = rdmacc.incast([f"h{i}" for i in range(1, 20)], "h0", "100kB")
 
