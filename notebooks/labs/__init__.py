@@ -10,7 +10,6 @@ import contextlib
 import io
 import json
 import linecache
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,28 +59,6 @@ def starter(number: int) -> Path:
     if number not in NUMBERS:
         raise ConfigError("lab", number, f"must be {NUMBERS.start} to {NUMBERS.stop - 1}")
     return next(FOLDER.glob(f"lab{number}_*.ipynb"))
-
-
-def copy_labs(folder: str | Path) -> list[Path]:
-    """Copy the starters into a folder, and return the copies.
-
-    Parameters
-    ----------
-    folder : path
-        Target folder; created if it does not exist.
-
-    Raises
-    ------
-    ConfigError
-        If one is there already: it may have been worked on.
-    """
-    target = Path(folder)
-    copies = {starter(number): target / starter(number).name for number in NUMBERS}
-    for copy in copies.values():
-        if copy.exists():
-            raise ConfigError("folder", str(target), f"must not hold {copy.name} already: it may have been worked on")
-    target.mkdir(parents=True, exist_ok=True)
-    return [Path(shutil.copyfile(source, copy)) for source, copy in copies.items()]
 
 
 def check(number: int, path: str | Path | None = None) -> dict[str, str]:

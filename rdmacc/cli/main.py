@@ -203,9 +203,10 @@ def start_labs(
     folder: Annotated[Path, typer.Argument(help="Folder to copy them to.", file_okay=False)] = Path("rdmacc-labs"),
 ) -> None:
     """Copy the starter notebooks into a folder."""
-    from rdmacc.notebooks.labs import copy_labs
+    from rdmacc.notebooks import copy_notebooks
+    from rdmacc.notebooks.labs import FOLDER
 
-    for path in copy_labs(folder):
+    for path in copy_notebooks(folder, FOLDER):
         typer.echo(f"Saved {path}")
     typer.echo(f"\nOpen them with: jupyter lab {folder}\nCheck the first with: rdmacc labs check 1 {folder}")
 

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from rdmacc import ConfigError
 from rdmacc.cli.main import app
-from rdmacc.notebooks.labs import NUMBERS, check, copy_labs, starter
+from rdmacc.notebooks import copy_notebooks
+from rdmacc.notebooks.labs import FOLDER, NUMBERS, check, starter
 from rdmacc.notebooks.labs.questions import LABS
 
 SOLUTIONS = Path(__file__).parents[2] / "docs" / "teach" / "solutions"
@@ -38,7 +39,7 @@ def test_an_answer_is_judged(tmp_path, answer, verdict):
 
 
 def test_a_notebook_is_run_from_the_top_as_saved(tmp_path):
-    path = next(copy for copy in copy_labs(tmp_path) if copy.name == starter(2).name)
+    path = next(copy for copy in copy_notebooks(tmp_path, FOLDER) if copy.name == starter(2).name)
     book = json.loads(path.read_text())
     for cell in book["cells"]:
         if "max_min_gbps = ..." in "".join(cell["source"]):
@@ -60,9 +61,9 @@ def test_what_fails_is_named(tmp_path):
     ):
         with pytest.raises(ConfigError, match=message):
             check(number, path)
-    copy_labs(tmp_path / "labs")
+    copy_notebooks(tmp_path / "labs", FOLDER)
     with pytest.raises(ConfigError, match="worked on"):
-        copy_labs(tmp_path / "labs")
+        copy_notebooks(tmp_path / "labs", FOLDER)
 
 
 def test_each_question_has_its_place_in_the_starter():
