@@ -26,7 +26,7 @@ from rdmacc.presets import preset
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, draw_spread, draw_trace, ecdf, fit_above, log_axes, plain_log, style, subplots
+from rdmacc.show.style import COLOURS, draw_spread, draw_trace, ecdf, fit_above, log_axes, style, subplots
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars, tidy, typed, wide
 from rdmacc.units import (
     MB,
@@ -106,7 +106,7 @@ __all__ = [
     "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields", "first_within", "fit_above",
     "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "kB", "labels_of", "load_summary",
     "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise", "partial", "pd", "pivoted",
-    "plain_log", "preset", "probes", "product", "ps", "rate_bps", "reduction", "register_experiment", "replace",
+    "preset", "probes", "product", "ps", "rate_bps", "reduction", "register_experiment", "replace",
     "scalar", "scalars", "select", "settled", "show", "show_all", "shown", "size_bytes", "style", "subplots",
     "summary_path", "tidy", "time_in", "time_ps", "topology", "typed", "us", "value_at", "wide", "workload",
     "worst_between",

@@ -189,7 +189,7 @@ class Figure6(Experiment):
             textcoords="offset points", ha="right", va="top", fontsize=9, color="0.35",
         )  # fmt: skip
         right.axvline(15, color="0.5", linewidth=1, linestyle=":")
-        right.annotate("threshold, 15 kB", (15, 49), xytext=(4, 0), textcoords="offset points", fontsize=9,
+        right.annotate("threshold, 15 kB", (15, 3), xytext=(4, 0), textcoords="offset points", fontsize=9,
                        va="top", color="0.35")  # fmt: skip
         right.set(title="Latency of the flow from S2", xlabel="queue that it finds (kB)", xlim=(0, None))
         right.set(ylabel="FCT - FCT alone (us)", ylim=(0, None))

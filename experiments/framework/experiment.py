@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import wraps
 from inspect import isgeneratorfunction
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -27,7 +28,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, check_reading, reading
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.style import in_style
+from rdmacc.show.style import PAGE, on_a_page
 from rdmacc.sweep.seeds import SEED, Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
 
@@ -97,7 +98,7 @@ class Experiment(ABC):
         if isgeneratorfunction(vars(cls).get("points")):
             cls.points = _listed(cls.points)  # type: ignore[method-assign]
         if "plot" in vars(cls):
-            cls.plot = in_style(cls.plot)  # type: ignore[method-assign]
+            cls.plot = on_a_page(cls.plot)  # type: ignore[method-assign]
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> Iterable[Point]:
@@ -115,7 +116,7 @@ class Experiment(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} measures in execute()")
 
-    @in_style
+    @on_a_page
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure from the table, in rdmacc's style. Default: its panels, under the default reading."""
         return self.headed(draw_panels(self.panels, self.view(table)))
@@ -213,7 +214,9 @@ class Experiment(ABC):
         paper, _, rest = self.name.partition(".")
         name = PAPERS[paper].short if paper in PAPERS else paper
         place = f"{name}, figure {rest.removeprefix('fig')}" if rest.startswith("fig") else name
-        figure.suptitle(f"{place}: {self.title}{more}", x=0.01, ha="left", fontsize=fontsize)
+        letters = int(min(figure.get_figwidth(), PAGE) * 120 / fontsize)
+        lines = [line for part in f"{place}: {self.title}{more}".split("\n") for line in wrap(part, letters)]
+        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=fontsize)
         return figure
 
     def canaries(self) -> list[Point]:

@@ -12,10 +12,10 @@ _INTERVAL_PS = us(500)
 
 _EXAMPLES = {
     "at the end of T": ((data(2), nak(2)), "(a) T runs out: NAK"),
-    "again": ((data(2), nak(2), nak(2, nth=2)), "(b) that NAK is lost: T starts again"),
+    "again": ((data(2), nak(2), nak(2, nth=2)), "(b) that NAK is lost"),
     "reset": (
         (data(2), *(data(psn, nth=2) for psn in range(3, PACKETS))),
-        "(c) EPSN comes within T: T starts again",
+        "(c) EPSN comes within T",
     ),
 }
 
@@ -89,5 +89,5 @@ class Figure5(Ladders):
             first = [one for before, one in zip([None, *times], times, strict=False) if _is_apart(before, one)]
             return [("h1", at, f"T = {(until - at) / 1e6:.1f} us") for at, until in first]
 
-        figure = draw(table, names, notes, (15, 8.5))
+        figure = draw(table, names, notes, (11, 13))
         return self.headed(figure)

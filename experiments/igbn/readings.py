@@ -57,7 +57,7 @@ class OtherReadings(LossSweep):
                 values = [100 * value for value in _means(rows, timeout_ps).values()]
                 ax.bar(x + shift, values, 0.36, color=COLOURS[colour], label=name)
                 for at, value in zip(x + shift, values, strict=True):
-                    ax.text(at, value + 0.8, f"{value:.1f}", ha="center", fontsize=7)
+                    ax.text(at, value + 0.8, f"{value:.0f}", ha="center", fontsize=8)
             ax.set(title=title, ylim=(0, 78))
             ax.set_xticks(x, list(VARIANTS.values()))
             ax.grid(visible=False, axis="x")

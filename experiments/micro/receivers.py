@@ -134,7 +134,7 @@ class ReceiverSchemes(Experiment):
         rows = wide(table)
         colours = dict(zip(RECEIVERS, COLOURS.values()))
         cases = list(rows["case"].unique())
-        figure, axes = subplots(2, 3, figsize=(13, 7), layout="constrained")
+        figure, axes = subplots(2, 3, figsize=(11, 8), layout="constrained")
         for axis, case in zip(axes[0, :2], cases):
             for name in RECEIVERS:
                 plot_by_size(axis, rows.loc[f"{name}, {case}"], "slowdown", color=colours[name], label=name)
@@ -159,9 +159,9 @@ class ReceiverSchemes(Experiment):
                 fit_above(axis, 5.0, bottom=None)
             else:
                 fit_above(axis, 1.3)
-            axis.set_xticklabels(RECEIVERS, rotation=40, ha="right")
-            if axis is not axes[1, 2]:
-                axis.legend(loc="upper right", ncols=3, fontsize=7)
+            axis.set_xticklabels(RECEIVERS, rotation=90)
+            if axis in (axes[0, 2], axes[1, 0]):
+                axis.legend(fontsize=8)
         axes[0, 2].set_title(f"incast of {rows['senders'].iloc[0]:.0f}")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(RECEIVERS))
         figure.suptitle(self.title)

@@ -46,7 +46,7 @@ class Breakdown(FatTreeFigure):
                 label="RCC as published, relative to our DCQCN",
             )  # fmt: skip
             ax.set_title(title)
-            plain_log(ax)
+            log_axes(ax, "y")
         axes[0].set_ylabel("FCT (us)")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
         name = WORKLOADS[self.workload].name

@@ -80,10 +80,10 @@ class Oversubscribed(FatTreeFigure):
                 at = np.arange(len(loads)) + width * (place - 1)
                 values = means(rows, quantity, scheme, _NAME)[loads] / unit
                 bars = ax.bar(at, values, width, color=COLOURS[LOOKS[scheme][1]], label=NAMES[scheme])
-                ax.bar_label(bars, fmt=lambda value: f"{value:.{0 if value >= 100 else 2}f}", fontsize="x-small")
+                ax.bar_label(bars, fmt=lambda value: f"{value:.{0 if value >= 100 else 1}f}", fontsize="x-small")
             ax.set_xticks(range(len(loads)), [f"{load:.0%}" for load in loads])
             ax.set(title=title, ylabel=label, xlabel="load of the hosts' links")
             ax.margins(y=0.12)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         figure.suptitle("RCC, figure 13 on a fabric oversubscribed by 2, web search")
         return figure

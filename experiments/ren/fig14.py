@@ -157,6 +157,6 @@ class Figure14(LeafSpineReadings):
                 )
             ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
         packets_of = np.ceil(largest(rows, workload) / PAYLOAD_BYTES).astype(int)
-        ax.set_xticks(TENTHS, [f"{one:,}" for one in packets_of], rotation=35, fontsize="small")
-        plain_log(ax)
+        ax.set_xticks(TENTHS, [f"{one:,}" for one in packets_of], rotation=90)
+        log_axes(ax, "y")
         ax.set(xlabel="flow size (packets); a tick is a tenth of the flows", ylabel="p99 slowdown")

@@ -80,7 +80,7 @@ class Figure19(LeafSpineReadings):
             path_effects=outline,
         )  # fmt: skip
         ax.axhline(0, color="0.3", linewidth=0.8)
-        ax.set_xticks(places, [LOOKS[one][0] for one in BASELINES], rotation=35)
+        ax.set_xticks(places, [LOOKS[one][0] for one in BASELINES], rotation=90)
         ax.set(title="largest reduction by REN", ylabel="of the AFCT (%)")
         ax.legend()
         axes.flat[5].axis("off")

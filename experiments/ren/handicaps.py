@@ -160,7 +160,7 @@ class Handicaps(LeafSpineFigure):
                 ratio = _times(rows, scheme, name, changes) / _times(rows, "ndp", name)
                 ax.plot(ratio.index, ratio, look, color=COLOURS[colour], label=label)
             ax.axhline(1, color="0.3", linewidth=0.8)
-            plain_log(ax)
+            log_axes(ax, "y")
             ax.set(title=WORKLOADS[name], xlabel="load")
         axes[0].set_ylabel("AFCT over NDP's")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")

@@ -122,7 +122,7 @@ def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> Non
     if quantity == "throughput, long":
         ax.set_ylim(0, 40)
     else:
-        plain_log(ax)
+        log_axes(ax, "y")
 
 
 def published_marks(

@@ -162,4 +162,4 @@ class ExpressPassNs2(Experiment):
         labels = [f"{row['case']}, {row['rate']}, {row['weight']}" for _, row in rows.iterrows()]
         log_axes(axis, "y")
         axis.set(title="incasts: each flow (orange: ns2-xpass)", ylabel="FCT (ms)", xticks=range(len(rows)))
-        axis.set_xticklabels(labels, rotation=60, ha="right", fontsize=6)
+        axis.set_xticklabels(labels, rotation=90)

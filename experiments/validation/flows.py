@@ -105,4 +105,4 @@ def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **li
         axis.plot(range(len(BINS)), values, style, markersize=3, label=label if p == 50 else None, **line)
     log_axes(axis, "y")
     axis.set_xticks(range(len(BINS)))
-    axis.set_xticklabels(BINS, rotation=30, ha="right")
+    axis.set_xticklabels(BINS, rotation=90)

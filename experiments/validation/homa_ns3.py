@@ -125,7 +125,7 @@ class HomaNs3(Experiment):
                 dots_of_both(axis, table, "homa_ns3", f"{case}, {rate}", x)
             log_axes(axis, "y")
             axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)")
-            axis.set(xticks=range(len(INCASTS)), xticklabels=INCASTS)
+            axis.set(xticks=range(len(INCASTS)), xticklabels=[one.replace(" x ", " x\n") for one in INCASTS])
         for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
             plot_by_size(axes[2], row, "FCT", 1e9, color=colour, label=row["case"])
         if not searched.empty:

@@ -184,7 +184,7 @@ class HpccNs3(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rows = summary_rows(table)
-        figure, axes = subplots(2, len(CASES) + 1, figsize=(15, 5.5), layout="constrained")
+        figure, axes = subplots(2, len(CASES) + 1, figsize=(15, 6.5), layout="constrained")
         for (top, bottom), case in zip(axes.T, CASES):
             for x, name in enumerate(SCHEMES):
                 here = rows[(rows["scheme"] == name) & (rows["case"] == case)]
@@ -197,7 +197,7 @@ class HpccNs3(Experiment):
             top.set(title=case, ylim=(0, None), xticks=[])
             log_axes(bottom, "y")
             bottom.set_xticks(range(len(SCHEMES)))
-            bottom.set_xticklabels(SCHEMES, rotation=30, ha="right")
+            bottom.set_xticklabels(SCHEMES, rotation=90)
         for axis, case in zip(axes[:, -1], TRACES):
             for name, colour in zip(TRACE_SCHEMES, COLOURS.values()):
                 draw_both(axis, table, "hpcc_ns3", f"{name}, {case}", color=colour, label=name)

@@ -251,7 +251,7 @@ def _draw_lifelines(ax: Axes, lines: Sequence[Hashable], hosts: Sequence[Hashabl
                 "edgecolor": "0.3" if is_host else "0.6",
             },
         )
-    margin = 0.16 * max(len(lines) - 1, 1.5)
+    margin = 0.32 * max(len(lines) - 1, 1.5)
     ax.set_xlim(-margin, len(lines) - 1 + margin)
     ax.set_xticks([])
     ax.grid(visible=False, axis="x")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
+from textwrap import fill
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _Given = ParamSpec("_Given")
-_Drawn = TypeVar("_Drawn")
 
 COLOURS = {
     "blue": "#0072B2",
@@ -38,6 +38,16 @@ COLOURS = {
 
 _TITLE_PLACES: tuple[Literal["left", "center", "right"], ...] = ("left", "center", "right")
 _STYLE = Path(__file__).with_name("rdmacc.mplstyle")
+
+PAGE = 11.0
+"""Width of the widest figures, in inches."""
+_SHOWN = 10.0
+"""Width at which pages and notebooks show them at most."""
+_LEAST_POINTS = 8.0
+_LETTERS = 8.0
+"""Letters of a panel's title in an inch."""
+_FEW_DECADES = 2.5
+"""A logarithmic axis of fewer has ticks between the powers of ten."""
 
 _TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1.0, "ps"))
 _WIDE = 50.0
@@ -63,15 +73,36 @@ def style() -> Iterator[None]:
         mpl.rcParams.update(before)
 
 
-def in_style(draw: Callable[_Given, _Drawn]) -> Callable[_Given, _Drawn]:
-    """Return a drawing function that does what it does inside `style()`."""
+def on_a_page(draw: Callable[_Given, Figure]) -> Callable[_Given, Figure]:
+    """Return a function that draws in rdmacc's style, and whose figures fit on a page and can be read there."""
 
     @wraps(draw)
-    def drawn(*args: _Given.args, **kwargs: _Given.kwargs) -> _Drawn:
+    def drawn(*args: _Given.args, **kwargs: _Given.kwargs) -> Figure:
         with style():
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+            _fit_page(figure)
+            return figure
 
     return drawn
+
+
+def _fit_page(figure: Figure) -> None:
+    """Make a figure no wider than `PAGE`, and no text smaller than `_LEAST_POINTS` at the size at which it is shown."""
+    from matplotlib.text import Text
+
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(min(width, PAGE), height)
+    least = _LEAST_POINTS * max(1.0, figure.get_figwidth() / _SHOWN)
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(text.get_fontsize(), least))
+    for ax in figure.axes:
+        spec = ax.get_subplotspec()
+        share = len(spec.colspan) / spec.get_gridspec().ncols if spec else 1.0
+        for place in _TITLE_PLACES:
+            title = ax.get_title(loc=place)
+            lines = [fill(line, int(_LETTERS * share * figure.get_figwidth())) for line in title.split("\n")]
+            if "\n".join(lines) != title:
+                ax.set_title("\n".join(lines), loc=place)
 
 
 def subplots(*shape: int, **kwargs: Any) -> tuple[Figure, Any]:
@@ -166,28 +197,31 @@ def draw_fct_cdf(
 
 
 def log_axes(ax: Axes, names: str) -> None:
-    """Make axes logarithmic, after drawing; one without a number above zero stays linear, for it cannot be."""
+    """Make axes logarithmic, after drawing; one without a number above zero stays linear, for it cannot be.
+
+    Few ticks are labelled, with plain numbers unless they are very large or small.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     for name, least in zip("xy", np.asarray(ax.dataLim.minpos), strict=True):
-        if name in names and np.isfinite(least):
-            getattr(ax, f"set_{name}scale")("log")
+        if name not in names or not np.isfinite(least):
+            continue
+        getattr(ax, f"set_{name}scale")("log")
+        axis = getattr(ax, f"{name}axis")
+        low, high = axis.get_view_interval()
+        decades = np.log10(high / low)
+        if decades < _FEW_DECADES:
+            narrow = (1, 1.5, 2, 3, 5, 7) if name == "y" else (1, 2, 5)
+            axis.set_major_locator(LogLocator(subs=narrow if decades < 1 else (1, 2, 5) if name == "y" else (1, 3)))
+        if low >= 1e-3 and high <= 1e5:
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def fit_above(ax: Axes, factor: float, bottom: float | None = 0.0) -> None:
     """End the vertical axis at a multiple of the greatest number drawn, if there is one above zero."""
     most = ax.dataLim.ymax
     ax.set_ylim(bottom, factor * most if np.isfinite(most) and most > 0 else None)
-
-
-def plain_log(ax: Axes) -> None:
-    """Make the vertical axis logarithmic, with plain numbers as labels between the powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    log_axes(ax, "y")
-    if ax.get_yscale() != "log":
-        return
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def draw_spread(

@@ -89,7 +89,7 @@ class Timeline:
         for (_, end), (begin, _), (_, bottom) in zip(self.segments, self.segments[1:], self.pieces, strict=False):
             middle = bottom + self.cut / 2
             ax.axhspan(bottom, bottom + self.cut, facecolor="0.95", edgecolor="none", zorder=0)
-            text = f"{format_time(begin - end, 5)} without a packet"
+            text = f"{format_time(begin - end, 5)} later"
             ax.text(
                 0.5,
                 middle,
