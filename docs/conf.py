@@ -17,7 +17,9 @@ mpl.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from gallery import draw_gallery, write_gallery  # noqa: E402 - they lie beside this file
+import plots  # noqa: E402 - they lie beside this file
+import scheme_pages  # noqa: E402
+from gallery import draw_gallery, write_gallery  # noqa: E402
 
 from notebooks import write_notebooks  # noqa: E402
 from rdmacc.experiments.ledger.score import score_text  # noqa: E402
@@ -25,6 +27,8 @@ from rdmacc.experiments.ledger.score import score_text  # noqa: E402
 project = "rdmacc"
 author = "The rdmacc authors"
 release = metadata.version("rdmacc")
+links = (line.split(", ", 1) for line in metadata.metadata("rdmacc").get_all("Project-URL", []))
+REPOSITORY = [(name, url) for name, url in links if name == "Repository"]  # the release workflow adds it
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -63,20 +67,23 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "navbar_align": "left",
-    "navbar_end": [],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "rdmacc"},
+    "icon_links": [{"name": kind, "url": url, "icon": "fa-solid fa-code-branch"} for kind, url in REPOSITORY],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_context = {"default_mode": "light"}
+html_context = {"default_mode": "auto"}
 
 write_gallery(HERE)
 write_notebooks(HERE)
 
 
 def setup(app: Sphinx) -> None:
-    """Draw the gallery's pictures if pages are to be written."""
+    """Draw the pictures if pages are to be written."""
     app.connect("builder-inited", _draw)
+    app.connect("source-read", scheme_pages.complete)
 
 
 def _draw(app: Sphinx) -> None:
@@ -84,3 +91,5 @@ def _draw(app: Sphinx) -> None:
         app.config.suppress_warnings.append("image.not_readable")
     else:
         draw_gallery(HERE)
+        scheme_pages.draw_schemes()
+        plots.draw_plots()

@@ -179,7 +179,7 @@ def words_of(name: str) -> str:
     found = standing().get(name)
     if found is None or pd.isna(found):
         return "not known: computed before we kept digests of behaviour"
-    return "stands: the code here behaves as it did" if found else "stale: the code here behaves otherwise"
+    return "current: the code here behaves as it did" if found else "stale: the code here behaves otherwise"
 
 
 def standing_text(is_short: bool = False) -> str:
@@ -193,7 +193,8 @@ def standing_text(is_short: bool = False) -> str:
     found = standing()
     stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))
     stands = int(found.fillna(False).sum())
-    words = [f"{stands} of the {len(found)} tables stand: the code here behaves as the code that made them."]
+    count = f"All {stands}" if stands == len(found) else f"{stands} of the {len(found)}"
+    words = [f"{count} tables are current: the code here behaves as the code that made them."]
     if stale:
         words.append(f"Stale, to be computed again: {', '.join(stale)}.")
     if unknown:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _MOST_ARROWS = 600
 _MOST_NODES = 8
-_LABEL_INCHES = 0.125
+_LABEL_INCHES = 0.17
 """Space that a label needs along its arrow."""
-_LABEL_SIZE = 7.0
+_LABEL_SIZE = 8
 
 _LOOKS = {
     "data": ("data", COLOURS["blue"]),
@@ -226,7 +226,7 @@ def _height(arrows: Sequence[Arrow], timeline: Timeline) -> float:
     gaps = gaps[gaps > 0]
     if not len(gaps):
         return 3.0
-    return float(np.clip(_LABEL_INCHES * timeline.length / np.percentile(gaps, 20) + 1.2, 3.0, 11.0))
+    return float(np.clip(_LABEL_INCHES * timeline.length / np.percentile(gaps, 20) + 1.2, 3.0, 12.0))
 
 
 def _draw_lifelines(ax: Axes, lines: Sequence[Hashable], hosts: Sequence[Hashable], timeline: Timeline) -> None:

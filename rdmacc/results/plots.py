@@ -14,7 +14,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.results.activity import draw_step, natural
 from rdmacc.results.ladder import draw_ladder
 from rdmacc.results.summary import slowdown_by_size
-from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
+from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, log_axes, new_axes, style, value_unit
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_size
 
@@ -131,7 +131,8 @@ class ResultPlots:
             }
             ax.plot(sizes, table["median"], label=_joined(prefix, "median"), **look)
             ax.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
-            ax.set(xlabel="message size (kB)", ylabel="FCT / FCT alone", xscale="log")
+            ax.set(xlabel="message size (kB)", ylabel="FCT / FCT alone")
+            log_axes(ax, "x")
             ax.set_ylim(bottom=0, auto=None)  # a result drawn over it later may be higher
             ax.legend()
         return ax

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = 64
-"""Colours of the palette: enough for lines with anti-aliasing, and a fifth of the size in true colour."""
+"""Colours of the palette: enough for lines with anti-aliasing, and a fifth of the size in true colour.
+
+They are chosen by coverage: by their share of the picture, a curve behind another would lose its colour in the legend.
+"""
 _DPI = 100
 
 
@@ -25,7 +28,7 @@ def png(figure: Figure, dpi: float = _DPI) -> bytes:
     with style():
         figure.savefig(drawn, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
     image = Image.open(drawn).convert("RGB")
-    small = image.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small = image.quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(packed, "PNG", optimize=True)
     return packed.getvalue()
 

@@ -192,7 +192,7 @@ def draw_fct_cdf(
         least, most = min(least, fct[0]), max(most, fct[-1])
     ax.set(xlabel=f"flow completion time ({unit})", ylabel="fraction of flows", ylim=(0, 1.02))
     if most > _WIDE * least:
-        ax.set_xscale("log")
+        log_axes(ax, "x")
     ax.legend(loc="lower right")
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import half_width, slowdown_by_size
-from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread
+from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf, draw_spread, log_axes
 from rdmacc.typed import typed
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osD^vPX*"
 
 
+_FEW_TICKS = 8
+"""Up to this many values of a parameter are the ticks of its axis."""
 _ASIDE = 0.012
 """Between the points of two schemes at one place, a share of the axis."""
 
@@ -101,7 +103,8 @@ class StudyPlots:
                 marker = _MARKERS[number % len(_MARKERS)]
                 ax.plot(table["size_bytes"] / 1e3, table[column], marker=marker, label=label, **look)
             ax.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
-            ax.set(xlabel="message size (kB)", ylabel=f"{column} of FCT / FCT alone", xscale="log")
+            ax.set(xlabel="message size (kB)", ylabel=f"{column} of FCT / FCT alone")
+            log_axes(ax, "x")
             ax.set_title("Slowdown by message size")
             ax.set_ylim(bottom=0)
             _legend_beside(ax)
@@ -154,10 +157,16 @@ class StudyPlots:
                 x = x * (x.max() / x.min()) ** aside if is_log else x + aside * (x.max() - x.min())
                 marker = _MARKERS[number % len(_MARKERS)]
                 ends = mean - half, mean + half
-                draw_spread(ax, x, mean, *ends, marker=marker, label=label, capsize=3, elinewidth=1, **look)
+                if half.isna().all():  # one seed
+                    ax.plot(x, mean, marker=marker, label=label, **look)
+                else:
+                    draw_spread(ax, x, mean, *ends, marker=marker, label=label, capsize=3, elinewidth=1, **look)
             if is_log:
-                ax.set_xscale("log")
-            if not numeric:
+                log_axes(ax, "x")
+            if numeric and len(places) <= _FEW_TICKS:
+                ax.set_xticks([one / its_factor for one in places], [f"{one / its_factor:,g}" for one in places])
+                ax.minorticks_off()
+            elif not numeric:
                 ax.set_xticks(range(len(places)), [str(one) for one in places])
             ax.set(xlabel=f"{name} ({its_unit})" if its_unit else name, ylabel=f"{words} ({unit})" if unit else words)
             ax.set_title(f"{words} over {name}")

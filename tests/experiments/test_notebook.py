@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.ledger.notebook import Paper
 from rdmacc.show.png import png
+from rdmacc.show.style import COLOURS
 
 display = pytest.importorskip("IPython.display")
 
@@ -63,3 +66,14 @@ def test_pictures_have_a_palette_and_take_less():
     assert image.mode == "P"
     assert image.size == Image.open(plain).size
     assert len(small) < 0.5 * len(plain.getvalue())
+
+
+def test_a_curve_that_is_hidden_keeps_its_colour_in_the_legend():
+    figure, ax = plt.subplots()
+    for colour in COLOURS.values():
+        ax.plot(np.sin(np.arange(3000) / 400), color=colour, label=colour)
+    ax.legend()
+    pixels = np.asarray(Image.open(io.BytesIO(png(figure))).convert("RGB")).reshape(-1, 3)
+    for red, green, blue in map(to_rgb, COLOURS.values()):
+        wanted = np.round(255 * np.array([red, green, blue]))
+        assert np.abs(pixels - wanted).sum(axis=1).min() < 12

@@ -135,12 +135,12 @@ def test_tables_that_do_not_stand_are_named(monkeypatch):
     monkeypatch.setattr(scores, "recorded", lambda name: lines.get(name, fine))
     text = standing_text()
     total = len(scores.standing())
-    assert text.startswith(f"{total - 2} of the {total} tables stand")
+    assert text.startswith(f"{total - 2} of the {total} tables are current")
     assert "Stale, to be computed again: dart.fig1." in text
     assert "Not known, computed before we kept digests of behaviour: dart.fig2." in text
     assert standing_text(is_short=True).endswith("digests of behaviour: 1.")
     assert scores.words_of("dart.fig1").startswith("stale")
-    assert scores.words_of("dart.fig3").startswith("stands")
+    assert scores.words_of("dart.fig3").startswith("current")
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -63,8 +63,17 @@ def _covered(texts: list[Text]) -> Iterator[str]:
     boxes = [(text, text.get_window_extent()) for text in texts]
     for (one, a), (other, b) in combinations(boxes, 2):
         across, up = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
-        if across > SLACK and up > 2 * SLACK:
+        if across > SLACK and up > 2 * SLACK and not _are_rungs(one, a, other, b):
             yield f"{one.get_text()!r} lies on {other.get_text()!r} ({across:.0f} x {up:.0f} px)"
+
+
+def _are_rungs(one: Text, a: BboxBase, other: Text, b: BboxBase) -> bool:
+    """Return whether two texts slope alike, one above the other: their boxes overlap, but their letters do not."""
+    angle = np.deg2rad(one.get_rotation())
+    if one.get_rotation() != other.get_rotation() or abs(np.sin(2 * angle)) < 0.1:
+        return False
+    (x, y) = ((a.x0 + a.x1 - b.x0 - b.x1) / 2, (a.y0 + a.y1 - b.y0 - b.y1) / 2)
+    return bool(abs(y * np.cos(angle) - x * np.sin(angle)) > one.get_fontsize() * one.figure.dpi / 72)
 
 
 def _small(figure: Figure, texts: list[Text]) -> Iterator[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from runpy import run_path
+
 import matplotlib.pyplot as plt
 import pytest
 
@@ -19,6 +22,15 @@ def test_a_figure_can_be_read(name):
     figure = experiment(name).plot(load_summary(name))
     assert faults(figure) == []
     plt.close(figure)
+
+
+PLOTS = run_path(str(Path(__file__).parents[2] / "docs" / "plots.py"))
+
+
+def test_the_plots_that_users_are_shown_can_be_read():
+    found = {name: faults(figure) for name, figure in PLOTS["drawn"]()}
+    assert len(found) > 8
+    assert not any(found.values()), found
 
 
 def untidy(ax):
