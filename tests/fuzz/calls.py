@@ -138,328 +138,196 @@ def replaced(**changes: Any) -> Any:
     return simulate(scheme=rdmacc.scheme("dcqcn").replace(**changes))
 
 
-_PAIR = {"network": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}
+def fault(kind: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that simulates with such a fault, or with several."""
+
+    def run(**values: Any) -> Any:
+        made = kind(**values)
+        return simulate(faults=list(made) if isinstance(made, tuple | list) else [made])
+
+    return run
+
+
+def probe(kind: Callable[..., Any], **changes: Any) -> Callable[..., Any]:
+    """Return a function that simulates with such a probe."""
+    return lambda **values: simulate(probes=[kind(**values)], **changes)
+
+
+_USUAL: dict[str, Any] = {
+    "network": _NET, "workload": _WORK, "scheme": "dcqcn", "schemes": "dcqcn", "engine": "simpy", "seed": 0,
+    "trace": False, "until": "20us", "probes": [], "faults": [], "check": None, "name": "x", "ax": None, "label": "x",
+    "digits": 4, "rate": "10Gbps", "delay": "1us", "buffer": "1MB", "size": "1kB", "sizes": "1kB", "request": "1kB",
+    "response": "1kB", "start": "0us", "jitter": "1us", "duration": "1us", "group": 0, "count": 2, "rounds": 1,
+    "load": 0.5, "of": "host", "hosts": ["h0", "h1"], "at_ps": "1us", "until_ps": "2us", "convergence_ps": "1us",
+    "link": ("h0", "s0"), "flow": 0, "node": "s0", "peer": "h0", "every": "1us", "replace": True,
+    "payload_bytes": 1000, "header_bytes": 48, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64,
+    "degree": 2,
+}  # fmt: skip
+"""What an argument of a name is in most calls."""
+
+
+def of(function: Callable[..., Any], names: str = "", /, **own: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return a call with the usual arguments of some names, and others."""
+    return function, {name: _USUAL[name] for name in names.split()} | own
+
+
+_TABLES = "g rai_bps cnp_interval_ps byte_counter_bytes increase_timer_ps Pfc.alpha Pfc.xoff_bytes payload_bytes"
+_SCHEMES = "header_bytes tick_ps start_delay_ps routing nic_order data_priority connection name"
+_PARTS = "control recovery switch buffer queueing"
+_PAIR = "network src dst data_bytes ack_bytes"
+_CDF = {"knots": [(1, 0.5), (2, 1.0)], "name": "x", "source": "y"}
+_CELLS = {"src": "h1", "dst": "h0", "size": "1kB", "start": "1us", "group": 1, "after": "", "weight": 1}
 
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "star": (rdmacc.star, {"hosts": 3, "rate": "10Gbps", "delay": "1us", "buffer": "1MB"}),
-    "dumbbell": (
-        rdmacc.dumbbell,
-        {"left": 2, "right": 2, "rate": "10Gbps", "bottleneck_rate": "1Gbps", "delay": "1us"},
+    "star": of(rdmacc.star, "rate delay buffer", hosts=3),
+    "dumbbell": of(rdmacc.dumbbell, "rate delay", left=2, right=2, bottleneck_rate="1Gbps"),
+    "leaf_spine": of(rdmacc.leaf_spine, "rate delay", leaves=2, spines=2, hosts_per_leaf=2),
+    "fat_tree": of(rdmacc.fat_tree, "rate delay", k=4),
+    "clos": of(rdmacc.clos, "rate", pods=2, tors_per_pod=1, hosts_per_tor=2, aggs_per_pod=1, cores=1),
+    "ren_leaf_spine": of(
+        rdmacc.ren_leaf_spine, "rate delay", hosts_per_leaf=2, leaves=2, spines=1, buffer_per_port="1MB"
     ),
-    "leaf_spine": (
-        rdmacc.leaf_spine,
-        {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "rate": "10Gbps", "delay": "1us"},
+    "describe": of(rdmacc.describe, "network ack_bytes", data_bytes=1048),
+    "draw": of(drawn(rdmacc.draw), "network ax"),
+    "hosts": of(topology.hosts, "network"),
+    "switches": of(topology.switches, "network"),
+    "base_rtt_ps": of(topology.base_rtt_ps, _PAIR),
+    "bdp_bytes": of(topology.bdp_bytes, _PAIR),
+    "incast": of(rdmacc.incast, "size rounds group", senders=["h1"], receiver="h0", start="1us", jitter="0us", seed=1),
+    "permutation": of(workload.permutation, "size", hosts=["h0", "h1", "h2"], seed=1),
+    "many_to_many": of(workload.many_to_many, "size", senders=["h0"], receivers=["h1"], seed=1),
+    "long_flows": of(workload.long_flows, "size start", pairs=[("h0", "h1")]),
+    "messages": of(workload.messages, rows=[("h0", "h1", "1kB")]),
+    "poisson": of(
+        rdmacc.poisson, "network sizes load of start seed", count=5, senders=["h0"], receivers=["h1"], is_exact=False
     ),
-    "fat_tree": (rdmacc.fat_tree, {"k": 4, "rate": "10Gbps", "delay": "1us"}),
-    "incast": (
-        rdmacc.incast,
-        {
-            "senders": ["h1"],
-            "receiver": "h0",
-            "size": "1kB",
-            "start": "1us",
-            "rounds": 1,
-            "jitter": "0us",
-            "seed": 1,
-            "group": 0,
-        },
+    "poisson for a time": of(rdmacc.poisson, "network load duration", sizes="100kB"),
+    "incasts": of(rdmacc.incasts, "network degree size count jitter seed", rate=1e6, group=1),
+    "dart_mix": of(rdmacc.dart_mix, "network load duration degree", mix="typical"),
+    "offered_load": of(rdmacc.offered_load, "workload network of duration"),
+    "all_to_all": of(rdmacc.all_to_all, "hosts size group", is_shifted=False),
+    "random_pairs": of(rdmacc.random_pairs, "hosts count size seed", window="1us"),
+    "partition_aggregate": of(
+        rdmacc.partition_aggregate, "request response rounds seed", aggregator="h0", workers=["h1"]
     ),
-    "permutation": (workload.permutation, {"hosts": ["h0", "h1", "h2"], "size": "1kB", "seed": 1}),
-    "many_to_many": (workload.many_to_many, {"senders": ["h0"], "receivers": ["h1"], "size": "1kB", "seed": 1}),
-    "long_flows": (workload.long_flows, {"pairs": [("h0", "h1")], "size": "1kB", "start": "0us"}),
-    "messages": (workload.messages, {"rows": [("h0", "h1", "1kB")]}),
-    "simulate": (
-        simulate,
-        {
-            "network": _NET,
-            "workload": _WORK,
-            "scheme": "dcqcn",
-            "seed": 0,
-            "until": "20us",
-            "probes": [],
-            "faults": [],
-            "trace": False,
-            "check": False,
-            "engine": "simpy",
-        },
-    ),
-    "row": (row, dict(_ROW)),
-    "link": (node, {"rate_bps": 1e10, "delay_ps": 1_000_000}),
-    "switch": (lambda **values: node(switch=values), {"kind": "switch", "buffer_bytes": 10**6}),
-    "host": (lambda **values: node(host=values), {"kind": "host"}),
-    "dcqcn": (
-        replaced,
-        dict.fromkeys(
-            (
-                "g",
-                "rai_bps",
-                "cnp_interval_ps",
-                "byte_counter_bytes",
-                "increase_timer_ps",
-                "Pfc.alpha",
-                "Pfc.xoff_bytes",
-                "payload_bytes",
-                "header_bytes",
-                "tick_ps",
-                "start_delay_ps",
-                "routing",
-                "nic_order",
-                "data_priority",
-                "connection",
-                "name",
-                "control",
-                "recovery",
-                "switch",
-                "buffer",
-                "queueing",
-            ),
-            None,
-        ),
-    ),
-    "Scheme": (
-        Scheme,
-        {
-            "name": "x",
-            "recovery": GoBackN(),
-            "control": (Dcqcn(),),
-            "switch": (Red(),),
-            "buffer": Pfc(),
-            "queueing": Queueing(),
-            "ack_priority": 2,
-            "nic_ack_priority": -1,
-        },
-    ),
-    "DropTail": (lambda **values: simulate(scheme=Scheme(buffer=DropTail(**values))), {"limit_bytes": 0, "alpha": 1.0}),
-    "Loss": (
-        lambda **values: simulate(faults=[faults.Loss(**values)]),
-        {"data": 0.1, "control": 0.1, "links": [("h0", "s0")]},
-    ),
-    "ScriptedLoss": (
-        lambda **values: simulate(faults=[faults.ScriptedLoss(**values)]),
-        {"message": 0, "psn": 1, "nth": 1, "kind": "data"},
-    ),
-    "LinkDown": (
-        lambda **values: simulate(faults=[faults.LinkDown(**values)]),
-        {"link": ("h0", "s0"), "at_ps": "1us", "until_ps": "2us", "convergence_ps": "1us"},
-    ),
-    "SlowLink": (
-        lambda **values: simulate(faults=[faults.SlowLink(**values)]),
-        {"link": ("h0", "s0"), "share": 0.5, "at_ps": "1us", "until_ps": "2us", "both_ways": True},
-    ),
-    "PauseStorm": (
-        lambda **values: simulate(faults=[faults.PauseStorm(**values)]),
-        {"host": "h0", "at_ps": "1us", "until_ps": "2us"},
-    ),
-    "flapping": (
-        lambda **values: simulate(faults=list(faults.flapping(**values))),
-        {"link": ("h0", "s0"), "at_ps": "1us", "down_ps": "1us", "up_ps": "1us", "times": 2, "convergence_ps": "1us"},
-    ),
-    "Clocks": (lambda **values: simulate(faults=[faults.Clocks(**values)]), {"offset_ps": "1us", "jitter_ps": "1ns"}),
-    "queue": (lambda **values: simulate(probes=[probes.queue(**values)]), {"node": "s0", "peer": "h0", "every": "1us"}),
-    "rate": (lambda **values: simulate(probes=[probes.rate(**values)]), {"flow": 0, "every": "1us"}),
-    "field": (
-        lambda **values: simulate(probes=[probes.field(**values)]),
-        {"place": "flow", "at": 0, "field": "rate_bps", "every": "1us"},
-    ),
-    "scheme": (lambda name: simulate(scheme=rdmacc.scheme(name)), {"name": "dcqcn"}),
-    "preset": (rdmacc.preset, {"name": "dart-2020", "rate": "10Gbps"}),
-    "clos": (
-        rdmacc.clos,
-        {"pods": 2, "tors_per_pod": 1, "hosts_per_tor": 2, "aggs_per_pod": 1, "cores": 1, "rate": "10Gbps"},
-    ),
-    "ren_leaf_spine": (
-        rdmacc.ren_leaf_spine,
-        {"hosts_per_leaf": 2, "leaves": 2, "spines": 1, "rate": "10Gbps", "delay": "1us", "buffer_per_port": "1MB"},
-    ),
-    "describe": (rdmacc.describe, {"network": _NET, "data_bytes": 1048, "ack_bytes": 64}),
-    "poisson": (
-        rdmacc.poisson,
-        {
-            "network": _NET,
-            "sizes": "1kB",
-            "load": 0.5,
-            "of": "host",
-            "count": 5,
-            "senders": ["h0"],
-            "receivers": ["h1"],
-            "is_exact": False,
-            "start": "0us",
-            "seed": 0,
-        },
-    ),
-    "poisson for a time": (rdmacc.poisson, {"network": _NET, "sizes": "100kB", "load": 0.5, "duration": "1us"}),
-    "incasts": (
-        rdmacc.incasts,
-        {"network": _NET, "degree": 2, "size": "1kB", "rate": 1e6, "count": 2, "jitter": "1us", "seed": 0, "group": 1},
-    ),
-    "dart_mix": (rdmacc.dart_mix, {"network": _NET, "load": 0.5, "mix": "typical", "duration": "1us", "degree": 2}),
-    "offered_load": (rdmacc.offered_load, {"workload": _WORK, "network": _NET, "of": "host", "duration": "1us"}),
-    "all_to_all": (rdmacc.all_to_all, {"hosts": ["h0", "h1"], "size": "1kB", "is_shifted": False, "group": 0}),
-    "random_pairs": (
-        rdmacc.random_pairs,
-        {"hosts": ["h0", "h1"], "count": 2, "size": "1kB", "seed": 0, "window": "1us"},
-    ),
-    "partition_aggregate": (
-        rdmacc.partition_aggregate,
-        {"aggregator": "h0", "workers": ["h1"], "request": "1kB", "response": "1kB", "rounds": 1, "seed": 0},
-    ),
-    "request_response": (
-        rdmacc.request_response,
-        {"clients": ["h0"], "servers": ["h1"], "request": "1kB", "response": "1kB", "rounds": 1, "jitter": "1us"},
-    ),
-    "ring_all_reduce": (rdmacc.ring_all_reduce, {"hosts": ["h0", "h1"], "size": "1kB", "start": "0us", "group": 0}),
-    "tree_all_reduce": (rdmacc.tree_all_reduce, {"hosts": ["h0", "h1"], "size": "1kB", "chunks": 1, "fan_out": 2}),
-    "combine": (lambda **values: rdmacc.combine(*values.values()), {"one": _WORK, "other": _WORK}),
-    "sequence": (lambda **values: rdmacc.sequence(*values.values()), {"one": _WORK, "other": _WORK}),
-    "SizeDistribution": (
-        rdmacc.SizeDistribution,
-        {"name": "x", "sizes": (1.0, 2.0), "probabilities": (0.0, 1.0)},
-    ),
-    "LoadDefinition": (
-        rdmacc.LoadDefinition,
-        {"links": "host", "counting": "wire", "payload_bytes": 1000, "header_bytes": 48},
-    ),
-    "csv": (csv, {"src": "h1", "dst": "h0", "size": "1kB", "start": "1us", "group": 1, "after": "", "weight": 1}),
-    "csv text": (csv_text, {"text": "src,dst,size\nh1,h0,1kB\n"}),
-    "toml": (
-        toml,
-        {
-            "network": _NET,
-            "workload": _WORK,
-            "scheme": "dcqcn",
-            "seed": 0,
-            "until": "20us",
-            "check": True,
-            "probes": [],
-            "faults": [],
-        },
-    ),
-    "toml text": (
-        toml_text,
-        {
-            "format": 1,
-            "engine": "simpy",
-            "seed": 0,
-            "trace": False,
-            "until_ps": 20_000_000,
-            "check": False,
-            "scheme": None,
-            "probes": None,
-            "faults": None,
-            "network": None,
-            "workload": None,
-        },
-    ),
-    "study": (
-        study,
-        {
-            "network": _NET,
-            "workload": _WORK,
-            "schemes": "dcqcn",
-            "vary": {"g": [0.5]},
-            "seeds": 1,
-            "until": "20us",
-            "probes": [],
-            "faults": [],
-            "check": None,
-            "jobs": 1,
-        },
-    ),
-    "register_scheme": (rdmacc.register_scheme, {"name": "dcqcn", "make": rdmacc.scheme("dcqcn").replace}),
-    "ladder": (ladder, {"messages": 0, "nodes": ["s0"], "start": "1us", "end": "3us", "squeeze": True}),
-    "samples": (lambda **values: _result().samples(**values), {"name": "rate 0"}),
-    "goodput": (lambda **values: _result().goodput(**values), {"flow": 0}),
-    "summary": (lambda **values: str(_result().summary(**values)), {"window": ("0us", "1us")}),
-    "save": (saved(lambda: _result().save), {"folder": "here", "replace": True}),
-    "load": (rdmacc.load, {"folder": "here"}),
-    "study summary": (
-        lambda quantity, **values: _study().summary(quantity, **values),
-        {"quantity": "drops", "confidence": 0.9},
-    ),
-    "study save": (saved(lambda: _study().save), {"folder": "there", "replace": True}),
-    "study load": (rdmacc.Study.load, {"folder": "there"}),
-    **{
-        f"plot.{name}": (
-            drawn(lambda name=name, **values: getattr(_result().plot, name)(**values)),
-            {"ax": None, "label": "x"},
-        )
-        for name in ("rates", "queues", "fct_cdf", "slowdown_by_size")
-    },
-    "plot.probe": (
-        drawn(lambda **values: _result().plot.probe(**values)),
-        {"name": "rate 0", "ax": None, "label": "x"},
-    ),
-    "study plot.fct_cdf": (drawn(lambda **values: _study().plot.fct_cdf(**values)), {"ax": None}),
-    "study plot.slowdown_by_size": (
-        drawn(lambda **values: _study().plot.slowdown_by_size(**values)),
-        {"percentile": 99.0, "ax": None},
-    ),
-    "study plot.versus": (
-        drawn(lambda **values: _study().plot.versus(**values)),
-        {"parameter": "g", "quantity": "drops", "ax": None, "confidence": 0.9},
-    ),
-    "draw": (drawn(rdmacc.draw), {"network": _NET, "ax": None}),
-    "sizes.plot": (drawn(_SIZES.plot), {"ax": None}),
-    "sizes.cdf": (_SIZES.cdf, {"size": 1000.0}),
-    "sizes.quantile": (_SIZES.quantile, {"probability": 0.5}),
-    "sizes.capped": (_SIZES.capped, {"limit": "1MB"}),
-    "sizes.mean_packets": (_SIZES.mean_packets, {"payload_bytes": 1000}),
-    "sizes.mean_wire_bytes": (_SIZES.mean_wire_bytes, {"payload_bytes": 1000, "header_bytes": 48}),
-    "sizes.from_cdf": (rdmacc.SizeDistribution.from_cdf, {"knots": [(1, 0.5), (2, 1.0)], "name": "x", "source": "y"}),
-    "sizes.uniform": (rdmacc.SizeDistribution.uniform, {"low": "1kB", "high": "2kB", "name": "x"}),
-    "hosts": (topology.hosts, {"network": _NET}),
-    "switches": (topology.switches, {"network": _NET}),
-    "base_rtt_ps": (
-        topology.base_rtt_ps,
-        {"network": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64},
-    ),
-    "bdp_bytes": (topology.bdp_bytes, {"network": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}),
-    "format_time": (units.format_time, {"time": 1, "digits": 4}),
-    "format_rate": (units.format_rate, {"rate": 1e9, "digits": 4}),
-    "format_size": (units.format_size, {"size": 1000, "digits": 4}),
-    "scheme_table": (rdmacc.scheme_table, {"value": "dcqcn"}),
-    "Setup": (
-        lambda **values: Setup(**values).run(),
-        {
-            "network": "star",
-            "hosts": 5,
-            "rate_gbps": 100.0,
-            "delay_us": 1.0,
-            "work": "incast",
-            "size_kb": 8.0,
-            "load": 0.5,
-            "seed": 0,
-            "schemes": ("dcqcn",),
-            "changes": {"dcqcn": {"g": 0.5}},
-        },
-    ),
-    "compare": (rdmacc.compare, {"model": MaxMin(network=_NET, workload=_WORK), "scenario": None}),
-    "compare_jobs": (
-        rdmacc.compare_jobs,
-        {"scenario": rdmacc.Scenario(network=_NET, workload=_WORK.assign(job="a"), scheme="dcqcn", engine="simpy")},
-    ),
-    "to_csv": (workload.to_csv, {"workload": _WORK, "path": "x.csv"}),
-    "to_parquet": (workload.to_parquet, {"workload": _WORK, "path": "x.parquet"}),
-    **{
-        f"{kind.__name__}.plot": (
-            drawn(lambda kind=kind, **values: kind(**values).plot()),
-            {one.name: None for one in dataclasses.fields(kind)},
-        )
-        for kind in (RenRate, RenQueue, RccLoop, GoBackNGoodput, HpccSteady)
-    },
-    "utilisation": (
-        lambda **values: simulate(probes=[probes.utilisation(**values)]),
-        {"node": "s0", "peer": "h0", "every": "1us"},
-    ),
-    "window": (lambda **values: simulate(scheme="hpcc", probes=[probes.window(**values)]), {"flow": 0, "every": "1us"}),
-    "compiled": (
-        lambda **values: simulate(engine="compiled", **values),
-        {"network": _NET, "workload": _WORK, "seed": 0, "until": "20us", "probes": [], "faults": [], "trace": False},
-    ),
-    "compiled row": (
+    "request_response": of(rdmacc.request_response, "request response rounds jitter", clients=["h0"], servers=["h1"]),
+    "ring_all_reduce": of(rdmacc.ring_all_reduce, "hosts size start group"),
+    "tree_all_reduce": of(rdmacc.tree_all_reduce, "hosts size", chunks=1, fan_out=2),
+    "combine": of(lambda **values: rdmacc.combine(*values.values()), one=_WORK, other=_WORK),
+    "sequence": of(lambda **values: rdmacc.sequence(*values.values()), one=_WORK, other=_WORK),
+    "LoadDefinition": of(rdmacc.LoadDefinition, "payload_bytes header_bytes", links="host", counting="wire"),
+    "csv": of(csv, **_CELLS),
+    "csv text": of(csv_text, text="src,dst,size\nh1,h0,1kB\n"),
+    "to_csv": of(workload.to_csv, "workload", path="x.csv"),
+    "to_parquet": of(workload.to_parquet, "workload", path="x.parquet"),
+    "SizeDistribution": of(rdmacc.SizeDistribution, "name", sizes=(1.0, 2.0), probabilities=(0.0, 1.0)),
+    "sizes.plot": of(drawn(_SIZES.plot), "ax"),
+    "sizes.cdf": of(_SIZES.cdf, size=1000.0),
+    "sizes.quantile": of(_SIZES.quantile, probability=0.5),
+    "sizes.capped": of(_SIZES.capped, limit="1MB"),
+    "sizes.mean_packets": of(_SIZES.mean_packets, "payload_bytes"),
+    "sizes.mean_wire_bytes": of(_SIZES.mean_wire_bytes, "payload_bytes header_bytes"),
+    "sizes.from_cdf": of(rdmacc.SizeDistribution.from_cdf, **_CDF),
+    "sizes.uniform": of(rdmacc.SizeDistribution.uniform, "name", low="1kB", high="2kB"),
+    "simulate": of(simulate, "network workload scheme seed until probes faults trace engine", check=False),
+    "compiled": of(simulate, "network workload seed until probes faults trace", engine="compiled"),
+    "row": of(row, **_ROW),
+    "compiled row": of(
         lambda **values: simulate(
             engine="compiled", workload=pd.DataFrame({name: [one] for name, one in (_ROW | values).items()})
         ),
-        dict(_ROW),
+        **_ROW,
     ),
+    "link": of(node, rate_bps=1e10, delay_ps=1_000_000),
+    "switch": of(lambda **values: node(switch=values), kind="switch", buffer_bytes=10**6),
+    "host": of(lambda **values: node(host=values), kind="host"),
+    "dcqcn": of(replaced, **dict.fromkeys(f"{_TABLES} {_SCHEMES} {_PARTS}".split())),
+    "Scheme": of(
+        Scheme,
+        "name",
+        recovery=GoBackN(),
+        control=(Dcqcn(),),
+        switch=(Red(),),
+        buffer=Pfc(),
+        queueing=Queueing(),
+        ack_priority=2,
+        nic_ack_priority=-1,
+    ),
+    "DropTail": of(lambda **values: simulate(scheme=Scheme(buffer=DropTail(**values))), limit_bytes=0, alpha=1.0),
+    "scheme": of(lambda name: simulate(scheme=rdmacc.scheme(name)), name="dcqcn"),
+    "preset": of(rdmacc.preset, "rate", name="dart-2020"),
+    "scheme_table": of(rdmacc.scheme_table, value="dcqcn"),
+    "register_scheme": of(rdmacc.register_scheme, name="dcqcn", make=rdmacc.scheme("dcqcn").replace),
+    "Loss": of(fault(faults.Loss), data=0.1, control=0.1, links=[("h0", "s0")]),
+    "ScriptedLoss": of(fault(faults.ScriptedLoss), message=0, psn=1, nth=1, kind="data"),
+    "LinkDown": of(fault(faults.LinkDown), "link at_ps until_ps convergence_ps"),
+    "SlowLink": of(fault(faults.SlowLink), "link at_ps until_ps", share=0.5, both_ways=True),
+    "PauseStorm": of(fault(faults.PauseStorm), "at_ps until_ps", host="h0"),
+    "flapping": of(fault(faults.flapping), "link at_ps convergence_ps", down_ps="1us", up_ps="1us", times=2),
+    "Clocks": of(fault(faults.Clocks), offset_ps="1us", jitter_ps="1ns"),
+    "queue": of(probe(probes.queue), "node peer every"),
+    "rate": of(probe(probes.rate), "flow every"),
+    "field": of(probe(probes.field), "every", place="flow", at=0, field="rate_bps"),
+    "utilisation": of(probe(probes.utilisation), "node peer every"),
+    "window": of(probe(probes.window, scheme="hpcc"), "flow every"),
+    "toml": of(toml, "network workload scheme seed until probes faults", check=True),
+    "toml text": of(
+        toml_text,
+        "engine seed trace",
+        format=1,
+        until_ps=20_000_000,
+        check=False,
+        **dict.fromkeys(("scheme", "probes", "faults", "network", "workload")),
+    ),
+    "study": of(study, "network workload schemes until probes faults check", vary={"g": [0.5]}, seeds=1, jobs=1),
+    "study summary": of(
+        lambda quantity, **values: _study().summary(quantity, **values), quantity="drops", confidence=0.9
+    ),
+    "study save": of(saved(lambda: _study().save), "replace", folder="there"),
+    "study load": of(rdmacc.Study.load, folder="there"),
+    "study plot.fct_cdf": of(drawn(lambda **values: _study().plot.fct_cdf(**values)), "ax"),
+    "study plot.slowdown_by_size": of(
+        drawn(lambda **values: _study().plot.slowdown_by_size(**values)), "ax", percentile=99.0
+    ),
+    "study plot.versus": of(
+        drawn(lambda **values: _study().plot.versus(**values)), "ax", parameter="g", quantity="drops", confidence=0.9
+    ),
+    "ladder": of(ladder, messages=0, nodes=["s0"], start="1us", end="3us", squeeze=True),
+    "samples": of(lambda **values: _result().samples(**values), name="rate 0"),
+    "goodput": of(lambda **values: _result().goodput(**values), "flow"),
+    "summary": of(lambda **values: str(_result().summary(**values)), window=("0us", "1us")),
+    "save": of(saved(lambda: _result().save), "replace", folder="here"),
+    "load": of(rdmacc.load, folder="here"),
+    **{
+        f"plot.{name}": of(drawn(lambda name=name, **values: getattr(_result().plot, name)(**values)), "ax label")
+        for name in ("rates", "queues", "fct_cdf", "slowdown_by_size")
+    },
+    "plot.probe": of(drawn(lambda **values: _result().plot.probe(**values)), "ax label", name="rate 0"),
+    "format_time": of(units.format_time, "digits", time=1),
+    "format_rate": of(units.format_rate, "digits", rate=1e9),
+    "format_size": of(units.format_size, "digits", size=1000),
+    "Setup": of(
+        lambda **values: Setup(**values).run(),
+        "load seed",
+        network="star",
+        hosts=5,
+        rate_gbps=100.0,
+        delay_us=1.0,
+        work="incast",
+        size_kb=8.0,
+        schemes=("dcqcn",),
+        changes={"dcqcn": {"g": 0.5}},
+    ),
+    "compare": of(rdmacc.compare, model=MaxMin(network=_NET, workload=_WORK), scenario=None),
+    "compare_jobs": of(
+        rdmacc.compare_jobs,
+        scenario=rdmacc.Scenario(network=_NET, workload=_WORK.assign(job="a"), scheme="dcqcn", engine="simpy"),
+    ),
+    **{
+        f"{kind.__name__}.plot": of(
+            drawn(lambda kind=kind, **values: kind(**values).plot()),
+            **dict.fromkeys(one.name for one in dataclasses.fields(kind)),
+        )
+        for kind in (RenRate, RenQueue, RccLoop, GoBackNGoodput, HpccSteady)
+    },
 }
