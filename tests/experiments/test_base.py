@@ -1,18 +1,11 @@
 """The parts of every experiment: points, claims with our expectations, tables of points."""
 
-from __future__ import annotations
-
-import importlib
-import sys
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import rdmacc
-from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import (
     EXPERIMENTS,
@@ -23,15 +16,11 @@ from rdmacc.experiments import (
     Verdict,
     register_experiment,
     select,
-    summary_path,
 )
 from rdmacc.experiments.framework.bands import AtLeast, AtMost, MoreThan, Within
 from rdmacc.experiments.framework.claim import OURS, Measured, NotJudged
-from rdmacc.experiments.ledger import record
-from rdmacc.experiments.ledger.notebook import Paper
-from rdmacc.experiments.ledger.score import by_reading, words_of
 from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
+from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, curve, scalar, tidy, wide
 
 
 def claim(**changes):
@@ -85,46 +74,12 @@ def test_a_table_has_the_rows_of_every_point_and_its_labels(engine):
         scalar(table, "k=3", "queue")
 
 
-def test_a_point_without_a_scenario_needs_execute():
-    with pytest.raises(ConfigError, match=r"scenario of base\.incasts, model"):
-        Experiment.execute(Incasts(), Point(name="model"), lambda scenario: scenario.run())
-
-
-def test_two_points_of_one_name_are_an_error():
-    class Twice(Incasts):
-        def points(self, scale="quick", seed=0):
-            return super().points() * 2
-
-    with pytest.raises(ConfigError, match="'model': must be a unique name"):
-        Twice().checked_points()
-
-
-def test_rows_of_another_point_and_wrong_tables_are_errors():
-    with pytest.raises(ConfigError, match="rows of the point 'b' only"):
-        check_table(tidy("a", {"n": (1, "")}), "b")
-    with pytest.raises(ConfigError, match="a DataFrame with the columns point, quantity"):
-        check_table(pd.DataFrame({"point": ["a"]}), "a")
-
-
-def test_a_label_does_not_hide_a_column():
-    with pytest.raises(ConfigError, match="label = 'unit'"):
-        assemble({"a": tidy("a", {"n": (1, "")})}, {"a": {"unit": "m"}})
-
-
 def test_a_measurement_may_add_columns_and_may_be_empty():
     more = tidy("b", {"n": (1, "")}).assign(node="h0")
     table = assemble({"a": tidy("a", {}), "b": more}, {"b": {"k": 1}})
     assert list(table.columns) == [*TABLE_COLUMNS, "k", "node"]
     assert table.shape == (1, 7)
     assert assemble({"a": tidy("a", {})}, {}).empty
-
-
-def test_a_verdict_that_is_expected_is_no_surprise():
-    one = Incasts()
-    checks = one.check(one.run(engine="simpy"))
-    assert checks["holds"].tolist() == [True, False]
-    assert checks["matches"].tolist() == [True, True]
-    assert checks["reason"].tolist() == ["", "why"]
 
 
 @pytest.mark.parametrize(
@@ -220,83 +175,3 @@ def test_a_taken_name_is_refused_unless_it_is_to_be_replaced(registry):
     assert registry["base.incasts"] is first
     second = register_experiment(Incasts(), replace=True)
     assert registry["base.incasts"] is second
-
-
-def test_figures_are_listed_by_number_then_tables_then_others(registry):
-    for name in ("new.other", "new.fig10", "new.table1", "new.fig2", "dart.fig99"):
-        register_experiment(type("New", (Incasts,), {"name": name}))
-    names = list(registry)
-    assert [name for name in names if name.startswith("new.")] == ["new.fig2", "new.fig10", "new.table1", "new.other"]
-    assert names.index("dart.fig99") == names.index("dart.fig15") + 1
-
-
-FIGURE = '''
-from functools import partial
-
-import matplotlib.pyplot as plt
-import rdmacc
-from rdmacc.experiments import Claim, Experiment, Point, register_experiment
-from rdmacc.experiments.framework.bands import AtLeast
-from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import scalar, tidy
-
-
-@register_experiment
-class Figure99(Experiment):
-    """One message."""
-
-    name = "dart.fig99"
-    title = "A message"
-    description = "Dart, figure 99: a message"
-    claims = (
-        Claim("dart-f99-1", "X", "messages", "one", "1", measure=lambda t: scalar(t, "one", "n"), band=AtLeast(1)),
-    )
-
-    def points(self, scale="quick", seed=0):
-        work = partial(rdmacc.incast, ["h1"], "h0", "4kB")
-        star = partial(rdmacc.star, 2)
-        return [Point(name="one", scenario=Scenario(network=star, workload=work, scheme="line-rate"))]
-
-    def measure(self, point, result):
-        return tidy(point.name, {"n": (len(result.flows), "")})
-
-    def plot(self, table):
-        return plt.figure()
-'''
-
-
-def test_a_new_figure_is_one_new_file(registry, tmp_path, monkeypatch):
-    """Its package finds it; it is listed, judged, in the report and in the notebook."""
-    package = tmp_path / "rdmacc_a_paper"
-    package.mkdir()
-    (package / "__init__.py").write_text(
-        "from rdmacc.experiments.framework.registry import import_modules\nimport_modules(__name__)\n"
-    )
-    (package / "fig99.py").write_text(FIGURE)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
-    importlib.import_module(package.name)
-    assert summary_path("dart.fig99") == package / "data" / "fig99.parquet"
-
-    def rdmacc_prints(*arguments):
-        found = CliRunner().invoke(app, [str(one) for one in arguments])
-        assert found.exit_code == 0, found.output
-        return found.output
-
-    how = ("--engine", "simpy")
-    assert "Dart, figure 99: a message" in rdmacc_prints("list")
-    assert "[holds] dart-f99-1" in rdmacc_prints("verify", "dart.fig99", *how)
-    rdmacc_prints("reproduce", "dart.fig99", "--out", tmp_path / "report", *how)
-    assert "dart-f99-1" in (tmp_path / "report" / "dart.fig99.html").read_text()
-    assert "dart-f99-1" in Paper("dart").claims("fig99").frame["id"].tolist()
-    rdmacc_prints("run", "dart.fig99", "--scale", "paper", "--out", tmp_path / "out", *how)
-    (package / "data").mkdir()
-    (tmp_path / "out" / "dart.fig99" / "table.parquet").rename(summary_path("dart.fig99"))
-    assert record.write(["dart.fig99"]) == [
-        "dart.fig99: behaviour of quick",
-        "dart.fig99: dart-f99-1 (default): new, holds",
-    ]
-    assert record.write(["dart.fig99"]) == []
-    assert by_reading("dart").loc["dart-f99-1", "default"] == "holds"
-    assert words_of("dart.fig99").startswith("stands")

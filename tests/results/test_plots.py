@@ -9,7 +9,6 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +16,6 @@ import pytest
 import rdmacc
 from rdmacc import probes
 from rdmacc.errors import ConfigError
-from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show import style as plotting
 from rdmacc.workload import Nccl, nccl
@@ -57,12 +55,6 @@ def test_queues_shows_every_queue_in_kb(result):
     assert "kB" in ax.get_ylabel()
 
 
-def test_a_change_holds_until_the_end(result):
-    line = lines(result.plot.queues())["s0 -> h0"]
-    assert line.get_drawstyle() == "steps-post"
-    assert line.get_xdata()[-1] * 1e6 == pytest.approx(result.now_ps)
-
-
 def test_fct_cdf_has_a_curve_for_each_size_that_reaches_one(result):
     ax = result.plot.fct_cdf()
     assert set(lines(ax)) == {"8 kB (1 flow)", "64 kB (2 flows)"}
@@ -81,13 +73,6 @@ def test_probe_draws_the_one_that_is_named(result):
     assert len(ax.get_lines()) == 1
     assert ax.get_ylabel() == "received_packets"
     assert result.plot.probe("throughput s0->h0").get_ylabel() == "throughput (Gb/s)"
-
-
-@pytest.mark.parametrize("name", ["rates", "queues", "fct_cdf", "slowdown_by_size"])
-def test_plots_draw_on_the_axes_that_are_given(result, name):
-    _, ax = plt.subplots()
-    assert getattr(result.plot, name)(ax=ax) is ax
-    assert len(plt.get_fignums()) == 1
 
 
 COUNT = probes.field("flow", 0, "received_packets", every="50us")
@@ -116,55 +101,6 @@ def test_a_rate_is_drawn_only_while_its_flow_is_active(others):
         assert end_ps - 3e6 < time_ps.max() <= end_ps
         assert np.asarray(line.get_ydata())[0] == 100.0
     assert result.plot.curve(COUNT)[0].min() < flows["start_ps"][0], "anything else is drawn all the time"
-
-
-def test_flows_between_the_same_hosts_are_told_apart_by_number(others):
-    names = list(lines(others[0].plot.rates()))
-    assert names == ["h1 -> h0 (flow 0)", "h1 -> h0 (flow 1)", "h2 -> h0"]
-
-
-@pytest.mark.parametrize("name", ["rates", "queues", "fct_cdf", "slowdown_by_size"])
-def test_two_results_on_the_same_axes_differ_in_colour_and_legend_and_keep_a_neutral_title(others, name):
-    _, ax = plt.subplots()
-    getattr(others[0].plot, name)(ax=ax)
-    half = len(ax.get_lines())
-    right = ax.get_xlim()[1]
-    getattr(others[1].plot, name)(ax=ax, label="unlimited")
-    drawn = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert len(ax.get_lines()) == 2 * half
-    assert {label.split(",")[0] for label in legend} == {"dcqcn", "unlimited"}
-    assert len(legend) == len(drawn)
-    first, second = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
-    assert not {line.get_color() for line in first} & {line.get_color() for line in second}
-    titles = ax.get_title(loc="left") + ax.get_title()
-    assert titles
-    assert "dcqcn" not in titles
-    assert ax.get_xlim()[1] >= right
-
-
-def test_a_result_laid_over_another_takes_the_unit_of_the_axis(others):
-    _, ax = plt.subplots()
-    others[0].plot.queues(ax=ax)
-    assert plotting.axis_time_unit(ax, 5e12) == (1e6, "us")
-
-
-def test_a_model_laid_over_a_result_keeps_title_limits_and_unit(others):
-    model = DcqcnFluid(flows=2)
-    _, ax = plt.subplots()
-    others[0].plot.queues(ax=ax)
-    before = ax.get_xlim(), ax.get_ylim(), ax.get_title(loc="left"), ax.get_xlabel()
-    model.plot(ax=ax)
-    assert (ax.get_xlim(), ax.get_ylim(), ax.get_title(loc="left"), ax.get_xlabel()) == before
-    drawn = lines(ax)["queue"]
-    assert drawn.get_xdata()[-1] == pytest.approx(model.solve()["time_ps"].iloc[-1] / 1e6)
-
-
-def test_an_existing_title_is_kept(others):
-    _, ax = plt.subplots()
-    ax.set_title("mine")
-    others[0].plot.rates(ax=ax)
-    assert (ax.get_title(), ax.get_title(loc="left")) == ("mine", "")
 
 
 def test_plots_say_which_probe_is_missing(engine):
@@ -197,44 +133,6 @@ def test_slowdown_by_size_keeps_few_sizes_apart_and_bins_many():
     assert table["size_bytes"].tolist() == [25, 50, 75, 100]
     undelivered = pd.DataFrame({"size_bytes": [1, 2], "slowdown": [1.0, np.nan]})
     assert len(slowdown_by_size(undelivered)) == 1
-
-
-def test_style_does_not_leak(result):
-    before = dict(matplotlib.rcParams)
-    result.plot.rates()
-    assert dict(matplotlib.rcParams) == before
-
-
-_CELLS = [
-    "import rdmacc\nresult = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h1', 'h2'], 'h0', '8kB'), 'dcqcn',"
-    " engine='simpy', probes=[rdmacc.probes.queue('s0', 'h0')], progress=False)",
-    "result.plot.fct_cdf();",
-    "result.plot.queues();",
-    "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
-]
-
-
-@pytest.mark.nightly
-def test_every_plot_appears_in_a_notebook_without_the_inline_magic(monkeypatch):
-    import nbformat
-    from nbclient import NotebookClient
-
-    monkeypatch.delenv("MPLBACKEND", raising=False)
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in _CELLS])
-    done = NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    pictures = [sum("image/png" in output.get("data", {}) for output in cell["outputs"]) for cell in done["cells"]]
-    assert pictures == [0, 1, 1, 1]
-
-
-def test_lines_take_the_palette(result):
-    colours = [line.get_color().lower() for line in result.plot.rates().get_lines()]
-    assert colours == [plotting.COLOURS["blue"].lower(), plotting.COLOURS["vermilion"].lower()]
-
-
-def test_save_makes_the_folder_and_closes_the_figure(result, tmp_path):
-    path = plotting.save(result.plot.rates().figure, tmp_path / "new" / "rates.png")
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert not plt.get_fignums()
 
 
 def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):

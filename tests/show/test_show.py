@@ -7,16 +7,12 @@ Tables as text: they fit the width that is given, and lose no word.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from rdmacc.show import style
 from rdmacc.show.bands import with_bands
-from rdmacc.show.tables import text_table
 
 
 def drawn(values, shift=0.0):
@@ -91,38 +87,4 @@ def test_ecdf_sorts_and_counts():
     assert fraction.tolist() == [0.25, 0.5, 0.75, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("span_ps", "unit"), [(5e12, "s"), (3e9, "ms"), (1e9, "us"), (2.5e3, "ns"), (1, "ps"), (0, "ps")]
-)
-def test_time_unit_reads_well(span_ps, unit):
-    assert style.time_unit(span_ps)[1] == unit
-
-
-def test_matplotlib_is_imported_only_to_draw():
-    code = "import sys, rdmacc, rdmacc.cli.main; sys.exit('matplotlib.pyplot' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 # Tables as text
-
-
-HEADERS = ["parameter", "base unit", "what it does"]
-ROWS = [["Dcqcn.g", "", "gain of the moving average of marks"], ["Dcqcn.alpha_period_ps", "ps", "period of its decay"]]
-
-
-@pytest.mark.parametrize("width", [40, 47, 60, 80])
-def test_a_table_fits_its_width_and_keeps_every_word(width):
-    text = text_table(HEADERS, ROWS, "<<<", width)
-    assert max(map(len, text.splitlines())) <= max(width, 21 + 2 + 4 + 2 + 16)
-    words = {word for row in (HEADERS, *ROWS) for cell in row for word in cell.split()}
-    assert words <= set(text.split())
-
-
-def test_without_a_width_or_with_room_each_row_is_a_line():
-    assert len(text_table(HEADERS, ROWS, "<<<").splitlines()) == 4
-    assert text_table(HEADERS, ROWS, "<<<", 200) == text_table(HEADERS, ROWS, "<<<")
-
-
-def test_headers_give_way_before_words():
-    text = text_table(["n", "packets sent again"], [["1", "2,345"]], width=10)
-    assert text.splitlines()[:3] == ["n  packets", "      sent", "     again"]
