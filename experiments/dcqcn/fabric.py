@@ -1,0 +1,117 @@
+"""DCQCN's abstract on two switches: a parking lot, and a victim of flows that it does not meet at a bottleneck.
+
+The abstract gives no set-up. Links have 40 Gb/s, as in the preset; the trunk has 160 Gb/s, so that it congests nobody.
+Three hosts at the first switch and one, the nearest, at the second send to a receiver at the second. A victim at the
+first switch sends to another host at the second, on a path with 40 Gb/s to spare. "PFC alone" has no congestion
+control. Rates are goodput, over the link's rate for payload, in the second half. Each of six drawings delays each start
+by up to 1 ms.
+"""
+
+from __future__ import annotations
+
+from rdmacc.schemes import scheme
+from ..api import *
+
+LOOKS = {"line-rate": ("PFC alone", "vermilion"), "dcqcn": ("DCQCN", "blue")}
+FLOWS = {"far 1": ("h0", "h4"), "far 2": ("h1", "h4"), "far 3": ("h2", "h4"), "near": ("h5", "h4"),
+         "victim": ("h3", "h6")}  # fmt: skip
+FAR, LINE_BPS = ("far 1", "far 2", "far 3"), 40e9
+END_PS, SEEDS = {"quick": ms(10), "paper": ms(100)}, {"quick": 1, "paper": 6}
+
+
+def fabric() -> nx.Graph[Any]:
+    """Return four hosts and three behind two switches."""
+    return topology.dumbbell(4, 3, rate="40Gbps", bottleneck_rate="160Gbps", delay="1us")
+
+
+def flows(seed: int) -> pd.DataFrame:
+    """Return the five long flows, each starting within 1 ms."""
+    starts = np.random.default_rng(seed).integers(0, ms(1), len(FLOWS))
+    return workload.long_flows(FLOWS.values(), "10GB", start=[int(one) for one in starts])
+
+
+def by_scheme(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
+    """Return a number of both, the mean over the drawings."""
+    found = rows[having(rows, quantity=quantity)].groupby("scheme")["value"].mean()
+    return {name: float(found[scheme]) for scheme, (name, _) in LOOKS.items()}
+
+
+def gain(rows: pd.DataFrame, quantity: str) -> float:
+    """Return a number under DCQCN over that under PFC alone."""
+    found = by_scheme(rows, quantity)
+    return found["DCQCN"] / found["PFC alone"]
+
+
+@register_experiment
+class Fabric(Experiment):
+    name = "dcqcn.fabric"
+    title = "A parking lot and a victim"
+    description = "DCQCN's abstract: unfairness and head-of-line blocking under PFC alone, and under DCQCN"
+    seeding = Seeding.POOLED
+    claims = (
+        Claim(
+            "dcqcn-f-1", "abstract", "goodput of the nearest sender over the mean of the three others", "PFC alone",
+            "unfair",
+            quote="PFC can lead to poor application performance due to problems like head-of-line blocking and "
+            "unfairness.",
+            measure=lambda rows: by_scheme(rows, "near over far")["PFC alone"], band=MoreThan(1.1), unit="x",
+            chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "dcqcn-f-2", "abstract", "the victim's goodput over its link", "PFC alone", "blocked",
+            quote="PFC can lead to poor application performance due to problems like head-of-line blocking and "
+            "unfairness.",
+            measure=lambda rows: by_scheme(rows, "victim")["PFC alone"], band=LessThan(0.9), unit="%",
+            chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "dcqcn-f-3", "abstract", "the victim's goodput under DCQCN over that under PFC alone", "",
+            "dramatically higher", quote="DCQCN dramatically improves throughput and fairness of RoCEv2 RDMA traffic.",
+            measure=partial(gain, quantity="victim"),
+            band=AtLeast(1.1), unit="x", chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "dcqcn-f-4", "abstract", "Jain's index of the four senders to one receiver, DCQCN over PFC alone", "",
+            "dramatically higher", quote="DCQCN dramatically improves throughput and fairness of RoCEv2 RDMA traffic.",
+            measure=partial(gain, quantity="Jain's index"),
+            band=AtLeast(1.1), unit="x", chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "dcqcn-f-5", "abstract", "PFC pauses", "", "fewer under DCQCN",
+            quote="To alleviates these problems, we introduce DCQCN, an end-to-end congestion control scheme for "
+            "RoCEv2.",
+            measure=lambda rows: by_scheme(rows, "pauses"), band=Lowest("DCQCN"), chosen=Chosen.BY_TEXT,
+        ),
+        Claim(
+            "dcqcn-f-6", "closed form", "near over far, and the victim over its link", "PFC alone", "3, 1/6", by=OURS,
+            measure=lambda rows: {name: by_scheme(rows, name)["PFC alone"] for name in ("near over far", "victim")},
+            band=All({"near over far": Within(3, share=0.1), "victim": Within(1 / 6, share=0.1)}),
+        ),
+    )  # fmt: skip
+    panels = (
+        Bars(quantity="goodput", looks=LOOKS, over="flow", unit="Gb/s", title="goodput of each flow"),
+        Bars(quantity="pauses", looks=LOOKS, title="PFC pauses"),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        end_ps = END_PS[check_scale(scale)]
+        for name, one in product(LOOKS, range(seed, seed + SEEDS[scale])):
+            control = preset("dcqcn-2015")[name] if name == "dcqcn" else scheme(name)
+            scenario = Scenario(
+                network=fabric, workload=partial(flows, one), scheme=control, seed=one, until=ps(end_ps),
+                probes=[probes.goodput(i, every=ps(end_ps // 2)) for i in range(len(FLOWS))],
+            )  # fmt: skip
+            yield Point(name=f"{name}, seed {one}", scenario=scenario, labels={"scheme": name, "seed": one})
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        plan, end_ps = result.plan.scheme, result.now_ps
+        got = {flow: float(result.samples(f"goodput {i}").loc[end_ps]) for i, flow in enumerate(FLOWS)}
+        shares = np.array([got[flow] for flow in (*FAR, "near")])
+        numbers: dict[str, tuple[float, str]] = {
+            "near over far": (got["near"] / float(np.mean([got[flow] for flow in FAR])), ""),
+            "victim": (got["victim"] / (LINE_BPS * plan.payload_bytes / plan.wire_bytes), ""),
+            "Jain's index": (float(shares.sum() ** 2 / (4 * (shares**2).sum())), ""),
+            "pauses": (float(result.counters["pfc_pauses"]), ""),
+        }
+        each = [tidy(point.name, {"goodput": (value, "bps")}).assign(flow=flow) for flow, value in got.items()]
+        return pd.concat([tidy(point.name, numbers), *each], ignore_index=True)

@@ -1,0 +1,108 @@
+"""DCQCN's fluid model against packets, and what the parameters do to two flows.
+
+The paper fits its model and sweeps its parameters, but its abstract says no more than that it did so: these are checks
+of ours. "Flows": 2 to 10 that start together. Packets and model (`rdmacc.models.DcqcnFluid`, tau* of 4 us) run side by
+side; the band is that of a card of checkable facts on DCQCN. "Parameters": a flow that a short one has cut is joined by
+another after 10 ms; how far apart are both rates from 10 to 30 ms later? "As QCN" has the byte counter and the timer of
+the first firmware (150 kB, 1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" has 20 kB, "high K_max" 1 MB.
+"""
+
+from __future__ import annotations
+
+from rdmacc.models import DcqcnFluid
+from ..api import *
+
+LOOKS = {"packets": ("packets", "blue"), "fluid": ("fluid model", "vermilion"), "fixed": ("its fixed point", "black")}
+COUNTS, SEEDS = {"quick": (2, 8), "paper": (2, 4, 6, 8, 10)}, {"quick": 1, "paper": 4}
+QCN = {"increase_period_ps": "1500us", "byte_counter_bytes": "150kB"}
+CUT_OFF = {"kmin_bytes": "40kB", "kmax_bytes": "40kB", "pmax": 1.0}
+CASES: dict[str, dict[str, Any]] = {
+    "paper": {}, "timer 1.5 ms": {"increase_period_ps": "1500us"},
+    "byte counter 150 kB": {"byte_counter_bytes": "150kB"}, "as QCN": QCN, "cut-off": CUT_OFF,
+    "low K_max": {"kmax_bytes": "20kB"}, "high K_max": {"kmax_bytes": "1MB"},
+}  # fmt: skip
+JOIN_PS, SETTLE_PS, END_PS = ms(10), ms(10), ms(40)
+JOINING = [("h1", "h0", "1GB"), ("h2", "h0", "1GB", JOIN_PS), ("h3", "h0", "2MB")]
+
+
+def model_of(flows: int) -> DcqcnFluid:
+    """Return the model of some flows that start together."""
+    return DcqcnFluid(flows=flows, duration_ps="60ms", step_ps="8us", ramp="extended")
+
+
+def over_fixed(rows: pd.DataFrame, side: str) -> dict[str, float]:
+    """Return the late mean queue of packets, or of the model, over the fixed point's, by the number of flows."""
+    found = rows[rows["quantity"] == "mean queue"].pivot_table("value", "flows", "side")
+    return {f"{int(flows)} flows": one[side] / one["fixed"] for flows, one in found.iterrows()}
+
+
+def gaps(rows: pd.DataFrame) -> dict[str, float]:
+    """Return how far apart the two rates are, over the fair share, by case: the mean over the seeds."""
+    found = rows[rows["quantity"] == "gap"].groupby("case")["value"].mean()
+    return {case: float(found[case]) for case in CASES}
+
+
+@register_experiment
+class Fluid(Experiment):
+    name = "dcqcn.fluid"
+    title = "The fluid model and packets"
+    description = "DCQCN's fluid model against packets, and what byte counter, timer and thresholds do to two flows"
+    seeding = Seeding.POOLED
+    claims = (
+        Claim(
+            "dcqcn-m-1", "fluid model", "mean queue of packets over the fixed point's", "flows that start together",
+            "1", by=OURS, measure=partial(over_fixed, side="packets"), unit="x",
+            band=Each(Within(1, share=0.35), of="number of flows"),
+        ),
+        Claim(
+            "dcqcn-m-2", "fluid model", "mean queue of the integrated model over the fixed point's",
+            "flows that start together", "1", by=OURS, measure=partial(over_fixed, side="fluid"), unit="x",
+            band=Each(Within(1, share=0.02), of="number of flows"),
+        ),
+        Claim(
+            "dcqcn-m-3", "abstract: \u201cguidelines for tuning\u201d", "gap between two rates over the fair share",
+            "10 to 30 ms after a join", "least with the paper's timer and byte counter", by=OURS,
+            measure=lambda rows: {case: gaps(rows)[case] for case in list(CASES)[:4]}, band=Lowest("paper"), unit="%",
+        ),
+        Claim(
+            "dcqcn-m-4", "abstract: \u201cguidelines for tuning\u201d", "gap between two rates over the fair share",
+            "10 to 30 ms after a join", "less with the paper's thresholds than with a cut-off", by=OURS,
+            measure=lambda rows: {case: gaps(rows)[case] for case in ("paper", "cut-off")}, band=Lowest("paper"),
+            unit="%",
+        ),
+    )  # fmt: skip
+    panels = (
+        Lines(quantity="mean queue", over="flows", looks=LOOKS, by="side", unit="KB", title="flows start together"),
+        Bars(quantity="gap", looks={"packets": LOOKS["packets"]}, by="side", over="case", unit="%",
+             title="gap between two rates after a join"),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        seeds = range(seed, seed + SEEDS[check_scale(scale)])
+        for count, one in product(COUNTS[scale], seeds):
+            scenario = replace(model_of(count).scenario(), seed=one)
+            labels = {"flows": count, "case": "", "seed": one}
+            yield Point(name=f"{count} flows, seed {one}", scenario=scenario, labels=labels, cost=2)
+        for (case, changes), one in product(CASES.items(), seeds):
+            scenario = Scenario(
+                network=partial(topology.star, 4, rate="40Gbps", delay="1us"),
+                workload=partial(workload.messages, JOINING),
+                scheme=preset("dcqcn-2015")["dcqcn"].replace(**changes), seed=one, until=ps(END_PS),
+                probes=[probes.rate(i, every="20us") for i in range(2)],
+            )  # fmt: skip
+            labels = {"flows": 0, "case": case, "seed": one}
+            yield Point(name=f"{case}, seed {one}", scenario=scenario, labels=labels)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        if point.labels["case"]:
+            rates = [result.samples(f"rate {i}").loc[JOIN_PS + SETTLE_PS :] for i in range(2)]
+            gap = float((rates[0] - rates[1]).abs().mean() / (rates[0].mean() + rates[1].mean()) * 2)
+            return tidy(point.name, {"gap": (gap, "")}).assign(side="packets")
+        model, queue = model_of(point.labels["flows"]), result.samples("queue s0->h0")
+        sides = {
+            "packets": mean_between(queue, result.now_ps // 2, result.now_ps),
+            "fluid": float(np.mean(model.integrate().tail(0.5)[:, 0])) * model.packet_bytes,
+            "fixed": float(model.fixed_point()["queue_bytes"]),
+        }
+        rows = [tidy(point.name, {"mean queue": (value, "bytes")}).assign(side=side) for side, value in sides.items()]
+        return pd.concat(rows, ignore_index=True)

@@ -1,0 +1,146 @@
+"""ECN or Delay: where two flows end, and what jitter does to marks and to delays.
+
+Links of 10 Gb/s, TIMELY's parameters from its paper, the patch as in the scheme `timely-patched`, DCQCN as registered.
+"Starts": the second of two flows starts up to 20 ms after the first; its model starts at other shares. Shares are means
+of the last quarter of 200 ms (quick: 40 ms). "Jitter": two flows go one way over a link; feedback has the class of the
+data, and messages of 64 kB go the other way at 30% of the link, between other hosts, from the middle on. What changes
+is the standard deviation of the queue of the two, with jitter over without.
+"""
+
+from __future__ import annotations
+
+from rdmacc.models import PatchedTimelyFluid, TimelyFluid
+from rdmacc.schemes import scheme
+from ..api import *
+
+LOOKS = {"timely": ("TIMELY", "vermilion"), "timely-patched": ("patched TIMELY", "blue"), "dcqcn": ("DCQCN", "green")}
+LATER_MS, SPLITS = (0, 1, 5, 20), (0.5, 0.7, 0.9)
+MODELS = {"timely": TimelyFluid, "timely-patched": PatchedTimelyFluid}
+END_PS = {"quick": ms(40), "paper": ms(200)}
+JITTER, LINE_BPS = "jitter", 10e9
+FIX = (
+    "We propose simple fixes and tuning for ensuring that both protocols converge to and are stable at the fair share "
+    "point."
+)
+UNFAIR = "TIMELY can converge to stable regime with arbitrary unfairness"
+
+
+def with_jitter(end_ps: int, seed: int) -> pd.DataFrame:
+    """Return two long flows, and what disturbs their feedback in the second half: 64 kB, 30% of the link."""
+    rng, mean_ps = np.random.default_rng(seed), 8e12 * 64e3 / (0.3 * LINE_BPS)
+    starts = end_ps // 2 + np.cumsum(rng.exponential(mean_ps, int(end_ps / 2 / mean_ps))).astype(np.int64)
+    noise = [(f"h{6 + i % 2}", f"h{2 + i % 2}", "64kB", int(start)) for i, start in enumerate(starts)]
+    return workload.messages([("h0", "h4", "10GB"), ("h1", "h5", "10GB"), *noise])
+
+
+def moments(trace: pd.Series, from_ps: int, to_ps: int) -> tuple[float, float]:
+    """Return the mean of a trace over time, and its standard deviation."""
+    spans = shown(trace, from_ps, to_ps)
+    values, times = spans.to_numpy()[:-1], np.diff(spans.index)
+    mean = float(np.average(values, weights=times))
+    return mean, float(np.average((values - mean) ** 2, weights=times)) ** 0.5
+
+
+def shares(rows: pd.DataFrame, scheme: str, side: str) -> dict[str, float]:
+    """Return the first flow's share over the fair one, by how the flows start."""
+    found = rows[having(rows, scheme=scheme, side=side, quantity="share")]
+    return {str(case): float(one) for case, one in found.groupby("start")["value"].mean().items()}
+
+
+def spread(rows: pd.DataFrame, side: str) -> float:
+    """Return how far TIMELY's shares lie apart."""
+    found = shares(rows, "timely", side).values()
+    return max(found) - min(found)
+
+
+@register_experiment
+class Shares(Experiment):
+    name = "ecn.shares"
+    title = "Where two flows end, and jitter"
+    description = "ECN or Delay: shares under TIMELY and patched TIMELY by how flows start; the queue under jitter"
+    seeding = Seeding.POOLED
+    claims = (
+        Claim(
+            "ecn-t-1", "abstract", "range of the first flow's share over the fair one", "packets, four starts",
+            "arbitrary unfairness", quote=UNFAIR, measure=partial(spread, side="packets"), band=AtLeast(0.1), unit="x",
+            chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "ecn-t-2", "abstract", "range of the first flow's share over the fair one", "model, three splits",
+            "arbitrary unfairness", quote=UNFAIR, measure=partial(spread, side="model"), band=AtLeast(0.1), unit="x",
+            chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "ecn-t-3", "abstract", "first flow's share over the fair one", "packets, patched TIMELY", "fair",
+            quote=FIX, measure=partial(shares, scheme="timely-patched", side="packets"),
+            band=Each(Within(1, share=0.1), of="start"), unit="x", chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "ecn-t-4", "abstract", "first flow's share over the fair one", "model, patched TIMELY", "fair",
+            quote=FIX, measure=partial(shares, scheme="timely-patched", side="model"),
+            band=Each(Within(1, share=0.1), of="split"), unit="x", chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "ecn-t-5", "abstract", "standard deviation of the queue, with jitter of the feedback over without",
+            "packets", "DCQCN least",
+            quote="We argue that ECN is a better congestion signal, due to the way modern switches mark packets, and "
+            "due to a fundamental limitation of end-to-end delay-based protocols, that we derive.",
+            measure=lambda rows: rows[having(rows, quantity="disturbed")].groupby("scheme")["value"].mean().to_dict(),
+            band=Lowest("dcqcn"), unit="x",
+        ),
+        Claim(
+            "ecn-t-6", "the model", "mean queue of patched TIMELY over the fixed point's", "packets", "1", by=OURS,
+            measure=lambda rows: rows[having(rows, scheme="timely-patched", side="packets", quantity="queue")]
+            .groupby("start")["value"].mean() / float(PatchedTimelyFluid().fixed_point()["queue_bytes"]),
+            band=Each(Within(1, share=0.35), of="start"), unit="x",
+        ),
+    )  # fmt: skip
+    panels = (
+        *(Lines(quantity="share", looks={one: LOOKS[one] for one in MODELS}, over=over, xlabel=xlabel,
+                title=f"the first flow's share, {side}")
+          for side, over, xlabel in (("packets", "later", "the second flow starts later by (ms)"),
+                                     ("model", "split", "its share at the start"))),
+        Bars(quantity="disturbed", looks=LOOKS, unit="x", title="the queue's deviation, with jitter over without"),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        end_ps = END_PS[check_scale(scale)]
+        for name, one in product(LOOKS, range(seed, seed + (3 if scale == "paper" else 1))):
+            control = preset("timely-2015")[name] if name == "timely" else scheme(name)
+            common: dict[str, Any] = {"seed": one, "until": ps(end_ps)}
+            nothing = {"start": math.nan, "later": math.nan, "split": math.nan}
+            known = {"scheme": name, "end_ps": end_ps, "seed": one, **nothing}
+            scenario = Scenario(
+                network=partial(topology.dumbbell, 4, 4, rate="10Gbps"), scheme=control.replace(ack_priority=3),
+                workload=partial(with_jitter, end_ps, one), probes=[probes.queue("s0", "s1")], **common,
+            )  # fmt: skip
+            yield Point(name=f"{name}, jitter, seed {one}", scenario=scenario, labels={**known, "side": JITTER})
+            for later in LATER_MS if name in MODELS else ():
+                scenario = Scenario(
+                    network=partial(topology.star, 3, rate="10Gbps"), scheme=control,
+                    workload=partial(workload.long_flows, [("h1", "h0"), ("h2", "h0")], "10GB", start=[0, ms(later)]),
+                    probes=[probes.queue("s0", "h0"), *(probes.goodput(i, every=ps(end_ps // 4)) for i in range(2))],
+                    **common,
+                )  # fmt: skip
+                labels = {**known, "side": "packets", "start": later, "later": later}
+                yield Point(name=f"{name}, {later} ms later, seed {one}", scenario=scenario, labels=labels)
+            for split in SPLITS if name in MODELS else ():
+                labels = {**known, "side": "model", "start": split, "split": split}
+                yield Point(name=f"{name}, model, {split}, seed {one}", scenario=None, labels=labels)
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        if point.scenario is None:
+            split, model = point.labels["split"], MODELS[point.labels["scheme"]]
+            fluid = model(start_first=split, start=1 - split, duration_ps=point.labels["end_ps"], step_ps="8us").solve()
+            late = fluid.iloc[-len(fluid) // 4 :].mean()
+            share = 2 * late["rate_first_bps"] / (late["rate_first_bps"] + late["rate_other_bps"])
+            return tidy(point.name, {"share": (share, ""), "queue": (late["queue_bytes"], "bytes")})
+        result = run(point.scenario)
+        end_ps = result.now_ps
+        if point.labels["side"] == JITTER:
+            queue = result.samples("queue s0->s1")
+            before, after = (moments(queue, at, at + end_ps // 4)[1] for at in (end_ps // 4, end_ps * 3 // 4))
+            return tidy(point.name, {"disturbed": (after / before, "")})
+        got = [result.samples(f"goodput {i}").loc[end_ps] for i in range(2)]
+        queue, _ = moments(result.samples("queue s0->h0"), end_ps * 3 // 4, end_ps)
+        return tidy(point.name, {"share": (2 * got[0] / sum(got), ""), "queue": (queue, "bytes")})

@@ -1,0 +1,70 @@
+"""ECN or Delay: the stability of DCQCN over the number of flows, by its phase margin and in packets.
+
+40 Gb/s, the parameters of DCQCN's paper, RED's ramp going on above K_max, and tau*, the time from a mark to its effect,
+of 4 and 85 us. "Margin" is the phase margin of the linearised fluid model (`rdmacc.models.DcqcnLoop`), "packets" the
+standard deviation of the simulated queue over its mean, in the second half of 100 ms (quick: 20 ms).
+"""
+
+from __future__ import annotations
+
+from rdmacc.models import DcqcnFluid, DcqcnLoop
+from ..api import *
+
+DELAYS = {"4us": ("tau* of 4 us", "blue"), "85us": ("tau* of 85 us", "vermilion")}
+COUNTS = {"quick": (2, 10, 64), "paper": (2, 4, 6, 8, 10, 14, 20, 32, 64, 100)}
+END = {"quick": "20ms", "paper": "100ms"}
+QUOTE = "we show that DCQCN exhibits non-monotonic stability behavior"
+
+
+def ends(rows: pd.DataFrame, quantity: str, pick: Callable[..., float]) -> dict[str, float]:
+    """Return a number at the fewest flows, its extreme between, and at the most, with the long delay."""
+    found = rows[having(rows, delay="85us", quantity=quantity)].groupby("flows")["value"].mean()
+    return {"fewest": found.iloc[0], "between": pick(found.iloc[1:-1]), "most": found.iloc[-1]}
+
+
+@register_experiment
+class Stability(Experiment):
+    name = "ecn.stability"
+    title = "DCQCN's stability over the number of flows"
+    description = "ECN or Delay: DCQCN's phase margin and its queue's oscillation, over flows and delay"
+    seeding = Seeding.POOLED
+    claims = (
+        Claim(
+            "ecn-s-1", "abstract", "phase margin at fewest and most flows, and the least between", "tau* of 85 us",
+            "not monotonic", quote=QUOTE, measure=partial(ends, quantity="phase margin", pick=min),
+            band=Lowest("between"), unit="\u00b0", chosen=Chosen.IN_SIGHT,
+        ),
+        Claim(
+            "ecn-s-2", "abstract", "standard deviation of the queue over its mean, at fewest and most flows, and the"
+            " largest between", "packets, tau* of 85 us", "not monotonic", quote=QUOTE,
+            measure=partial(ends, quantity="oscillation", pick=max), band=Highest("between"), unit="%",
+        ),
+        Claim(
+            "ecn-s-3", "the model", "oscillation in packets, tau* of 85 us over 4 us", "10 flows", "more", by=OURS,
+            measure=lambda rows: rows[having(rows, flows=10, quantity="oscillation")]
+            .groupby("delay")["value"].mean().to_dict(),
+            band=Highest("85us"), unit="%",
+        ),
+    )  # fmt: skip
+    panels = (
+        Lines(quantity="phase margin", by="delay", looks=DELAYS, over="flows", unit="\u00b0", log="x",
+              title="fluid model"),
+        Lines(quantity="oscillation", by="delay", looks=DELAYS, over="flows", unit="%", log="x", title="packets",
+              label="standard deviation of the queue over its mean"),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        seeds = range(seed, seed + (3 if check_scale(scale) == "paper" else 1))
+        for delay, count, one in product(DELAYS, COUNTS[scale], seeds):
+            model = DcqcnFluid(flows=count, delay_ps=delay, ramp="extended", duration_ps=END[scale])
+            labels = {"delay": delay, "flows": count, "seed": one}
+            scenario = replace(model.scenario(), seed=one)
+            yield Point(name=f"{delay}, {count} flows, seed {one}", scenario=scenario, labels=labels, cost=count)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        model = DcqcnFluid(flows=point.labels["flows"], delay_ps=point.labels["delay"], ramp="extended")
+        queue = result.samples("queue s0->h0").loc[result.now_ps // 2 :]
+        return tidy(point.name, {
+            "phase margin": (DcqcnLoop(model).margins().phase_deg, ""), "oscillation": (queue.std() / queue.mean(), ""),
+            "mean queue": (queue.mean(), "bytes"), "fixed point": (float(model.fixed_point()["queue_bytes"]), "bytes"),
+        })  # fmt: skip
