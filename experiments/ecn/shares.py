@@ -14,6 +14,8 @@ from rdmacc.schemes import scheme
 from ..api import *
 
 LOOKS = {"timely": ("TIMELY", "vermilion"), "timely-patched": ("patched TIMELY", "blue"), "dcqcn": ("DCQCN", "green")}
+SHORT = "The quick scale ends while shares and queues still settle."
+PAIRS = [("h1", "h0"), ("h2", "h0")]
 LATER_MS, SPLITS = (0, 1, 5, 20), (0.5, 0.7, 0.9)
 MODELS = {"timely": TimelyFluid, "timely-patched": PatchedTimelyFluid}
 END_PS = {"quick": ms(40), "paper": ms(200)}
@@ -26,10 +28,10 @@ UNFAIR = "TIMELY can converge to stable regime with arbitrary unfairness"
 
 
 def with_jitter(end_ps: int, seed: int) -> pd.DataFrame:
-    """Return two long flows, and what disturbs their feedback in the second half: 64 kB, 30% of the link."""
+    """Return two long flows, and what disturbs their feedback in the second half."""
     rng, mean_ps = np.random.default_rng(seed), 8e12 * 64e3 / (0.3 * LINE_BPS)
     starts = end_ps // 2 + np.cumsum(rng.exponential(mean_ps, int(end_ps / 2 / mean_ps))).astype(np.int64)
-    noise = [(f"h{6 + i % 2}", f"h{2 + i % 2}", "64kB", int(start)) for i, start in enumerate(starts)]
+    noise = [(f"h{6 + i % 2}", f"h{2 + i % 2}", "64kB", ps(int(start))) for i, start in enumerate(starts)]
     return workload.messages([("h0", "h4", "10GB"), ("h1", "h5", "10GB"), *noise])
 
 
@@ -78,7 +80,7 @@ class Shares(Experiment):
         Claim(
             "ecn-t-4", "abstract", "first flow's share over the fair one", "model, patched TIMELY", "fair",
             quote=FIX, measure=partial(shares, scheme="timely-patched", side="model"),
-            band=Each(Within(1, share=0.1), of="split"), unit="x", chosen=Chosen.BY_RULE,
+            band=Each(Within(1, share=0.1), of="split"), unit="x", chosen=Chosen.BY_RULE, too_small=SHORT,
         ),
         Claim(
             "ecn-t-5", "abstract", "standard deviation of the queue, with jitter of the feedback over without",
@@ -86,7 +88,7 @@ class Shares(Experiment):
             quote="We argue that ECN is a better congestion signal, due to the way modern switches mark packets, and "
             "due to a fundamental limitation of end-to-end delay-based protocols, that we derive.",
             measure=lambda rows: rows[having(rows, quantity="disturbed")].groupby("scheme")["value"].mean().to_dict(),
-            band=Lowest("dcqcn"), unit="x",
+            band=Lowest("dcqcn"), unit="x", too_small=SHORT,
         ),
         Claim(
             "ecn-t-6", "the model", "mean queue of patched TIMELY over the fixed point's", "packets", "1", by=OURS,
@@ -118,7 +120,7 @@ class Shares(Experiment):
             for later in LATER_MS if name in MODELS else ():
                 scenario = Scenario(
                     network=partial(topology.star, 3, rate="10Gbps"), scheme=control,
-                    workload=partial(workload.long_flows, [("h1", "h0"), ("h2", "h0")], "10GB", start=[0, ms(later)]),
+                    workload=partial(workload.long_flows, PAIRS, "10GB", start=[0, ps(ms(later))]),
                     probes=[probes.queue("s0", "h0"), *(probes.goodput(i, every=ps(end_ps // 4)) for i in range(2))],
                     **common,
                 )  # fmt: skip
@@ -131,7 +133,8 @@ class Shares(Experiment):
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         if point.scenario is None:
             split, model = point.labels["split"], MODELS[point.labels["scheme"]]
-            fluid = model(start_first=split, start=1 - split, duration_ps=point.labels["end_ps"], step_ps="8us").solve()
+            end_ps = point.labels["end_ps"]
+            fluid = model(start_first=split, start=1 - split, duration_ps=end_ps, step_ps="8us").solve()
             late = fluid.iloc[-len(fluid) // 4 :].mean()
             share = 2 * late["rate_first_bps"] / (late["rate_first_bps"] + late["rate_other_bps"])
             return tidy(point.name, {"share": (share, ""), "queue": (late["queue_bytes"], "bytes")})
@@ -141,6 +144,6 @@ class Shares(Experiment):
             queue = result.samples("queue s0->s1")
             before, after = (moments(queue, at, at + end_ps // 4)[1] for at in (end_ps // 4, end_ps * 3 // 4))
             return tidy(point.name, {"disturbed": (after / before, "")})
-        got = [result.samples(f"goodput {i}").loc[end_ps] for i in range(2)]
+        got = [result.samples(f"goodput {i}").iloc[-1] for i in range(2)]
         queue, _ = moments(result.samples("queue s0->h0"), end_ps * 3 // 4, end_ps)
         return tidy(point.name, {"share": (2 * got[0] / sum(got), ""), "queue": (queue, "bytes")})
