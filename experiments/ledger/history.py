@@ -20,6 +20,7 @@ from rdmacc.experiments.framework.claim import Chosen, Claim, Kind
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import Question, questions_of
 from rdmacc.experiments.framework.registry import select, summary_path
+from rdmacc.experiments.ledger.record import recorded
 
 
 @cache
@@ -60,7 +61,12 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
 
 
 def write() -> None:
-    """Add today's date to what is new or has changed, and to the first table of a figure."""
+    """Add today's date to what is new or has changed, and to the first table of a figure.
+
+    A claim without the date of its table has that of the figure's other claims; if none has one and the ledger knows
+    the figure, the date stays empty. A claim that is new in a figure with results gets no dates: it came with them in
+    sight.
+    """
     today = datetime.now(UTC).isoformat(timespec="seconds")
 
     def dated(was: dict[str, Any], numbers: list[str]) -> dict[str, Any]:
@@ -69,9 +75,14 @@ def write() -> None:
     for paper in PAPERS:
         claims, defaults = ({**_recorded(paper).get(name, {})} for name in ("claims", "defaults"))
         for one in select(paper):
+            known = [claims[claim.id]["table"] for claim in one.claims if claims.get(claim.id, {}).get("table")]
+            is_known = bool(recorded(one.name))
+            first = min(known, default="" if is_known or not summary_path(one.name).exists() else today)
             for claim in one.claims:
                 was = claims.get(claim.id, {})
-                table = was.get("table") or (today if summary_path(one.name).exists() else "")
+                if is_known and not was:
+                    continue
+                table = was.get("table") or first
                 claims[claim.id] = dated(was, numbers_of(claim)) | {"table": table}
         for question in questions_of(f"{paper}."):
             defaults[question.title] = dated(defaults.get(question.title, {}), [question.default.name])
