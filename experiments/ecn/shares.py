@@ -55,6 +55,12 @@ def spread(rows: pd.DataFrame, side: str) -> float:
     return max(found) - min(found)
 
 
+def disturbed(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
+    """Return a number with jitter over that without, by scheme: the mean over the seeds."""
+    found = rows[having(rows, quantity=quantity)].groupby("scheme")["value"].mean()
+    return {scheme: float(found[scheme]) for scheme in LOOKS}
+
+
 @register_experiment
 class Shares(Experiment):
     name = "ecn.shares"
@@ -87,7 +93,7 @@ class Shares(Experiment):
             "packets", "DCQCN least",
             quote="We argue that ECN is a better congestion signal, due to the way modern switches mark packets, and "
             "due to a fundamental limitation of end-to-end delay-based protocols, that we derive.",
-            measure=lambda rows: rows[having(rows, quantity="disturbed")].groupby("scheme")["value"].mean().to_dict(),
+            measure=partial(disturbed, quantity="disturbed"),
             band=Lowest("dcqcn"), unit="x", too_small=SHORT,
         ),
         Claim(
@@ -95,6 +101,11 @@ class Shares(Experiment):
             measure=lambda rows: rows[having(rows, scheme="timely-patched", side="packets", quantity="queue")]
             .groupby("start")["value"].mean() / float(PatchedTimelyFluid().fixed_point()["queue_bytes"]),
             band=Each(Within(1, share=0.35), of="start"), unit="x",
+        ),
+        Claim(
+            "ecn-t-7", "after a first run", "bytes over the link with jitter of the feedback over without", "packets",
+            "DCQCN most", by=OURS, measure=partial(disturbed, quantity="kept"), band=Highest("dcqcn"), unit="%",
+            too_small=SHORT,
         ),
     )  # fmt: skip
     panels = (
@@ -114,7 +125,8 @@ class Shares(Experiment):
             known = {"scheme": name, "end_ps": end_ps, "seed": one, **nothing}
             scenario = Scenario(
                 network=partial(topology.dumbbell, 4, 4, rate="10Gbps"), scheme=control.replace(ack_priority=3),
-                workload=partial(with_jitter, end_ps, one), probes=[probes.queue("s0", "s1")], **common,
+                workload=partial(with_jitter, end_ps, one), **common,
+                probes=[probes.queue("s0", "s1"), probes.throughput("s0", "s1", every=ps(end_ps // 4))],
             )  # fmt: skip
             yield Point(name=f"{name}, jitter, seed {one}", scenario=scenario, labels={**known, "side": JITTER})
             for later in LATER_MS if name in MODELS else ():
@@ -141,9 +153,9 @@ class Shares(Experiment):
         result = run(point.scenario)
         end_ps = result.now_ps
         if point.labels["side"] == JITTER:
-            queue = result.samples("queue s0->s1")
+            queue, sent = result.samples("queue s0->s1"), result.samples("throughput s0->s1")
             before, after = (moments(queue, at, at + end_ps // 4)[1] for at in (end_ps // 4, end_ps * 3 // 4))
-            return tidy(point.name, {"disturbed": (after / before, "")})
+            return tidy(point.name, {"disturbed": (after / before, ""), "kept": (sent.iloc[-1] / sent.iloc[1], "")})
         got = [result.samples(f"goodput {i}").iloc[-1] for i in range(2)]
         queue, _ = moments(result.samples("queue s0->h0"), end_ps * 3 // 4, end_ps)
         return tidy(point.name, {"share": (2 * got[0] / sum(got), ""), "queue": (queue, "bytes")})

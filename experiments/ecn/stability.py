@@ -11,7 +11,7 @@ from rdmacc.models import DcqcnFluid, DcqcnLoop
 from ..api import *
 
 DELAYS = {"4us": ("tau* of 4 us", "blue"), "85us": ("tau* of 85 us", "vermilion")}
-COUNTS = {"quick": (2, 10, 64), "paper": (2, 4, 6, 8, 10, 14, 20, 32, 64, 100)}
+COUNTS = {"quick": (2, 10, 64), "paper": (2, 4, 6, 8, 10, 14, 20, 32, 64)}
 END = {"quick": "20ms", "paper": "100ms"}
 QUOTE = "we show that DCQCN exhibits non-monotonic stability behavior"
 
