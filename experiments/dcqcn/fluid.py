@@ -71,7 +71,8 @@ class Fluid(Experiment):
             "dcqcn-m-4", "abstract: \u201cguidelines for tuning\u201d", "gap between two rates over the fair share",
             "10 to 30 ms after a join", "less with the paper's thresholds than with a cut-off", by=OURS,
             measure=lambda rows: {case: gaps(rows)[case] for case in ("paper", "cut-off")}, band=Lowest("paper"),
-            unit="%", expect=Outcome.FAILS, why="Above a cut-off all packets are marked, so both flows are cut together.",
+            unit="%", expect=Outcome.FAILS,
+            why="Above a cut-off all packets are marked, so both flows are cut together.",
         ),
     )  # fmt: skip
     panels = (
