@@ -126,7 +126,7 @@ class Bars(Panel):
     """By the value of the label, then of `over`."""
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
-        groups = list(table[self.over].unique()) if self.over else [""]
+        groups = list(table.loc[table["quantity"] == self.quantity, self.over].unique()) if self.over else [""]
         width, at = 0.8 / len(self.looks), np.arange(len(groups))
         for place, (one, (name, colour)) in enumerate(self.looks.items()):
             rows = self.rows(table, one)
