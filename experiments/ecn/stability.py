@@ -39,7 +39,7 @@ class Stability(Experiment):
             " largest between", "packets, tau* of 85 us", "not monotonic", quote=QUOTE,
             measure=partial(ends, quantity="oscillation", pick=max), band=Highest("between"), unit="%",
             expect=Outcome.FAILS,
-            why="The queue of two flows is the shortest, and empty for half of the time: it swings most over its mean.",
+            why="The fixed point of two flows is the shortest queue, 20 KB: it swings most over its mean.",
         ),
         Claim(
             "ecn-s-3", "the model", "oscillation in packets, tau* of 85 us over 4 us", "10 flows", "more", by=OURS,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rdmacc.experiments.ledger.pages import page
+from rdmacc.experiments.validation.flows import summary_rows
 from rdmacc.experiments.validation.references import CLOSE, SIMULATORS, Simulator, compared, theirs
+from rdmacc.experiments.validation.uet_htsim import committed
 from ..api import *
 
 
@@ -42,7 +44,9 @@ def summary_text() -> str:
 
 def validation_page() -> str:
     """Return the page, in Markdown."""
-    return page("validation.md", summary=summary_text(), sections=[_section(*item) for item in _shown().items()])
+    accepted = list(_accepted())
+    return page("validation.md", summary=summary_text(), sections=[_section(*item) for item in _shown().items()],
+                accepted=accepted, same=sum(one[4] == one[5] for one in accepted))  # fmt: skip
 
 
 def _section(name: str, simulator: Simulator) -> dict[str, Any]:
@@ -66,6 +70,18 @@ def _rows(name: str, table: pd.DataFrame) -> Iterator[list[str]]:
         ratios = (f"{row[key]:.4f}" for key in ("mean", "p50", "p99"))
         apart = (f"{row[key]:.2%}" for key in ("typical", "largest"))
         yield [f"{point}{seeds}", f"{there['scheme']} {there['scenario']}", *counts, *ratios, *apart]
+
+
+def _accepted() -> Iterator[list[str]]:
+    """Yield uet-htsim's bounds on its last completions, with theirs and ours, the median of our seeds."""
+    ours = summary_rows(_table("uet_htsim"))["last FCT"] / 1e6
+    for row in committed().itertuples(index=False):
+        name = f"{row.case}, {row.scheme}"
+        found = ours[(ours.index == name) | ours.index.str.startswith(f"{name}, seed ")]
+        last = float(found.median())
+        words = ["inside" if one <= row.bound_us else "above" for one in (row.last_us, last)]
+        shown = [f"{last:.2f}", *words] if len(found) else ["not run", words[0], ""]
+        yield [name, f"{row.bound_us:g}", f"{row.last_us:.2f}", *shown]
 
 
 def _is_nested(numbers: Any) -> bool:
