@@ -33,7 +33,7 @@ def model_of(flows: int) -> DcqcnFluid:
 def over_fixed(rows: pd.DataFrame, side: str) -> dict[str, float]:
     """Return the late mean queue of packets, or of the model, over the fixed point's, by the number of flows."""
     found = rows[rows["quantity"] == "mean queue"].pivot_table("value", "flows", "side")
-    return {f"{int(flows)} flows": one[side] / one["fixed"] for flows, one in found.iterrows()}
+    return {f"{flows} flows": one[side] / one["fixed"] for flows, one in found.iterrows()}
 
 
 def gaps(rows: pd.DataFrame) -> dict[str, float]:

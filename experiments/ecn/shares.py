@@ -160,5 +160,5 @@ class Shares(Experiment):
             before, after = (moments(queue, at, at + end_ps // 4)[1] for at in (end_ps // 4, end_ps * 3 // 4))
             return tidy(point.name, {"disturbed": (after / before, ""), "kept": (sent.iloc[-1] / sent.iloc[1], "")})
         got = [result.samples(f"goodput {i}").iloc[-1] for i in range(2)]
-        queue, _ = moments(result.samples("queue s0->h0"), end_ps * 3 // 4, end_ps)
-        return tidy(point.name, {"share": (2 * got[0] / sum(got), ""), "queue": (queue, "bytes")})
+        mean, _ = moments(result.samples("queue s0->h0"), end_ps * 3 // 4, end_ps)
+        return tidy(point.name, {"share": (2 * got[0] / sum(got), ""), "queue": (mean, "bytes")})

@@ -52,7 +52,7 @@ class Stability(Experiment):
         Lines(quantity="phase margin", by="delay", looks=DELAYS, over="flows", unit="\u00b0", log="x",
               title="fluid model"),
         Lines(quantity="oscillation", by="delay", looks=DELAYS, over="flows", unit="%", log="x", title="packets",
-              label="standard deviation of the queue over its mean"),
+              label="deviation of the queue over its mean"),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

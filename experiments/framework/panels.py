@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,7 +140,7 @@ class Bars(Panel):
             marks = [self.published.get(one, {}).get(group, np.nan) * in_unit(1.0, self.unit)[0] for group in groups]
             if not np.isnan(marks).all():
                 ax.plot(x, marks, "_", color="black", markersize=14, label=f"{name}, published")
-        ax.set_xticks(at, [str(group) for group in groups])
+        ax.set_xticks(at, [fill(str(group), 8, break_long_words=False) for group in groups])
         ax.set(xlabel=self.over, ylabel=self.axis())
         ax.grid(visible=False, axis="x")
 
