@@ -1,7 +1,5 @@
 """Bands: next to each bound they hold or do not, however they are composed; words and margins follow."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -116,14 +114,6 @@ def test_noise_counts_where_the_edge_is():
 def test_nothing_holds_of_no_number(band):
     value = math.nan if band in bands_of_one(1.0, 1.0) else dict.fromkeys("ab", math.nan)
     assert not band.holds(value)
-
-
-def test_each_number_is_shown_in_the_unit_of_its_band():
-    band = All({"rate": AtLeast(1e9, "Gb/s"), "n": Exactly(2), "waits": Each(AtMost(1e6, "us"))})
-    assert band.shown({"rate": 2e9, "n": 2, "waits": {"a": 5e5}, "beside": 7}) == (
-        "rate 2 Gb/s; n 2; waits: a 0.5 us; beside 7"
-    )
-    assert All({"rate": AtLeast(1e9, "Gb/s"), "n": Exactly(2)}).shown({"rate": 2e9, "n": 2}) == "rate 2 Gb/s, n 2"
 
 
 def test_bad_bands_are_errors():

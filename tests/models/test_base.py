@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +13,10 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.models import explore as exploring
 from rdmacc.models.base import Model
-from rdmacc.models.comparison import Comparable, compare
+from rdmacc.models.comparison import compare
 from rdmacc.models.dasr import DasrConvergence, DasrIncast
 from rdmacc.models.dcqcn import DcqcnFluid
-from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
+from rdmacc.models.dcqcn_stability import DcqcnMargin
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.models.hpcc import HpccSteady
 from rdmacc.models.ideal import ProcessorSharing
@@ -26,7 +25,7 @@ from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface
 from rdmacc.models.rcp import RcpFluid
-from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation, plot_sensitivity, sensitivity
+from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
 from rdmacc.scenario import Scenario
 
@@ -59,17 +58,6 @@ def test_convention(model):
         assert suffix is None or field.name.endswith(suffix), field.name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS, ids=name_of)
-def test_plots_draw_on_given_axes_with_title_units_and_legend(model):
-    ax = plt.figure().add_subplot()
-    assert model.plot(ax=ax) is ax
-    assert ax.get_title(loc="left") or ax.get_title()
-    assert ax.get_xlabel()
-    assert isinstance(model.plot(), Axes)
-    ax.figure.canvas.draw()
-
-
 @pytest.mark.parametrize("model", MODELS, ids=name_of)
 def test_every_slider_has_a_range_that_is_allowed(model):
     for field in exploring.slider_fields(model):
@@ -87,10 +75,6 @@ def test_sliders_give_back_what_they_show(model):
         )
         if not slider or isinstance(value, bool) or slider[0] <= value <= slider[1]:
             assert back(widget.value) == (value if isinstance(value, str | bool) else pytest.approx(value, rel=0.02))
-
-
-def test_explore_without_a_notebook_is_the_plain_picture():
-    assert isinstance(exploring.explore(RccLoop(), "kp", "kd"), Axes)
 
 
 def test_explore_with_a_notebook_shows_sliders_and_updates(monkeypatch):
@@ -131,15 +115,6 @@ def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
         RccLoop().replace(**changes)
 
 
-def test_bode_plots_and_sensitivity_draw():
-    for loop in (RccLoop(), DcqcnLoop(DcqcnFluid(ramp="extended"))):
-        upper, lower = loop.plot_bode()
-        assert upper.get_ylabel() == "gain (dB)"
-        assert lower.get_xlabel() == "angular frequency (rad/s)"
-    for model in (RenQueue(trials=10), RenUtilisation(trials=10)):
-        assert isinstance(plot_sensitivity(sensitivity(model)), Axes)
-
-
 class Line(Model):
     """A model with a known difference from whatever is measured."""
 
@@ -178,13 +153,3 @@ def test_compare_takes_scenarios_simulations_and_results():
         compare(model, 3)
     with pytest.raises(ConfigError, match="model"):
         compare(RccLoop())
-
-
-@pytest.mark.parametrize("quantity", ["queue", "FCT"])
-def test_compare_draws_curves_and_scatter(quantity):
-    model = DasrIncast(senders=3, message_bytes="8kB", step_ps="200ns")
-    assert isinstance(model, Comparable)
-    ax = compare(model).plot(quantity=quantity)
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "simulation" in labels
-    assert "DasrIncast" in ax.get_title(loc="left") + ax.get_xlabel()

@@ -124,24 +124,6 @@ def test_choice_of_messages_nodes_and_time():
     assert left.get_figure() is figure
 
 
-def test_lifelines_are_in_the_order_in_which_most_packets_pass_them():
-    work = rdmacc.messages([("h1", "h0", "3kB"), ("h0", "h1", "1kB")])
-    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine="simpy", trace=True, progress=False)
-    shown = texts(result.plot.ladder())
-    assert [name for name in shown if name in ("h0", "h1", "s0")] == ["h1", "s0", "h0"]
-
-
-def test_eight_nodes_are_drawn_and_of_nine_some_must_be_named():
-    def draw(senders):
-        work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", "1kB")
-        result = rdmacc.simulate(rdmacc.star(8), work, "line-rate", engine="simpy", trace=True, progress=False)
-        return result.plot.ladder()
-
-    assert {f"h{i}" for i in range(7)} <= set(texts(draw(6)))
-    with pytest.raises(ConfigError, match="'9 nodes': must be at most 8"):
-        draw(7)
-
-
 @pytest.mark.parametrize(
     ("options", "field"),
     [

@@ -95,8 +95,7 @@ def test_long_poisson_run_offers_the_load(links):
 
 
 @pytest.mark.parametrize(
-    ("links", "expected"),
-    [("host", 16 * 100e9), ("uplink", 8 * 100e9 / (12 / 15)), ("core", 8 * 100e9 / (12 / 15))],
+    ("links", "expected"), [("host", 16 * 100e9), ("uplink", 8 * 100e9 / (12 / 15)), ("core", 8 * 100e9 / (12 / 15))]
 )
 def test_definition_in_closed_form(links, expected):
     """A load of 1 is the rate of the links over the share of messages that cross one of them."""
@@ -270,19 +269,10 @@ def test_same_seed_same_traffic(seed):
             lambda: workload.poisson(NETWORK, 1, 0.5, duration="1us", is_exact=True),
             "count = None: must be given with is_exact",
         ),
-        (
-            lambda: workload.poisson(NETWORK, 1, 0.5, of="spine", count=1),
-            "links = 'spine': must be one of host",
-        ),
-        (
-            lambda: workload.poisson(NETWORK, 1, 0.5, of=[], count=1),
-            "links = []: must be at least one (from, to)",
-        ),
+        (lambda: workload.poisson(NETWORK, 1, 0.5, of="spine", count=1), "links = 'spine': must be one of host"),
+        (lambda: workload.poisson(NETWORK, 1, 0.5, of=[], count=1), "links = []: must be at least one (from, to)"),
         (lambda: LoadDefinition(links=5), "links = 5: must be at least one (from, to)"),
-        (
-            lambda: workload.poisson(NETWORK, 1, 0.5, of=[("h0", "h1")], count=1),
-            "port = 'h0->h1': must be a link",
-        ),
+        (lambda: workload.poisson(NETWORK, 1, 0.5, of=[("h0", "h1")], count=1), "port = 'h0->h1': must be a link"),
         (
             lambda: workload.poisson(topology.star(3), 1, 0.5, of="core", count=1),
             "links = 'core': must be links that the traffic crosses; it crosses none of these",
@@ -293,18 +283,9 @@ def test_same_seed_same_traffic(seed):
         (lambda: Traffic(NETWORK, ["h0", "h0"]), "senders = ['h0', 'h0']: must be different hosts"),
         (lambda: Traffic(NETWORK, ["leaf0"]), "senders = 'leaf0': must be a host of the network"),
         (lambda: workload.incasts(NETWORK, 16, 1, rate=1, count=1), "degree = 16: must be at most 15"),
-        (
-            lambda: workload.incasts(NETWORK, 2, 1, count=1),
-            "rate = None: must be given exactly when load is not",
-        ),
-        (
-            lambda: workload.incasts(NETWORK, 2, 1, rate=-1, count=1),
-            "rate = -1: must be a number of incasts per",
-        ),
-        (
-            lambda: workload.dart_mix(NETWORK, 0.5, "huge", duration="1ms"),
-            "mix = 'huge': must be one of light",
-        ),
+        (lambda: workload.incasts(NETWORK, 2, 1, count=1), "rate = None: must be given exactly when load is not"),
+        (lambda: workload.incasts(NETWORK, 2, 1, rate=-1, count=1), "rate = -1: must be a number of incasts per"),
+        (lambda: workload.dart_mix(NETWORK, 0.5, "huge", duration="1ms"), "mix = 'huge': must be one of light"),
         (lambda: workload.dart_mix(NETWORK, 0.5, 1.0, duration="1ms"), "mix = 1.0: must be one of light"),
         (
             lambda: workload.offered_load(workload.permutation(["h0", "h1"], 1), NETWORK),
@@ -509,18 +490,9 @@ def test_from_file(tmp_path):
         (lambda: size_distribution(0), "size = 0: must be at least 1 byte"),
         (lambda: SizeDistribution.from_cdf([]), "knots = [] (custom): must be (size, probability) pairs"),
         (lambda: SizeDistribution.from_cdf([(1, 2, 3)]), "knots = [(1, 2, 3)] (custom): must be (size, prob"),
-        (
-            lambda: SizeDistribution.from_cdf([(1, 0), (2, 0.9)]),
-            "probabilities = (0.0, 0.9) (custom): must be",
-        ),
-        (
-            lambda: SizeDistribution.from_cdf([(1, 0), (2, 0.9), (3, 0.8), (4, 1)]),
-            "probabilities = (0.0, 0.9, 0.8",
-        ),
-        (
-            lambda: SizeDistribution.from_cdf([(5, 0), (2, 1)]),
-            "sizes = (5.0, 2.0) (custom): must be finite and",
-        ),
+        (lambda: SizeDistribution.from_cdf([(1, 0), (2, 0.9)]), "probabilities = (0.0, 0.9) (custom): must be"),
+        (lambda: SizeDistribution.from_cdf([(1, 0), (2, 0.9), (3, 0.8), (4, 1)]), "probabilities = (0.0, 0.9, 0.8"),
+        (lambda: SizeDistribution.from_cdf([(5, 0), (2, 1)]), "sizes = (5.0, 2.0) (custom): must be finite and"),
         (
             lambda: SizeDistribution.from_cdf([(1, 0), (5, 0.5), (2, 1)]),
             "sizes = (1.0, 5.0, 2.0) (custom): must be finite and",
@@ -529,15 +501,9 @@ def test_from_file(tmp_path):
             lambda: SizeDistribution("a", (1.0, np.inf, np.inf), (0.0, 0.5, 1.0)),
             "sizes = (1.0, inf, inf) (a): must be finite",
         ),
-        (
-            lambda: SizeDistribution.from_cdf([(-5, 0), (2, 1)]),
-            "sizes = (-5.0, 2.0) (custom): must be finite",
-        ),
+        (lambda: SizeDistribution.from_cdf([(-5, 0), (2, 1)]), "sizes = (-5.0, 2.0) (custom): must be finite"),
         (lambda: SizeDistribution.from_cdf([(1, "x")]), "probability = 'x' (custom): must be from 0 to 1"),
-        (
-            lambda: SizeDistribution.from_cdf([(1, float("nan"))]),
-            "probability = nan (custom): must be from 0",
-        ),
+        (lambda: SizeDistribution.from_cdf([(1, float("nan"))]), "probability = nan (custom): must be from 0"),
         (lambda: SizeDistribution.from_cdf([(None, 1)]), "size = None (custom): must be a number of bytes"),
         (lambda: SizeDistribution("a", (1.0,), (1.0,)), "sizes = (1.0,) (a): must be at least two knots"),
         (lambda: SizeDistribution.choice([]), "sizes = []: must be at least one size"),

@@ -240,36 +240,18 @@ def test_sequence_waits_for_all(kinds):
     ("make", "text"),
     [
         (lambda: workload.many_to_many([], HOSTS, 1), "senders = []: must be different hosts, at least one"),
-        (
-            lambda: workload.many_to_many(["h0"], ["h0"], 1),
-            "receivers = ['h0']: must include a host other than",
-        ),
+        (lambda: workload.many_to_many(["h0"], ["h0"], 1), "receivers = ['h0']: must include a host other than"),
         (lambda: workload.many_to_many(["h0"], ["h1"], 1, group=-1), "group = -1: must be a whole number"),
         (lambda: workload.all_to_all(["h0"], 1), "hosts = ['h0']: must be at least two different hosts"),
         (lambda: workload.all_to_all(HOSTS, 0, is_shifted=True), "size = 0: must be at least 1 byte"),
         (lambda: workload.ring_all_reduce(["h0"], 1), "hosts = ['h0']: must be at least two different hosts"),
-        (
-            lambda: workload.ring_all_reduce(HOSTS, 11),
-            "size = 11: must be at least 1 byte for each of the 12 ho",
-        ),
-        (
-            lambda: workload.tree_all_reduce(HOSTS, 9, chunks=0),
-            "chunks = 0: must be a whole number, at least 1",
-        ),
-        (
-            lambda: workload.tree_all_reduce(HOSTS, 9, fan_out=0),
-            "fan_out = 0: must be a whole number, at lea",
-        ),
-        (
-            lambda: workload.partition_aggregate("h0", ["h0"], 1, 1),
-            "workers = ['h0']: must be different hosts",
-        ),
+        (lambda: workload.ring_all_reduce(HOSTS, 11), "size = 11: must be at least 1 byte for each of the 12 ho"),
+        (lambda: workload.tree_all_reduce(HOSTS, 9, chunks=0), "chunks = 0: must be a whole number, at least 1"),
+        (lambda: workload.tree_all_reduce(HOSTS, 9, fan_out=0), "fan_out = 0: must be a whole number, at lea"),
+        (lambda: workload.partition_aggregate("h0", ["h0"], 1, 1), "workers = ['h0']: must be different hosts"),
         (lambda: workload.partition_aggregate("h0", ["h1"], 1, 1, rounds=0), "rounds = 0: must be a whole"),
         (lambda: workload.request_response(["h0"], [], 1, 1), "servers = []: must be different hosts"),
-        (
-            lambda: workload.request_response(["h0"], ["h0"], 1, 1),
-            "servers = ['h0']: must include a host other than",
-        ),
+        (lambda: workload.request_response(["h0"], ["h0"], 1, 1), "servers = ['h0']: must include a host other than"),
         (lambda: workload.sequence(), "workloads = (): must be at least one"),
         (
             lambda: workload.sequence(*[workload.random_pairs(HOSTS, 10_000, 1)] * 2),

@@ -188,11 +188,7 @@ def test_combine_renumbers():
 
 def test_csv_by_hand(tmp_path, fabric):
     path = tmp_path / "w.csv"
-    rows = [
-        "message, src, dst, size, start, after",
-        "ask, h0, h1, 1kB, 1us,",
-        "answer, h1, h0, 64KiB, 2us, ask",
-    ]
+    rows = ["message, src, dst, size, start, after", "ask, h0, h1, 1kB, 1us,", "answer, h1, h0, 64KiB, 2us, ask"]
     path.write_text("\n".join(rows))
     frame = workload.from_csv(path)
     assert frame.loc["answer", "after"] == ("ask",)
@@ -288,22 +284,13 @@ def test_validate_names_the_bad_row(fabric, column, value, text):
         (pd.DataFrame(GOOD).iloc[:0], "workload = '0 messages': must have at least one message"),
         ([("h0", "h1", 1)], "workload = 'list': must be a pandas DataFrame"),
         (pd.DataFrame(GOOD).drop(columns="dst"), "dst = None: must be a column of the workload, which has"),
-        (
-            pd.DataFrame(GOOD).drop(columns="size_bytes"),
-            "size_bytes = None: must be a column of the workload",
-        ),
+        (pd.DataFrame(GOOD).drop(columns="size_bytes"), "size_bytes = None: must be a column of the workload"),
         (
             pd.DataFrame(GOOD).assign(size=1),
             "size = 'a column': must not be given together with size_bytes, which means the same",
         ),
-        (
-            pd.DataFrame(GOOD, index=[5, 5, 5]),
-            "message = 5: must be unique; it labels several rows",
-        ),
-        (
-            pd.DataFrame(GOOD, index=[4, 5, 6]).assign(id=0),
-            "id = 'a column': must have another name",
-        ),
+        (pd.DataFrame(GOOD, index=[5, 5, 5]), "message = 5: must be unique; it labels several rows"),
+        (pd.DataFrame(GOOD, index=[4, 5, 6]).assign(id=0), "id = 'a column': must have another name"),
     ],
 )
 def test_validate_refuses(fabric, frame, text):
@@ -349,14 +336,8 @@ def test_validate_finds_circles_as_networkx_does(fabric, edges):
         (lambda: workload.incast(8, "h0", 1, hosts=HOSTS), "senders = 8: must be at most 7"),
         (lambda: workload.incast(1, "h0", 1), "senders = 1: must be a list of hosts; to draw this many"),
         (lambda: workload.incast(0, "h0", 1, hosts=HOSTS), "senders = 0: must be a whole number, at least 1"),
-        (
-            lambda: workload.incast(["h1"], "h0", 1, rounds=0),
-            "rounds = 0: must be a whole number, at least 1",
-        ),
-        (
-            lambda: workload.incast(["h1"], "h0", 1, rounds=2, jitter="1us"),
-            "jitter = '1us': must be 0 unless",
-        ),
+        (lambda: workload.incast(["h1"], "h0", 1, rounds=0), "rounds = 0: must be a whole number, at least 1"),
+        (lambda: workload.incast(["h1"], "h0", 1, rounds=2, jitter="1us"), "jitter = '1us': must be 0 unless"),
         (lambda: workload.incast(["h1"], "h0", 0), "size = 0: must be at least 1 byte"),
         (lambda: workload.incast(["h1"], "h0", 1, start="-1us"), "start = '-1us': must be a time"),
         (lambda: workload.incast(["h1"], "h0", 1, start=5), "start = 5: must carry a unit, such as '5us'"),
@@ -419,10 +400,7 @@ def test_work_grows_with_the_rows():
 
 
 SIX_HOSTS = [f"h{i}" for i in range(6)]
-FILES = {
-    "csv": (workload.to_csv, workload.from_csv),
-    "parquet": (workload.to_parquet, workload.from_parquet),
-}
+FILES = {"csv": (workload.to_csv, workload.from_csv), "parquet": (workload.to_parquet, workload.from_parquet)}
 both = pytest.mark.parametrize("kind", FILES)
 
 
