@@ -3,8 +3,6 @@
 Theory: rdma-hw.cc, mode 8, whose rules `Rules` states in bytes; alpha decays by 15/16 each round without marks.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,31 +73,6 @@ def test_starts_at_line_rate_with_a_window_of_one_bandwidth_delay_product():
     assert Flow(rtt="4160ns").sender.window_bytes == 52_000
 
 
-def test_the_echo_is_the_mark_of_the_packet():
-    for ce in (0, 1):
-        packet, reply = packet_with(DctcpHpcc.Header), packet_with(DctcpHpcc.Header)
-        packet.ce = ce
-        DctcpHpcc.on_data(packet, reply)
-        assert reply.ecn_echo == ce
-
-
-def test_the_first_mark_halves_rate_and_window():
-    flow = Flow()
-    assert flow.ack(1, 1, next_psn=162) == LINE / 2
-    assert flow.sender.window_bytes == 81_250
-
-
-def test_one_cut_a_round_trip():
-    """Marks up to the packets that were under way at the cut do nothing; the next one cuts again."""
-    flow = Flow()
-    flow.ack(1, 1, next_psn=100)
-    for psn in range(2, 101):
-        assert flow.ack(psn, 1, next_psn=100 + psn) == LINE / 2
-    before = flow.sender.alpha
-    assert flow.ack(101, 1) == pytest.approx(LINE / 2 * (1 - flow.sender.alpha / 2))
-    assert flow.sender.alpha == before  # all of 101 counted packets were marked: F = 1
-
-
 @pytest.mark.parametrize(("rounds", "alpha"), [(10, 0.5245), (1, 0.9375)])
 def test_alpha_decays_without_marks(rounds, alpha):
     """Fact 1: (15/16)^k; the first ACK only sets the boundary."""
@@ -108,17 +81,6 @@ def test_alpha_decays_without_marks(rounds, alpha):
     for i in range(rounds):
         flow.ack(11 + 10 * i, next_psn=20 + 10 * i)
     assert flow.sender.alpha == pytest.approx(alpha, abs=5e-5)
-
-
-def test_alpha_rises_with_full_marking():
-    """Fact 1: 1 - (15/16)^k, from 0."""
-    flow = Flow()
-    flow.ack(1, 1, next_psn=10)
-    flow.sender.alpha = 0.0
-    for k in range(1, 8):
-        for psn in range(10 * k - 8, 10 * k + 2):
-            flow.ack(psn, 1, next_psn=psn + 9)
-        assert flow.sender.alpha == pytest.approx(1 - (15 / 16) ** k)
 
 
 def test_the_increase_is_the_same_at_any_line_rate():
