@@ -192,7 +192,7 @@ class Recording:
         return self.rows[mine[int(np.searchsorted(self.rows["time_ps"][mine], since_ps)) :]]
 
     @cached_property
-    def _pauses(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    def all_pauses(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """When each class of each port was paused: from a PAUSE until a RESUME, or the link's return."""
         places = self._order[: self._first[1]]
         rows = self.rows[places]
@@ -217,7 +217,7 @@ class Recording:
 
     def pauses(self, port: int, cls: int, begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
         """Return the parts of an interval in which PFC had paused a port's class, in order."""
-        pauses = self._pauses.get((port, cls), [])
+        pauses = self.all_pauses.get((port, cls), [])
         first = max(bisect_right(pauses, (begin_ps, NEVER)) - 1, 0)
         parts = []
         for since_ps, until_ps in pauses[first:]:
@@ -228,7 +228,7 @@ class Recording:
         return parts
 
     @cached_property
-    def _downs(self) -> dict[int, list[tuple[int, int]]]:
+    def all_downs(self) -> dict[int, list[tuple[int, int]]]:
         """When each port was down."""
         found: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for event in self.plan.fault_events:
@@ -241,5 +241,5 @@ class Recording:
 
     def downs(self, port: int, begin_ps: int, end_ps: int) -> list[tuple[int, int]]:
         """Return the parts of an interval in which a port was down, in order."""
-        times = ((max(since, begin_ps), min(until, end_ps)) for since, until in self._downs.get(port, []))
+        times = ((max(since, begin_ps), min(until, end_ps)) for since, until in self.all_downs.get(port, []))
         return [(since, until) for since, until in times if since < until]

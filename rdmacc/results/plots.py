@@ -12,11 +12,12 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.results.activity import draw_step, natural
+from rdmacc.results.animation import Animation
 from rdmacc.results.ladder import draw_ladder
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, log_axes, new_axes, style, value_unit
 from rdmacc.typed import typed
-from rdmacc.units import Quantity, format_size
+from rdmacc.units import Quantity, format_size, format_time, time_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,6 +236,29 @@ class ResultPlots:
             ax.set(xlabel=f"time ({unit})", ylabel="mean utilisation", ylim=(0, 1.02))
             ax.legend(loc="best", ncols=1 + len(groups) // 7)
         return ax
+
+    @typed
+    def network(self, at: Quantity, ax: Axes | None = None, *, bin: Quantity = "10us") -> Axes:
+        """Draw the network in a period: links by utilisation, queues, pauses, and the flows that carried most.
+
+        Parameters
+        ----------
+        at : number or str
+            When the period ends, such as ``"120us"``.
+        bin : number or str
+            How long it is; it begins at the start of the run at the earliest.
+
+        Raises
+        ------
+        ConfigError
+            If the run recorded too little (see `rdmacc.Result.animate`), or had ended by then.
+        """
+        end_ps, bin_ps = time_ps(at, field="at"), time_ps(bin, field="bin")
+        if not 0 < end_ps <= self._result.now_ps:
+            raise ConfigError("at", at, f"above 0, up to the run's {format_time(self._result.now_ps)}")
+        if bin_ps < 1:
+            raise ConfigError("bin", bin, "at least 1 ps")
+        return Animation(self._result, np.array([max(end_ps - bin_ps, 0), end_ps])).draw(0, ax)
 
     @typed
     def explain(self, flow: Hashable, ax: Axes | None = None) -> Axes:

@@ -18,6 +18,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.explain import Explanation
 from rdmacc.explain.recording import Recording
 from rdmacc.results.activity import jobs_of_hosts
+from rdmacc.results.animation import Animation
 from rdmacc.results.chrome_trace import to_perfetto
 from rdmacc.results.citations import Citations, papers_of
 from rdmacc.results.folders import save
@@ -28,7 +29,7 @@ from rdmacc.results.totals import totals_of
 from rdmacc.rules.progress import HAS_WAITED, NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.state import LINK_CLASSES
 from rdmacc.typed import typed
-from rdmacc.units import Quantity, format_time
+from rdmacc.units import Quantity, format_time, time_ps
 
 if TYPE_CHECKING:
     from rdmacc.probes import Probe
@@ -41,7 +42,7 @@ class Result:
     """The outcome of a simulation.
 
     ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`, `explain`,
-    `time_spent`.
+    `time_spent`, `network`; ``result.animate()`` shows the network in motion.
 
     Attributes
     ----------
@@ -322,6 +323,31 @@ class Result:
         if not self._has_started()[number]:
             raise ConfigError("flow", flow, "a message that has started: this one waits, or its time has not come")
         return Explanation(recording, self.outcome, number)
+
+    @typed
+    def animate(self, bin: Quantity | None = None) -> Animation:
+        """Show the network in motion: links, queues, pauses and the heaviest flows, in a page with a slider.
+
+        Parameters
+        ----------
+        bin : number or str, optional
+            Length of a period, such as ``"10us"``; default: a hundredth of the run.
+
+        Returns
+        -------
+        Animation
+            A notebook shows it; ``.save("x.html")`` writes the page, which needs no network, ``.save("x.gif")``
+            moving pictures.
+
+        Raises
+        ------
+        ConfigError
+            If the run had neither ``trace=True`` nor ``explain=True``, or the page would be larger than 3 MB.
+        """
+        bin_ps = max(self.now_ps // 100, 1) if bin is None else time_ps(bin, field="bin")
+        if bin_ps < 1:
+            raise ConfigError("bin", bin, "at least 1 ps")
+        return Animation(self, np.arange(-(-max(self.now_ps, 1) // bin_ps) + 1) * bin_ps)
 
     @cached_property
     def ports(self) -> pd.DataFrame:
