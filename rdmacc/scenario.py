@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from numbers import Integral
@@ -53,7 +53,7 @@ class Scenario(Named):
         to another process.
     workload : DataFrame or callable
         The messages, or a callable that generates them.
-    scheme, engine, seed, until, probes, faults, trace, check
+    scheme, engine, seed, until, probes, faults, trace, explain, check
         As in `rdmacc.simulate`.
     """
 
@@ -66,6 +66,7 @@ class Scenario(Named):
     probes: Sequence[Probe] = ()
     faults: Sequence[Fault] = ()
     trace: bool = False
+    explain: bool | Sequence[Hashable] = False
     check: bool | None = None
 
     def make_network(self) -> Graph:
@@ -109,7 +110,7 @@ class Scenario(Named):
         """
         own: dict[str, Any] = {
             "engine": self.engine, "seed": self.seed, "probes": self.probes, "faults": self.faults, "trace": self.trace,
-            "check": self.check,
+            "explain": self.explain, "check": self.check,
         }  # fmt: skip
         return Simulation(self.make_network(), self.messages(), self.scheme, **(own | changes))
 
@@ -142,6 +143,7 @@ class Scenario(Named):
             "engine": self.engine,
             "seed": int(self.seed),
             "trace": self.trace,
+            **({"explain": _listed(self.explain)} if self.explain else {}),
             **({} if self.check is None else {"check": self.check}),
             **({} if self.until is None else {"until_ps": time_ps(self.until, field="until")}),
             "scheme": _scheme_out(as_scheme(self.scheme)),
@@ -166,6 +168,11 @@ class Scenario(Named):
         for field, kind in (("engine", str), ("seed", Integral), ("trace", bool)):
             if not isinstance(getattr(self, field), kind):
                 raise ConfigError(field, getattr(self, field), f"of type {kind.__name__}")
+        explained = self.explain if isinstance(self.explain, list | tuple) else []
+        if not (explained or isinstance(self.explain, bool)) or not all(
+            isinstance(one, str | int) for one in explained
+        ):
+            raise ConfigError("explain", self.explain, "True, False, or a list of strings or whole numbers")
         if self.check is not None and not isinstance(self.check, bool):
             raise ConfigError("check", self.check, "True, False or None")
 
@@ -191,7 +198,8 @@ class Scenario(Named):
             return Scenario(
                 network=_network_in(content["topology"]), workload=_work_in(content["workload"]),
                 scheme=_scheme_in(content["scheme"]), engine=content["engine"], seed=content["seed"],
-                until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"], check=content.get("check"),
+                until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"],
+                explain=content.get("explain", False), check=content.get("check"),
                 probes=[Probe(**_fields_in(one)) for one in content["probes"]],
                 faults=[_FAULTS[one["type"]](**_fields_in(one)) for one in content["faults"]],
             )  # fmt: skip

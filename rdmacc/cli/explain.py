@@ -20,10 +20,11 @@ def example() -> Scenario:
 
 def explanation(scenario: Scenario, message: str | None, path: Path | None) -> str:
     """Run a scenario and return the explanation of a message, by default the slowest; draw it into a file."""
-    result = scenario.simulation(probes=(), explain=True).run(scenario.until)
+    result = scenario.simulation(probes=(), explain=scenario.explain or True).run(scenario.until)
     labels = {str(label): label for label in result.flows["flow"]}
     if message is None:
-        message = str(result.flows.sort_values("slowdown", ascending=False)["flow"].iloc[0])  # missing ones last
+        explained = result.flows[result.plan.explained]
+        message = str(explained.sort_values("slowdown", ascending=False)["flow"].iloc[0])  # missing ones last
     if message not in labels:
         raise ConfigError("--message", message, f"a message of the workload, such as {next(iter(labels))}")
     text = str(result.explain(labels[message]))

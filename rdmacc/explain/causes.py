@@ -13,7 +13,7 @@ from rdmacc.engine.trace import ARRIVED
 from rdmacc.explain.recording import Hop, Recording
 from rdmacc.explain.spread import spread_to
 from rdmacc.explain.walk import GRANT, NIC, OWN_RATE, OWN_WINDOW, PAUSED, QUEUE, RECEIVER, RECOVERY, START, Span
-from rdmacc.state import DATA, KIND_NAMES, PAUSE
+from rdmacc.state import CNP, DATA, KIND_NAMES, PAUSE
 
 __all__ = ["Cause", "Causes"]
 
@@ -174,21 +174,24 @@ class Causes:
         line_bps = float(plan.fabric.port_rate_bps[plan.qp_port[plan.qp[self._message]]])
         is_mine = (sends.time_ps[1:] > self._begin_ps) & (sends.time_ps[1:] <= self._end_ps)
         for i in np.flatnonzero(is_mine & (rates < _CUT * np.concatenate([[line_bps], rates[:-1]]))).tolist():
-            signal = self._signal(int(sends.place[i]), int(sends.place[i + 1]))
-            self._sum.add(OWN_RATE, f"cut by {signal}", at_ps=int(sends.time_ps[i]))
+            signal, at_ps = self._signal(int(sends.place[i]), int(sends.place[i + 1]))
+            self._sum.add(OWN_RATE, f"cut by {signal}", at_ps=at_ps)
         lowest = int(np.argmin(np.where(is_mine, rates, np.inf))) if is_mine.any() else -1
         if lowest >= 0:
             self._sum.add(OWN_RATE, "lowest rate, bit/s", bytes=float(rates[lowest]), at_ps=int(sends.time_ps[lowest]))
 
-    def _signal(self, first: int, last: int) -> str:
-        """Return the kind of packet that told the sender between two of its sends; CNPs before others."""
+    def _signal(self, first: int, last: int) -> tuple[str, int]:
+        """Return the kind of packet that told the sender between two of its sends, and when; CNPs before others."""
         rows = self._recording.rows[first:last]
         is_here = (rows["what"] == ARRIVED) & (rows["message"] >= 0)
         rows = rows[is_here]
         is_mine = self._plan.qp[rows["message"]] == self._plan.qp[self._message]
         is_mine &= self._plan.fabric.port_peer[rows["port"]] == self._plan.src[self._message]
-        kinds = [KIND_NAMES[kind] for kind in rows["kind"][is_mine].tolist()]
-        return "cnp" if "cnp" in kinds else kinds[-1] if kinds else "timer"
+        rows = rows[is_mine]
+        told = rows[rows["kind"] == CNP] if (rows["kind"] == CNP).any() else rows[-1:]
+        if not len(told):
+            return "timer", int(self._recording.rows["time_ps"][last])
+        return KIND_NAMES[told["kind"][0]], int(told["time_ps"][0])
 
     def _marks(self) -> None:
         """Find where the message's packets were marked."""

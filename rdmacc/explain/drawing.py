@@ -69,21 +69,27 @@ def draw_explanation(explained: Explanation, ax: Axes | None) -> Axes:
     return ax
 
 
-def draw_time_spent(explained: Sequence[Explanation], sizes: Sequence[int], ax: Axes | None, bins: int) -> Axes:
-    """Draw the mean slowdown of messages by size, as stacked bars coloured by kind."""
-    slowdowns = np.array([one.parts["time_ps"].to_numpy() / one.ideal_fct_ps for one in explained])
+def by_size(sizes: Sequence[int], bins: int) -> list[str]:
+    """Return for each size the name of its bin; bins have about as many each."""
     edges = np.unique(np.quantile(sizes, np.linspace(0, 1, bins + 1)[1:], method="higher"))
-    which = np.searchsorted(edges, sizes)
-    means = np.array([slowdowns[which == place].mean(axis=0) for place in range(len(edges))])
+    names = [format_size(int(edge), 3) for edge in edges]
+    return [names[place] for place in np.searchsorted(edges, sizes)]
+
+
+def draw_time_spent(explained: Sequence[Explanation], groups: Sequence[str], xlabel: str, ax: Axes | None) -> Axes:
+    """Draw the mean slowdown of groups of messages, named in order, as stacked bars coloured by kind."""
+    slowdowns = np.array([one.parts["time_ps"].to_numpy() / one.ideal_fct_ps for one in explained])
+    names = list(dict.fromkeys(groups))
+    means = np.array([slowdowns[np.array(groups) == name].mean(axis=0) for name in names])
     with canvas(ax, (8.0, 3.6)) as ax:
-        bottom = np.zeros(len(edges))
+        bottom = np.zeros(len(names))
         for number, kind in enumerate(KINDS):
             height = means[:, number]
             if height.any():
-                ax.bar(range(len(edges)), height, bottom=bottom, width=0.8, label=kind, **_look(kind))
+                ax.bar(range(len(names)), height, bottom=bottom, width=0.8, label=kind, **_look(kind))
             bottom += height
-        ax.set_xticks(range(len(edges)), [format_size(int(edge), 3) for edge in edges])
-        ax.set(xlabel="message size, up to", ylabel="mean slowdown")
+        ax.set_xticks(range(len(names)), names)
+        ax.set(xlabel=xlabel, ylabel="mean slowdown")
         ax.set_title("Where the time of messages went")
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax

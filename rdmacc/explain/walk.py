@@ -15,7 +15,7 @@ import numpy as np
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.explain.recording import Hop, Ints, Recording
 from rdmacc.rules.pacing import CREDIT, FREE, NOTHING, RATE, WINDOW
-from rdmacc.state import ACK, DATA, REQUEST
+from rdmacc.state import ACK, DATA, NAK, REQUEST, RETURN
 from rdmacc.state import CREDIT as CREDITS
 
 __all__ = ["KINDS", "Span", "Walk"]
@@ -254,6 +254,7 @@ class Walk:
             return -1
         self._gap(i, base_ps if stop is None else stop.end_ps, is_first=False)
         told = self._told(i) if stop is None else stop.arrival
+        told = self._asked_for(int(self._mine[former]), i) if told < 0 else told
         return self._recover(int(self._mine[former]), told)
 
     def _told(self, i: int) -> int:
@@ -261,6 +262,13 @@ class Walk:
         first, last = self._place(i - 1), self._place(i)
         places = self._back[slice(*np.searchsorted(self._back, [first, last]).tolist())]
         return int(places[-1]) if len(places) else -1
+
+    def _asked_for(self, former: int, i: int) -> int:
+        """Return the row of the last NAK or returned header of a packet between two sends of it; -1 for none."""
+        places = self._back[slice(*np.searchsorted(self._back, [self._place(former), self._place(i)]).tolist())]
+        rows = self._recording.rows[places]
+        is_it = np.isin(rows["kind"], (NAK, RETURN)) & (rows["psn"] == self._sends.psn[i])
+        return int(places[is_it][-1]) if is_it.any() else -1
 
     @cached_property
     def _back(self) -> Ints:

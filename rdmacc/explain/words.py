@@ -172,9 +172,8 @@ class _Writer:
         if not total or not self.once("marks"):
             return []
         most = max(marks, key=lambda one: one.often)
-        packets = "packet was" if total == 1 else "packets were"
-        where = f", {most.often:,} of them" if most.often < total else ""
-        return [f"{total:,} of its {packets} marked{where} at {self.met(most.place)}"]
+        were, where = "was" if total == 1 else "were", f", {most.often:,} of them" if most.often < total else ""
+        return [f"{total:,} of its packets {were} marked{where} at {self.met(most.place)}"]
 
     def queued(self) -> list[str]:
         """Say where its packets queued, which a scheme without marks may go by."""
@@ -195,11 +194,10 @@ class _Writer:
             total = sum(one.often for one in found)
             if total:
                 most = max(found, key=lambda one: one.often)
-                where = f"{most.often:,} of them " if most.often < total else ""
+                where = f", {most.often:,} of them" if most.often < total else ""
                 verb, place = text.split(" ", 1)[0], text.split(" ", 1)[1].format(self.met(most.place))
-                packets = "packet was" if total == 1 else "packets were"
-                details.append(f"{total:,} of its {packets} {verb}, {where}{place}" if where else
-                               f"{total:,} of its {packets} {verb} {place}")  # fmt: skip
+                were = "was" if total == 1 else "were"
+                details.append(f"{total:,} of its packets {were} {verb}{where} {place}")
         return details
 
     def own_rate(self) -> tuple[str, list[str]]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.activity import draw_step, natural
 from rdmacc.results.animation import Animation
 from rdmacc.results.ladder import draw_ladder
@@ -279,29 +279,38 @@ class ResultPlots:
         return draw_explanation(self._result.explain(flow), ax)
 
     @typed
-    def time_spent(self, ax: Axes | None = None, *, bins: int = 8) -> Axes:
-        """Draw where the time of all delivered messages went, by size: their mean slowdown, as stacked bars.
+    def time_spent(self, ax: Axes | None = None, *, by: str = "size", bins: int = 8) -> Axes:
+        """Draw where the time of all delivered messages went, by size or job: their mean slowdown, as stacked bars.
 
         Parameters
         ----------
+        by : {"size", "job"}
+            What the bars are.
         bins : int
-            Number of bars at most, each of about as many messages.
+            Number of bars of sizes at most, each of about as many messages.
 
         Raises
         ------
         ConfigError
             If the run had no ``explain=True``, no message is delivered, or there would be no bar.
         """
-        from rdmacc.explain.drawing import draw_time_spent
+        from rdmacc.explain.drawing import by_size, draw_time_spent
 
+        if by not in ("size", "job"):
+            raise unknown("by", by, ("size", "job"))
         if bins < 1:
             raise ConfigError("bins", bins, "at least 1")
         flows = self._result.flows
         flows = flows[flows["fct_ps"].notna()]
         if not len(flows):
             raise ConfigError("flows", 0, "delivered, at least one of them")
-        explained = [self._result.explain(flow) for flow in flows["flow"]]
-        return draw_time_spent(explained, flows["size_bytes"].tolist(), ax, bins)
+        flows = flows.sort_values("size_bytes", kind="stable")
+        if by == "size":
+            groups, xlabel = by_size(flows["size_bytes"].tolist(), bins), "message size, up to"
+        else:
+            jobs = self._result.plan.workload.get("job", pd.Series(dtype=str)).reindex(flows["flow"])
+            groups, xlabel = jobs.fillna("no job").astype(str).tolist(), "job"
+        return draw_time_spent([self._result.explain(flow) for flow in flows["flow"]], groups, xlabel, ax)
 
     @property
     def _scheme(self) -> str:

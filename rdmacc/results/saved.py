@@ -68,7 +68,8 @@ class SavedResult(Result):
         ConfigError
             Always, because what explanations need is not saved.
         """
-        allowed = "a result that simulate(..., explain=True) returned: a saved result has no trace to explain it by"
+        allowed = "a result that simulate(..., explain=True) returned: a saved one has no trace. Simulate again, or "
+        allowed += "explain before you save"
         raise ConfigError("result", "saved", allowed)
 
     def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:

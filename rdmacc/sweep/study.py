@@ -23,9 +23,11 @@ from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import check_window
+from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
 from rdmacc.show.tables import html_table, text_table
+from rdmacc.sweep.explained import StudyExplanation, explained
 from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
@@ -88,6 +90,8 @@ class Study:
     parameters: tuple[str, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     reused: int = 0
+    _scenarios: Sequence[Scenario] = ()
+    """Of the runs, in the same order; unknown to a study that was loaded."""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -156,6 +160,27 @@ class Study:
             compared with, or if `confidence` is not between 0 and 1.
         """
         return compared(self.runs, self.parameters, baseline, quantities or SHOWN, confidence)
+
+    @typed
+    def explain(self, scheme: str, baseline: str) -> StudyExplanation:
+        """Say what a scheme gains over another, and where: all runs of both are repeated with ``explain=True``.
+
+        Parameters
+        ----------
+        scheme, baseline : str
+            Names of two schemes.
+
+        Returns
+        -------
+        StudyExplanation
+            Prints as a table of the mean time per message, by kind; `frame` has it by kind and place, too.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such scheme, the study was loaded from a folder, or no message was delivered.
+        """
+        return explained(self.runs["scheme"].tolist(), self._scenarios, scheme, baseline)
 
     @typed
     def save(self, folder: str | Path, *, replace: bool = False) -> Path:
@@ -367,4 +392,5 @@ def _study(
     labels = of_runs.loc[of_runs.index.repeat([len(one["start_ps"]) for one in flows])].reset_index(drop=True)
     columns = {name: np.concatenate([one[name] for one in flows]) for name in flows[0]}
     reasons = {name: failed.reason for name, failed in failures.items()}
-    return Study(runs, labels.join(pd.DataFrame(columns)), parameters, reasons, reused)
+    scenarios = [point.scenario for point in finished]
+    return Study(runs, labels.join(pd.DataFrame(columns)), parameters, reasons, reused, scenarios)

@@ -186,6 +186,58 @@ def test_stacked_bars_sum_to_the_mean_slowdown():
         incast(until="3us").plot.time_spent()
 
 
+def test_stacked_bars_by_job():
+    work = rdmacc.incast(4, "h0", "20kB", hosts=rdmacc.star(5)).assign(job=["b", "a", "a", None])
+    result = rdmacc.simulate(rdmacc.star(5), work, "hpcc", engine="simpy", explain=True, progress=False)
+    ax = result.plot.time_spent(by="job")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["b", "a", "no job"]
+    with pytest.raises(ConfigError, match="by = 'scheme'"):
+        result.plot.time_spent(by="scheme")
+
+
+def test_a_packet_that_was_trimmed_is_sent_again_on_its_nak_though_others_were_sent_in_between():
+    work = rdmacc.incast(["h1", "h4", "h5", "h6", "h7"], "h0", "200kB")
+    network = rdmacc.leaf_spine(2, 2, 4)
+    result = rdmacc.simulate(network, work, "ndp", engine="simpy", explain=True, progress=False)
+    assert result.counters["timeouts"] == 0
+    causes = result.explain(4).causes
+    assert causes["cause"][causes["kind"] == "recovery"].tolist() == ["trimmed; nak"]
+
+
+def test_a_rate_is_cut_when_the_signal_arrives():
+    """RCP sends one packet, and has its rate when the ACK comes back."""
+    result = incast("rcp", senders=4)
+    causes = result.explain(0).causes
+    first_ps = causes["first_ps"][causes["cause"] == "cut by ack"].iloc[0]
+    assert first_ps >= result.plan.qp_base_rtt_ps[0]
+
+
+def test_a_study_says_what_a_scheme_gains():
+    work = rdmacc.incast(4, "h0", "50kB", hosts=rdmacc.star(5))
+    study = rdmacc.study(rdmacc.star(5), work, ["dctcp", "hpcc"], seeds=[3], engine="simpy", progress=False)
+    found = study.explain("hpcc", "dctcp")
+    means = study.runs.set_index("scheme")["fct_mean_ps"]
+    assert found.frame["difference"].sum() == pytest.approx(means["hpcc"] - means["dctcp"])
+    assert found.frame["hpcc"].sum() == pytest.approx(means["hpcc"])
+    assert "hpcc against dctcp" in str(found)
+    assert [text.get_text() for text in found.plot().get_xticklabels()] == ["hpcc", "dctcp"]
+    with pytest.raises(ConfigError, match="scheme = 'dcqcn'"):
+        study.explain("dcqcn", "hpcc")
+    with pytest.raises(ConfigError, match="baseline = 'hpcc': must be another scheme"):
+        study.explain("hpcc", "hpcc")
+
+
+def test_a_scenario_in_a_file_is_explained(tmp_path):
+    work = rdmacc.incast(3, "h0", "20kB", hosts=rdmacc.star(4))
+    scenario = rdmacc.Scenario(network=rdmacc.star(4), workload=work, scheme="dctcp", engine="simpy", explain=[1])
+    read = rdmacc.Scenario.from_toml(scenario.to_toml(tmp_path / "x.toml"))
+    assert words(read.run().explain(1)) == words(scenario.run().explain(1))
+    with pytest.raises(ConfigError, match="simulate\\(\\) was given as explain="):
+        read.run().explain(0)
+    with pytest.raises(ConfigError, match="explain = 'all'"):
+        rdmacc.Scenario(network=rdmacc.star(4), workload=work, scheme="dctcp", explain="all").to_toml(tmp_path / "y")
+
+
 def test_some_messages():
     result, every = incast(explain=[3, 5]), incast()
     assert words(result.explain(3)) == words(every.explain(3))

@@ -1,0 +1,93 @@
+"""What one scheme gains over another, and where: their explained times, by kind and place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.explain import Explanation
+from rdmacc.scenario import Scenario
+from rdmacc.show.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["StudyExplanation", "explained"]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyExplanation:
+    """Where two schemes spend the time of their messages. `print` it, or let a notebook display it.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Mean time per delivered message in ps, indexed by `kind` and `place`, with a column for each scheme, and
+        `difference`, the scheme's less the baseline's.
+    explained : dict of list of Explanation
+        The messages of each scheme.
+    """
+
+    frame: pd.DataFrame
+    explained: dict[str, list[Explanation]]
+
+    @property
+    def _title(self) -> str:
+        scheme, baseline = self.explained
+        return f"mean time per message, us: {scheme} against {baseline}"
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        kinds = self.frame.groupby(level="kind").sum()
+        kinds = kinds.sort_values("difference", key=abs, ascending=False)
+        kinds.loc["all"] = kinds.sum()
+        most = self.frame["difference"].abs().groupby(level="kind").idxmax()
+        rows = [[str(kind), *(f"{time / 1e6:{sign}.2f}" for time, sign in zip(row, ("", "", "+"), strict=True)),
+                 "" if kind == "all" else str(most[kind][1])] for kind, row in kinds.iterrows()]  # fmt: skip
+        return ["kind", *self.explained, "difference", "most of it at"], rows
+
+    def __repr__(self) -> str:
+        return f"{self._title}\n{text_table(*self._cells())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells(), caption=self._title)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw both schemes' mean slowdown as stacked bars, coloured by kind.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; default: a new figure.
+        """
+        from rdmacc.explain.drawing import draw_time_spent
+
+        groups = [scheme for scheme, ones in self.explained.items() for _ in ones]
+        return draw_time_spent([one for ones in self.explained.values() for one in ones], groups, "scheme", ax)
+
+
+def explained(names: Sequence[str], scenarios: Sequence[Scenario], scheme: str, baseline: str) -> StudyExplanation:
+    """Simulate all scenarios of two schemes again, and compare where the time of their messages went."""
+    for field, value in (("scheme", scheme), ("baseline", baseline)):
+        if value not in names:
+            raise unknown(field, value, dict.fromkeys(names))
+    if scheme == baseline:
+        raise ConfigError("baseline", baseline, "another scheme")
+    if not scenarios:
+        raise ConfigError("study", "loaded", "one that study() returned: a saved study has no scenarios to repeat")
+    found: dict[str, list[Explanation]] = {scheme: [], baseline: []}
+    columns = {}
+    for name, ones in found.items():
+        for own, scenario in zip(names, scenarios, strict=True):
+            if own == name:
+                result = scenario.simulation(explain=True).run(scenario.until, progress=False)
+                ones += [result.explain(flow) for flow in result.flows["flow"][result.flows["fct_ps"].notna()]]
+        if not ones:
+            raise ConfigError(name, "none delivered", "at least one delivered message")
+        events = pd.concat([one.events for one in ones])
+        columns[name] = events.groupby(["kind", "place"])["time_ps"].sum() / len(ones)
+    frame = pd.DataFrame(columns).fillna(0.0)
+    return StudyExplanation(frame.assign(difference=frame[scheme] - frame[baseline]), found)
