@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -44,7 +44,7 @@ class StudyExplanation:
         kinds = self.frame.groupby(level="kind").sum()
         kinds = kinds.sort_values("difference", key=abs, ascending=False)
         kinds.loc["all"] = kinds.sum()
-        most = self.frame["difference"].abs().groupby(level="kind").idxmax()
+        most: dict[Any, Any] = self.frame["difference"].abs().groupby(level="kind").idxmax().to_dict()
         rows = [[str(kind), *(f"{time / 1e6:{sign}.2f}" for time, sign in zip(row, ("", "", "+"), strict=True)),
                  "" if kind == "all" else str(most[kind][1])] for kind, row in kinds.iterrows()]  # fmt: skip
         return ["kind", *self.explained, "difference", "most of it at"], rows
