@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rdmacc.records import NEVER, Int
 from rdmacc.state import DATA, HOST_NIC
-from rdmacc.switch.ren_marker import _RING, FULL, OVER, UNDER, RenMarker, begin_period, budget, sum_of, turn
+from rdmacc.switch.ren_marker import RenMarker, begin_period, budget, mark, sum_of, turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,7 @@ class LeastQueue(RenMarker):
         if packet.kind != DATA or port.link_class == HOST_NIC:
             return
         turn(params, port, egress, now)
-        place = egress.slice_now % _RING
-        if egress.over > 0:
-            egress.over -= 1
-            egress.over_marks[place] += 1
-            packet.ren_mark = OVER
-        elif egress.under > 0 and packet.ren_mark == UNDER:
-            egress.under -= 1
-            egress.under_marks[place] += 1
-        else:
-            packet.ren_mark = max(packet.ren_mark, FULL)
+        mark(egress, packet)
 
     @staticmethod
     def on_period_timer(params, port, egress, now):

@@ -89,16 +89,7 @@ class RenMarker(Component):
         if params.reading == "packet" and now > egress.active_ps:
             begin_ps = (egress.slice_now - _SLICES) * params.base_rtt_ps // _SLICES
             budget(params, port, egress, now - max(begin_ps, egress.active_ps), sum_of(egress.sent_in_slice))
-        place = egress.slice_now % _RING
-        if egress.over > 0:
-            egress.over -= 1
-            egress.over_marks[place] += 1
-            packet.ren_mark = OVER
-        elif egress.under > 0 and packet.ren_mark == UNDER:
-            egress.under -= 1
-            egress.under_marks[place] += 1
-        else:
-            packet.ren_mark = max(packet.ren_mark, FULL)
+        mark(egress, packet)
 
     @staticmethod
     def on_period_timer(params, port, egress, now):
@@ -114,6 +105,20 @@ class RenMarker(Component):
     @staticmethod
     def on_data(packet, reply):
         reply.ren_mark = packet.ren_mark
+
+
+def mark(egress, packet):
+    """Mark a packet, and take it from the budget that it uses up."""
+    place = egress.slice_now % _RING
+    if egress.over > 0:
+        egress.over -= 1
+        egress.over_marks[place] += 1
+        packet.ren_mark = OVER
+    elif egress.under > 0 and packet.ren_mark == UNDER:
+        egress.under -= 1
+        egress.under_marks[place] += 1
+    else:
+        packet.ren_mark = max(packet.ren_mark, FULL)
 
 
 def period_of(params):
