@@ -52,12 +52,31 @@ class Hook:
         Argument names that a handler may have.
     doc : str
         When it is called.
+    writes : tuple of str
+        The engine's fields of `packet` that handlers may write.
     """
 
     name: str
     place: str
     offers: tuple[str, ...]
     doc: str
+    writes: tuple[str, ...] = ()
+
+    @property
+    def passes(self) -> tuple[str, ...]:
+        """What the engine passes: the records that hold what is offered, and in all hooks of a sender a packet."""
+        held = {OWNERS.get(one.capitalize(), one) for one in self.offers}
+        if self.place == "sender" and "message" in held:
+            held.add("packet")
+        return tuple(one for one in _PASSED if one in held)
+
+
+OWNERS = {
+    "Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "host", "Egress": "port", "Chip": "switch",
+}  # fmt: skip
+"""The engine's record that a component's record belongs to."""
+
+_PASSED = ("host", "switch", "port", "qp", "message", "packet", "reply", "notice", "request", "now")
 
 
 _SENDER = ("params", "qp", "sender", "message", "transfer", "request", "now")
@@ -72,38 +91,41 @@ HOOKS: dict[str, Hook] = {
         Hook("on_open", "sender", ("params", "qp", "sender", "receiver"), "a queue pair is set up"),
         Hook("on_port", "port", ("params", "port", "egress"), "a port is set up"),
         Hook("on_start", "sender", _SENDER, "a message starts"),
-        Hook("on_send", "sender", (*_SENDER, "packet"), "a data packet goes to the link"),
-        Hook("on_ack", "sender", (*_SENDER, "packet"), "an ACK or NAK arrives (packet.kind tells)"),
+        Hook("on_send", "sender", (*_SENDER, "packet"), "a data packet goes to the link",
+             ("wire_bytes", "priority", "path", "ce")),
+        Hook("on_ack", "sender", (*_SENDER, "packet"), "an ACK or NAK arrives (packet.kind tells)", ("kind",)),
         Hook("on_cnp", "sender", (*_SENDER, "packet"), "a congestion notification packet arrives"),
         Hook("on_credit", "sender", (*_SENDER, "packet"), "a credit, grant, pull or token arrives"),
         Hook("on_advert", "sender", (*_SENDER, "packet"), "an unsolicited message from the receiver arrives"),
         Hook("on_return", "sender", (*_SENDER, "packet"), "a switch has sent a trimmed packet back"),
-        Hook("on_data", "receiver", (*_RECEIVER, *_REPLIES), "a data packet arrives; fill in reply and notice"),
-        Hook(
-            "on_request",
-            "receiver",
-            (*_RECEIVER, *_REPLIES),
-            "a request arrives: anything that a sender sends besides data",
-        ),
+        Hook("on_data", "receiver", (*_RECEIVER, *_REPLIES), "a data packet arrives; fill in reply and notice",
+             ("accepted", "ce")),
+        Hook("on_request", "receiver", (*_RECEIVER, *_REPLIES),
+             "a request arrives: anything that a sender sends besides data", ("accepted", "ce")),
         Hook("on_announce", "receiver", _RECEIVER, "for each message of a group, after host.announce was set"),
         Hook("on_advertise", "receiver", (*_RECEIVER, "reply"), "then, for each queue pair to the host"),
         Hook("on_candidate", "receiver", _RECEIVER, "for each incoming message, after host.pick was set"),
         Hook("on_pick", "receiver", (*_RECEIVER, "reply"), "for the host.pick messages with the lowest message.key"),
-        Hook("on_route", "switch", _SWITCH, "the routing has chosen a packet's next port; set packet.route or DEFLECT"),
-        Hook("on_deflect", "switch", _SWITCH, "a deflected packet has been assigned another port"),
-        Hook("on_enqueue", "port", _PORT, "a packet is about to join a port's queue"),
-        Hook("on_dequeue", "port", _PORT, "a packet has left the queue and goes to the link"),
+        Hook("on_route", "switch", _SWITCH, "the routing has chosen a packet's next port; set packet.route or DEFLECT",
+             ("route", "verdict", "ce", "priority")),
+        Hook("on_deflect", "switch", _SWITCH, "a deflected packet has been assigned another port", ("ce", "priority")),
+        Hook("on_enqueue", "port", _PORT, "a packet is about to join a port's queue",
+             ("verdict", "ce", "priority", "wire_bytes")),
+        Hook("on_dequeue", "port", _PORT, "a packet has left the queue and goes to the link", ("ce", "priority")),
+    )
+}  # fmt: skip
+
+TIMERS = {
+    kind: Hook(kind, "timer", offers, "a deadline in the record comes")
+    for kind, offers in (
+        ("Sender", ("params", "qp", "sender", "request", "now")),
+        ("Receiver", ("params", "host", "endpoint", "qp", "receiver", "reply", "now")),
+        ("Transfer", (*_SENDER, "reply")),
+        ("Endpoint", ("params", "host", "endpoint", "reply", "now")),
+        ("Egress", ("params", "port", "egress", "now")),
     )
 }
-
-TIMER_OFFERS = {
-    "Sender": ("params", "qp", "sender", "request", "now"),
-    "Receiver": ("params", "host", "endpoint", "qp", "receiver", "reply", "now"),
-    "Transfer": (*_SENDER, "reply"),
-    "Endpoint": ("params", "host", "endpoint", "reply", "now"),
-    "Egress": ("params", "port", "egress", "now"),
-}
-"""Arguments that the handler of a deadline may have, by the record that holds the deadline.
+"""The hooks of deadlines, by the record that holds the deadline.
 
 A `request` leaves the sender's host, a `reply` the receiver's. In a `Sender` or `Receiver` timer they concern the queue
 pair's first message; in an `Endpoint` timer they concern `reply.message`, which the handler sets.
@@ -212,9 +234,9 @@ def _check_interface(
                     f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record: no other record has packet sets"
                 )
     for kind, field in cls.deadlines():
-        if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
+        if kind not in TIMERS or not hasattr(cls, field.handler_name):
             raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a method of the component")
-        offers[field.handler_name] = TIMER_OFFERS[kind]
+        offers[field.handler_name] = TIMERS[kind].offers
     for name, function, _ in handlers:
         if name not in offers:
             raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")

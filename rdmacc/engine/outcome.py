@@ -24,11 +24,6 @@ PORT_COUNTERS = (
     "trimmed_packets", "deflected_packets", "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
 )  # fmt: skip
 HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
-TOTALS = (
-    "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "live_packets",
-    "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts", "requests",
-)  # fmt: skip
-"""Beside these `in_flight_bytes`, counted by looking."""
 
 
 @dataclass

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record
 
+TOTALS = (
+    "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "live_packets",
+    "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts", "requests",
+)  # fmt: skip
+"""What both engines count; `in_flight_bytes` is counted by looking."""
+
 
 class Transit(Record):
     """Of a packet on a link."""

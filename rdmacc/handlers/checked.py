@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rdmacc.component import HOOKS, TIMER_OFFERS
+from rdmacc.component import HOOKS, TIMERS
 from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
 from rdmacc.handlers.hooks import Call, Components
@@ -214,7 +214,7 @@ class Checks:
         return before, after, _function(f"def tests({', '.join([*arguments, 'trail', 'first'])}):", *lines, "return")
 
     def _before(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> list[str]:
-        offers = TIMER_OFFERS[kind] if kind else HOOKS[name].offers
+        offers = (TIMERS[kind] if kind else HOOKS[name]).offers
         numbers = {"qp": "number", "message": "number", "port": "number", "host": "node"}
         before = [f"trail.{one} = {record(one)}.{numbers[one]}" for one in numbers if one in offers]
         before += [f"trail.handler = {len(self.calls)}", "trail.line = 0"]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdmacc.component import RECORD_KINDS, Component
+from rdmacc.component import HOOKS, RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.checker import Access, Checker, Marks
 from rdmacc.handlers.expressions import Code, record_kind
@@ -39,18 +39,6 @@ _MAY_WRITE: dict[str, frozenset[str]] = {
     "request": frozenset({"kind", "psn", "priority", "wire_bytes", "path", "ce"}),
 }
 """The engines' fields that handlers may write, by argument; they may write all fields of their own records."""
-
-_MAY_WRITE_OF_PACKET = {
-    "on_send": frozenset({"wire_bytes", "priority", "path", "ce"}),
-    "on_ack": frozenset({"kind"}),
-    "on_data": frozenset({"accepted", "ce"}),
-    "on_request": frozenset({"accepted", "ce"}),
-    "on_route": frozenset({"route", "verdict", "ce", "priority"}),
-    "on_deflect": frozenset({"ce", "priority"}),
-    "on_enqueue": frozenset({"verdict", "ce", "priority", "wire_bytes"}),
-    "on_dequeue": frozenset({"ce", "priority"}),
-}
-"""Those of `packet`, by hook; elsewhere none."""
 
 
 def check_handlers(components: Components) -> None:
@@ -170,7 +158,8 @@ def _fields(
         if record is Packet:
             fields[role] |= {field.name: _code(field) for field in headers}
             writable[role] |= {field.name for field in headers}
-    writable["packet"] |= _MAY_WRITE_OF_PACKET.get(name, frozenset())
+    if name in HOOKS:
+        writable["packet"] |= set(HOOKS[name].writes)
     if name == "on_candidate":
         writable["message"] |= {"key"}
     for role, kind in _OWN.items():

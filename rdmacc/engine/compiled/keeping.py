@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
-from rdmacc.engine.outcome import TOTALS
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.records import TOTALS
 from rdmacc.rules.ranks import LAST_ORDER, START, numbers_of_starts, rank_in
 from rdmacc.state import DATA_CLASS
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc import state
+from rdmacc.component import HOOKS
 from rdmacc.engine.records import (
+    TOTALS,
     Clock,
     ComputationProgress,
     LinkLoss,
@@ -152,14 +154,19 @@ def feature(field: Any) -> Any:
     return replace(field, is_feature=True)
 
 
-class KernelGlobals(Record):
-    """Everything that exists once: addresses, strides, the clock, totals, the scheme's hooks."""
+def _numbers(*fields: str) -> Any:
+    """Return a record of integers."""
+    kind: Any = type(Record)
+    return kind("Numbers", (Record,), {field: Int() for field in fields})
+
+
+class _Run(Record):
+    """The clock, the queue of events, and where the tables are."""
 
     now_ps = Int()
     unfinished = Int()
     undelivered = Int(doc="messages whose end is more than a link's delay away; below 0 once a scheme gave one up")
     first_ended = Int(doc="the last awaited message that was delivered or has failed; -1 for none")
-    events = Int()
     heap = Int(doc="address of the root")
     heap_length = Int()
     wheel_shift = Int(doc="a step has 2**wheel_shift ps; in windows that many grains, divided by `window_factor`")
@@ -191,7 +198,6 @@ class KernelGlobals(Record):
     packet_count = Int(doc="rows ever used")
     free_head = Int(-1)
     free_count = Int()
-    live_packets = Int()
     notice_packet = Int(doc="a fresh packet for a notice, which few arrivals need; -1 for none")
     packet_template = Int(doc="address of a packet's row of defaults")
     header_offset = Int()
@@ -250,7 +256,11 @@ class KernelGlobals(Record):
     clock_jitter_ps = Int()
     reserve_packets = Int(doc="packets that one event may need")
     reserve_events = Int()
-    # the scheme
+
+
+class SchemeNumbers(Record):
+    """What a scheme decides."""
+
     payload_bytes = Int()
     header_bytes = Int()
     ack_bytes = Int()
@@ -303,43 +313,21 @@ class KernelGlobals(Record):
     returns_headers = feature(Int())
     params = Int()
     has_requests = Int(doc="1 if a handler of a sender asks for a packet that is not data")
-    on_start = Int()
-    on_send = Int()
-    on_ack = Int()
-    on_cnp = Int()
-    on_credit = Int()
-    on_advert = Int()
-    on_return = Int()
-    on_data = Int()
-    on_request = Int()
-    on_announce = Int()
-    on_advertise = Int()
-    on_candidate = Int()
-    on_pick = Int()
-    on_route = Int()
-    on_deflect = Int()
-    on_enqueue = Int()
-    on_dequeue = Int()
     timers = Int(doc="rows of (deadline offset, handler address), 16 for each record kind")
     n_sender_slots = Int()
     n_receiver_slots = Int()
     n_transfer_slots = Int()
     n_endpoint_slots = Int()
     n_egress_slots = Int()
-    # totals
-    sent_bytes = Int()
-    accepted_bytes = Int()
-    discarded_bytes = Int()
-    dropped_bytes = Int()
-    trimmed_bytes = Int()
-    marked_arrivals = Int()
-    acks = Int()
-    naks = Int()
-    cnps = Int()
-    credits = Int()
-    adverts = Int()
-    requests = Int()
-    # windows, on several threads
+
+
+_Hooks: Any = _numbers(*(name for name, hook in HOOKS.items() if name not in ("on_open", "on_port")))
+_Totals: Any = _numbers(*TOTALS)
+
+
+class _Windows(Record):
+    """Windows, on several threads."""
+
     agreed_step = Int(-1, "in windows: the step that all threads are to go on with")
     upcoming_step = Int(doc="in windows: no event of this thread is due before it")
     reason = Int(doc="in windows: why this thread cannot end its window; -1 if it has")
@@ -358,6 +346,10 @@ class KernelGlobals(Record):
     window_events = Int(doc="on several threads: events in windows")
     window_base = Int(doc="on several threads: events of the first one up to the last window")
     longest_events = Int(doc="on several threads: those of the thread that had most in each window")
+
+
+class KernelGlobals(_Run, SchemeNumbers, _Hooks, _Totals, _Windows):
+    """Everything that exists once."""
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {
@@ -397,18 +389,8 @@ _ATTACHED = {
 class Layout:
     """Where a scheme's records lie in the rows.
 
-    Attributes
-    ----------
-    packet : numpy.dtype
-        A packet with its headers.
-    header_words : int
-        8-byte words of headers.
-    offsets : dict
-        Offset of each component record in its row, by (record kind, component number).
-    row_bytes : dict
-        Bytes from one row to the next, by "packet", "qp", "message", "host", "port" and "switch".
-    defaults : dict
-        One row of each with every field at its default, as bytes.
+    `offsets` are by record kind and component; `row_bytes` and `defaults` by "packet", "qp", "message", "host", "port"
+    and "switch", the latter a row of each with every field at its default.
     """
 
     packet: np.dtype[np.void]

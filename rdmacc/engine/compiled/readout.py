@@ -12,10 +12,10 @@ from rdmacc.engine.outcome import (
     HOST_COUNTERS,
     MESSAGE_COUNTERS,
     PORT_COUNTERS,
-    TOTALS,
     PfcState,
     RunOutcome,
 )
+from rdmacc.engine.records import TOTALS
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 if TYPE_CHECKING:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from rdmacc.engine.compiled.hooks import CompiledHooks, params_dtype
-from rdmacc.engine.compiled.layout import GLOBALS, Layout
+from rdmacc.engine.compiled.layout import GLOBALS, Layout, SchemeNumbers
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.handlers.hooks import has_requests, records_of, transfer_fields
 from rdmacc.records import record_dtype
@@ -38,42 +36,23 @@ class SchemeTables:
         for array in (self.rows, self.params, self.timers):
             array.flags.writeable = False
 
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            self.rows[0][name] = value
-
     def _fill_globals(self, scheme: Scheme) -> None:
-        policy = scheme.buffer
-        is_lossless = isinstance(policy, Pfc)
-        self._set(
-            payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
-            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
-            has_requests=has_requests(scheme.components), data_priority=scheme.data_priority,
-            ack_priority=scheme.ack_priority,
-            is_lossless=is_lossless, alpha=policy.alpha,
-            marks_at_nic=scheme.marks_at_nic,
-            xoff_bytes=policy.xoff_bytes if isinstance(policy, Pfc) else 0,
-            reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
-            xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
-            frame_bytes=policy.frame_bytes if isinstance(policy, Pfc) else 0,
-            limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
-            routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
-            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
-            has_scanning_nics=scheme.has_scanning_nics,
-            nic_ack_priority=scheme.nic_ack_priority,
-        )  # fmt: skip
-        queueing = scheme.queueing
-        self._set(
-            wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
-            lanes=queueing.lanes, first_lane=queueing.first_lane, returns_headers=queueing.returns_headers,
-            trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
-            has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
-            control_limit_bytes=queueing.control_limit_bytes,
-            credit_limit_bytes=queueing.credit_limit_bytes,
-            credit_fraction=queueing.credit_fraction, credit_burst_bytes=queueing.credit_burst_bytes,
-        )  # fmt: skip
-        addresses = self.hooks.addresses.items()
-        self._set(**{name: at for name, at in addresses if name not in ("on_open", "on_port")})
+        """Copy what the scheme, its queueing and its buffer have under the same name, and derive the rest."""
+        owners, queueing = (scheme, scheme.queueing, scheme.buffer), scheme.queueing
+        found = {
+            field.name: next((getattr(one, field.name) for one in owners if hasattr(one, field.name)), None)
+            for field in SchemeNumbers.fields
+        }
+        addresses = {name: at for name, at in self.hooks.addresses.items() if name not in ("on_open", "on_port")}
+        derived = {
+            "routing": ROUTINGS.index(scheme.routing), "is_srpt": scheme.nic_order == "srpt",
+            "is_lossless": isinstance(scheme.buffer, Pfc), "has_requests": has_requests(scheme.components),
+            "has_limits": bool(queueing.credit_fraction or queueing.control_limit_bytes),
+            "trimmed_wire_bytes": queueing.trimmed_bytes, "order_now": LAST_ORDER,
+        }  # fmt: skip
+        for name, value in (found | derived | addresses).items():
+            if value is not None:
+                self.rows[0][name] = value
 
     def _fill_params(self, scheme: Scheme) -> None:
         for part, offset in zip(scheme.components, self.hooks.params_offsets, strict=True):
@@ -89,4 +68,4 @@ class SchemeTables:
                 assert record.fields is not None
                 offset = self.layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
                 self.timers[position, slot.number] = offset, address
-            self._set(**{f"n_{kind.lower()}_slots": len(self.hooks.timers[kind])})
+            self.rows[0][f"n_{kind.lower()}_slots"] = len(self.hooks.timers[kind])

@@ -360,7 +360,7 @@ class Tables:
             path_nodes=self._table("path_nodes", plan.paths.nodes),
             path_ports=self._table("path_ports", plan.paths.ports),
             distance=self._table("distance", plan.distance),
-            spray_counts=self._table("spray_counts", np.zeros(sprays)), flowlet_gap_ps=plan.scheme.flowlet_gap_ps,
+            spray_counts=self._table("spray_counts", np.zeros(sprays)),
             flowlets=self._table("flowlets", np.full((flowlets, 2), [-NEVER, 0]), "i8"),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts),
             has_trace=plan.has_trace + plan.is_whole, explains=2 if plan.is_partial else int(plan.explains),

@@ -23,7 +23,7 @@ from rdmacc.engine.compiled.events import GRAIN_BITS
 from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING, GLOBALS, SAMPLE
 from rdmacc.engine.compiled.logs import Log
 from rdmacc.engine.compiled.memory import zeroed
-from rdmacc.engine.outcome import TOTALS
+from rdmacc.engine.records import TOTALS
 from rdmacc.engine.trace import ROW
 from rdmacc.errors import SimulationError
 from rdmacc.records import NEVER
@@ -118,15 +118,7 @@ class _Worker:
 
 
 class ThreadPool:
-    """The threads of a simulation, or the only one; the first one's row and queue are the engine's.
-
-    Parameters
-    ----------
-    engine : CompiledEngine
-        The engine.
-    asked : int
-        Threads.
-    """
+    """The threads of a simulation, or the only one; the first one's row and queue are the engine's."""
 
     def __init__(self, engine: CompiledEngine, asked: int) -> None:
         self._engine, self.asked = engine, asked

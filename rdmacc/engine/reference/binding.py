@@ -19,59 +19,18 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from rdmacc.component import HOOKS
+from rdmacc.component import HOOKS, OWNERS, TIMERS, Hook
 from rdmacc.handlers.checked import Checks, Trail
 from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
 from rdmacc.handlers.sides import written_by
 from rdmacc.schemes import Scheme
-
-SIGNATURES = {
-    "on_open": ("qp",),
-    "on_port": ("port",),
-    **dict.fromkeys(
-        ("on_start", "on_send", "on_ack", "on_cnp", "on_credit", "on_advert", "on_return"),
-        ("qp", "message", "packet", "request", "now"),
-    ),
-    **dict.fromkeys(("on_data", "on_request"), ("host", "qp", "message", "packet", "reply", "notice", "now")),
-    "on_announce": ("host", "qp", "message", "now"),
-    "on_advertise": ("host", "qp", "message", "reply", "now"),
-    "on_candidate": ("host", "qp", "message", "now"),
-    "on_pick": ("host", "qp", "message", "reply", "now"),
-    **dict.fromkeys(("on_route", "on_deflect"), ("switch", "port", "message", "packet", "now")),
-    **dict.fromkeys(("on_enqueue", "on_dequeue"), ("port", "packet", "now")),
-}
-"""What the engine passes to each hook."""
-
-TIMER_SIGNATURES = {
-    "Sender": ("qp", "request", "now"),
-    "Receiver": ("host", "qp", "reply", "now"),
-    "Transfer": ("qp", "message", "reply", "request", "now"),
-    "Endpoint": ("host", "reply", "now"),
-    "Egress": ("port", "now"),
-}
-
-OWNERS = {
-    "Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "host", "Egress": "port", "Chip": "switch",
-}  # fmt: skip
-"""The engine record that a component's record belongs to."""
-
 
 _code_of = lru_cache(1024)(compile)
 """Studies and tests bind the same schemes again and again."""
 
 
 class Binding:
-    """The hooks of a scheme as functions.
-
-    Attributes
-    ----------
-    hooks : dict
-        Function by hook name, None where no component takes part.
-    timers : dict
-        By record kind: for each deadline (slot, function).
-    source : str
-        The functions' source.
-    """
+    """The hooks of a scheme as functions, None where no component takes part; `source` is their source."""
 
     def __init__(
         self, scheme: Scheme, arm: Callable[[Any, Slot], None], trail: Trail | None = None, port_node: Any = None
@@ -97,15 +56,15 @@ class Binding:
     def _hook(self, name: str, calls: list[Call]) -> Callable[..., None] | None:
         if not calls:
             return None
-        return self._define(name, SIGNATURES[name], calls, limits_from=HOOKS[name].place == "sender")
+        return self._define(name, HOOKS[name], calls, limits_from=HOOKS[name].place == "sender")
 
     def _timer(self, kind: str, slot: Slot) -> Callable[..., None]:
         call = timer_call(self._components, slot)
         name = f"{kind}_{slot.number}"
-        return self._define(name, TIMER_SIGNATURES[kind], [call], limits_from=kind == "Sender", kind=kind)
+        return self._define(name, TIMERS[kind], [call], limits_from=kind == "Sender", kind=kind)
 
     def _define(
-        self, name: str, signature: tuple[str, ...], calls: list[Call], limits_from: bool, kind: str = ""
+        self, name: str, hook: Hook, calls: list[Call], limits_from: bool, kind: str = ""
     ) -> Callable[..., None]:
         lines: list[str] = []
         touched = {(argument.capitalize(), call.component) for call in calls for argument in call.arguments}
@@ -128,11 +87,11 @@ class Binding:
         written = written_by(self._components, calls)
         for held, owner in OWNERS.items():
             for slot in self._slots[held]:
-                if owner in signature and (held, slot.component, slot.field.name) in written:
+                if owner in hook.passes and (held, slot.component, slot.field.name) in written:
                     at = f"{held.lower()}{slot.component}"
                     condition = moved(self._scheme, f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}")
                     lines.append(f"if {condition}: arm({owner}, {held.lower()}_slot{slot.number})")
-        source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
+        source = f"def {name}({', '.join(hook.passes)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source
         exec(_code_of(source, f"<{self._scheme.name}: {name}>", "exec"), self._namespace)
         return self._namespace[name]
