@@ -49,20 +49,7 @@ class Addition(NamedTuple):
 
 
 class Additions:
-    """Numbers the messages that are added to a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan of those at the start.
-    fabric : Fabric
-        The network without faults.
-
-    Raises
-    ------
-    ConfigError
-        If no message can be added to it.
-    """
+    """Numbers the messages that are added to a plan; raises a `ConfigError` if none can be."""
 
     def __init__(self, plan: Plan, fabric: Fabric) -> None:
         for what, holds in (

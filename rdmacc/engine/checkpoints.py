@@ -28,13 +28,7 @@ _SECONDS = {"h": 3600.0, "min": 60.0, "s": 1.0}
 
 
 def write(path: str | Path, scheme: Scheme, state: dict[str, Any]) -> None:
-    """Write a checkpoint; the file under its name is always a whole one.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; an earlier one is still there.
-    """
+    """Write a checkpoint; the file under its name is always a whole one, also after an `OSError`."""
     body = json.dumps(_code_of(scheme)).encode() + b"\n" + pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
     target = Path(path)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -52,13 +46,7 @@ def write(path: str | Path, scheme: Scheme, state: dict[str, Any]) -> None:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """Return the state in a checkpoint.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, is damaged, or was written by other code; the error says which.
-    """
+    """Return the state in a checkpoint; a `ConfigError` says what is wrong with the file."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:

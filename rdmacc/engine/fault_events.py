@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from copy import copy
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
 
 if TYPE_CHECKING:
+    from rdmacc.engine.outcome import Engine
     from rdmacc.engine.plan import Plan
 
 DOWN, UP, REROUTED, RATE, PAUSED, RESUMED, CUT_OFF = range(7)
@@ -41,33 +42,6 @@ class FaultEvent(NamedTuple):
     ports: tuple[int, ...]
     """The ports that change; with REROUTED all that routes must do without."""
     rate_bps: float = 0.0
-
-
-class Engine(Protocol):
-    """What an engine can be told."""
-
-    @property
-    def now(self) -> int:
-        """Simulated time, ps."""
-
-    @property
-    def unfinished(self) -> int:
-        """Messages that are neither acknowledged nor failed."""
-
-    def set_link(self, ports: Sequence[int], is_up: bool) -> None:
-        """Take both directions of a link down, or bring them back."""
-
-    def set_routes(self, fabric: Fabric) -> None:
-        """Route by another fabric, of the same numbering."""
-
-    def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
-        """Set the rate of ports' links for what they send from now on."""
-
-    def storm(self, ports: Sequence[int], is_over: bool) -> None:
-        """Make hosts' ports send PAUSE for all data classes, or RESUME."""
-
-    def give_up(self, messages: Sequence[int], reason: int) -> None:
-        """Fail messages that have not ended: they have no route any more."""
 
 
 class FaultEvents:

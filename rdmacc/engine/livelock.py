@@ -32,13 +32,7 @@ class _Stepping(Protocol):
 
 
 class Livelock:
-    """Notices when an engine does not get beyond an instant.
-
-    Parameters
-    ----------
-    plan : Plan
-        What it runs: an instant has some events for each message, port and host at most.
-    """
+    """Notices when an engine does not get beyond an instant, which has some events for each message, port and host."""
 
     def __init__(self, plan: Plan) -> None:
         self._limit = _PATIENCE + 20 * (len(plan.waits_for) + plan.fabric.n_ports + plan.fabric.n_nodes)

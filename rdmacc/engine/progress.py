@@ -29,15 +29,7 @@ _STILL_PS = time_ps("10s")
 
 
 class Progress:
-    """Watches whether a simulation makes progress.
-
-    Attributes
-    ----------
-    since_ps : int
-        When progress was seen last.
-    retries : int
-        Rounds since then in which packets moved.
-    """
+    """Watches whether a simulation makes progress; `retries` counts rounds since `since_ps` in which packets moved."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

@@ -56,18 +56,7 @@ class Completion(NamedTuple):
 
 
 class Sent:
-    """The messages of a simulation.
-
-    Parameters
-    ----------
-    workload : DataFrame
-        Those at the start.
-
-    Attributes
-    ----------
-    fresh : deque of int
-        Those sent that have been delivered or have failed, and of which the user does not know.
-    """
+    """The messages of a simulation; `fresh` are those sent that have ended, of which the user does not know."""
 
     def __init__(self, workload: pd.DataFrame) -> None:
         self._workload, self.first = workload, len(workload)

@@ -24,24 +24,7 @@ _MOST_STEPS_BITS = 6
 
 
 class EventQueue:
-    """Memory for events, which grows.
-
-    Parameters
-    ----------
-    rows : array
-        One row of globals.
-    plan : Plan
-        What runs.
-    crossing_room : int
-        Rows beyond those that the kernel counts with.
-
-    Attributes
-    ----------
-    crossing_room : int
-        As above.
-    heap : array
-        Time and rank of the current step's events, from place HEAP_PADDING on.
-    """
+    """Memory for events, which grows; `crossing_room` rows are beyond those that the kernel counts with."""
 
     def __init__(self, rows: npt.NDArray[np.void], plan: Plan, crossing_room: int = 0) -> None:
         self._rows, self._row, self._plan, self.crossing_room = rows, rows[0], plan, crossing_room

@@ -73,20 +73,8 @@ def params_dtype(component: Component) -> np.dtype[np.void]:
 class CompiledHooks:
     """The hooks of a scheme as machine code.
 
-    Attributes
-    ----------
-    addresses : dict
-        Address of each hook by name, 0 where no component takes part.
-    timers : dict
-        By record kind: for each deadline its slot and its handler's address.
-    params_offsets : list of int
-        Offset of each component's parameters.
-    source : str
-        The source that was compiled.
-    trail_offset : int
-        Where behind the parameters the trail of checked hooks is.
-    checks : Checks or None
-        What is checked, if anything is.
+    `addresses` has each hook's by name, 0 where no component takes part, `timers` a slot and its handler's address for
+    each deadline, by record kind. The trail of checked hooks is behind the parameters, at `trail_offset`.
     """
 
     def __init__(self, scheme: Scheme, layout: Layout, is_checked: bool = False) -> None:

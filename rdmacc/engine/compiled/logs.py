@@ -11,19 +11,7 @@ from rdmacc.engine.compiled.memory import zeroed
 
 
 class Log:
-    """A table, of which a row of the kernel's globals says where it is and how many rows it holds.
-
-    Parameters
-    ----------
-    row : record
-        The row of globals.
-    name : str
-        "sample" or "trace", with which the names of the row's fields begin.
-    dtype : numpy.dtype
-        A row of the table.
-    capacity : int
-        Rows at the start; what is not written takes no memory.
-    """
+    """A table of samples or of the trace, whose place and length are in a row of the kernel's globals."""
 
     def __init__(self, row: Any, name: str, dtype: np.dtype[np.void], capacity: int) -> None:
         self._row, self._name = row, name

@@ -67,20 +67,7 @@ def object_code(
 
 
 class MachineCode:
-    """Functions in memory that can be run; they are freed with the last reference to this.
-
-    Parameters
-    ----------
-    objects : iterable of bytes
-        Object files.
-    names : iterable of str
-        The functions that are in them.
-
-    Attributes
-    ----------
-    addresses : dict
-        Each function's address, by name.
-    """
+    """Functions in memory, by their names in object files; they are freed with the last reference to this."""
 
     def __init__(self, objects: Iterable[bytes], names: Iterable[str]) -> None:
         _numba.prepare()  # so that the linker knows what is called

@@ -21,19 +21,7 @@ Globals = npt.NDArray[np.void]
 
 
 class PacketRows:
-    """The table of packets.
-
-    Parameters
-    ----------
-    owner : array
-        One row of the kernel's globals: the thread to which all rows belong until others join.
-    dtype : numpy.dtype
-        A packet with its headers.
-    row_bytes : int
-        From one row to the next.
-    capacity : int
-        Rows at the start.
-    """
+    """The table of packets."""
 
     def __init__(self, owner: Globals, dtype: np.dtype[np.void], row_bytes: int, capacity: int) -> None:
         self._takers = [owner]

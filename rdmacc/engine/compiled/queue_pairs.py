@@ -36,19 +36,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class QueuePairs:
-    """The table of queue pairs.
-
-    Attributes
-    ----------
-    raw : array of bytes
-        The memory.
-    row_bytes : int
-        From one row to the next.
-    is_open : array of bool
-        Which rows have been filled.
-    blocks : array
-        Numbers of those in use.
-    """
+    """The table of queue pairs: its memory, which rows have been filled, and the numbers of those in use."""
 
     def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32], spare: int = 0) -> None:
         self.row_bytes = len(default)

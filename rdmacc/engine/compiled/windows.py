@@ -132,17 +132,7 @@ def _loses(plan: Plan) -> bool:
 
 
 class Windows:
-    """Takes an engine's kernel into windows and out of them.
-
-    Parameters
-    ----------
-    engine : CompiledEngine
-        The engine.
-    order : str
-        "auto", "time" or "windows".
-    has_features : bool
-        Whether the simulation uses what the plain kernel lacks.
-    """
+    """Takes an engine's kernel into windows and out of them."""
 
     def __init__(self, engine: CompiledEngine, order: str, has_features: bool) -> None:
         self._engine = engine

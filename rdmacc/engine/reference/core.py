@@ -24,16 +24,8 @@ Hook = Callable[..., None] | None
 class Core:
     """What the parts of a network share; see `rdmacc.engine.reference.network.Network` for the parts.
 
-    Attributes
-    ----------
-    env : Environment
-        The clock and the queue of events; time is in ps.
-    binding : Binding
-        The scheme's handlers; `binding.source` shows how they are called.
-    messages, qps, computation : list
-        By number, as in the plan.
-    unfinished : int
-        Messages and rows of computation that have not ended or failed.
+    Messages and queue pairs are in lists by number, as in the plan; `unfinished` counts messages and rows of
+    computation that have not ended or failed.
     """
 
     on_open: Hook

@@ -20,13 +20,7 @@ SIMPY_PRIORITY = 1
 
 
 class Environment(simpy.Environment):
-    """A SimPy environment that calls functions with the time.
-
-    Attributes
-    ----------
-    order : int
-        With a tick: order of what was scheduled last.
-    """
+    """A SimPy environment that calls functions with the time; `order` counts what was scheduled, with a tick."""
 
     def __init__(self, tick_ps: int) -> None:
         super().__init__(initial_time=0)

@@ -46,21 +46,7 @@ _LOOKS = 1 << 14
 
 
 class Network(Core):
-    """A scenario as objects. `env` is the SimPy environment: attach processes of your own to it.
-
-    Attributes
-    ----------
-    env : simpy.Environment
-        Time is in ps.
-    ports, qps, messages : list
-        By number, as in the plan.
-    nodes : list
-        Switches and hosts, by node number.
-    binding : Binding
-        The scheme's handlers; `binding.source` shows how they are called.
-    events : int
-        Events processed.
-    """
+    """A scenario as objects. `env` is the SimPy environment, in ps: attach processes of your own to it."""
 
     name = "simpy"
 
