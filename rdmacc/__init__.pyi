@@ -49,6 +49,8 @@ from rdmacc.schemes import (
     scheme as scheme,
     scheme_table as scheme_table,
 )
+from rdmacc.searches.case import Case as Case
+from rdmacc.searches.search import search as search
 from rdmacc.simulation import (
     Completion as Completion,
     Simulation as Simulation,

@@ -1,0 +1,184 @@
+"""A family of small scenarios in which a search moves: an incast, long flows, victims and faults on a small network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm
+from rdmacc.parameters import Parameters, Rate, Size, Time, fields_of, param
+from rdmacc.probes import Probe
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.simulation import IS_QUIET
+from rdmacc.topology import Graph, leaf_spine, star
+from rdmacc.units import format_rate, format_size, format_time, ps
+from rdmacc.workload import messages
+
+_PATIENCE = 20
+"""A run ends after this many times the time that all bytes take on one link, and no sooner than `_LEAST_PS`."""
+_LEAST_PS = 10_000_000_000
+_FORMATS = {"ps": format_time, "bps": format_rate, "bytes": format_size}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(Parameters):
+    """A small scenario: its defaults are a lone message, and each field adds to it.
+
+    ``h0`` receives the incast and the long flows. On a star, all hosts are on one switch; on a leaf-spine of two leaves
+    and two spines, the receivers are on the first leaf and the senders on the second.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> case = rdmacc.Case(senders=8, size_bytes="64kB", long_flows=1)
+    >>> print(case.line("dcqcn"))
+    rdmacc.Case(senders=8, size_bytes="64 kB", long_flows=1).run("dcqcn")
+    """
+
+    network: Literal["star", "leaf-spine"] = param("star", "the network", choices=("star", "leaf-spine"))
+    rate_bps: Rate = param("100Gbps", "rate of the links", unit="bps", low=1e9, slider=("10Gbps", "400Gbps"))
+    delay_ps: Time = param("1us", "delay of a link", unit="ps", slider=("200ns", "5us"), is_log=True)
+    senders: int = param(1, "messages of the incast, each from its own host", low=1, high=512, slider=(1, 32))
+    size_bytes: Size = param("64kB", "size of each", unit="bytes", low=1, slider=("1kB", "500kB"), is_log=True)
+    stagger_ps: Time = param("0ps", "time between their starts", unit="ps", slider=("0us", "20us"))
+    rounds: int = param(1, "messages one after another from each sender", low=1, high=100, slider=(1, 3))
+    long_flows: int = param(0, "long flows from other hosts, from time 0", low=0, high=64, slider=(0, 3))
+    long_bytes: Size = param("1MB", "size of each", unit="bytes", low=1, slider=("200kB", "2MB"), is_log=True)
+    after_ps: Time = param("0ps", "start of the incast", unit="ps", slider=("0us", "50us"))
+    victims: int = param(0, "messages from the senders' hosts to an idle host", low=0, high=512, slider=(0, 4))
+    slow: float = param(1.0, "share of its rate that the receiver's link has", low=0.001, high=1.0, slider=(0.25, 1.0))
+    buffer_share: float = param(1.0, "buffer, over the default", low=0.001, high=100.0, slider=(0.1, 1.0), is_log=True)
+    loss: float = param(0.0, "share of data packets that links lose", low=0.0, high=1.0, slider=(0.0, 0.001))
+    control_loss: float = param(0.0, "share of other packets that links lose", low=0.0, high=1.0, slider=(0.0, 0.001))
+    down_ps: Time = param("0ps", "the receiver's link is down for so long, 10 us after the first start", unit="ps",
+                          slider=("0us", "20us"))  # fmt: skip
+    storm_ps: Time = param("0ps", "the receiver's NIC pauses its switch for so long", unit="ps", slider=("0us", "20us"))
+    jitter_ps: Time = param("0ps", "jitter of the hosts' clocks", unit="ps", slider=("0ns", "500ns"))
+    seed: int = param(0, "seed of all randomness", low=0, high=2**31 - 1)
+
+    def scenario(self, scheme: str | Scheme, engine: str = "auto", probes: tuple[Probe, ...] = ()) -> Scenario:
+        """Return the scenario under a scheme, which ends even if the scheme never completes it.
+
+        Parameters
+        ----------
+        scheme : str or Scheme
+            The scheme.
+        engine : str
+            As in `rdmacc.simulate`.
+        probes : tuple of Probe
+            What to record.
+        """
+        return Scenario(
+            network=self._graph(), workload=messages(self._rows()), scheme=scheme, engine=engine, seed=self.seed,
+            until=ps(self.horizon_ps), faults=self._faults(), probes=probes,
+        )  # fmt: skip
+
+    def run(self, scheme: str | Scheme, engine: str = "auto", *, explain: bool = False) -> Result:
+        """Simulate it.
+
+        Parameters
+        ----------
+        scheme : str or Scheme
+            The scheme.
+        engine : str
+            As in `rdmacc.simulate`.
+        explain : bool
+            Record what explains completion times.
+        """
+        one = self.scenario(scheme, engine)
+        return one.simulation(explain=explain).run(one.until, progress=False)
+
+    def line(self, scheme: str | Scheme) -> str:
+        """Return the line of Python that runs it.
+
+        Parameters
+        ----------
+        scheme : str or Scheme
+            The scheme; a scheme with changed parameters is written by its name alone.
+        """
+        units = {one.name: one.metadata["unit"] for one in fields_of(self)}
+        parts = [f"{name}={_written(value, units[name])}" for name, value in self.changed().items()]
+        return f'rdmacc.Case({", ".join(parts)}).run("{as_scheme(scheme).name}")'
+
+    @property
+    def horizon_ps(self) -> int:
+        """When a run ends at the latest."""
+        total = sum(size for _, _, size, _ in self._rows())
+        busy_ps = total * 8e12 / (self.rate_bps * self.slow)
+        last_ps = self.after_ps + self.senders * self.stagger_ps + self.stopped_ps
+        return int(max(_PATIENCE * busy_ps, _LEAST_PS)) + last_ps
+
+    @property
+    def stopped_ps(self) -> int:
+        """Time for which the receiver's link carries nothing."""
+        return self.down_ps + self.storm_ps
+
+    def _rows(self) -> list[tuple[Hashable, Hashable, int, Any]]:
+        first = 2 if self.network == "star" else self._per_leaf
+        names = [f"h{first + i}" for i in range(self.senders + self.long_flows)]
+        rows: list[tuple[Hashable, Hashable, int, Any]] = [
+            (name, "h0", self.long_bytes, ps(0)) for name in names[self.senders :]
+        ]
+        starts = [self.after_ps + i * self.stagger_ps for i in range(self.senders)]
+        for _ in range(self.rounds):
+            rows += [(name, "h0", self.size_bytes, ps(at)) for name, at in zip(names, starts, strict=False)]
+        rows += [(names[i % self.senders], "h1", self.size_bytes, ps(self.after_ps)) for i in range(self.victims)]
+        return rows
+
+    @property
+    def _per_leaf(self) -> int:
+        return max(2, self.senders + self.long_flows)
+
+    def _graph(self) -> Graph:
+        rate, delay = self.rate_bps, ps(self.delay_ps)
+        if self.network == "star":
+            graph = star(2 + self.senders + self.long_flows, rate=rate, delay=delay)
+        else:
+            graph = leaf_spine(2, 2, self._per_leaf, rate=rate, delay=delay)
+        graph.edges["h0", self._switch]["rate_bps"] = rate * self.slow
+        for _, node in graph.nodes(data=True):
+            if "buffer_bytes" in node:
+                node["buffer_bytes"] = max(10_000, int(node["buffer_bytes"] * self.buffer_share))
+        return graph
+
+    @property
+    def _switch(self) -> str:
+        return "s0" if self.network == "star" else "leaf0"
+
+    def _faults(self) -> tuple[Fault, ...]:
+        at = self.after_ps + 10_000_000
+        found: list[Fault] = []
+        if self.loss or self.control_loss:
+            found.append(Loss(data=self.loss, control=self.control_loss))
+        if self.down_ps:
+            found.append(LinkDown(link=("h0", self._switch), at_ps=at, until_ps=at + self.down_ps))
+        if self.storm_ps:
+            found.append(PauseStorm(host="h0", at_ps=at, until_ps=at + self.storm_ps))
+        if self.jitter_ps:
+            found.append(Clocks(jitter_ps=self.jitter_ps))
+        return tuple(found)
+
+
+def _written(value: Any, unit: str) -> str:
+    if unit not in _FORMATS or isinstance(value, str):
+        return repr(value) if not isinstance(value, str) else f'"{value}"'
+    shown = _FORMATS[unit](value, None)
+    return f'"{shown}"'
+
+
+def quietly(scenario: Scenario) -> Result:
+    """Run a scenario without warnings: a search is meant to meet what one would warn of."""
+    token = IS_QUIET.set(True)
+    try:
+        return scenario.run()
+    finally:
+        IS_QUIET.reset(token)
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return a number with so many significant digits."""
+    return round(value, digits - 1 - math.floor(math.log10(abs(value)))) if value else value

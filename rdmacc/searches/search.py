@@ -1,0 +1,450 @@
+"""`search`: the worst case of a scheme, or its best parameters, by Optuna's samplers and by chance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rdmacc.errors import ConfigError, not_installed, unknown
+from rdmacc.models.base import Model
+from rdmacc.results.result import Result
+from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.searches.case import Case
+from rdmacc.searches.evaluate import Measure, Run, Work, measures_of
+from rdmacc.searches.objectives import Objective
+from rdmacc.searches.shrinking import shrunk
+from rdmacc.searches.space import Axis, Values, axes_of, text_of
+from rdmacc.show.late_bar import LateBar
+from rdmacc.sources import PACKAGE, user_sources
+from rdmacc.sweep.processes import process_pool, refers_to_script, why_not_elsewhere
+from rdmacc.sweep.seeds import check_seed
+from rdmacc.sweep.workers import check_jobs
+from rdmacc.typed import named
+
+__all__ = ["Run", "Search", "search"]
+
+_BATCH = 8
+"""Runs that the sampler proposes at once, with any number of jobs: so the result is the same with any."""
+_SAMPLERS = ("tpe", "cma-es", "nsga-ii", "random")
+
+
+@dataclass(eq=False)
+class Search:
+    """What a search found. `print` it for the worst (or best) run, and the line that repeats it.
+
+    Attributes
+    ----------
+    runs : list of Run
+        All runs, in order.
+    work : Work
+        The subject, the cases and the objectives.
+    goal : str
+        "worst" or "best".
+    is_complete : bool
+        False if Ctrl-C stopped it.
+    control : Search, optional
+        The same search by chance alone.
+    """
+
+    runs: list[Run]
+    work: Work
+    goal: str
+    is_complete: bool = True
+    control: Search | None = None
+    _axes: tuple[Axis, ...] = field(default=(), repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the objectives."""
+        return tuple(map(_name, self.work.measures))
+
+    def score(self, run: Run, number: int = 0) -> float:
+        """Return how far a run got towards the goal, by one objective: larger is further.
+
+        Parameters
+        ----------
+        run : Run
+            One of `runs`, with a value.
+        number : int
+            The objective.
+        """
+        return self.sign(number) * run.objectives[number]
+
+    def sign(self, number: int = 0) -> int:
+        """Return 1 if the search maximises an objective, otherwise -1.
+
+        Parameters
+        ----------
+        number : int
+            The objective.
+        """
+        measure = self.work.measures[number]
+        worse = measure.sign if isinstance(measure, Objective) else 1
+        return worse if self.goal == "worst" else -worse
+
+    @property
+    def best(self) -> Run:
+        """The run that got furthest; with several objectives, by the first."""
+        known = [run for run in self.runs if run.objectives]
+        if not known:
+            raise ConfigError("space", f"{len(self.runs)} runs", f"one in which a run has a value: {self._why_none()}")
+        return max(known, key=lambda run: (self.score(run), -run.number))
+
+    def _why_none(self) -> str:
+        return self.runs[0].problem if self.runs else "none was run"
+
+    @property
+    def front(self) -> list[Run]:
+        """The runs that no other run beats in every objective."""
+        known = [run for run in self.runs if run.objectives]
+        scores = [tuple(self.score(run, i) for i in range(len(self.names))) for run in known]
+        return [
+            run
+            for run, own in zip(known, scores, strict=True)
+            if not any(other != own and all(a >= b for a, b in zip(other, own, strict=True)) for other in scores)
+        ]
+
+    @property
+    def finds(self) -> list[Run]:
+        """The runs in which something broke: a deadlock, an error, messages that never complete."""
+        return [run for run in self.runs if run.problem and not run.is_refused]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All runs: `run`, the values, the objectives, `problem`."""
+        return pd.DataFrame(
+            [
+                {"run": one.number, **one.values, **dict(zip(self.names, one.objectives, strict=False)),
+                 "problem": one.problem}
+                for one in self.runs
+            ]
+        )  # fmt: skip
+
+    def runs_to(self, score: float) -> int | None:
+        """Return how many runs it took to get as far as a score, or None if it did not.
+
+        Parameters
+        ----------
+        score : float
+            As from `score`.
+        """
+        return next((run.number + 1 for run in self.runs if run.objectives and self.score(run) >= score), None)
+
+    def shrink(self, share: float = 0.9, most: int = 60) -> Search:
+        """Return a search whose best run is the smallest one found that is as bad, and its line of Python short.
+
+        Parameters
+        ----------
+        share : float
+            Part of the badness that must remain.
+        most : int
+            Runs that it may take.
+        """
+        runs = shrunk(self.work, self.best, self.sign(), share, most)
+        return Search(runs[-1:], self.work, self.goal, _axes=self._axes)
+
+    @property
+    def case(self) -> Case:
+        """The case of the best run."""
+        if isinstance(self.work.subject, Model):
+            raise ConfigError("case", type(self.work.subject).__name__, "asked of the search of a scheme")
+        return self.work.split(self.best.values)[1][0]
+
+    @property
+    def subject(self) -> Scheme | Model:
+        """The scheme or the model with the values of the best run."""
+        return self.work.split(self.best.values)[0]
+
+    @property
+    def line(self) -> str:
+        """The line of Python that repeats the best run."""
+        chosen = self.subject
+        return self.case.line(chosen) if isinstance(chosen, Scheme) else repr(chosen)
+
+    def result(self) -> Result:
+        """Run the best run's case once more, with explanations."""
+        return self.case.run(self.subject, explain=True)
+
+    def explain(self) -> str:
+        """Return the line of Python, and why the message that fared worst took as long as it did."""
+        result = self.result()
+        flows = result.flows.sort_values("slowdown", ascending=False)
+        return f"{self.line}\n\n{result.explain(flows['flow'].iloc[0])}"
+
+    def __str__(self) -> str:
+        ended = "" if self.is_complete else ", stopped"
+        best = self.best
+        lines = [f"{len(self.runs)} runs{ended}; {self.goal}: {_values(self, best)} in run {best.number + 1}"]
+        lines.append(self.line if isinstance(self.subject, Model) or best.values else repr(best))
+        if self.control is not None:
+            same = self.control.runs_to(self.score(best))
+            took = f"{same} runs" if same else f"more than {len(self.control.runs)} runs"
+            lines.append(f"by chance: {_values(self.control, self.control.best)}; as far in {took}")
+        if self.finds:
+            lines.append(
+                f"{len(self.finds)} runs broke, such as run {self.finds[0].number + 1}: {self.finds[0].problem}"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _name(measure: Measure) -> str:
+    return measure.name if isinstance(measure, Objective) else getattr(measure, "__name__", str(measure))
+
+
+def _values(found: Search, run: Run) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in zip(found.names, run.objectives, strict=True))
+
+
+@named
+def search(
+    scheme: str | Scheme | Model,
+    space: Mapping[str, Any] | Iterable[str] | None,
+    objective: Any,
+    *,
+    budget: int = 100,
+    seed: int = 0,
+    jobs: int = 1,
+    goal: str = "worst",
+    sampler: str = "tpe",
+    cases: Case | Sequence[Case] = (),
+    control: bool = False,
+    storage: str | Path | None = None,
+    progress: bool = True,
+) -> Search:
+    """Search for the values at which a scheme is at its worst, or at its best.
+
+    Parameters
+    ----------
+    scheme : str, Scheme or Model
+        What to run: a scheme in a `Case`, or one of `rdmacc.models`.
+    space : mapping or iterable of str, optional
+        Ranges ``(low, high)`` or lists of choices by name: fields of `Case`, or parameters of the scheme or the model,
+        such as ``{"senders": (1, 32), "Red.kmin_bytes": ("5kB", "400kB")}``. A name without a range, or with None, has
+        the range of the parameter's slider. None: all fields of `Case` that have one.
+    objective : str, callable or list
+        Names from `OBJECTIVES` in `rdmacc.searches.objectives`, or functions of the result; for a model, functions of
+        the model, or "distance to model": how far a simulation is from what the model predicts. Several give a Pareto
+        front.
+    budget : int
+        Number of runs.
+    seed : int
+        Seed of the search. The same seed gives the same runs with any number of jobs.
+    jobs : int
+        Number of processes.
+    goal : {"worst", "best"}
+        Of an objective by name, the worst or the best; of a function, the largest or the smallest.
+    sampler : {"tpe", "cma-es", "nsga-ii", "random"}
+        How Optuna proposes runs; with "random", by chance.
+    cases : Case or sequence of Case
+        Where to start from; with several, objectives are means over these. Default: a lone message.
+    control : bool
+        Also search by chance with the same budget, for `Search.control`.
+    storage : path, optional
+        File to which runs are written as they end. If it is there, the search goes on from it: so a search that was
+        killed goes on when the same call is made again.
+    progress : bool
+        Show a progress bar with the best value.
+
+    Returns
+    -------
+    Search
+        All runs and the best of them. On Ctrl-C, those so far.
+
+    Raises
+    ------
+    ConfigError
+        If an argument is invalid, before anything runs; or if an objective is not a finite number: what ran before is
+        kept in `storage`.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> found = rdmacc.search("dcqcn", {"senders": (1, 16)}, "peak queue", budget=8, progress=False)  # doctest: +SKIP
+    """
+    subject = scheme if isinstance(scheme, Model) else as_scheme(scheme)
+    axes = axes_of(subject, space)
+    measures = measures_of(subject, objective)
+    start = (cases,) if isinstance(cases, Case) else tuple(cases) or (Case(),)
+    for one in start:
+        if not isinstance(one, Case):
+            raise ConfigError("cases", one, "rdmacc.Case, or a list of these")
+    check_jobs(jobs)
+    check_seed(seed)
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise ConfigError("budget", budget, "a whole number of runs, at least 1")
+    if goal not in ("worst", "best"):
+        raise ConfigError("goal", goal, "'worst' or 'best'")
+    if sampler not in _SAMPLERS:
+        raise unknown("sampler", sampler, _SAMPLERS)
+    if sampler == "cma-es" and (len(measures) > 1 or any(one.choices for one in axes)):
+        raise ConfigError("sampler", sampler, "'tpe' or 'nsga-ii' for choices or several objectives")
+    found = Search([], Work(subject, start, measures), goal, _axes=axes)
+    payload = _pickled(found.work) if jobs > 1 else b""
+    why = "what is run is not defined in a module" if payload is None else why_not_elsewhere([payload])
+    if payload is None or why:
+        raise ConfigError("jobs", jobs, f"1: {why}")
+    chance = Search([], found.work, goal, _axes=axes) if control else None
+    stored = _Stored(storage, found, seed)
+    bar = LateBar(budget * (1 + control), 1.0 if progress else float("inf"), desc="search", unit="run", leave=False)
+    try:
+        with _runner(found.work, payload, jobs) as run_all:
+            _fill(found, sampler, budget, seed, stored, run_all, bar)
+            if chance is not None:
+                _fill(chance, "random", budget, seed, stored, run_all, bar)
+    except KeyboardInterrupt:
+        found.is_complete = False
+    finally:
+        bar.close()
+    found.control = chance
+    return found
+
+
+def _fill(found: Search, sampler: str, budget: int, seed: int, stored: _Stored, run_all: Any, bar: LateBar) -> None:
+    """Ask for a batch of runs, run those that are not stored, and tell the sampler of all in order."""
+    try:
+        import optuna
+    except ImportError:
+        raise not_installed("search", "optuna", "search") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    directions = ["maximize" if found.sign(i) > 0 else "minimize" for i in range(len(found.names))]
+    study = optuna.create_study(directions=directions, sampler=_sampler(optuna, sampler, seed))
+    while len(found.runs) < budget:
+        trials = [study.ask() for _ in range(min(_BATCH, budget - len(found.runs)))]
+        asked = [(trial.number, {axis.name: axis.ask(trial) for axis in found._axes}) for trial in trials]
+        known = [stored.get(number, values) for number, values in asked]
+        new = iter(run_all([one for one, run in zip(asked, known, strict=True) if run is None]))
+        for trial, run in zip(trials, known, strict=True):
+            one = next(new) if run is None else run
+            if run is None:
+                stored.keep(one)
+            found.runs.append(one)
+            bar.update(1, f"search, {_so_far(found)}")
+            if one.objectives:
+                study.tell(trial, one.objectives)
+            else:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+
+
+def _so_far(found: Search) -> str:
+    return _values(found, found.best) if any(run.objectives for run in found.runs) else "no value yet"
+
+
+def _sampler(optuna: Any, name: str, seed: int) -> Any:
+    import warnings
+
+    samplers = optuna.samplers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of options that are experimental
+        if name == "tpe":
+            return samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True, n_startup_trials=2 * _BATCH)
+        if name == "cma-es":
+            return samplers.CmaEsSampler(seed=seed, n_startup_trials=_BATCH)
+        if name == "nsga-ii":
+            return samplers.NSGAIISampler(seed=seed, population_size=2 * _BATCH)
+    return samplers.RandomSampler(seed=seed)
+
+
+def _pickled(work: Work) -> bytes | None:
+    try:
+        return pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+
+
+@contextmanager
+def _runner(work: Work, payload: bytes, jobs: int) -> Iterator[Any]:
+    """Yield a function that runs a list of (number, values), here or in processes."""
+    if jobs == 1:
+        yield lambda asked: (work(*one) for one in asked)
+        return
+    imports_script = refers_to_script([payload])
+    with process_pool(jobs, imports_script) as pool:
+        yield lambda asked: _in_pool(pool, payload, asked, imports_script)
+
+
+def _in_pool(pool: Executor, payload: bytes, asked: list[tuple[int, Values]], imports_script: bool) -> Iterator[Run]:
+    """Run in a pool; what was under way when a process died runs again, each alone."""
+    try:
+        futures = [pool.submit(_unpickled, payload, *one) for one in asked]
+    except BrokenExecutor:
+        futures = []
+    for place, one in enumerate(asked):
+        try:
+            if not futures:
+                raise BrokenExecutor
+            yield futures[place].result()
+        except BrokenExecutor:
+            yield _alone(payload, one, imports_script)
+
+
+def _alone(payload: bytes, one: tuple[int, Values], imports_script: bool) -> Run:
+    with process_pool(1, imports_script) as pool:
+        try:
+            return pool.submit(_unpickled, payload, *one).result()
+        except BrokenExecutor:
+            return Run(*one, (), "the process that ran it died; perhaps it ran out of memory")
+
+
+def _unpickled(payload: bytes, number: int, values: Values) -> Run:
+    work: Work = pickle.loads(payload)
+    return work(number, values)
+
+
+class _Stored:
+    """The file of runs: a line that identifies the search, and a line for each run."""
+
+    def __init__(self, path: str | Path | None, found: Search, seed: int) -> None:
+        self._path = None if path is None else Path(path)
+        self._known: dict[str, Run] = {}
+        if self._path is None:
+            return
+        head = _identity(found, seed)
+        try:
+            if not self._path.exists():
+                self._path.write_text(head + "\n", encoding="utf-8")
+                return
+            lines = self._path.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise ConfigError("storage", str(path), f"a file that can be written ({error})") from None
+        if lines[:1] != [head]:
+            raise ConfigError("storage", str(path), "the file of the same search with the same code, or a new file")
+        for line in lines[1:]:
+            try:
+                one = Run(**json.loads(line))
+            except ValueError:  # the last line of a search that was killed
+                continue
+            self._known[text_of(one.values)] = Run(
+                one.number, one.values, tuple(one.objectives), one.problem, one.is_refused
+            )
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write("\n")
+
+    def get(self, number: int, values: Values) -> Run | None:
+        one = self._known.get(text_of(values))
+        return None if one is None else Run(number, values, one.objectives, one.problem, one.is_refused)
+
+    def keep(self, run: Run) -> None:
+        self._known[text_of(run.values)] = run
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(vars(run)) + "\n")
+
+
+def _identity(found: Search, seed: int) -> str:
+    """Return a hash of the search, of rdmacc's code, and of the user's modules."""
+    parts = [repr((found._axes, found.work.subject, found.work.cases, found.names, found.goal, seed))]
+    parts += [path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))]
+    parts += [f"{name}{text}" for name, text in sorted(user_sources().items())]
+    return json.dumps({"search": hashlib.sha256("\0".join(parts).encode()).hexdigest()})

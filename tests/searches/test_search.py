@@ -1,0 +1,192 @@
+"""Searches: the same with any number of jobs, resumed, shrunk, and clear about what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import rdmacc
+from rdmacc import Case, ConfigError, search
+from rdmacc.models import DcqcnMargin
+from rdmacc.searches.objectives import OBJECTIVES, fct_ps, period_ps, probes_for
+from rdmacc.searches.space import axes_of
+
+pytest.importorskip("optuna")
+
+SPACE = {"senders": (1, 12), "size_bytes": ("1kB", "32kB")}
+
+
+def peak(result):
+    return float(result.counters["peak_queue_bytes"])
+
+
+def test_a_search_is_the_same_with_any_number_of_jobs():
+    alone, both = (
+        search("dcqcn", SPACE, "peak queue", budget=12, seed=3, jobs=jobs, progress=False) for jobs in (1, 2)
+    )
+    assert alone.runs == both.runs
+    assert [run.number for run in alone.runs] == list(range(12))
+    assert alone.best.objectives[0] == max(run.objectives[0] for run in alone.runs)
+    assert len(alone.frame) == 12
+
+
+@pytest.mark.parametrize("sampler", ["cma-es", "nsga-ii", "random"])
+def test_each_sampler_finds_something_in_its_bounds(sampler):
+    found = search("dcqcn", SPACE, "peak queue", budget=10, sampler=sampler, progress=False)
+    assert all(1 <= run.values["senders"] <= 12 and 1000 <= run.values["size_bytes"] <= 32_000 for run in found.runs)
+    assert found.best.objectives[0] > 0
+
+
+def test_the_best_is_the_opposite_of_the_worst():
+    worst, best = (
+        search("dcqcn", SPACE, peak, budget=8, goal=goal, sampler="random", progress=False)
+        for goal in ("worst", "best")
+    )
+    values = [run.objectives[0] for run in worst.runs]
+    assert worst.runs == best.runs
+    assert (worst.best.objectives[0], best.best.objectives[0]) == (max(values), min(values))
+
+
+def test_several_objectives_give_a_front_that_nothing_beats():
+    found = search("dcqcn", SPACE, ["peak queue", "Jain"], budget=16, progress=False, cases=Case(long_flows=1))
+    assert 1 <= len(found.front) <= 16
+    for one in found.front:
+        queue, jain = one.objectives
+        assert not any(
+            other.objectives[0] >= queue and other.objectives[1] <= jain and other.objectives != one.objectives
+            for other in found.runs
+        )
+
+
+def test_chance_is_the_control():
+    found = search("dcqcn", SPACE, "peak queue", budget=8, control=True, progress=False)
+    assert found.control is not None
+    assert len(found.control.runs) == 8
+    assert found.runs_to(found.score(found.best)) == found.best.number + 1
+    assert "by chance" in str(found)
+
+
+def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path, monkeypatch):
+    path, calls = tmp_path / "runs.jsonl", []
+
+    def stops(result):
+        calls.append(1)
+        if len(calls) == 10:
+            raise KeyboardInterrupt
+        return peak(result)
+
+    whole = search("dcqcn", SPACE, peak, budget=16, progress=False)
+    found = search("dcqcn", SPACE, stops, budget=16, progress=False, storage=path)
+    assert not found.is_complete
+    assert found.runs == whole.runs[:9]
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines) + '\n{"number": 9, "val')  # killed while it wrote
+    again = search("dcqcn", SPACE, stops, budget=16, progress=False, storage=path)
+    assert again.runs == whole.runs
+    assert len(calls) == 10 + 7
+    assert json.loads(lines[1])["number"] == 0
+    with pytest.raises(ConfigError, match="same search"):
+        search("hpcc", SPACE, stops, budget=16, progress=False, storage=path)
+
+
+def test_shrinking_keeps_it_as_bad_and_the_line_repeats_it():
+    found = search("dcqcn", {**SPACE, "victims": (0, 3), "after_ps": ("0us", "9us")}, "peak queue", budget=16,
+                   progress=False)  # fmt: skip
+    small = found.shrink()
+    assert small.best.objectives[0] >= 0.9 * found.best.objectives[0]
+    assert len(small.best.values) < len(found.best.values)
+    result = eval(small.line, {"rdmacc": rdmacc})
+    assert peak(result) == small.best.objectives[0]
+    assert "times the" in small.explain()
+
+
+def test_a_scheme_that_breaks_is_a_find_and_refused_values_are_not():
+    found = search("dcqcn", {"loss": (0.9, 1.0)}, "p99 slowdown", budget=4, progress=False)
+    assert len(found.finds) == 4
+    assert "never complete" in found.finds[0].problem
+    assert found.best.objectives[0] > 1
+    refused = search("dcqcn", {"Red.kmin_bytes": ("100kB", "400kB")}, "peak queue", budget=8, progress=False)
+    assert not refused.finds
+    assert any(run.is_refused for run in refused.runs)
+
+
+def raises(result):
+    raise RuntimeError("no such thing")
+
+
+def test_an_objective_that_raises_is_recorded():
+    found = search("dcqcn", SPACE, raises, budget=2, progress=False)
+    assert "RuntimeError: no such thing" in found.runs[0].problem
+    with pytest.raises(ConfigError, match="in which a run has a value"):
+        _ = found.best
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"space": {}}, "space = {}"),
+        ({"space": []}, "space"),
+        ({"space": "senders"}, "a mapping from names to ranges"),
+        ({"space": {"sender": (1, 2)}}, "did you mean 'senders'"),
+        ({"space": {"loss": (0.0, 1.5)}}, "at most 1.0"),
+        ({"space": {"senders": (5, 5)}}, "second larger"),
+        ({"space": {"senders": 5}}, r"a pair \(low, high\)"),
+        ({"space": {"g": (0.0, 2.0)}}, "at most 1.0"),
+        ({"space": ["alpha_period_ps"]}, "the parameter declares none"),
+        ({"space": {"network": []}}, "at least one choice"),
+        ({"objective": "p98"}, "objective"),
+        ({"objective": []}, "at least one"),
+        ({"objective": lambda result: float("nan")}, "a finite number"),
+        ({"objective": lambda result: None}, "a finite number"),
+        ({"budget": 0}, "budget"),
+        ({"goal": "max"}, "goal"),
+        ({"sampler": "grid"}, "sampler"),
+        ({"sampler": "cma-es", "objective": ["Jain", "peak queue"]}, "several objectives"),
+        ({"cases": [1]}, "rdmacc.Case"),
+        ({"jobs": 2, "objective": lambda result: 1.0}, "jobs"),
+        ({"scheme": "dcqnc"}, "did you mean 'dcqcn'"),
+    ],
+)
+def test_wrong_input_is_named(changes, message):
+    given = {"scheme": "dcqcn", "space": SPACE, "objective": "Jain", "budget": 2, "progress": False} | changes
+    with pytest.raises(ConfigError, match=message):
+        search(given.pop("scheme"), given.pop("space"), given.pop("objective"), **given)
+
+
+def test_every_objective_measures_a_healthy_case():
+    case = Case(long_flows=2, long_bytes="2MB")
+    result = case.scenario("dcqcn", probes=probes_for(case, tuple(OBJECTIVES.values()))).run()
+    values = {name: one.measure(case, result) for name, one in OBJECTIVES.items()}
+    assert 1 <= values["p99 slowdown"] < 10
+    assert 0.9 < values["Jain"] <= 1
+    assert 0 <= values["time to converge"] <= fct_ps(result).max() + period_ps(case)
+    assert values["deadlock"] == values["pause time"] == values["needless retransmissions"] == 0
+    assert OBJECTIVES["Jain"].badness(0.25) == 0.75
+
+
+def test_the_default_space_is_every_field_with_a_slider():
+    names = [one.name for one in axes_of(rdmacc.scheme("dcqcn"), None)]
+    assert {"senders", "size_bytes", "loss", "slow"} <= set(names)
+    assert "seed" not in names
+
+
+def test_a_model_is_searched_by_the_same_call():
+    model = DcqcnMargin()
+    found = search(model, {"g": (0.001, 0.5)}, lambda one: one.g, budget=8, progress=False)
+    assert found.subject.g == found.best.objectives[0]
+    assert "DcqcnMargin" in str(found)
+    with pytest.raises(ConfigError, match="asked of the search of a scheme"):
+        _ = found.case
+    with pytest.raises(ConfigError, match="distance to model"):
+        search(model, {"g": (0.001, 0.5)}, "Jain", budget=2, progress=False)
+
+
+def test_a_case_builds_what_its_fields_say():
+    case = Case(network="leaf-spine", senders=3, rounds=2, long_flows=1, victims=2, slow=0.5, down_ps="2us",
+                storm_ps="1us", jitter_ps="1ns", loss=0.01)  # fmt: skip
+    scenario = case.scenario("dcqcn")
+    assert len(scenario.messages()) == 1 + 3 * 2 + 2
+    assert scenario.make_network().edges["h0", "leaf0"]["rate_bps"] == 50e9
+    assert [type(one).__name__ for one in scenario.faults] == ["Loss", "LinkDown", "PauseStorm", "Clocks"]
+    assert case.run("dcqcn").flows["fct_ps"].notna().all()
