@@ -19,6 +19,7 @@ sys.path.insert(0, str(HERE))
 
 import plots  # noqa: E402 - they lie beside this file
 import scheme_pages  # noqa: E402
+from api_names import api_text  # noqa: E402
 from gallery import draw_gallery, write_gallery  # noqa: E402
 
 from notebooks import write_notebooks  # noqa: E402
@@ -41,7 +42,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
-myst_substitutions = {"score": score_text()}
+myst_substitutions = {"score": score_text(), "api": api_text()}
 myst_heading_anchors = 3
 suppress_warnings = [
     "myst.xref_missing",  # links into the source tree, which GitHub resolves
@@ -62,6 +63,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"rdmacc {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {page: [] for page in ("index", "validation", "plausible", "plots")}  # they have no pages below them
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,

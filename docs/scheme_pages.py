@@ -110,12 +110,13 @@ def draw_schemes() -> None:
     network = rdmacc.star(9)
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", size="1MB")
     for page, (_, schemes) in pages().items():
-        if (PICTURES / f"{page}.png").exists():
+        picture = PICTURES / f"{page}.png"
+        if picture.exists() and picture.stat().st_mtime > Path(__file__).stat().st_mtime:
             continue
         with rdmacc.show.style.style():
             ax = plt.figure(figsize=(7, 2.6)).add_subplot()
         for name in dict.fromkeys([schemes[0], "line-rate"]):
             result = rdmacc.simulate(network, work, name, probes=[rdmacc.probes.queue("s0", "h0")])
             result.plot.queues(ax, label=name)
-        (PICTURES / f"{page}.png").write_bytes(png(ax.figure))
+        picture.write_bytes(png(ax.figure))
         plt.close(ax.figure)
