@@ -1,14 +1,21 @@
-"""Writes a page for each notebook: its text, code, tables and pictures, as they were committed."""
+"""Writes a page for each notebook: its text, code, tables and pictures, as they were committed.
+
+Run as ``python docs/notebooks.py NOTEBOOK...`` to store the pictures of executed notebooks small, before a commit.
+"""
 
 from __future__ import annotations
 
 import base64
+import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
+
+from rdmacc.show.png import packed
 
 _NOTICE = (
     "*This page is a notebook: `rdmacc {}` copies it, with the others, to a folder of yours, to run and to change.*"
@@ -38,6 +45,18 @@ def write_notebooks(docs: Path) -> None:
         _write(folder / f"{name}.md", "\n\n".join([title, _NOTICE.format(command), rest, *parts[1:]]).encode())
 
 
+def pack(path: Path) -> None:
+    """Store the pictures of a notebook with a palette, at a fifth of their size."""
+    notebook = json.loads(path.read_text())
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                picture = base64.b64decode("".join(data["image/png"]))
+                data["image/png"] = base64.b64encode(packed(picture)).decode()
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+
+
 def _outputs(outputs: list[Mapping[str, Any]], folder: Path, name: str) -> Iterator[str]:
     """Yield what a cell showed, as Markdown: the first of what a browser would take."""
     for number, output in enumerate(outputs):
@@ -63,3 +82,8 @@ def _write(path: Path, data: bytes) -> None:
     """Write a file if it is not so already: Sphinx reads again what is new."""
     if not path.exists() or path.read_bytes() != data:
         path.write_bytes(data)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        pack(Path(name))

@@ -22,15 +22,21 @@ _DPI = 100
 
 def png(figure: Figure, dpi: float = _DPI) -> bytes:
     """Return a figure as a PNG with a palette."""
-    from PIL import Image  # installed with matplotlib
-
-    drawn, packed = io.BytesIO(), io.BytesIO()
+    drawn = io.BytesIO()
     with style():
         figure.savefig(drawn, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
-    image = Image.open(drawn).convert("RGB")
+    return packed(drawn.getvalue())
+
+
+def packed(picture: bytes) -> bytes:
+    """Return a PNG as one with a palette."""
+    from PIL import Image  # installed with matplotlib
+
+    small_file = io.BytesIO()
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
     small = image.quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    small.save(packed, "PNG", optimize=True)
-    return packed.getvalue()
+    small.save(small_file, "PNG", optimize=True)
+    return small_file.getvalue()
 
 
 def compact_pictures() -> None:
