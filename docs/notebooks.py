@@ -46,7 +46,7 @@ def write_notebooks(docs: Path) -> None:
 
 
 def pack(path: Path) -> None:
-    """Store the pictures of a notebook with a palette, at a fifth of their size."""
+    """Store the pictures of a notebook with a palette, at a quarter of their size."""
     notebook = json.loads(path.read_text())
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):

@@ -12,8 +12,8 @@ from rdmacc.show.style import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLOURS = 64
-"""Colours of the palette: enough for lines with anti-aliasing, and a fifth of the size in true colour.
+_COLOURS = 128
+"""Colours of the palette: enough for lines with anti-aliasing, and a quarter of the size in true colour.
 
 They are chosen by coverage: by their share of the picture, a curve behind another would lose its colour in the legend.
 """
