@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from copy import copy
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import networkx as nx
@@ -25,6 +26,7 @@ from rdmacc.engine.progress import Progress
 from rdmacc.engine.select import give_back, load_engine, make_engine
 from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
 from rdmacc.engine.short_times import warn_of_short_times
+from rdmacc.engine.swap import check_swap
 from rdmacc.engine.trace import ROW
 from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
@@ -414,7 +416,7 @@ class Simulation:
             if not engine.unfinished or engine.now >= until_ps:
                 return found
 
-    def fork(self, *, faults: Sequence[Fault] = ()) -> Simulation:
+    def fork(self, *, faults: Sequence[Fault] = (), parameters: Mapping[str, Any] = MappingProxyType({})) -> Simulation:
         """Return an independent copy, which goes on from here: what one does, the other does not see.
 
         The compiled engine copies its tables. The SimPy engine runs again to this point, event for event.
@@ -423,6 +425,9 @@ class Simulation:
         ----------
         faults : sequence of Fault
             Links that fail or are slow, and pause storms, from now on.
+        parameters : mapping
+            New values of components' parameters from now on, by name as in `Scheme.replace`. What handlers have already
+            computed from the old values stays as it is, such as the first rate of a queue pair of the workload.
 
         Returns
         -------
@@ -432,7 +437,8 @@ class Simulation:
         Raises
         ------
         ConfigError
-            If a fault acts from the start, or in the past; for the SimPy engine with processes of one's own.
+            If a fault acts from the start, or in the past; if a parameter changes more than what handlers read, such as
+            records, buffers or base times; for the SimPy engine with processes of one's own.
         """
         self._note_plan()
         twin = copy(self)
@@ -446,12 +452,20 @@ class Simulation:
                     raise ConfigError(f"faults[{number}].at_ps", one.at_ps, f"{allowed}, at {self.now_ps} ps")
             named = self._plan_of.keywords
             twin._plan_of = partial(self._plan_of, faults=(*named["faults"], *faults))
+        if parameters:
+            named = self._plan_of.keywords
+            twin._plan_of = partial(twin._plan_of, scheme=named["scheme"].given(parameters))
+        if len(faults) or parameters:
             plan = twin.plan = twin._plan_of(self._sent.frame())
+        if parameters:
+            check_swap(self.plan, plan, parameters)
         if "_progress" in vars(self):
             twin._progress = copy(self._progress)
             twin._progress._plan = plan  # a copy leaves it out, as a file does
         twin._fault_events = self._fault_events.copy(plan, self.now_ps)
-        twin.engine = self.engine.fork(plan)
+        twin.engine = self.engine.fork(self.plan if parameters else plan)
+        if parameters:
+            twin.engine = twin.engine.on_scheme_of(plan)
         return twin
 
     def save(self, path: str | Path) -> None:

@@ -26,6 +26,7 @@ from rdmacc.engine.interrupts import held_interrupts
 from rdmacc.engine.livelock import Livelock
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.swap import sets_ports
 from rdmacc.engine.telling import Told, told
 from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, record_dtype
@@ -240,6 +241,16 @@ class CompiledEngine(Tables):
         """Return an independent copy, on a plan of all messages."""
         twin = self.loaded(plan, self.saved(plan))
         twin.told, twin.ended = list(self.told), list(self.ended)
+        return twin
+
+    def on_scheme_of(self, plan: Plan) -> CompiledEngine:
+        """Return an engine in its place; queue pairs open by the earlier parameters, as on the SimPy engine."""
+        self.windows.leave()
+        self.pool.gather()
+        self.open_up_to(len(self.starts))
+        twin = self.fork(plan)
+        if sets_ports(self.plan.scheme, plan.scheme):
+            twin._call("on_port", twin._memory["port"], np.arange(len(twin.ports)))
         return twin
 
     def saved(self, plan: Plan) -> dict[str, Any]:

@@ -41,8 +41,7 @@ class Binding:
         )
         self._limits = limits_of(self._components)
         self._namespace: dict[str, Any] = {"arm": arm, "trail": trail, "port_node": port_node}
-        for number, part in enumerate(self._components):
-            self._namespace[f"params{number}"] = part
+        self.take(scheme)
         self._slots = {kind: slots_of(self._components, kind) for kind in OWNERS}
         for kind, slots in self._slots.items():
             for slot in slots:
@@ -52,6 +51,11 @@ class Binding:
             name: self._hook(name, calls) for name, calls in calls_of(self._components).items()
         }
         self.timers = {kind: [(slot, self._timer(kind, slot)) for slot in slots] for kind, slots in self._slots.items()}
+
+    def take(self, scheme: Scheme) -> None:
+        """Pass a scheme's parameters from now on."""
+        for number, part in enumerate(scheme.components):
+            self._namespace[f"params{number}"] = part
 
     def _hook(self, name: str, calls: list[Call]) -> Callable[..., None] | None:
         if not calls:

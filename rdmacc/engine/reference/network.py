@@ -31,6 +31,7 @@ from rdmacc.engine.reference.probes import Probes
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
+from rdmacc.engine.swap import sets_ports
 from rdmacc.engine.telling import Told, told
 from rdmacc.errors import ConfigError, HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
@@ -38,6 +39,7 @@ from rdmacc.handlers.hooks import limits_of
 from rdmacc.lifetimes import uncollected
 from rdmacc.records import NEVER
 from rdmacc.rules.ranks import LAST_ORDER, PROBE, rank_in
+from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.topology.fabric import Fabric
 
@@ -159,6 +161,21 @@ class Network(Core):
         assert (twin.now, twin.events) == (self.now, self.events)
         twin.plan, twin.ended = plan, list(self.ended)
         return twin
+
+    def on_scheme_of(self, plan: Plan) -> Network:
+        """Return this network, whose handlers read the parameters of a plan from now on."""
+        self.take_scheme(plan.scheme)
+        self.plan = plan
+        return self
+
+    @told
+    def take_scheme(self, scheme: Scheme) -> None:
+        """Call handlers with another scheme's parameters."""
+        is_set = sets_ports(self.scheme, scheme)
+        self.scheme = scheme
+        self.binding.take(scheme)
+        for port in self.ports if is_set and self.on_port is not None else ():
+            self.on_port(port)
 
     def saved(self, plan: Plan) -> dict[str, Any]:
         """Refuse: objects that refer to each other are no state of arrays."""

@@ -1,0 +1,71 @@
+"""A copy of a simulation may go on with other parameters, alike on both engines."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc.engine.compiled import engine as compiled_engine
+from rdmacc.errors import ConfigError
+from rdmacc.units import ps
+from rdmacc.workload import open_work
+from tests.live.test_fork import same, work
+from tests.live.test_sending import apply, network
+
+RED = {"kmin_bytes": "2kB", "kmax_bytes": "9kB", "pmax": 0.8}
+
+
+def test_parameters_from_the_start_are_those_of_a_run_with_them(engine):
+    changed = rdmacc.scheme("dcqcn").replace(**RED)
+    whole = rdmacc.simulate(network(), work(3), changed, engine=engine)
+    simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine=engine)
+    same(simulation.fork(parameters=RED).run(progress=False), whole)
+    assert not simulation.run(progress=False).counters.equals(whole.counters)
+
+
+CHANGES = {
+    "dcqcn": RED | {"g": 0.25, "additive_bps": "200Mbps", "increase_period_ps": "20us"},
+    "hpcc": {"eta": 0.8, "max_stage": 2},
+    "swift": {"beta": 0.4},
+    "timely": {"beta": 0.3, "start_fraction": 0.5},
+}
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(cut_ps=st.integers(0, 150_000_000), name=st.sampled_from(sorted(CHANGES)), seed=st.integers(0, 3))
+def test_engines_agree_on_parameters_that_change(cut_ps, name, seed):
+    found = []
+    for engine in ("compiled", "simpy"):
+        simulation = rdmacc.Simulation(network(), work(seed), name, engine=engine, check=True)
+        simulation.run(ps(cut_ps), progress=False)
+        twin = simulation.fork(parameters=CHANGES[name])
+        twin.run(ps(cut_ps + 10_000_000), progress=False)
+        back = {key: getattr(simulation.plan.scheme.owner(key)[0], key) for key in CHANGES[name]}
+        found.append([twin.fork().run(progress=False), twin.run(progress=False)])
+        same(*found[-1])
+        same(simulation.fork(parameters=CHANGES[name]).run(progress=False), found[-1][0])
+        unchanged = {key: ps(value) if key.endswith("_ps") else value for key, value in back.items()}
+        same(simulation.fork(parameters=unchanged).run(progress=False), simulation.run(progress=False))
+    same(found[0][0], found[1][0])
+
+
+def test_queue_pairs_open_by_the_parameters_of_the_start(engine, monkeypatch):
+    monkeypatch.setattr(compiled_engine, "_STARTS", 4)
+    simulation = rdmacc.Simulation(network(), open_work(work(2)), "dcqcn", engine=engine)
+    simulation.run("10us", progress=False)
+    twin = simulation.fork(parameters=RED)
+    apply(twin, 1, steps=6)
+    other = rdmacc.Simulation(network(), open_work(work(2)), "dcqcn", engine="simpy")
+    other.run("10us", progress=False)
+    other = other.fork(parameters=RED)
+    apply(other, 1, steps=6)
+    same(twin.run(progress=False), other.run(progress=False))
+
+
+@pytest.mark.parametrize("parameters", [{"payload_bytes": 500}, {"Pfc.alpha": 0.5}, {"header_bytes": 90}])
+def test_parameters_of_more_than_handlers_are_refused(engine, parameters):
+    simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine=engine)
+    with pytest.raises(ConfigError, match="leave records, handlers"):
+        simulation.fork(parameters=parameters)
