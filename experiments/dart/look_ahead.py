@@ -28,6 +28,7 @@ _ARRANGEMENTS = {
     "a set each": ("dasr", True),
     "no look-ahead": ("dasr-no-look-ahead", False),
 }
+_LOOKS = {"no attack": ("black", ":"), "attack": ("vermilion", "-")}
 _ATTACK_PS, _EVERY_PS, _BIN_PS = us(300), us(100), us(50)
 _NEVER_PS = s(1000)
 """When the listed senders that never send would start."""
@@ -102,11 +103,19 @@ class LookAhead(Experiment):
             )
         ),
     )  # fmt: skip
+    panels = tuple(
+        Traces(
+            quantity="throughput", looks={f"{name}, {case}": (case, *look) for case, look in _LOOKS.items()},
+            unit="Gb/s", title=name, label="throughput of tenant A",
+            phases={f"B announces {LISTED}": (_ATTACK_PS, ms(1))}, axes={"xlim": (50, 1000), "ylim": (0, 10.5)},
+        )
+        for name in _ARRANGEMENTS
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         until_ps = ms(1) if check_scale(scale) == "quick" else ms(20)
         victim = workload.long_flows([("h1", RECEIVER)])
-        for (name, (scheme, is_private)), attack in product(_ARRANGEMENTS.items(), ("no attack", "attack")):
+        for (name, (scheme, is_private)), attack in product(_ARRANGEMENTS.items(), _LOOKS):
             work = victim if attack == "no attack" else workload.combine(victim, _attack(is_private, until_ps))
             scenario = Scenario(
                 network=partial(shared_machine, is_private), workload=work, scheme=PRESET[scheme],
@@ -137,16 +146,3 @@ class LookAhead(Experiment):
         settled_ps = _ATTACK_PS + us(200)
         numbers = {"throughput of A": (mean_between(rate, settled_ps, result.now_ps), "bps")}
         return tidy(point.name, numbers, {"throughput": (rate[rate.index <= ms(1)], "bps")})
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, len(_ARRANGEMENTS), figsize=(10, 3.4), sharey=True)
-        for ax, name in zip(axes, _ARRANGEMENTS, strict=True):
-            for attack, colour, line in (("no attack", "black", ":"), ("attack", "vermilion", "-")):
-                rate = curve(table, f"{name}, {attack}", "throughput")
-                ax.plot(rate.index / 1e6, rate / 1e9, line, color=COLOURS[colour], label=attack)
-            ax.axvline(_ATTACK_PS / 1e6, color="0.6", linewidth=1, linestyle="--")
-            ax.set(title=name, xlabel="time (us)", xlim=(50, 1000), ylim=(0, 10.5))
-        axes[0].set_ylabel("throughput of tenant A (Gb/s)")
-        axes[-1].legend(loc="lower right")
-        figure.suptitle("Dart, III-E: tenant B announces 16 senders again and again", x=0.01, ha="left", fontsize=12)
-        return figure

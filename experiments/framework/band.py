@@ -25,8 +25,6 @@ _SCALES = {
     "x": (1.0, "x"), "": (1.0, ""),
 }  # fmt: skip
 """Factor and suffix by unit: times are kept in ps, rates in bps, sizes in bytes, shares as fractions."""
-_STEP = 1e-6
-"""Relative distance of the test values from a bound."""
 _MOST_SHOWN = 8
 
 

@@ -32,7 +32,8 @@ class Panel(ABC):
     """One quantity of a table, by the values of a label: `looks` has the legend and the colour of each."""
 
     quantity: str
-    looks: Mapping[Any, tuple[str, str]]
+    looks: Mapping[Any, tuple[str, ...]]
+    """Legend and colour; a trace's line style may follow."""
     by: str = "scheme"
     title: str = ""
     unit: str = ""
@@ -40,12 +41,14 @@ class Panel(ABC):
     """The quantity on its axis; default: its name."""
     log: str = ""
     """Logarithmic axes: "x", "y" or "xy"."""
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    """What else to set on the axes: `xlim`, `ylim` and such, by matplotlib's names."""
 
     def draw(self, ax: Axes, table: pd.DataFrame) -> None:
         """Draw it."""
         self.fill(ax, table)
         log_axes(ax, self.log)
-        ax.set_title(self.title)
+        ax.set(title=self.title, **self.axes)
         ax.legend(fontsize=8)
 
     @abstractmethod
@@ -72,7 +75,7 @@ class Lines(Panel):
     published: Mapping[Any, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
-        for marker, (one, (name, colour)) in zip(_MARKERS, self.looks.items(), strict=False):
+        for marker, (one, (name, colour, *_)) in zip(_MARKERS, self.looks.items(), strict=False):
             spread = self.rows(table, one).groupby(self.over)["value"].agg(["min", "mean", "max"])
             look: dict[str, Any] = {"marker": marker, "color": COLOURS[colour]}
             ax.plot(spread.index, spread["mean"], label=name, **look)
@@ -89,7 +92,7 @@ class Distributions(Panel):
     """The distribution of a quantity with many values."""
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
-        for one, (name, colour) in self.looks.items():
+        for one, (name, colour, *_) in self.looks.items():
             values, share = ecdf(self.rows(table, one)["value"])
             ax.plot(np.r_[values[:1], values], np.r_[0.0, share], drawstyle="steps-post", color=COLOURS[colour],
                     label=name)  # fmt: skip
@@ -112,9 +115,9 @@ class Traces(Panel):
             ax.axvspan(begin_ps * time, end_ps * time, color=shade, zorder=0, label=name)
         for name, level in self.levels.items():
             ax.axhline(level * factor, color="0.5", linewidth=1, linestyle=":", label=name)
-        for point, (name, colour) in self.looks.items():
-            trace = curve(table, point, self.quantity)
-            ax.plot(trace.index * time, trace * factor, color=COLOURS[colour], linewidth=1.2, label=name)
+        for point, (name, colour, *line) in self.looks.items():
+            trace, look = curve(table, point, self.quantity), line[0] if line else "-"
+            ax.plot(trace.index * time, trace * factor, look, color=COLOURS[colour], linewidth=1.2, label=name)
         ax.set(xlabel=f"time ({self.time_unit})", ylabel=self.axis(), ylim=(0, None))
 
 
@@ -129,7 +132,7 @@ class Bars(Panel):
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
         groups = list(table.loc[table["quantity"] == self.quantity, self.over].unique()) if self.over else [""]
         width, at = 0.8 / len(self.looks), np.arange(len(groups))
-        for place, (one, (name, colour)) in enumerate(self.looks.items()):
+        for place, (one, (name, colour, *_)) in enumerate(self.looks.items()):
             rows = self.rows(table, one)
             x = at + width * (place - (len(self.looks) - 1) / 2)
             each = rows["value"].groupby(rows[self.over] if self.over else np.full(len(rows), "")).agg(
