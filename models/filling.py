@@ -68,7 +68,7 @@ class _Links(NamedTuple):
 def computed(function: Callable[..., None], *arguments: Any) -> None:
     """Call a function of arrays as machine code; without Numba as it is: slow, with the same numbers."""
     try:
-        from rdmacc.engine.compiled.on_arrays import call_on_arrays
+        from rdmacc.engine.compiled.machine_code.callees import call_on_arrays
     except ImportError:  # pragma: no cover
         function(*arguments)
     else:

@@ -20,8 +20,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.chance import GOLDEN, MIX1, MIX2
-from rdmacc.engine.dependencies import Dependents
 from rdmacc.engine.plan import Plan, make_plan
+from rdmacc.engine.work import Dependents
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.filling import Ints, run
 from rdmacc.models.ideal import wire_bytes

@@ -2,7 +2,7 @@
 
 A `Bits` field of a `Transfer` record is such a set. It starts empty and has room for every packet of its message.
 Handlers access it only through these functions. In the reference engine it has one byte per packet; in the compiled one
-it is the address of 64-bit words (`rdmacc.engine.compiled.bits`).
+it is the address of 64-bit words (`rdmacc.engine.compiled.kernel.rules`).
 """
 
 from __future__ import annotations

@@ -18,17 +18,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.engine import checkpoints
-from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.fault_events import FaultEvents
 from rdmacc.engine.outcome import Engine
-from rdmacc.engine.plan import Plan, checked_seed, make_plan, plan_of, setting_of
-from rdmacc.engine.progress import Progress
+from rdmacc.engine.plan import Plan, checked_seed, make_plan, plan_of, setting_of, warn_of_short_times
 from rdmacc.engine.select import give_back, load_engine, make_engine
 from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
-from rdmacc.engine.short_times import warn_of_short_times
+from rdmacc.engine.stalls import Progress, explain_stall, find_deadlock
 from rdmacc.engine.swap import check_swap
 from rdmacc.engine.trace import ROW
-from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
 from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
 from rdmacc.probes import Probe
@@ -213,7 +210,7 @@ class Simulation:
             If ports wait on each other in a cycle that nothing will resolve.
         StalledError
             If messages are unfinished and nothing, or only futile retries, is left to happen
-            (`rdmacc.engine.progress`).
+            (`rdmacc.engine.stalls`).
         ConfigError
             If `until` is not a time, or is past.
         HandlerError

@@ -62,7 +62,7 @@ for package in (rdmacc, rdmacc.models):
         if not module.name.startswith(("rdmacc.experiments", "rdmacc.notebooks", "rdmacc.explorer")):
             importlib.import_module(module.name)
 from rdmacc.cli.bench import _peak_memory_bytes
-from rdmacc.engine.compiled.cache import cache_folder
+from rdmacc.engine.compiled.machine_code.cache import cache_folder
 result = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "4kB"), "dcqcn", engine="simpy")
 print(_peak_memory_bytes(), len(result.flows), cache_folder().is_dir())
 """

@@ -14,7 +14,7 @@ import pytest
 
 import rdmacc
 from rdmacc import sources
-from rdmacc.engine.compiled import cache
+from rdmacc.engine.compiled.machine_code import cache
 
 COMPILED = "engine/compiled"
 
@@ -47,7 +47,7 @@ def run(scratch: Path, program: str) -> str:
 KEY = """
     import sys
     import rdmacc
-    from rdmacc.engine.compiled import build, cache, hooks, on_arrays, plain
+    from rdmacc.engine.compiled.machine_code import build, cache, callees, hooks, plain
     print(rdmacc.__file__, cache.kernel_hash(), *[name for name in sys.modules if name.startswith("rdmacc.")])
 """
 
@@ -64,7 +64,7 @@ def test_all_that_compiles_counts_and_no_scheme_plan_or_topology(scratch):
     assert names - counted == {"engine", "show", "show/described"}  # a sentence each, and what `help` shows
     assert len(counted) > 50
     assert digest == cache.kernel_hash()  # the same sources elsewhere
-    heap, fabric = scratch / "rdmacc/engine/compiled/heap.py", scratch / "rdmacc/topology/fabric.py"
+    heap, fabric = scratch / "rdmacc/engine/compiled/kernel/events.py", scratch / "rdmacc/topology/fabric.py"
     fabric.write_text(fabric.read_text() + "\n# A comment.\n")
     assert run(scratch, KEY).split()[1] == digest
     heap.write_text(heap.read_text() + "\n# A comment.\n")
@@ -107,7 +107,7 @@ def run_windows(address, until_ps, max_events):
     return 0
 """
 MIDDLE = """
-from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.machine_code.address import jit
 from rdmacc.engine.compiled.deep import VALUE
 
 
@@ -118,15 +118,15 @@ def value():
 CALL = """
     import logging
     logging.disable()
-    from rdmacc.engine.compiled.build import compiled_kernel
-    from rdmacc.engine.compiled.cache import is_kept
+    from rdmacc.engine.compiled.machine_code.build import compiled_kernel
+    from rdmacc.engine.compiled.machine_code.cache import is_kept
     was_kept = is_kept("kernel")
     print(compiled_kernel().run(0, 0, 0), int(was_kept))
 """
 LOAD = """
     import logging
     logging.disable()
-    from rdmacc.engine.compiled.build import compiled_kernel
+    from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 """
 EDIT = """
     from pathlib import Path
@@ -143,8 +143,8 @@ PATCH = """
 def test_a_kernel_is_what_its_key_says(scratch):
     """The file of the kernel itself stays as it is: Numba alone would load the old machine code."""
     folder = scratch / "rdmacc" / COMPILED
-    (folder / "kernel.py").write_text(TINY_KERNEL)
-    (folder / "window_kernel.py").write_text(TINY_LOOP)
+    (folder / "kernel" / "loop.py").write_text(TINY_KERNEL)
+    (folder / "kernel" / "windows.py").write_text(TINY_LOOP)
     (folder / "middle.py").write_text(MIDDLE)
     deep = folder / "deep.py"
     deep.write_text("VALUE = 1\n")

@@ -9,9 +9,8 @@ import numpy as np
 
 from rdmacc.chance import hash63, stream_key
 from rdmacc.engine.alone import Messages, times_alone
-from rdmacc.engine.numbering import count_paths
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.setting import RECEIVERS, SENDERS
+from rdmacc.engine.setting import RECEIVERS, SENDERS, count_paths
 from rdmacc.errors import ConfigError
 from rdmacc.rules.progress import OPEN
 from rdmacc.topology.fabric import Fabric

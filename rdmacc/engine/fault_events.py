@@ -1,4 +1,4 @@
-"""Fault events: what faults do to links and NICs, as one list ordered by time.
+"""Faults in numbers: events of links and NICs ordered by time, random and scripted losses, clock offsets.
 
 Both engines are told of a fault event at the same time and react alike; it is not an event. It takes effect before the
 events of its instant.
@@ -10,18 +10,26 @@ the failed link arrives by then. Whatever a scheme retries until then, and for h
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
+from functools import wraps
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from rdmacc.engine.interrupts import held_interrupts
+from rdmacc.chance import uniform
+from rdmacc.engine.setting import message_number
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink
 from rdmacc.records import NEVER
 from rdmacc.rules.progress import NO_ROUTE, NO_ROUTE_BACK
 from rdmacc.topology.fabric import Fabric
@@ -32,6 +40,43 @@ if TYPE_CHECKING:
     from rdmacc.engine.plan import Plan
 
 DOWN, UP, REROUTED, RATE, PAUSED, RESUMED, CUT_OFF = range(7)
+
+Told = list[tuple[int, str, tuple[Any, ...]]]
+"""Times, names of methods, and their arguments."""
+
+
+_Method = TypeVar("_Method", bound=Callable[..., None])
+
+
+def told(method: _Method) -> _Method:
+    """Decorate a method that changes an engine from outside: its calls are kept in the engine's `told`."""
+
+    @wraps(method)
+    def telling(self: Any, *args: Any) -> None:
+        self.told.append((self.now, method.__name__, args))
+        method(self, *args)
+
+    return telling  # type: ignore[return-value]
+
+
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Let Ctrl-C take effect after the block only. Also a decorator: ``@held_interrupts()``.
+
+    A run that is interrupted can be continued, so none of its steps may be left half done. Python raises
+    `KeyboardInterrupt` in the main thread alone, after any instruction.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda *arguments: held.append(arguments))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held and callable(before):
+            before(*held[0])
 
 
 class FaultEvent(NamedTuple):
@@ -224,3 +269,38 @@ def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[FaultEvent]:
         rate = float(fabric.port_rate_bps[port]) * prod(shares[port][k] for k in sorted(shares[port]))
         found.append(FaultEvent(time, RATE, (port,), rate))
     return found
+
+
+def scripts_of(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLoss, ...]:
+    """Return scripted losses by message number instead of by row, since rows of computation are not messages."""
+    scripts = (fault for fault in faults if isinstance(fault, ScriptedLoss))
+    return tuple(
+        replace(script, message=message_number(frame, script.message, "ScriptedLoss.message")) for script in scripts
+    )
+
+
+def clocks_of(fabric: Fabric, faults: Sequence[Fault], key: int) -> tuple[npt.NDArray[np.int64], int]:
+    """Return the offset of each host's clock and the jitter of a reading, ps."""
+    offsets = np.zeros(fabric.n_nodes, np.int64)
+    jitter = 0
+    for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
+        for node in fabric.hosts.tolist():
+            side = 2.0 * uniform(key, node) - 1.0
+            offsets[node] = int(side * time_ps(clocks.offset_ps, bare_ps=True))
+        jitter = time_ps(clocks.jitter_ps, bare_ps=True)
+    return offsets, jitter
+
+
+def losses_of(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the probabilities that each port loses a data packet and a control packet."""
+    survives = np.ones((2, fabric.n_ports))
+    for fault in faults:
+        if not isinstance(fault, Fault):
+            kinds = ", ".join(f"a {kind.__name__}" for kind in get_args(Fault))
+            raise ConfigError("faults", fault, f"one of {kinds}")
+        if not isinstance(fault, Loss):
+            continue
+        ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
+        survives[0, ports] *= 1.0 - fault.data
+        survives[1, ports] *= 1.0 - fault.control
+    return 1.0 - survives[0], 1.0 - survives[1]

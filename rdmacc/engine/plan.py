@@ -7,8 +7,10 @@ seed, probes and faults decide. A stage is a pure function, and what it made of 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import networkx as nx
@@ -17,9 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.chance import stream_key
-from rdmacc.engine.fault_events import FaultEvent, fault_events_of, lasting_rates
-from rdmacc.engine.impairments import clocks_of, losses_of, scripts_of
-from rdmacc.engine.numbering import message_number
+from rdmacc.engine.fault_events import FaultEvent, clocks_of, fault_events_of, lasting_rates, losses_of, scripts_of
 from rdmacc.engine.setting import (
     CLOCK_JITTER,
     CLOCK_OFFSETS,
@@ -30,6 +30,7 @@ from rdmacc.engine.setting import (
     SENDERS,
     Setting,
     keys,
+    message_number,
     setting_on,
 )
 from rdmacc.engine.watches import Watch, watch_of
@@ -37,11 +38,13 @@ from rdmacc.engine.work import Int32s, Ints, work_on
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, ScriptedLoss
 from rdmacc.lifetimes import frozen
+from rdmacc.parameters import fields_of
 from rdmacc.probes import Probe
 from rdmacc.schemes import Scheme
 from rdmacc.switch.buffer import Pfc
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
+from rdmacc.units import format_rate, format_time
 from rdmacc.workload.paths import PATH_COLUMNS
 
 
@@ -200,3 +203,29 @@ def _explained(frame: pd.DataFrame, explains: bool | Sequence[Any], qp: Int32s) 
         return np.ones(len(frame) if explains else 0, np.bool_)
     chosen = [message_number(frame, row, "explain") for row in explains]
     return np.isin(qp, qp[chosen]) if chosen else np.zeros(0, np.bool_)
+
+
+_log = logging.getLogger(__name__)
+
+
+def warn_of_short_times(plan: Plan) -> None:
+    """Warn of times shorter than the base RTTs that they must cover, and of lowest rates that leave no control."""
+    rtt_ps = int(plan.qp_base_rtt_ps.max()) if len(plan.qp_base_rtt_ps) else 0
+    line_bps = float(plan.fabric.port_rate_bps[plan.qp_port].min()) if len(plan.qp_port) else 0.0
+    for part in plan.scheme.components:
+        for field in fields_of(part):
+            name, value = f"{type(part).__name__}.{field.name}", getattr(part, field.name)
+            rtts = field.metadata.get("rtts", 0.0)
+            if rtts and 0 < value < rtts * rtt_ps:
+                needs = "the longest base RTT" if rtts == 1.0 else f"{rtts:g} of the longest base RTT"
+                _warn(plan.scheme.name, f"{name} = {format_time(value)} is shorter than {needs}, {format_time(rtt_ps)}")
+            elif field.name == "min_rate_bps" and value >= line_bps > 0.0:
+                link = f"the rate of a host's link, {format_rate(line_bps)}"
+                _warn(
+                    plan.scheme.name, f"{name} = {format_rate(value)} is not below {link}: nothing slows a sender down"
+                )
+
+
+@cache
+def _warn(scheme: str, text: str) -> None:
+    _log.warning("rdmacc: %s: %s", scheme, text)

@@ -54,7 +54,7 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
         if not reason:
             with uncollected():
                 from rdmacc.engine.compiled.engine import CompiledEngine
-                from rdmacc.engine.compiled.tables import is_plain
+                from rdmacc.engine.compiled.tables.tables import is_plain
 
             spare: CompiledEngine | None = _SPARE.take(plan.kept) if is_plain(plan) else None
             return spare.rewind(plan, order, threads) if spare else CompiledEngine(plan, order, threads)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.component import RECORD_KINDS
-from rdmacc.engine.numbering import message_number
+from rdmacc.engine.setting import message_number
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.probes import Probe
 from rdmacc.records import Field

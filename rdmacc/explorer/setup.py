@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.engine.compiled.build import compiled_kernel
+from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.parameters import Named
 from rdmacc.results.result import Result

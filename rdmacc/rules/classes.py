@@ -6,7 +6,7 @@ of classes is a bit mask, class 0 the lowest bit.
 
 from __future__ import annotations
 
-from rdmacc.records import Int32, Record
+from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import NUM_CLASSES
 
 
@@ -42,3 +42,27 @@ def count_lane(queueing, turns, cls):
     """Count the turn of a class if it is a lane."""
     if queueing.first_lane <= cls < queueing.first_lane + queueing.lanes:
         turns.last_lane = cls
+
+
+class TokenBucket(Record):
+    """Tokens that a port may spend on credits, one per byte."""
+
+    credit_tokens = Float(doc="bytes of credits that may be sent")
+    credit_updated_ps = Int(doc="when the tokens were last updated")
+    is_shape_pending = Byte(doc="1 while an event is pending for the next credit")
+
+
+def credit_ready_ps(queueing, port, wire_bytes, now):
+    """Fill the bucket; return the time when it holds enough for a credit of a given size."""
+    earned = (now - port.credit_updated_ps) / port.byte_ps * queueing.credit_fraction
+    port.credit_tokens = min(float(queueing.credit_burst_bytes), port.credit_tokens + earned)
+    port.credit_updated_ps = now
+    missing = wire_bytes - port.credit_tokens
+    if missing <= 0.0:
+        return now
+    return now + int(missing * port.byte_ps / queueing.credit_fraction) + 1
+
+
+def spend_credit(port, wire_bytes):
+    """Remove a credit's bytes from the bucket."""
+    port.credit_tokens -= wire_bytes

@@ -98,7 +98,7 @@ def _about() -> dict[str, str]:
 
 def _compile() -> None:
     if not why_not_compiled():
-        from rdmacc.engine.compiled.build import compiled_kernel
+        from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 
         compiled_kernel()
 

@@ -30,7 +30,7 @@ def units_of(points: Iterable[PointLike]) -> list[Callable[[], None]]:
 def compile_kernel() -> None:
     """Compile the kernel, unless the cache has it or it cannot be compiled here."""
     if not why_not_compiled():
-        from rdmacc.engine.compiled.build import compiled_kernel
+        from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 
         compiled_kernel()
 
@@ -38,7 +38,7 @@ def compile_kernel() -> None:
 def compile_hooks(scheme: Scheme, *, checked: bool) -> None:
     """Compile a scheme's hooks, unless the cache has them or they cannot be compiled here."""
     if not why_not_compiled():
-        from rdmacc.engine.compiled.hooks import CompiledHooks
-        from rdmacc.engine.compiled.layout import Layout
+        from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
+        from rdmacc.engine.compiled.tables.layout import Layout
 
         CompiledHooks(scheme, Layout.of(scheme), is_checked=checked)

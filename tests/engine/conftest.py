@@ -1,10 +1,10 @@
-"""The kernel is there before a test patches a module: code that is compiled of a changed one is never kept."""
+"""The kernels are there before a test patches a module: code that is compiled of a changed one is never kept."""
 
 from __future__ import annotations
 
 import pytest
 
-from rdmacc.engine.compiled.build import compiled_kernel
+from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
 from rdmacc.engine.select import why_not_compiled
 
 
@@ -12,3 +12,4 @@ from rdmacc.engine.select import why_not_compiled
 def _kernel() -> None:
     if not why_not_compiled():
         compiled_kernel()
+        noting_kernel()

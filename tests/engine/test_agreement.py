@@ -10,7 +10,7 @@ import pytest
 
 import rdmacc
 from rdmacc.engine.compare import differences, first_difference
-from rdmacc.engine.compiled import tables
+from rdmacc.engine.compiled.tables import tables
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rdmacc import Component
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, make_bits, set_bit
-from rdmacc.engine.compiled.bits import words_of
-from rdmacc.engine.compiled.machine_code import UNIT
+from rdmacc.engine.compiled.kernel.rules import words_of
+from rdmacc.engine.compiled.machine_code.units import UNIT
 from rdmacc.errors import ConfigError
 from rdmacc.records import Bits, Record
 

@@ -11,8 +11,8 @@ import zipfile
 
 import pytest
 
-from rdmacc.engine.compiled import cache
-from rdmacc.engine.compiled.machine_code import CHECKED, MachineCode, object_code
+from rdmacc.engine.compiled.machine_code import cache
+from rdmacc.engine.compiled.machine_code.units import CHECKED, MachineCode, object_code
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError
 
@@ -81,7 +81,7 @@ def test_a_process_that_compiles_nothing_finds_what_its_code_calls(tmp_path):
     """The linker leaves all calls at address 0 if it misses one function, of Numba's among them."""
     (tmp_path / "curved.o").write_bytes(object_code({"curved": curved}, "float64(float64)", **CHECKED))
     script = (
-        "from pathlib import Path; from rdmacc.engine.compiled.machine_code import MachineCode;"
+        "from pathlib import Path; from rdmacc.engine.compiled.machine_code.units import MachineCode;"
         "print(MachineCode([Path('curved.o').read_bytes()], ['curved']).function('curved', 'float64(float64)')(2))"
     )
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)

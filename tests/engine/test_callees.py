@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc.engine.compiled import callees
-from rdmacc.engine.compiled.callees import names_in, part_of
-from rdmacc.engine.compiled.hooks import CompiledHooks
-from rdmacc.engine.compiled.layout import PACKET, Layout, packet_with
-from rdmacc.engine.compiled.machine_code import CHECKED
+from rdmacc.engine.compiled.machine_code import callees
+from rdmacc.engine.compiled.machine_code.callees import names_in, part_of
+from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
+from rdmacc.engine.compiled.machine_code.units import CHECKED
+from rdmacc.engine.compiled.tables.layout import PACKET, Layout, packet_with
 from rdmacc.records import Float, Int, Record
 
 MODULE = """
@@ -129,8 +129,8 @@ def test_header_fields_are_where_they_are_in_the_whole_packet():
 def test_schemes_share_their_parts(monkeypatch):
     """HPCC's packets have another header than DCQCN's; Go-Back-N, which does not read it, is not compiled again."""
     monkeypatch.setattr(callees, "_KEPT", OrderedDict())
-    monkeypatch.setattr("rdmacc.engine.compiled.hooks.kept", lambda unit, make: make())
-    monkeypatch.setattr("rdmacc.engine.compiled.hooks._LOADED", OrderedDict())
+    monkeypatch.setattr("rdmacc.engine.compiled.machine_code.hooks.kept", lambda unit, make: make())
+    monkeypatch.setattr("rdmacc.engine.compiled.machine_code.hooks._LOADED", OrderedDict())
     layouts = []
     for name in ("dcqcn", "hpcc"):
         scheme = rdmacc.scheme(name)

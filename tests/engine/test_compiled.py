@@ -21,13 +21,22 @@ import pytest
 import rdmacc
 from rdmacc.chance import hash63, uniform
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled import chance, hooks, layout, tables
-from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_event, replace_event
-from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
-from rdmacc.engine.compiled.hooks import CompiledHooks
-from rdmacc.engine.compiled.machine_code import UNIT
-from rdmacc.engine.compiled.rows import globals_at
-from rdmacc.engine.compiled.tables import routes_of
+from rdmacc.engine.compiled.kernel import rules as chance
+from rdmacc.engine.compiled.kernel.events import (
+    EVENT_BYTES,
+    FAR_BITS,
+    HEAP_PADDING,
+    NODE_BYTES,
+    pop_event,
+    push_event,
+    replace_event,
+)
+from rdmacc.engine.compiled.kernel.rows import globals_at
+from rdmacc.engine.compiled.machine_code import hooks
+from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
+from rdmacc.engine.compiled.machine_code.units import UNIT
+from rdmacc.engine.compiled.tables import layout, tables
+from rdmacc.engine.compiled.tables.tables import routes_of
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation

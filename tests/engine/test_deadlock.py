@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Component, DeadlockError, Pfc, Scheme, StalledError, probes, topology
-from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.outcome import PfcState
 from rdmacc.engine.plan import make_plan
+from rdmacc.engine.stalls import find_deadlock
 from rdmacc.records import Int, Record
 from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.state import DATA_CLASS

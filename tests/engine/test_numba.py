@@ -38,16 +38,17 @@ def run(script: str, folder: Path, *, has_own_cache: bool = True) -> subprocess.
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_private_name_that_is_missing_is_noticed_at_once(name, tmp_path):
     done = run(
-        HIDE.format(name=name) + "from rdmacc.engine.compiled.machine_code import INTERFACE; print(INTERFACE)", tmp_path
+        HIDE.format(name=name) + "from rdmacc.engine.compiled.machine_code.units import INTERFACE; print(INTERFACE)",
+        tmp_path,
     )
-    assert done.stdout.strip() == "rdmacc.engine.compiled.numba_public"
+    assert done.stdout.strip() == "rdmacc.engine.compiled.machine_code.numba_public"
     (line,) = done.stderr.splitlines()
     assert name.rpartition(".")[2] in line
 
 
 def test_compiling_leaves_numba_as_it_was():
     """It remembers what operators of numbers are, with a function of Numba's replaced as long as it takes."""
-    from rdmacc.engine.compiled.machine_code import NotCompiledError, object_code
+    from rdmacc.engine.compiled.machine_code.units import NotCompiledError, object_code
 
     def odd(number):
         return number.nothing + number

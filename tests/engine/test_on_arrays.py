@@ -6,8 +6,8 @@ import heapq
 
 import numpy as np
 
-from rdmacc.engine.compiled import cache
-from rdmacc.engine.compiled.on_arrays import call_on_arrays
+from rdmacc.engine.compiled.machine_code import cache
+from rdmacc.engine.compiled.machine_code.callees import call_on_arrays
 
 FACTOR = 2.0
 

@@ -8,9 +8,9 @@ import pytest
 
 import rdmacc
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.engine import CompiledEngine
-from rdmacc.engine.compiled.plain import FEATURES
+from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
+from rdmacc.engine.compiled.machine_code.plain import FEATURES
 from rdmacc.faults import Clocks, Loss, ScriptedLoss
 from rdmacc.simulation import Simulation
 

@@ -10,8 +10,8 @@ import pytest
 import rdmacc
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
-from rdmacc.engine.compiled import queue_pairs
 from rdmacc.engine.compiled.engine import CompiledEngine
+from rdmacc.engine.compiled.tables import queue_pairs
 from rdmacc.engine.plan import make_plan
 from rdmacc.faults import Loss
 from rdmacc.records import NEVER

@@ -18,7 +18,7 @@ import rdmacc
 from rdmacc.component import Component
 from rdmacc.engine import select
 from rdmacc.engine.compiled.engine import CompiledEngine
-from rdmacc.engine.compiled.layout import GLOBALS
+from rdmacc.engine.compiled.tables.layout import GLOBALS
 from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import reach

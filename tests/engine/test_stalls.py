@@ -9,8 +9,8 @@ import pytest
 
 import rdmacc
 from rdmacc import Component, DropTail, LinkDown, Loss, Pfc, Scheme, ScriptedLoss, StalledError, param
-from rdmacc.engine import progress
-from rdmacc.engine.waits import explain_stall
+from rdmacc.engine import stalls as progress
+from rdmacc.engine.stalls import explain_stall
 from rdmacc.errors import SimulationError
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import Deadline, Float, Int, Int32, Record

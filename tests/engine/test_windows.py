@@ -20,8 +20,11 @@ from rdmacc import simulation
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
-from rdmacc.engine.compiled import event_queue, packet_rows, tables, threads, windows
+from rdmacc.engine.compiled import threads, windows
 from rdmacc.engine.compiled.engine import CompiledEngine
+from rdmacc.engine.compiled.tables import memory as event_queue
+from rdmacc.engine.compiled.tables import memory as packet_rows
+from rdmacc.engine.compiled.tables import tables
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink

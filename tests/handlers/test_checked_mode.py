@@ -18,7 +18,7 @@ import pytest
 import rdmacc
 from rdmacc import Scheme, scenario
 from rdmacc.component import Component, param
-from rdmacc.engine.compiled.compile_errors import compile_error
+from rdmacc.engine.compiled.machine_code.exceptions import compile_error
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, StalledError
 from rdmacc.handlers import rewriting
 from rdmacc.handlers.hooks import calls_of

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from rdmacc.engine.compiled.machine_code import CHECKED
+from rdmacc.engine.compiled.machine_code.units import CHECKED
 from rdmacc.handlers import language
 from rdmacc.handlers.language import MATH_BOOL, MATH_EXACT, MATH_FINITE, MATH_INT
 

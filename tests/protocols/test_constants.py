@@ -12,7 +12,7 @@ import math
 import pytest
 
 import rdmacc
-from rdmacc.engine.short_times import _warn
+from rdmacc.engine.plan import _warn
 from rdmacc.units import ps
 
 BY_DAY = [("1Gbps", "0.25us"), ("100Gbps", "100us"), ("800Gbps", "5ms")]

@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.engine.compiled import hooks
-from rdmacc.engine.compiled.layout import Layout
+from rdmacc.engine.compiled.machine_code import hooks
+from rdmacc.engine.compiled.tables.layout import Layout
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
 from rdmacc.sweep.compiling import compile_hooks, compile_kernel, units_of

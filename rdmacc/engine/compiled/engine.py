@@ -10,24 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine.additions import Addition
-from rdmacc.engine.compiled import kernel
-from rdmacc.engine.compiled.build import compiled_kernel, noting_kernel
-from rdmacc.engine.compiled.exceptions import Catcher
-from rdmacc.engine.compiled.heap import HEAP_PADDING
-from rdmacc.engine.compiled.keeping import restore, state_of
-from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
-from rdmacc.engine.compiled.messages import AWAITED
-from rdmacc.engine.compiled.plain import FEATURES
-from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
-from rdmacc.engine.compiled.tables import Tables
+from rdmacc.engine.compiled.kernel import loop as kernel
+from rdmacc.engine.compiled.kernel.events import HEAP_PADDING
+from rdmacc.engine.compiled.kernel.messages import AWAITED
+from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
+from rdmacc.engine.compiled.machine_code.exceptions import Catcher
+from rdmacc.engine.compiled.machine_code.plain import FEATURES
+from rdmacc.engine.compiled.tables.layout import MESSAGE, PORT, QP
+from rdmacc.engine.compiled.tables.readout import outcome_of, pfc_state_of, restore, state_of
+from rdmacc.engine.compiled.tables.tables import Tables
 from rdmacc.engine.compiled.threads import ThreadPool
 from rdmacc.engine.compiled.windows import Windows
-from rdmacc.engine.interrupts import held_interrupts
-from rdmacc.engine.livelock import Livelock
+from rdmacc.engine.fault_events import Told, held_interrupts, told
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.stalls import Livelock
 from rdmacc.engine.swap import sets_ports
-from rdmacc.engine.telling import Told, told
 from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.rules.ranks import LAST_ORDER, START, rank_in

@@ -4,7 +4,7 @@ Each thread runs the kernel with its own row of globals. Most of it is a copy of
 and the scheme's constants. Its own are the queue of events, free rows of packets, the messages that start at its nodes,
 and totals, which are added to the first one's. Rows of nodes and ports are written only by the thread that they belong
 to, and those of packets by the thread of the node, or the end of the link, where the packet is. What crosses over is in
-`rdmacc.engine.compiled.crossings`.
+`rdmacc.engine.compiled.kernel.windows`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.compiled import kernel
-from rdmacc.engine.compiled.event_queue import EventQueue
-from rdmacc.engine.compiled.events import GRAIN_BITS
-from rdmacc.engine.compiled.layout import CACHE_LINE, CROSSING, GLOBALS, SAMPLE
-from rdmacc.engine.compiled.logs import Log
-from rdmacc.engine.compiled.memory import zeroed
+from rdmacc.engine.compiled.kernel import loop as kernel
+from rdmacc.engine.compiled.kernel.events import GRAIN_BITS
+from rdmacc.engine.compiled.tables.layout import CACHE_LINE, CROSSING, GLOBALS, SAMPLE
+from rdmacc.engine.compiled.tables.memory import EventQueue, Log, zeroed
 from rdmacc.engine.records import TOTALS
 from rdmacc.engine.trace import ROW
 from rdmacc.errors import SimulationError

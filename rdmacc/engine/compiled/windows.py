@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.compiled.events import GRAIN_BITS
-from rdmacc.engine.interrupts import held_interrupts
+from rdmacc.engine.compiled.kernel.events import GRAIN_BITS
+from rdmacc.engine.fault_events import held_interrupts
 from rdmacc.engine.plan import Plan
 from rdmacc.handlers.reading import accesses_of
 from rdmacc.handlers.sides import owner_of, shared_fields, writers_of

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from rdmacc.engine.additions import Addition, pairs_of
-from rdmacc.engine.livelock import Livelock
+from rdmacc.engine.fault_events import Told, told
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.build import (
@@ -31,8 +31,8 @@ from rdmacc.engine.reference.probes import Probes
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
+from rdmacc.engine.stalls import Livelock
 from rdmacc.engine.swap import sets_ports
-from rdmacc.engine.telling import Told, told
 from rdmacc.errors import ConfigError, HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import limits_of

@@ -11,8 +11,7 @@ from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.traffic import Packet
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.rules.admission import fits_queue
-from rdmacc.rules.classes import ClassTurns, choose_class
-from rdmacc.rules.credits import TokenBucket, credit_ready_ps, spend_credit
+from rdmacc.rules.classes import ClassTurns, TokenBucket, choose_class, credit_ready_ps, spend_credit
 from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
 from rdmacc.rules.pfc import obey, write_frame
 from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE

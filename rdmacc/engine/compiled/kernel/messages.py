@@ -1,0 +1,198 @@
+"""Messages of the kernel: how they start, end and wait. Mirrors `rdmacc.engine.reference.messages`."""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.kernel.events import push_event
+from rdmacc.engine.compiled.kernel.ports import schedule, send_request
+from rdmacc.engine.compiled.kernel.rows import (
+    computation_at,
+    load_entry,
+    message_at,
+    message_row,
+    qp_at,
+    qp_row,
+    rank_last,
+)
+from rdmacc.engine.compiled.kernel.rules import (
+    close_message,
+    close_pair,
+    cut_off,
+    fail_waiting,
+    has_ended,
+    is_due,
+    open_message,
+    starts_later,
+    wait_for_less,
+)
+from rdmacc.engine.compiled.kernel.timers import call_sender, cancel
+from rdmacc.engine.compiled.machine_code.address import jit, load_i8
+from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.records import NEVER
+from rdmacc.rules.progress import GAVE_UP
+from rdmacc.rules.ranks import START
+
+_FAILED = 1 << 40
+
+AWAITED = 1 << 58
+"""What the kernel takes off `unfinished` to stop, since an awaited message has ended."""
+
+
+@cold
+def start(g, number, now):
+    """Start a message at its sender, unless it has failed."""
+    message = message_at(g, number)
+    if message.failed:
+        return
+    qp = qp_at(g, message.qp)
+    if starts_later(message, g.start_delay_ps, now):
+        push_event(g, now + g.start_delay_ps, rank_last(g, START + number))
+        return
+    open_message(qp, message)
+    message.next_pending = -1
+    if qp.first_pending < 0:
+        qp.first_pending = number
+    else:
+        message_at(g, qp.last_pending).next_pending = number
+    qp.last_pending = number
+    if g.on_start:
+        request = call_sender(g, g.on_start, qp.number, number, 0, now)
+        if request >= 0:
+            send_request(g, request, qp.number, number, now)
+    schedule(g, message.qp, now)
+
+
+@jit
+def after_sender(g, qp_number, message_number, now):
+    """Finish a message that is acknowledged or given up; wake its queue pair."""
+    if has_ended(message_at(g, message_number), now):
+        finish(g, qp_number, message_number, now)
+    schedule(g, qp_number, now)
+
+
+@cold
+def note_end(g, number):
+    """Stop the kernel after this event: an awaited message has been delivered or has failed."""
+    if g.first_ended < 0:
+        g.unfinished -= AWAITED
+    message_at(g, number).next_ended = g.first_ended
+    g.first_ended = number
+
+
+@cold
+def finish(g, qp_number, number, now):
+    """Take a message out of its queue pair; release what waits for it."""
+    qp, message = qp_at(g, qp_number), message_at(g, number)
+    close_message(qp, message)
+    if qp.first_pending == number:
+        qp.first_pending = message.next_pending
+    else:
+        before = qp.first_pending
+        while message_at(g, before).next_pending != number:
+            before = message_at(g, before).next_pending
+        message_at(g, before).next_pending = message.next_pending
+        if qp.last_pending == number:
+            qp.last_pending = before
+    if message.failed:
+        if message.failed == GAVE_UP:
+            g.undelivered -= _FAILED
+        if g.node_bits:  # what waits for it may be elsewhere: the run begins again
+            g.is_halted |= g.has_dependents
+        elif g.has_dependents:
+            fail_dependents(g, number)
+    if message.failed and message.is_awaited:
+        note_end(g, number)
+    if g.has_dependents:
+        count_down(g, number, now, True)
+    cancel(g, 2, g.n_transfer_slots, message_row(g, number), NEVER)
+    if close_pair(qp):
+        cancel(g, 0, g.n_sender_slots, qp_row(g, qp_number), NEVER)
+    g.unfinished -= 1
+
+
+@cold
+def give_up(g, number, reason, now):
+    """Fail a message without a route, and with it all of its queue pair; it may not have started."""
+    message = message_at(g, number)
+    if not cut_off(message, reason):
+        return
+    if message.delivered_ps < 0:
+        g.undelivered -= 1
+    if message.is_open:
+        finish(g, message.qp, number, now)
+        cancel(g, 0, g.n_sender_slots, qp_row(g, message.qp), NEVER)
+        qp_at(g, message.qp).closed = 1
+    else:
+        if message.is_awaited:
+            note_end(g, number)
+        if g.has_dependents:
+            fail_dependents(g, number)
+        g.unfinished -= 1
+
+
+@cold
+def count_down(g, number, now, is_acked):
+    """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
+    message = message_at(g, number)
+    if message.failed:
+        return
+    for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
+        waiting = load_entry(g.dependents, i)
+        if waiting < g.n_messages:
+            is_time = is_due(message_at(g, waiting), message, is_acked)
+        else:
+            is_time = is_due(computation_at(g, waiting), message, is_acked)
+        if is_time:
+            release(g, waiting, load_i8(g.dependent_delays + 8 * i), now)
+
+
+@cold
+def release(g, number, delay_ps, now):
+    """Count one dependency as met; after the last one, start once its delay is over."""
+    if number < g.n_messages:
+        start_ps = wait_for_less(message_at(g, number), delay_ps, now)
+        if start_ps < NEVER:
+            push_event(g, start_ps, rank_last(g, START + number))
+        return
+    row = computation_at(g, number)
+    start_ps = wait_for_less(row, delay_ps, now)
+    if start_ps < NEVER:
+        row.start_ps = start_ps
+        if row.is_far:
+            g.far_ps = min(g.far_ps, start_ps + row.duration_ps)
+        push_event(g, start_ps + row.duration_ps, rank_last(g, START + number))
+
+
+@cold
+def end_computation(g, number, now):
+    """End a row of computation; release what waits for it."""
+    computation_at(g, number).end_ps = now
+    for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
+        release(g, load_entry(g.dependents, i), load_i8(g.dependent_delays + 8 * i), now)
+    g.unfinished -= 1
+
+
+@cold
+def fail_dependents(g, number):
+    """Fail everything that waits, directly or not, for a message; `next_pending` chains what is still to visit."""
+    todo = number
+    message_at(g, number).next_pending = -1
+    while todo >= 0:
+        here = todo
+        todo = message_at(g, here).next_pending if here < g.n_messages else computation_at(g, here).next_pending
+        for i in range(load_entry(g.dependent_first, here), load_entry(g.dependent_first, here + 1)):
+            number = load_entry(g.dependents, i)
+            if number < g.n_messages:
+                waiting = message_at(g, number)
+                if fail_waiting(waiting):
+                    g.unfinished -= 1
+                    g.undelivered -= 1
+                    if waiting.is_awaited:
+                        note_end(g, number)
+                    waiting.next_pending = todo
+                    todo = number
+            else:
+                row = computation_at(g, number)
+                if fail_waiting(row):
+                    g.unfinished -= 1
+                    row.next_pending = todo
+                    todo = number

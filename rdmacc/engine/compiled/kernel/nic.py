@@ -1,0 +1,220 @@
+"""A host's NIC in the kernel: which queue pair sends next. Mirrors `rdmacc.engine.reference.nic`."""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.kernel.bit_trees import enter, following, leave, qp_in_place
+from rdmacc.engine.compiled.kernel.events import push_event
+from rdmacc.engine.compiled.kernel.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
+from rdmacc.engine.compiled.kernel.rows import (
+    backlog_of,
+    host_at,
+    load_entry,
+    message_at,
+    new_packet,
+    note,
+    note_change,
+    packet_at,
+    port_at,
+    queue_of,
+    rank_now,
+)
+from rdmacc.engine.compiled.kernel.rules import (
+    arm_pace,
+    clear_bit,
+    has_bit,
+    may_send,
+    next_start_ps,
+    read_clock,
+    request_class,
+    sends_in_order,
+    set_bit,
+    wait_for_turn,
+    what_stops,
+    write_data,
+)
+from rdmacc.engine.compiled.kernel.timers import address_request, call_sender
+from rdmacc.engine.compiled.machine_code.address import jit
+from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.engine.trace import RELEASED
+from rdmacc.records import NEVER
+from rdmacc.rules.ranks import PACE
+from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
+
+
+@jit
+def sendable_message(g, qp):
+    """Return the first message with a packet to send, -1 if there is none or window or credits allow none."""
+    return unsent_message(g, qp) if may_send(qp) else -1
+
+
+@jit
+def unsent_message(g, qp):
+    """Return the first message with a packet to send, -1 for none."""
+    number = qp.first_pending
+    while number >= 0:
+        message = message_at(g, number)
+        if message.next_psn < message.granted_psn:
+            return number
+        number = message.next_pending
+    return -1
+
+
+@cold
+def note_stop(g, qp, now):
+    """Note in the trace what keeps a queue pair from sending, if that has changed."""
+    start = next_start_ps(g, qp, now)
+    stop = what_stops(qp, unsent_message(g, qp) >= 0, start, port_at(g, qp.nic).busy_until_ps, now)
+    if stop != qp.stopped_by:
+        qp.stopped_by = stop
+        if g.explains == 1 or message_at(g, qp.first_message).is_explained:
+            note_change(g, qp.nic, qp.number, stop, now)
+
+
+@jit
+def join_line(g, qp, now):
+    """Like `schedule`, but do not wake the NIC; return whether the queue pair joined the line."""
+    if g.explains:
+        note_stop(g, qp, now)
+    if qp.state == READY:
+        return False
+    message_number = sendable_message(g, qp)
+    start = next_start_ps(g, qp, now) if message_number >= 0 else NEVER
+    port = port_at(g, qp.nic)
+    state = wait_for_turn(qp, start, port.busy_until_ps, now)
+    if state == READY:
+        cls = message_at(g, message_number).priority
+        port.waiting |= 1 << cls
+        join(g, port, cls, qp)
+        return True
+    if state == PACING and arm_pace(qp):
+        push_event(g, start, rank_now(g, PACE + qp.number))
+    return False
+
+
+@jit
+def join(g, port, cls, qp):
+    """Put a queue pair in a line."""
+    enter(port, backlog_of(g, port.number, cls), cls, qp.place)
+    port.queue_bytes += g.wire_bytes
+    if port.queue_bytes > port.peak_queue_bytes:
+        port.peak_queue_bytes = port.queue_bytes
+
+
+@jit
+def send_next_nic(g, port, now):
+    """Send a waiting packet, or the next one of the queue pair whose turn it is."""
+    while True:
+        cls = next_class(g, port, now)
+        if cls < 0:
+            break
+        queue = queue_of(g, port.number, cls)
+        if queue.head >= 0:
+            send_queued(g, port, queue, cls, now)
+            break
+        backlog = backlog_of(g, port.number, cls)
+        place = next_turn(g, port, backlog, cls)
+        qp = qp_in_place(g, port, place)
+        leave(port, backlog, cls, place)
+        if not backlog.ready:
+            port.waiting ^= 1 << cls
+        port.queue_bytes -= g.wire_bytes
+        qp.state = IDLE
+        number = sendable_message(g, qp)
+        if number < 0 or next_start_ps(g, qp, now) > now:  # its rate or window has changed since it queued
+            join_line(g, qp, now)
+            continue
+        port.served = place
+        send_data(g, port, qp, number, now)
+        join_line(g, qp, now)
+        break
+    # A credit that must wait for tokens has an event of its own.
+    if port.waiting & ~port.paused and not port.is_wake_pending and port.busy_until_ps > now:
+        wake_at_end(g, port)
+
+
+@jit
+def send_queued(g, port, queue, cls, now):
+    """Send the first packet of a class's queue."""
+    number = take(g, port, queue, cls)
+    if queue.head < 0 and not backlog_of(g, port.number, cls).ready:
+        port.waiting ^= 1 << cls
+    if cls >= DATA_CLASS:
+        port.queue_bytes -= packet_at(g, number).wire_bytes
+    transmit(g, port, number, now)
+
+
+@jit
+def remaining_packets(g, qp):
+    """Return how many packets the message that is served next has left to send."""
+    number = sendable_message(g, qp)
+    if number < 0:
+        return NEVER
+    message = message_at(g, number)
+    return message.packets - message.next_psn
+
+
+@jit
+def next_turn(g, port, backlog, cls):
+    """Return the place of the queue pair whose turn it is: the next one, or with the fewest packets to send."""
+    place = following(port, backlog, cls, port.served)
+    if not g.is_srpt:
+        return place
+    first, best, fewest = place, place, NEVER
+    while True:
+        left = remaining_packets(g, qp_in_place(g, port, place))
+        if left < fewest or (left == fewest and place < best):
+            best, fewest = place, left
+        place = following(port, backlog, cls, place)
+        if place == first:
+            return best
+
+
+@cold
+def note_out_of_order(g, message, psn):
+    """Count a retransmission; mark skipped packets, whose first transmission is still to come."""
+    highest = message.highest_psn
+    bits = g.skipped + 8 * load_entry(g.skipped_first, message.number)
+    if psn > highest:
+        for skipped in range(highest, min(psn, message.packets)):
+            set_bit(bits, skipped)
+        message.highest_psn = psn + 1
+    elif psn >= 0 and has_bit(bits, psn):
+        clear_bit(bits, psn)
+    else:
+        message.retransmissions += 1
+
+
+@jit
+def send_data(g, port, qp, message_number, now):
+    """Make the message's next packet and put it on the link."""
+    message = message_at(g, message_number)
+    psn = message.next_psn
+    number = new_packet(g)
+    packet = packet_at(g, number)
+    write_data(g, packet, qp, message)
+    if g.explains:
+        paced_ps = next_start_ps(g, qp, now)
+        if paced_ps < now:
+            note(g, RELEASED, port.number, number, paced_ps)
+    packet.sent_ps = read_clock(host_at(g, port.node), g.clock_jitter_ps, now) if g.has_clocks else now
+    if not sends_in_order(message, psn):
+        note_out_of_order(g, message, psn)
+    qp.inflight_bytes += packet.payload_bytes
+    qp.credits -= 1
+    qp.contenders = port.queue_bytes // g.wire_bytes
+    g.sent_bytes += packet.payload_bytes
+    request = -1
+    if g.on_send:
+        request = call_sender(g, g.on_send, qp.number, message_number, g.packets + number * g.packet_bytes, now)
+    if g.marks_at_nic:
+        if g.on_enqueue:
+            run_port_hook(g, g.on_enqueue, port, number, now)
+        if g.on_dequeue:
+            run_port_hook(g, g.on_dequeue, port, number, now)
+        if packet.ce:
+            port.marked_packets += 1
+    qp.last_start_ps = now
+    qp.last_wire_bytes = packet.wire_bytes
+    transmit(g, port, number, now)
+    if request >= 0 and address_request(g, request, qp.number, message_number, now):
+        join_queue(g, port, request, request_class(packet_at(g, request), message), now)  # the caller sees to its turn

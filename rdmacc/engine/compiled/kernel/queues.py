@@ -1,0 +1,181 @@
+"""The queues of a port, its transmitter, and the buffer behind it.
+
+See `rdmacc.engine.reference.ports` and `switches`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.kernel.crossings import cross_over
+from rdmacc.engine.compiled.kernel.events import push_event
+from rdmacc.engine.compiled.kernel.rows import (
+    backlog_of,
+    discard,
+    ingress_at,
+    new_packet,
+    note,
+    packet_at,
+    port_at,
+    queue_of,
+    rank_in,
+    rank_now,
+    switch_at,
+)
+from rdmacc.engine.compiled.kernel.rules import (
+    choose_class,
+    credit_ready_ps,
+    fits_queue,
+    is_busy,
+    may_resume,
+    put_on_link,
+    queue_limit_bytes,
+    release_lossless,
+    release_lossy,
+    spend_credit,
+    write_frame,
+)
+from rdmacc.engine.compiled.kernel.timers import arm
+from rdmacc.engine.compiled.machine_code.address import call, jit, prefetch
+from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.engine.trace import SENT
+from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
+from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, RESUME
+
+
+@jit
+def append(g, port_number, cls, number):
+    """Append a packet to a port's queue."""
+    queue = queue_of(g, port_number, cls)
+    packet_at(g, number).next = -1
+    if queue.head < 0:
+        queue.head = number
+    else:
+        packet_at(g, queue.tail).next = number
+    queue.tail = number
+
+
+@jit
+def join_queue(g, port, number, cls, now):
+    """Put a packet into a class's queue, or drop it; return whether it is in."""
+    packet = packet_at(g, number)
+    if g.has_limits and cls < DATA_CLASS:
+        limit = queue_limit_bytes(g, cls)
+        if limit:
+            backlog = backlog_of(g, port.number, cls)
+            if not fits_queue(backlog.waiting_bytes, packet.wire_bytes, limit):
+                port.dropped_packets += 1
+                discard(g, number, port.number, now)
+                return False
+            backlog.waiting_bytes += packet.wire_bytes
+    append(g, port.number, cls, number)
+    port.waiting |= 1 << cls
+    if cls >= DATA_CLASS:
+        port.queue_bytes += packet.wire_bytes
+        if port.queue_bytes > port.peak_queue_bytes:
+            port.peak_queue_bytes = port.queue_bytes
+    return True
+
+
+@jit
+def wake_at_end(g, port):
+    """Wake up when the transmission under way ends."""
+    port.is_wake_pending = 1
+    push_event(g, port.busy_until_ps, rank_in(g, WAKE + port.number, port.order))
+
+
+@jit
+def transmit(g, port, number, now):
+    """Put a packet on the link."""
+    packet = packet_at(g, number)
+    put_on_link(port, packet, g, now)
+    if g.has_trace:
+        note(g, SENT, port.number, number, now)
+    packet.next = -1
+    if g.node_bits and port.crosses:
+        cross_over(g, port, number)
+        return
+    if port.flight_head < 0:  # only the head of the packets under way has an event
+        port.flight_head = number
+        push_event(g, packet.arrival_ps, rank_in(g, DELIVER + port.number, packet.order))
+    else:
+        if port.flight_next < 0:
+            port.flight_next = number
+        packet_at(g, port.flight_tail).next = number
+    port.flight_tail = number
+
+
+@jit
+def next_class(g, port, now):
+    """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""
+    sendable = port.waiting & ~port.paused
+    if g.credit_fraction > 0.0 and sendable & (1 << CREDITS):
+        first = queue_of(g, port.number, CREDITS).head
+        ready = credit_ready_ps(g, port, packet_at(g, first).wire_bytes, now)
+        if ready > now:
+            sendable ^= 1 << CREDITS
+            if not sendable and not port.is_shape_pending:
+                port.is_shape_pending = 1
+                push_event(g, ready, rank_now(g, SHAPE + port.number))
+    if not sendable:
+        return -1
+    return choose_class(g, port, sendable)
+
+
+@jit
+def take(g, port, queue, cls):
+    """Remove the first packet of a class's queue; return its number."""
+    number = queue.head
+    following = packet_at(g, number).next
+    queue.head = following
+    if following >= 0:
+        prefetch(g.packets + following * g.packet_bytes)  # its turn comes soon, and it has left the cache
+    if cls < DATA_CLASS and g.has_limits:
+        wire = packet_at(g, number).wire_bytes
+        if queue_limit_bytes(g, cls):
+            backlog_of(g, port.number, cls).waiting_bytes -= wire
+        if cls == CREDITS:
+            spend_credit(port, wire)
+    return number
+
+
+@jit
+def run_port_hook(g, hook, port, number, now):
+    """Call on_enqueue or on_dequeue."""
+    row = g.ports + port.number * g.port_bytes
+    due = call(hook, g.params, row, 0, 0, g.packets + number * g.packet_bytes, 0, 0, now)
+    if due:
+        arm(g, due, 0, 0, 0, port.number)
+
+
+@jit
+def release(g, node, number, now):
+    """Give a departing packet's bytes back to the switch's buffer; resume a neighbour if it is time."""
+    switch = switch_at(g, node)
+    packet = packet_at(g, number)
+    if not g.is_lossless:
+        if not switch.is_nic:
+            release_lossy(switch, packet.wire_bytes)
+        return
+    account = ingress_at(g, packet.ingress)
+    release_lossless(g, switch, account, packet.wire_bytes)
+    if account.pause_sent and may_resume(g, switch, account):
+        account.pause_sent = 0
+        send_pfc(g, packet.ingress, RESUME, now)
+
+
+@cold
+def send_pfc(g, ingress, kind, now):
+    """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
+    port = port_at(g, ingress // NUM_CLASSES)
+    if port.is_down:
+        return
+    number = new_packet(g)
+    write_frame(g, packet_at(g, number), kind, ingress % NUM_CLASSES)
+    if not port.is_wake_pending and not is_busy(g, port, now):
+        transmit(g, port, number, now)  # idle: no packet waits, but for credits whose time has not come
+        if port.waiting & ~port.paused:
+            wake_at_end(g, port)
+        return
+    append(g, port.number, MAC, number)
+    port.waiting |= 1 << MAC
+    if not port.is_wake_pending:
+        wake_at_end(g, port)

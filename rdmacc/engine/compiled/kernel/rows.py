@@ -1,0 +1,244 @@
+"""Access to the kernel's rows by number, and the pool of packets."""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.machine_code.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
+from rdmacc.engine.compiled.machine_code.plain import globals_at
+from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.engine.compiled.tables import layout
+from rdmacc.engine.trace import DROPPED, ROW, SENT, STOPPED
+from rdmacc.rules import ranks
+from rdmacc.rules.ranks import LAST_ORDER
+from rdmacc.state import NUM_CLASSES, PAUSE
+
+__all__ = [
+    "backlog_of", "computation_at", "discard", "fetch_port", "globals_at", "host_at", "ingress_at", "ingress_row",
+    "load_entry", "message_at", "message_row", "new_packet", "next_order", "note", "note_change", "packet_at",
+    "packet_row", "port_at", "qp_at", "qp_row", "queue_of", "rank_in", "rank_last", "rank_now", "rank_without_order",
+    "recycle", "sample_at", "switch_at", "watch_at",
+]  # fmt: skip
+
+next_order, rank_in, rank_without_order = jit(ranks.next_order), jit(ranks.rank_in), jit(ranks.rank_without_order)
+
+_packet = record_at(layout.PACKET)
+_message = record_at(layout.MESSAGE)
+_computation = record_at(layout.COMPUTATION)
+_COMPUTATION_BYTES = layout.COMPUTATION.itemsize
+_qp = record_at(layout.QP)
+_host = record_at(layout.HOST)
+_port = record_at(layout.PORT)
+_switch = record_at(layout.SWITCH)
+_queue = record_at(layout.QUEUE)
+_backlog = record_at(layout.BACKLOG)
+_ingress = record_at(layout.INGRESS)
+watch_at = record_at(layout.WATCH)
+sample_at = record_at(layout.SAMPLE)
+
+_QUEUE_BYTES = layout.QUEUE.itemsize
+_BACKLOG_BYTES = layout.BACKLOG.itemsize
+_INGRESS_BYTES = layout.INGRESS.itemsize
+_trace_row = record_at(ROW)
+_TRACE_BYTES = ROW.itemsize
+_NUM_CLASSES = NUM_CLASSES
+_QUEUES_AT, _CACHE_LINE = layout.QUEUES_AT, layout.CACHE_LINE
+
+
+@jit
+def packet_at(g, number):
+    """Return the row of a packet."""
+    return _packet(g.packets + number * g.packet_bytes)
+
+
+@jit
+def message_at(g, number):
+    """Return the row of a message."""
+    return _message(g.messages + number * g.message_bytes)
+
+
+@jit
+def computation_at(g, number):
+    """Return the row of computation that has a number behind those of the messages."""
+    return _computation(g.computation + (number - g.n_messages) * _COMPUTATION_BYTES)
+
+
+@jit
+def qp_at(g, number):
+    """Return the row of a queue pair."""
+    return _qp(g.qps + number * g.qp_bytes)
+
+
+@jit
+def host_at(g, node):
+    """Return the row of a host, by its node number."""
+    return _host(g.hosts + node * g.host_bytes)
+
+
+@jit
+def port_at(g, number):
+    """Return the row of a port."""
+    return _port(g.ports + number * g.port_bytes)
+
+
+@jit
+def switch_at(g, node):
+    """Return the row of a switch, by its node number."""
+    return _switch(g.switches + node * g.switch_bytes)
+
+
+@jit
+def qp_row(g, number):
+    """Return the address of a queue pair's row."""
+    return g.qps + number * g.qp_bytes
+
+
+@jit
+def message_row(g, number):
+    """Return the address of a message's row."""
+    return g.messages + number * g.message_bytes
+
+
+@jit
+def packet_row(g, number):
+    """Return the address of a packet's row."""
+    return g.packets + number * g.packet_bytes
+
+
+@jit
+def ingress_row(g, number):
+    """Return the address of a PFC account's row."""
+    return g.ingresses + number * _INGRESS_BYTES
+
+
+@jit
+def fetch_port(g, number):
+    """Ask for what an event touches of a port's row."""
+    row = g.ports + number * g.port_bytes
+    prefetch(row)
+    prefetch(row + _CACHE_LINE)
+    prefetch(row + _QUEUES_AT)
+
+
+@jit
+def queue_of(g, port, cls):
+    """Return the queue of a port's class."""
+    return _queue(g.ports + port * g.port_bytes + _QUEUES_AT + cls * _QUEUE_BYTES)
+
+
+@jit
+def backlog_of(g, port, cls):
+    """Return the backlog of a port's class: of a NIC's queue pairs, or of a queue that is limited."""
+    return _backlog(g.backlogs + (port * _NUM_CLASSES + cls) * _BACKLOG_BYTES)
+
+
+@jit
+def ingress_at(g, number):
+    """Return a PFC account: of what came in through port `number // NUM_CLASSES` in class `number % NUM_CLASSES`."""
+    return _ingress(ingress_row(g, number))
+
+
+@jit
+def load_entry(table, index):
+    """Return an entry of a table of 32-bit numbers."""
+    return load_i4(table + index * 4)
+
+
+@jit
+def new_packet(g):
+    """Take a packet with its reply fields and headers at their defaults; return its number."""
+    number = g.free_head
+    if number >= 0:
+        packet = packet_at(g, number)
+        g.free_head = packet.next
+        g.free_count -= 1
+    else:
+        number = g.packet_count
+        g.packet_count = number + 1
+        packet = packet_at(g, number)
+        copy_words(g.packet_template, packet_row(g, number), g.packet_bytes >> 3)
+    g.live_packets += 1
+    packet.kind = 0
+    packet.ce = 0
+    packet.accepted = 0
+    packet.verdict = 0
+    packet.is_trimmed = 0
+    packet.wire_bytes = 0
+    packet.psn = 0
+    packet.path = 0
+    packet.priority = g.ack_priority
+    copy_words(g.packet_template + g.header_offset, packet_row(g, number) + g.header_offset, g.header_words)
+    return number
+
+
+@jit
+def copy_words(source, target, count):
+    """Copy `count` words of 8 bytes."""
+    for word in range(count):
+        store_i8(target + word * 8, load_i8(source + word * 8))
+
+
+@jit
+def recycle(g, number):
+    """Give a packet back."""
+    packet = packet_at(g, number)
+    packet.qp = -1
+    packet.next = g.free_head
+    g.free_head = number
+    g.free_count += 1
+    g.live_packets -= 1
+
+
+@cold
+def note(g, what, port, number, now):
+    """Add a row to the trace."""
+    packet = packet_at(g, number)
+    if g.explains == 2 and packet.kind < PAUSE and not message_at(g, packet.message).is_explained:
+        if what != SENT or not port_at(g, port).is_watched:
+            return
+    row = _trace_row(g.traces + g.trace_count * _TRACE_BYTES)
+    row.time_ps = now
+    row.port = port
+    row.message = packet.message if packet.kind < PAUSE else -1
+    row.psn = packet.psn
+    row.wire_bytes = packet.wire_bytes
+    row.what = what
+    row.kind = packet.kind
+    row.priority = packet.priority
+    row.ce = packet.ce
+    g.trace_count += 1
+
+
+@cold
+def note_change(g, port, qp, stop, now):
+    """Add a row to the trace: what stops a queue pair from now on."""
+    row = _trace_row(g.traces + g.trace_count * _TRACE_BYTES)
+    row.time_ps = now
+    row.port = port
+    row.message = -1
+    row.psn = qp
+    row.wire_bytes = 0
+    row.what = STOPPED
+    row.kind = stop
+    row.priority = 0
+    row.ce = 0
+    g.trace_count += 1
+
+
+@jit
+def discard(g, number, port, now):
+    """Drop a packet at a port, or on the link behind it."""
+    if g.has_trace:
+        note(g, DROPPED, port, number, now)
+    g.dropped_bytes += packet_at(g, number).payload_bytes
+    recycle(g, number)
+
+
+@jit
+def rank_now(g, rank):
+    """Return the rank of an event that is scheduled now."""
+    return rank_in(g, rank, next_order(g))
+
+
+@jit
+def rank_last(g, rank):
+    """Return the rank of an event that comes after all others of its instant."""
+    return rank_in(g, rank, LAST_ORDER)

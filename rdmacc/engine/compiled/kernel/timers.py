@@ -1,0 +1,116 @@
+"""Deadlines in the kernel, and the calls of a sender's hooks, which set them.
+
+Any record may hold some deadlines; an event is pending for each one's earliest value. A compiled hook returns the set
+of deadlines that moved before their pending event, one bit each: bits 0-11 for senders, 12-23 receivers, 24-35
+transfers, 36-47 endpoints, 48-59 egresses.
+"""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.kernel.events import push_event
+from rdmacc.engine.compiled.kernel.rows import (
+    host_at,
+    message_at,
+    message_row,
+    new_packet,
+    note,
+    packet_at,
+    packet_row,
+    qp_at,
+    qp_row,
+    rank_now,
+    recycle,
+)
+from rdmacc.engine.compiled.kernel.rules import address_request as write_request
+from rdmacc.engine.compiled.kernel.rules import read_clock
+from rdmacc.engine.compiled.machine_code.address import call, jit, load_i8, store_i8
+from rdmacc.engine.trace import QUEUED
+from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
+
+MAX_SLOTS = 12
+"""Deadlines of one record kind in a scheme, at most."""
+
+KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress")
+"""Record kinds with deadlines, in the order of their bits and of the rows of `g.timers`."""
+
+_MASK = (1 << MAX_SLOTS) - 1
+
+
+@jit
+def slot_offset(g, kind, slot):
+    """Return the offset of a deadline in its owner's row; its `_armed` companion follows it."""
+    return load_i8(g.timers + (kind * MAX_SLOTS + slot) * 16)
+
+
+@jit
+def arm_slots(g, kind, bits, row, first_rank):
+    """Schedule an event for each deadline in a set."""
+    slot = 0
+    while bits:
+        if bits & 1:
+            at = row + slot_offset(g, kind, slot)
+            time_ps = max(load_i8(at), g.now_ps)
+            store_i8(at + 8, time_ps)
+            push_event(g, time_ps, rank_now(g, first_rank + slot))
+        bits >>= 1
+        slot += 1
+
+
+@jit
+def arm(g, due, qp, message, node, port):
+    """Schedule what a hook's return value asks for; the numbers are those of the records it was called with."""
+    bits = due & _MASK
+    if bits:
+        arm_slots(g, 0, bits, g.qps + qp * g.qp_bytes, SENDER_TIMER + qp * g.n_sender_slots)
+    bits = (due >> MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(g, 1, bits, g.qps + qp * g.qp_bytes, RECEIVER_TIMER + qp * g.n_receiver_slots)
+    bits = (due >> 2 * MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(g, 2, bits, g.messages + message * g.message_bytes, TRANSFER_TIMER + message * g.n_transfer_slots)
+    bits = (due >> 3 * MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(g, 3, bits, g.hosts + node * g.host_bytes, ENDPOINT_TIMER + node * g.n_endpoint_slots)
+    bits = (due >> 4 * MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(g, 4, bits, g.ports + port * g.port_bytes, EGRESS_TIMER + port * g.n_egress_slots)
+
+
+@jit
+def cancel(g, kind, count, row, never):
+    """Set all deadlines of a record kind in a row to NEVER."""
+    for slot in range(count):
+        store_i8(row + slot_offset(g, kind, slot), never)
+
+
+@jit
+def new_request(g):
+    """Return a packet for a sender's handlers to fill in, -1 if none of the scheme asks for one."""
+    return new_packet(g) if g.has_requests else -1
+
+
+@jit
+def call_sender(g, hook, qp, message, packet, now):
+    """Call a hook of a sender; return the request that it may have filled in, -1 for none."""
+    request = new_request(g)
+    row = packet_row(g, request) if request >= 0 else 0
+    due = call(hook, g.params, 0, qp_row(g, qp), message_row(g, message), packet, 0, row, now)
+    if due:
+        arm(g, due, qp, message, 0, 0)
+    return request
+
+
+@jit
+def address_request(g, number, qp_number, message_number, now):
+    """Address a request to the receiver; if no handler filled it in, recycle it and return False."""
+    request = packet_at(g, number)
+    if request.kind == 0:
+        recycle(g, number)
+        return False
+    qp = qp_at(g, qp_number)
+    write_request(g, request, qp, message_at(g, message_number))
+    request.sent_ps = read_clock(host_at(g, qp.src), g.clock_jitter_ps, now) if g.has_clocks else now
+    g.requests += 1
+    if g.explains:
+        note(g, QUEUED, qp.nic, number, now)
+    return True

@@ -1,0 +1,166 @@
+"""Records and calls by address: what the kernel needs beyond Numba's own language.
+
+A record's row is known by its address. `record_at(dtype)` makes the function that turns an address into a record that
+compiled code reads and writes by field name; `call` calls a compiled handler by its address.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, types
+from numba.extending import intrinsic, models, register_model
+
+from rdmacc.engine.compiled.machine_code.units import Part
+
+_I64 = ir.IntType(64)
+
+jit = Part
+"""Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
+
+
+class Row(types.Record):
+    """The type of a record, with the name that it has already: Numba writes it for each of its passes."""
+
+    __repr__ = types.Type.__repr__
+
+    def can_convert_to(self, typing_context: Any, other: Any) -> None:
+        """Return no: Numba would also accept a record as any type that its fields begin with."""
+
+
+register_model(Row)(models.RecordModel)
+
+
+@cache
+def record_at(dtype: np.dtype[np.void], row_type: type[Row] = Row) -> Callable[[int], Any]:
+    """Return a function from an address to the record of type `dtype` that is there."""
+    plain = from_dtype(dtype)
+    fields = [(name, field._asdict()) for name, field in plain.fields.items()]
+    record_type = row_type(fields, plain.size, plain.aligned)
+
+    @intrinsic
+    def at(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(record_type))
+
+        return record_type(types.int64), generate
+
+    return at
+
+
+def _loader(result: Any, width: ir.Type) -> Any:
+    @intrinsic
+    def load(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(builder.inttoptr(arguments[0], width.as_pointer()))
+
+        return result(types.int64), generate
+
+    return load
+
+
+def _storer(value_type: Any, width: ir.Type) -> Any:
+    @intrinsic
+    def store(typing_context: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            builder.store(arguments[1], builder.inttoptr(arguments[0], width.as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, value_type), generate
+
+    return store
+
+
+load_i8 = _loader(types.int64, _I64)
+load_i4 = _loader(types.int32, ir.IntType(32))
+load_i1 = _loader(types.int8, ir.IntType(8))
+load_f8 = _loader(types.float64, ir.DoubleType())
+store_i8 = _storer(types.int64, _I64)
+store_i4 = _storer(types.int32, ir.IntType(32))
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, word: Any) -> Any:
+    """Return the place of the lowest bit that is set in a word that has one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask the cache for the line at an address that will soon be written."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, flag, flag, flag])
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [pointer, flag(1), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@intrinsic
+def call(typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
+    """Call a compiled hook by its address with eight addresses or numbers; return its integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.FunctionType(_I64, [_I64] * 8).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], pointer), arguments[1:])
+
+    return types.int64(*[types.int64] * 9), generate
+
+
+@intrinsic
+def count_up(typing_context: Any, address: Any) -> Any:
+    """Add 1 to a number that several threads count with; return what it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.atomic_rmw("add", builder.inttoptr(arguments[0], _I64.as_pointer()), _I64(1), "acq_rel")
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def load_shared(typing_context: Any, address: Any) -> Any:
+    """Load a number that another thread stores with `store_shared`; what it wrote before is then seen here."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(builder.inttoptr(arguments[0], _I64.as_pointer()), "acquire", 8)
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def store_shared(typing_context: Any, address: Any, value: Any) -> Any:
+    """Store a number for `load_shared`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store_atomic(arguments[1], builder.inttoptr(arguments[0], _I64.as_pointer()), "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic
+def relax(typing_context: Any) -> Any:
+    """Hint to the processor that this thread spins."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if platform.machine() in ("x86_64", "AMD64"):
+            name = "llvm.x86.sse2.pause"
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(builder.module.globals.get(name) or ir.Function(builder.module, kind, name), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate

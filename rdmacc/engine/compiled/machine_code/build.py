@@ -1,0 +1,103 @@
+"""Compiles the kernel, or loads what was compiled before."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from rdmacc.engine.compiled.kernel import loop as kernel
+from rdmacc.engine.compiled.kernel.windows import run_windows
+from rdmacc.engine.compiled.machine_code.cache import cache_folder, is_kept, kept
+from rdmacc.engine.compiled.machine_code.plain import IN_TIME, PLAIN, SILENT
+from rdmacc.engine.compiled.machine_code.units import MachineCode, object_code
+from rdmacc.sources import patched, taint
+
+_log = logging.getLogger(__name__)
+
+
+_Entries = dict[str, tuple[Any, str, str]]
+
+_ENTRIES: _Entries = {
+    "run": (kernel.run_kernel, "int64(int64, int64, int64)", IN_TIME),
+    "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN + SILENT + IN_TIME),
+    "run_windows": (run_windows, "int64(int64, int64, int64)", PLAIN + SILENT),
+    "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
+    "fail_message": (kernel.fail_message, "void(int64, int64, int64)", ""),
+    "find_nodes": (kernel.find_nodes, "void(int64, int64, int64, int64)", ""),
+    "move_packets": (kernel.move_packets, "void(int64, int64, int64)", ""),
+    "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
+    "fault_port": (kernel.fault_port, "void(int64, int64, int64)", ""),
+}
+"""The kernel's functions: the source of each, its types, and what is linked with it."""
+
+_NOTING = {
+    name: (function, signature, definitions.replace(SILENT, ""))
+    for name, (function, signature, definitions) in _ENTRIES.items()
+    if SILENT in definitions
+}
+"""Those of them that note what happens, if that is asked for."""
+
+
+class Kernel(NamedTuple):
+    """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel.loop` describes it.
+
+    `run_plain` and `run_windows` are for simulations without the features of the module `plain`; `run_beside` is
+    `run_windows` for one of several threads.
+    """
+
+    run: Callable[..., Any]
+    run_plain: Callable[..., Any]
+    run_windows: Callable[..., Any]
+    run_beside: Callable[..., Any]
+    find_nodes: Callable[..., Any]
+    move_packets: Callable[..., Any]
+    call_rows: Callable[..., Any]
+    fail_message: Callable[..., Any]
+    push_events: Callable[..., Any]
+    fault_port: Callable[..., Any]
+
+
+@cache
+def compiled_kernel() -> Kernel:
+    """Return the kernel, compiled now if this version of the sources has never run here."""
+    code = _loaded("kernel", _ENTRIES)
+    entries = {name: code.function(name, signature) for name, (_, signature, _) in _ENTRIES.items()}
+    return Kernel(**entries, run_beside=_beside(code))
+
+
+@cache
+def noting_kernel() -> Kernel:
+    """Return the kernel whose plain loops, too, keep a trace and what explanations need."""
+    code = _loaded("noting", _NOTING)
+    entries = {name: code.function(name, signature) for name, (_, signature, _) in _NOTING.items()}
+    return compiled_kernel()._replace(**entries, run_beside=_beside(code))
+
+
+def _beside(code: MachineCode) -> Callable[..., Any]:
+    return code.function("run_windows", _ENTRIES["run_windows"][1], is_alone=False)
+
+
+def _loaded(unit: str, entries: _Entries) -> MachineCode:
+    changed = patched()
+    if changed:  # even if that is undone later, this kernel stays
+        taint(changed)
+    is_new = not is_kept(unit)
+    begin = time.perf_counter()
+    if is_new:
+        _log.warning("rdmacc: compiling the simulation kernel; this takes 10 to 20 s, once per version")
+    code = MachineCode(kept(unit, lambda: _compile(entries)).values(), entries)
+    if is_new:
+        where = f"later runs load it from {cache_folder()}" if cache_folder() else "it is not cached"
+        _log.warning("rdmacc: compiled in %.1f s; %s", time.perf_counter() - begin, where)
+    return code
+
+
+def _compile(entries: _Entries) -> dict[str, bytes]:
+    """Compile each entry by itself: what only it calls is inlined."""
+    return {
+        name: object_code({name: function}, signature, definitions)
+        for name, (function, signature, definitions) in entries.items()
+    }

@@ -1,0 +1,285 @@
+"""Tables of the kernel that grow: logs, packets and events.
+
+Memory is zeroed, aligned to cache lines, and in large pages where a table is large.
+
+The system allocates memory one page at a time, on the first write; each page costs a system call as long as twenty
+events. A page of 2 MiB needs one call and one TLB entry.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.engine.compiled.kernel.events import EVENT_BYTES, FAR_BITS, GRAIN_BITS, HEAP_PADDING, NODE_BYTES
+from rdmacc.engine.compiled.tables.layout import CACHE_LINE
+from rdmacc.engine.plan import Plan
+from rdmacc.records import NEVER
+
+
+class Log:
+    """A table of samples or of the trace, whose place and length are in a row of the kernel's globals."""
+
+    def __init__(self, row: Any, name: str, dtype: np.dtype[np.void], capacity: int) -> None:
+        self._row, self._name = row, name
+        self._rows = np.zeros(0, dtype)
+        self.grow(capacity)
+
+    def grow(self, capacity: int) -> None:
+        """Allocate more rows, and copy what there is."""
+        fresh = zeroed(capacity * self._rows.dtype.itemsize).view(self._rows.dtype)
+        fresh[: len(self.taken)] = self.taken
+        self._rows = fresh
+        self._row[f"{self._name}s"], self._row[f"{self._name}_capacity"] = fresh.ctypes.data, capacity
+
+    def double(self) -> None:
+        """Allocate twice as many rows, and what one event may need."""
+        self.grow(2 * len(self._rows) + int(self._row["n_watches"]) + int(self._row["reserve_events"]))
+
+    def take_back(self, taken: npt.NDArray[np.void]) -> None:
+        """Put in rows that were taken elsewhere."""
+        self.grow(max(len(self._rows), 2 * len(taken)))
+        self._rows[: len(taken)] = taken
+        self._row[f"{self._name}_count"] = len(taken)
+
+    @property
+    def taken(self) -> npt.NDArray[np.void]:
+        """The rows so far, which do not change any more: those of each node in the order of time."""
+        return self._rows[: int(self._row[f"{self._name}_count"])]
+
+
+_LARGE_PAGE_BYTES = 2**21
+_LARGE_BYTES = 2**20
+"""Smaller tables share pages that the process already has."""
+
+
+def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
+    """Return a mapping of zeroed memory, and its bytes; what is not written takes no space."""
+    private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    try:
+        memory = mmap.mmap(-1, count, **private)
+    except OSError as error:  # as NumPy says it
+        raise MemoryError(f"cannot allocate {count:,} bytes for a table") from error
+    if hasattr(mmap, advice):
+        memory.madvise(getattr(mmap, advice))
+    return memory, np.frombuffer(memory, np.uint8)
+
+
+def zeroed(count: int) -> npt.NDArray[np.uint8]:
+    """Return zeroed bytes that begin a cache line."""
+    if count >= _LARGE_BYTES:
+        return mapped(-(-count // _LARGE_PAGE_BYTES) * _LARGE_PAGE_BYTES, "MADV_HUGEPAGE")[1][:count]
+    raw = np.zeros(count + CACHE_LINE, np.uint8)
+    shift = -raw.ctypes.data % CACHE_LINE
+    return raw[shift : shift + count]
+
+
+def filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
+    """Return `count` copies of a row."""
+    raw = zeroed(len(row) * count)
+    raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
+    return raw
+
+
+_PART = 2**19
+"""Rows in a thread's part, at most: those that it does not use take no memory, and to run short stops all threads."""
+
+Globals = npt.NDArray[np.void]
+
+
+class PacketRows:
+    """The table of packets: each thread has a part of rows never used, and its own list of free ones.
+
+    Packets may end at another thread than they begin at. A thread that runs short takes free rows from the others if
+    they have many, else another part of the table. Rows take no memory before their first use, when the kernel
+    initialises them. So the table has many from the start: to copy it takes as long as a million events.
+    """
+
+    def __init__(self, owner: Globals, dtype: np.dtype[np.void], row_bytes: int, capacity: int) -> None:
+        self._takers = [owner]
+        self._dtype, self._row_bytes = dtype, row_bytes
+        self._raw = np.zeros(0, np.uint8)
+        self._grow(capacity)
+        self._dealt = capacity
+        owner["packet_capacity"] = capacity
+
+    @property
+    def capacity(self) -> int:
+        """Rows of the table."""
+        return len(self._raw) // self._row_bytes
+
+    @property
+    def rows(self) -> Any:
+        """The packets, headers included: the memory as it is now."""
+        return np.ndarray(self.capacity, self._dtype, self._raw, strides=(self._row_bytes,))
+
+    @property
+    def queue_pairs(self) -> npt.NDArray[np.int32]:
+        """The queue pairs of all packets; -1 where a row is free, 0 where it has never been used."""
+        queue_pairs: npt.NDArray[np.int32] = self.rows["qp"][: self._used]
+        return queue_pairs
+
+    @property
+    def _used(self) -> int:
+        """No row from this one on has ever been used."""
+        return max(int(taker[0]["packet_count"]) for taker in self._takers)
+
+    def rewind(self) -> None:
+        """Take all packets back; the only thread's row is as at the start, but for the memory, which may have grown."""
+        self._dealt, row = self.capacity, self._takers[0][0]
+        row["packets"], row["packet_capacity"] = self._raw.ctypes.data, self.capacity
+
+    @property
+    def used_bytes(self) -> npt.NDArray[np.uint8]:
+        """The rows that have been used, as they are."""
+        return self._raw[: self._used * self._row_bytes]
+
+    def take_back(self, used: npt.NDArray[np.uint8]) -> None:
+        """Put in rows that had been used elsewhere; all belong to the first thread."""
+        row, count = self._takers[0][0], len(used) // self._row_bytes
+        if count > self.capacity:
+            self._grow(count + int(row["reserve_packets"]))
+        self._raw[: len(used)] = used
+        row["packet_count"] = count
+        row["packet_capacity"] = self._dealt = self.capacity
+
+    def join(self, taker: Globals) -> None:
+        """Give rows to another thread; the first one keeps only part of those that it has never used."""
+        first, row = self._takers[0][0], taker[0]
+        if len(self._takers) == 1:
+            first["packet_capacity"] = self._dealt = int(first["packet_count"])
+        row["free_head"] = row["notice_packet"] = -1
+        self._takers.append(taker)
+
+    def provide(self, kernel: Any, taker: Globals, more: int = 0) -> None:
+        """Give a thread rows for its next event and `more` beyond it, while no thread is at work."""
+        row, others = taker[0], [one for one in self._takers if one is not taker]
+        wanted = more + int(row["reserve_packets"])
+        live = sum(int(one[0]["live_packets"]) for one in self._takers)
+        halves = [int(one[0]["free_count"]) // 2 for one in others]
+        if sum(halves) >= wanted + max(_PART, live) // 2:
+            for one, half in zip(others, halves, strict=True):
+                if half:
+                    kernel.move_packets(one.ctypes.data, taker.ctypes.data, half)
+            return
+        if self._dealt + wanted > self.capacity:
+            self._grow(2 * self.capacity + wanted)
+        count = self.capacity - self._dealt
+        if others:
+            count = max(wanted, min(_PART, self.capacity // (2 * len(self._takers)), count))
+        if row["packet_capacity"] < self._dealt:  # what is left of its part is lost
+            row["packet_count"] = row["packet_capacity"] = self._dealt
+        row["packet_capacity"] += count
+        self._dealt += count
+
+    def _grow(self, capacity: int) -> None:
+        """Allocate more rows, and copy those that have been used."""
+        fresh = zeroed(capacity * self._row_bytes)
+        used = self._used * self._row_bytes
+        fresh[:used] = self._raw[:used]
+        self._raw = fresh
+        for taker in self._takers:
+            taker["packets"] = fresh.ctypes.data
+
+
+_EVENTS_A_STEP = 32
+"""Packets per wheel step if every link were busy; most links are idle most of the time."""
+
+_NEAR_BITS = 6, 16
+"""The near wheel has at least 2**6 and at most 2**16 buckets."""
+
+_MOST_STEPS_BITS = 6
+"""In windows it is for 2**6 steps at most."""
+
+
+class EventQueue:
+    """Memory for events, which grows; `crossing_room` rows are beyond those that the kernel counts with."""
+
+    def __init__(self, rows: npt.NDArray[np.void], plan: Plan, crossing_room: int = 0) -> None:
+        self._rows, self._row, self._plan, self.crossing_room = rows, rows[0], plan, crossing_room
+        self._capacity = 0
+        self._wheels: list[npt.NDArray[Any]] = []
+        self.heap = self._nodes = np.zeros((0, 2), np.int64)
+
+    def set_wheels(self, window_shift: int = 0, window_factor: int = 1) -> None:
+        """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel.
+
+        In windows a step is one of them, of `2**window_shift / window_factor` grains, and has a bucket for each node.
+        """
+        fabric, wire_bytes, row = self._plan.fabric, self._plan.scheme.wire_bytes, self._row
+        packets_per_ps = float(fabric.port_rate_bps.sum()) / (8e12 * wire_bytes)
+        shift = window_shift or max(0, int(np.log2(_EVENTS_A_STEP / packets_per_ps)))
+        longest_ps = int((wire_bytes * fabric.port_byte_ps + fabric.port_delay_ps).max())
+        near_shift = min(max((longest_ps >> shift).bit_length(), _NEAR_BITS[0]), _NEAR_BITS[1])
+        node_bits = 0
+        if window_shift:
+            node_bits = max(1, (fabric.n_nodes - 1).bit_length())
+            steps = 1 + (longest_ps >> GRAIN_BITS) * window_factor // 2**shift
+            near_shift = max(_NEAR_BITS[0], node_bits + min((steps + 1).bit_length(), _MOST_STEPS_BITS))
+        self._wheels = []
+        for name, bits in (("near", near_shift), ("far", FAR_BITS)):
+            heads, marks = np.full(1 << bits, -1, np.int32), np.zeros(1 << (bits - 6), np.int64)
+            row[f"{name}_wheel"], row[f"{name}_bits"] = heads.ctypes.data, marks.ctypes.data
+            self._wheels += [heads, marks]
+        for field, value in (
+            ("wheel_shift", shift), ("near_shift", near_shift), ("near_mask", (1 << near_shift) - 1),
+            ("far_first", NEVER), ("beyond_first", NEVER), ("beyond_head", -1), ("node_free", -1),
+            ("node_bits", node_bits), ("window_factor", window_factor),
+        ):  # fmt: skip
+            row[field] = value
+
+    def grow(self, capacity: int) -> None:
+        """Allocate more rows, at least as many as before, and copy what there is."""
+        self._capacity = capacity = max(capacity, self._capacity)
+        count = capacity + self.crossing_room
+        heap = zeroed((count + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
+        heap[:] = NEVER
+        heap[: len(self.heap)] = self.heap
+        nodes = zeroed(count * NODE_BYTES).view(np.int64).reshape(count, -1)
+        if len(self._nodes):
+            nodes[: len(self._nodes)] = self._nodes
+        self.heap, self._nodes = heap, nodes
+        self._point()
+
+    def _point(self) -> None:
+        self._row["heap"] = self.heap.ctypes.data + HEAP_PADDING * EVENT_BYTES
+        self._row["nodes"], self._row["event_capacity"] = self._nodes.ctypes.data, self._capacity
+
+    def rewind(self) -> None:
+        """Forget all events: the row is as at the start, but for the memory, which may have grown."""
+        self.heap[:] = NEVER
+        for heads, marks in zip(self._wheels[::2], self._wheels[1::2], strict=True):
+            heads[:], marks[:] = -1, 0
+        self._point()
+
+    def double(self) -> None:
+        """Allocate twice as many rows, and what one event may need."""
+        self.grow(2 * int(self._row["event_capacity"]) + int(self._row["reserve_events"]))
+
+    def empty_heap(self) -> None:
+        """Forget the current step's events."""
+        self.heap[HEAP_PADDING : HEAP_PADDING + int(self._row["heap_length"])] = NEVER
+        self._row["heap_length"] = 0
+
+    def pending(self) -> npt.NDArray[np.int64]:
+        """Return time and rank of what is pending, in no order."""
+        near = self.heap[HEAP_PADDING : HEAP_PADDING + int(self._row["heap_length"])]
+        later = self._nodes[: int(self._row["node_used"]), :2]
+        return np.concatenate([near, later[later[:, 0] < NEVER]])
+
+    def lay(self, kernel: Any, events: npt.NDArray[np.int64], step: int, *window: int) -> None:
+        """Schedule these events, of this step and later, in place of all that are pending, in windows or by time."""
+        row = self._row
+        room = int(row["event_capacity"]) - int(row["reserve_events"])
+        self.heap[:] = NEVER
+        row["heap_length"] = row["wheel_count"] = row["node_used"] = 0
+        self.set_wheels(*window)
+        if len(events) > room:
+            self.grow(2 * int(row["event_capacity"]) + len(events))
+        row["wheel_now"] = (step << int(row["node_bits"])) - 1 if window else 0
+        row["window"] = row["agreed_step"] = -1
+        events = np.ascontiguousarray(events)
+        kernel.push_events(self._rows.ctypes.data, events.ctypes.data, len(events))

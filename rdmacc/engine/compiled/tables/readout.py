@@ -1,0 +1,214 @@
+"""Reads counters back from the tables, and moves the state of a run from one engine's tables to another's.
+
+Addresses differ from engine to engine, and the tables may have other sizes: state is what has changed since the other
+engine was made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
+from rdmacc.engine.outcome import (
+    COMPUTATION_COUNTERS,
+    HOST_COUNTERS,
+    MESSAGE_COUNTERS,
+    PORT_COUNTERS,
+    PfcState,
+    RunOutcome,
+)
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.records import TOTALS
+from rdmacc.rules.ranks import LAST_ORDER, START, numbers_of_starts, rank_in
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
+
+if TYPE_CHECKING:
+    from rdmacc.engine.compiled.engine import CompiledEngine
+
+
+def outcome_of(engine: CompiledEngine) -> RunOutcome:
+    """Return the counters so far."""
+    ports, packets, is_host = engine.ports, engine.packet_rows.rows, engine.plan.fabric.is_host
+    counters = {name: ports[name].astype(np.int64) for name in PORT_COUNTERS}
+    counters["paused_ps"] += np.where(ports["paused"] != 0, engine.now - ports["paused_since_ps"], 0)
+    heads = np.concatenate([engine.queues["head"].ravel(), ports["flight_head"]])
+    payload = packets["payload_bytes"]
+    in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
+    samples = engine.pool.samples
+    return RunOutcome(
+        messages={name: engine.messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
+        computation={name: engine.computation[name].astype(np.int64) for name in COMPUTATION_COUNTERS},
+        ports=counters,
+        hosts={name: np.where(is_host, engine.hosts[name], 0) for name in HOST_COUNTERS},
+        buffer_peak_bytes=np.where(is_host, 0, engine.switches["peak_bytes"]),
+        totals={name: int(engine.globals[name]) for name in TOTALS} | {"in_flight_bytes": in_flight},
+        samples=[
+            (samples["time_ps"][samples["watch"] == i].copy(), samples["value"][samples["watch"] == i].copy())
+            for i in range(len(engine.plan.watches))
+        ],
+        now_ps=engine.now,
+        transfers=engine.transfers(),
+        traces=engine.pool.traces if engine.plan.has_trace else [],
+        order=engine.order,
+        threads=engine.pool.account,
+        balance=engine.pool.balance,
+        visits=int(engine.globals["visits"]),
+    )
+
+
+def pfc_state_of(engine: CompiledEngine) -> PfcState:
+    """Return who waits on whom."""
+    state = PfcState({}, defaultdict(lambda: defaultdict(int)))
+    queues = engine.queues.reshape(-1, NUM_CLASSES)
+    ports, packets = engine.ports, engine.packet_rows.rows
+    for port in range(len(ports)):
+        reverse = int(ports["reverse"][port])
+        for cls in range(DATA_CLASS, NUM_CLASSES):
+            account = engine.ingresses[port, cls]
+            if account["pause_sent"] and ports["paused"][reverse] & 1 << cls:
+                under_way = _chain(packets, int(ports["flight_head"][reverse]))
+                if all(packets["priority"][n] != cls for n in under_way):
+                    state.ingress[port, cls] = int(account["ingress_bytes"]), int(account["headroom_used"])
+            if not ports["is_nic"][port]:
+                for number in _chain(packets, int(queues["head"][port, cls])):
+                    ingress = divmod(int(packets["ingress"][number]), NUM_CLASSES)
+                    state.held[port, cls][ingress] += int(packets["wire_bytes"][number])
+    return state
+
+
+def _chain(packets: Any, head: int) -> list[int]:
+    """Return the numbers of the packets in a queue or on a link."""
+    numbers = []
+    while head >= 0:
+        numbers.append(head)
+        head = int(packets["next"][head])
+    return numbers
+
+
+_GLOBALS = (
+    "now_ps", "unfinished", "undelivered", "visits", "free_head", "free_count", "notice_packet", "first_ended", "order",
+    "order_now", "window_events", "longest_events", "reserve_packets", "reserve_events", "is_halted", *TOTALS,
+)  # fmt: skip
+_TABLES = "spray_counts", "flowlets", "scripts"
+_LINE = "line", "line_words", "line_depth", "first_place"
+
+State = dict[str, Any]
+
+
+def state_of(engine: Any, plan: Plan) -> State:
+    """Return the state of an engine, in part as views of its tables, which the engine goes on to change.
+
+    The plan is of all its messages, also of those that were sent while it ran.
+    """
+    engine.windows.leave()
+    engine.pool.gather()
+    events, packets, pairs = engine.pool.pending(), engine.packet_rows, engine.queue_pairs
+    numbers = numbers_of_starts(plan.scheme, events[:, 1])
+    is_chained = (numbers >= 0) & (numbers < plan.n_messages)
+    which = numbers[is_chained]
+    is_chained[is_chained] = (engine.messages["is_delayed"][which] == 0) & (plan.waits_for[which] == 0)
+    in_chain = len(engine.starts) - int(engine.globals["next_start"])  # the first of them is pending
+    return {
+        "globals": {name: engine.globals[name] for name in _GLOBALS},
+        "events": events[~is_chained],
+        "left": int(is_chained.sum()) + in_chain - (in_chain > 0),
+        "rows": {name: engine.memory(name) for name in ("message", "host", "port", "switch")},
+        "packets": packets.used_bytes,
+        "pairs": [(block, pairs.block(block)) for block in pairs.blocks.tolist()],
+        "open": pairs.is_open,
+        "lines": _lines_of(engine),
+        "waiting_bytes": engine.backlog_rows["waiting_bytes"],
+        "tables": {name: engine.memory(name) for name in _TABLES} | {"skipped": engine.memory("skipped")},
+        "bits": [memory for _, _, memory in engine.bits],
+        "words": engine.used_words,
+        "ingresses": engine.ingresses,
+        "computation": engine.computation,
+        "watched": engine.watches["last"],
+        "samples": engine.pool.samples,
+        "trace": np.concatenate(engine.pool.traces),
+        "routed": engine.routed,
+        "n_awaited": engine.n_awaited,
+    }
+
+
+def restore(engine: Any, state: State) -> None:
+    """Put a state into an engine that has just been made for the same plan."""
+    row, ports = engine.globals, engine.ports
+    columns = [engine.transfer_column(component, field) for component, field, _ in engine.bits]
+    begins, places = [column.copy() for column in columns], {name: ports[name].copy() for name in _LINE}
+    for name, values in state["rows"].items():
+        engine.memory(name)[: len(values)] = values
+    for column, begin in zip(columns, begins, strict=True):
+        column[:] = begin
+    for name, values in places.items():
+        ports[name] = values
+    for name, value in state["globals"].items():
+        row[name] = value
+    engine.packet_rows.take_back(state["packets"])
+    engine.queue_pairs.blocks = np.array([block for block, _ in state["pairs"]], np.int64)
+    for block, values in state["pairs"]:
+        engine.queue_pairs.block(block)[:] = values
+    engine.queue_pairs.is_open[: len(state["open"])] = state["open"]
+    engine.backlog_rows["waiting_bytes"] = state["waiting_bytes"]
+    for at, values in state["lines"]:
+        _wait(engine, at, values)
+    words = state["words"]
+    for name, values in state["tables"].items():
+        count = words if name == "skipped" else len(values)
+        engine.memory(name)[:count] = values[:count]
+    for (_, _, memory), values in zip(engine.bits, state["bits"], strict=True):
+        memory[:words] = values[:words]
+    engine.ingresses[:], engine.computation[:], engine.watches["last"] = (
+        state["ingresses"], state["computation"], state["watched"],
+    )  # fmt: skip
+    engine.samples.take_back(state["samples"])
+    engine.trace.take_back(state["trace"])
+    if state["routed"] is not None:
+        engine.routed = state["routed"]
+        engine.fill_routes(state["routed"])
+    engine.n_awaited = state["n_awaited"]
+    row["next_start"] = begun = len(engine.starts) - state["left"]
+    if not engine.is_early:
+        engine.n_ready = begun
+    engine.pool.note_ready()
+    events = state["events"]
+    if state["left"]:
+        first = int(engine.starts[begun])
+        start = [int(engine.plan.start_ps[first]), rank_in(engine.plan.scheme, START + first, LAST_ORDER)]
+        events = np.concatenate([events, np.array([start], np.int64)])
+    engine.queue.lay(engine.kernel, events, 0)
+
+
+def _lines_of(engine: Any) -> list[tuple[tuple[int, int], Any]]:
+    """Return (port, class), and the places that queue pairs take in its line, where some do."""
+    found = []
+    for port, cls in np.argwhere(engine.backlog_rows["ready"] != 0).tolist():
+        words = engine.backlog_rows["ready"][port, cls : cls + 1]
+        if engine.ports["line_depth"][port] > 1:
+            words = _level(engine, port, cls)[: int(engine.ports["line_words"][port])]
+        found.append(((port, cls), np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))))
+    return found
+
+
+def _wait(engine: Any, at: tuple[int, int], places: Any) -> None:
+    """Put places into an empty line: the lowest level, and above it a bit for each word that is not 0."""
+    port, cls = at
+    if engine.ports["line_depth"][port] > 1:
+        rest, count = _level(engine, port, cls), int(engine.ports["line_words"][port])
+        for _ in range(int(engine.ports["line_depth"][port]) - 1):
+            level, rest = rest[:count], rest[count:]
+            np.bitwise_or.at(level, places >> 6, np.int64(1) << (places & 63))
+            places, count = np.unique(places >> 6), (count + 63) >> 6
+    engine.backlog_rows["ready"][at] = np.bitwise_or.reduce(np.int64(1) << places)
+
+
+def _level(engine: Any, port: int, cls: int) -> Any:
+    """Return the words of a class's line below the top."""
+    lines, count = engine.memory("lines"), int(engine.all_places[port])
+    assert line_depth(count) == engine.ports["line_depth"][port]
+    words = line_bytes(count) // 8
+    begin = (int(engine.ports["line"][port]) - int(lines.ctypes.data)) // 8 + (cls - DATA_CLASS) * words
+    return lines[begin : begin + words]
