@@ -17,6 +17,7 @@ mpl.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import moving  # noqa: E402
 import plots  # noqa: E402 - they lie beside this file
 import scheme_pages  # noqa: E402
 from api_names import api_text  # noqa: E402
@@ -95,3 +96,4 @@ def _draw(app: Sphinx) -> None:
         draw_gallery(HERE)
         scheme_pages.draw_schemes()
         plots.draw_plots()
+        moving.draw_moving()
