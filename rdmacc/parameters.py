@@ -28,6 +28,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas as pd
 
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
@@ -241,7 +242,8 @@ class Parameters(Named):
     def changed(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, by name."""
         known = (field for field in fields_of(self) if field.init)
-        return {one.name: getattr(self, one.name) for one in known if getattr(self, one.name) != one.default}
+        values = ((one, getattr(self, one.name)) for one in known)
+        return {one.name: value for one, value in values if isinstance(value, pd.DataFrame) or value != one.default}
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed.

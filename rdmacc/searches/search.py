@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from rdmacc import models
 from rdmacc.errors import ConfigError, not_installed, unknown
 from rdmacc.models.base import Model
 from rdmacc.results.result import Result
@@ -445,6 +446,7 @@ class _Stored:
 def _identity(found: Search, seed: int) -> str:
     """Return a hash of the search, of rdmacc's code, and of the user's modules."""
     parts = [repr((found._axes, found.work.subject, found.work.cases, found.names, found.goal, seed))]
-    parts += [path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))]
+    for folder in (PACKAGE, Path(next(iter(models.__path__)))):
+        parts += [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))]
     parts += [f"{name}{text}" for name, text in sorted(user_sources().items())]
     return json.dumps({"search": hashlib.sha256("\0".join(parts).encode()).hexdigest()})
