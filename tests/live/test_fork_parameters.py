@@ -12,7 +12,16 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import ps
 from rdmacc.workload import open_work
 from tests.live.test_fork import same, work
-from tests.live.test_sending import apply, network
+from tests.live.test_sending import TIMES, apply, network
+
+
+def alike(one: rdmacc.Result, other: rdmacc.Result) -> None:
+    """Compare results of the two engines, whose counters have another order."""
+    assert one.flows[TIMES].equals(other.flows[TIMES])
+    assert one.counters.to_dict() == other.counters.to_dict()
+    assert one.ports.equals(other.ports)
+    assert one.now_ps == other.now_ps
+
 
 RED = {"kmin_bytes": "2kB", "kmax_bytes": "9kB", "pmax": 0.8}
 
@@ -48,7 +57,7 @@ def test_engines_agree_on_parameters_that_change(cut_ps, name, seed):
         same(simulation.fork(parameters=CHANGES[name]).run(progress=False), found[-1][0])
         unchanged = {key: ps(value) if key.endswith("_ps") else value for key, value in back.items()}
         same(simulation.fork(parameters=unchanged).run(progress=False), simulation.run(progress=False))
-    same(found[0][0], found[1][0])
+    alike(found[0][0], found[1][0])
 
 
 def test_queue_pairs_open_by_the_parameters_of_the_start(engine, monkeypatch):
@@ -61,7 +70,7 @@ def test_queue_pairs_open_by_the_parameters_of_the_start(engine, monkeypatch):
     other.run("10us", progress=False)
     other = other.fork(parameters=RED)
     apply(other, 1, steps=6)
-    same(twin.run(progress=False), other.run(progress=False))
+    alike(twin.run(progress=False), other.run(progress=False))
 
 
 @pytest.mark.parametrize("parameters", [{"payload_bytes": 500}, {"Pfc.alpha": 0.5}, {"header_bytes": 90}])
