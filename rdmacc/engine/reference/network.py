@@ -174,8 +174,9 @@ class Network(Core):
         is_set = sets_ports(self.scheme, scheme)
         self.scheme = scheme
         self.binding.take(scheme)
-        for port in self.ports if is_set and self.on_port is not None else ():
-            self.on_port(port)
+        if is_set and self.on_port is not None:
+            for port in self.ports:
+                self.on_port(port)
 
     def saved(self, plan: Plan) -> dict[str, Any]:
         """Refuse: objects that refer to each other are no state of arrays."""
