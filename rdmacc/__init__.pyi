@@ -50,6 +50,7 @@ from rdmacc.schemes import (
     scheme_table as scheme_table,
 )
 from rdmacc.searches.case import Case as Case
+from rdmacc.searches.held_out import held_out as held_out
 from rdmacc.searches.search import search as search
 from rdmacc.simulation import (
     Completion as Completion,

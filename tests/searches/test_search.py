@@ -9,6 +9,7 @@ import pytest
 import rdmacc
 from rdmacc import Case, ConfigError, search
 from rdmacc.models import DcqcnMargin
+from rdmacc.searches.held_out import drawn
 from rdmacc.searches.objectives import OBJECTIVES, fct_ps, period_ps, probes_for
 from rdmacc.searches.space import axes_of
 
@@ -190,3 +191,20 @@ def test_a_case_builds_what_its_fields_say():
     assert scenario.make_network().edges["h0", "leaf0"]["rate_bps"] == 50e9
     assert [type(one).__name__ for one in scenario.faults] == ["Loss", "LinkDown", "PauseStorm", "Clocks"]
     assert case.run("dcqcn").flows["fct_ps"].notna().all()
+
+
+def test_held_out_cases_are_drawn_by_the_seed_and_compared_both_ways():
+    """Against itself a scheme is never better; against another, one's gain is the other's loss."""
+    assert drawn(1, 6) == drawn(1, 6) != drawn(2, 6)
+    same = rdmacc.held_out("dctcp", "dctcp", 5, count=6, progress=False)
+    assert same.better[:1] == same.worse[:1] == (0.0,)
+    one, other = (rdmacc.held_out(*pair, 5, count=6, progress=False) for pair in (("hpcc", "dctcp"), ("dctcp", "hpcc")))
+    assert (one.better, one.worse) == (other.worse, other.better)
+    fewest = rdmacc.held_out("hpcc", "dctcp", 5, "peak queue", count=6, progress=False)
+    share, low, high = fewest.better
+    assert 0 <= low <= share <= high <= 1
+    assert str(fewest).startswith("hpcc against dctcp in 6 cases drawn by seed 5, peak queue:")
+    row = fewest.frame.iloc[0]
+    assert OBJECTIVES["peak queue"].measure(drawn(5, 1)[0], eval(row["line"])) == row["scheme"]
+    with pytest.raises(ConfigError, match="objective"):
+        rdmacc.held_out("dctcp", "hpcc", 1, "slowness")
