@@ -28,7 +28,6 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
@@ -243,7 +242,7 @@ class Parameters(Named):
         """Return the parameters that differ from their defaults, by name."""
         known = (field for field in fields_of(self) if field.init)
         values = ((one, getattr(self, one.name)) for one in known)
-        return {one.name: value for one, value in values if isinstance(value, pd.DataFrame) or value != one.default}
+        return {one.name: value for one, value in values if _differs(value, one.default)}
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed.
@@ -286,6 +285,14 @@ class Parameters(Named):
     def choices(cls) -> dict[str, tuple[str, ...]]:
         """Return the allowed strings of each parameter with choices, by name."""
         return {one.name: one.metadata["choices"] for one in fields_of(cls) if one.metadata.get("choices")}
+
+
+def _differs(value: Any, default: Any) -> bool:
+    """Return whether a value is not the default; a frame, which has no one answer, is none."""
+    try:
+        return bool(value != default)
+    except ValueError:
+        return True
 
 
 _CODES: dict[type, str] = {bool: "i1", int: "i8", float: "f8"}

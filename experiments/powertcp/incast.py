@@ -91,7 +91,7 @@ class Incast(Experiment):
             end_ps = ms(20) if case == SHARE else ms(4)
             scenario = Scenario(
                 network=partial(topology.star, 98, rate="25Gbps", delay="1us"), workload=partial(flows_of, case),
-                scheme=scheme_of(name), seed=seed, until=ps(end_ps),
+                scheme=scheme_of(name), until=ps(end_ps),
                 probes=[probes.queue("s0", "h0", every=ps(us(2))), probes.throughput("s0", "h0", every=ps(EVERY_PS)),
                         *(probes.goodput(i, every=ps(EVERY_PS)) for i in range(4 if case == SHARE else 1))],
             )  # fmt: skip

@@ -383,7 +383,7 @@ class Result:
         >>> import rdmacc
         >>> work = rdmacc.incast(["h1", "h2"], "h0", "64kB")
         >>> print(rdmacc.simulate(rdmacc.star(3), work, "timely").cite())
-        Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015
+        Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015, doi:10.1145/2785956.2787510
         """
         return papers_of(self.plan.scheme, self.plan.workload)
 

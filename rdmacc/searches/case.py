@@ -34,9 +34,9 @@ class Case(Parameters):
     Examples
     --------
     >>> import rdmacc
-    >>> case = rdmacc.Case(senders=8, size_bytes="64kB", long_flows=1)
+    >>> case = rdmacc.Case(senders=8, size_bytes="32kB", long_flows=1)
     >>> print(case.line("dcqcn"))
-    rdmacc.Case(senders=8, size_bytes="64 kB", long_flows=1).run("dcqcn")
+    rdmacc.Case(senders=8, size_bytes="32 kB", long_flows=1).run("dcqcn")
     """
 
     network: Literal["star", "leaf-spine"] = param("star", "the network", choices=("star", "leaf-spine"))

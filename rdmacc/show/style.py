@@ -212,7 +212,9 @@ def log_axes(ax: Axes, names: str) -> None:
         decades = np.log10(high / low)
         if decades < _FEW_DECADES:
             narrow = (1, 1.5, 2, 3, 5, 7) if name == "y" else (1, 2, 5)
-            axis.set_major_locator(LogLocator(subs=narrow if decades < 1 else (1, 2, 5) if name == "y" else (1, 3)))
+            axis.set_major_locator(
+                LogLocator(subs=narrow if decades < 1 else (1, 2, 5) if name == "y" and decades < 2 else (1, 3))
+            )
         if low >= 1e-3 and high <= 1e5:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         axis.set_minor_formatter(NullFormatter())

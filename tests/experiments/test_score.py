@@ -84,7 +84,7 @@ def test_a_reading_counts_where_a_table_can_judge_it_and_the_default_elsewhere(p
     assert row["under all"] == holds.all(axis=1).sum() <= row["least"] <= row["hold"] <= row["most"]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", [name for name in PAPERS if (ROOT / "experiments" / name / "causes.toml").exists()])
 def test_every_miss_has_one_cause_with_a_figure(monkeypatch, paper):
     causes = read_texts(ROOT / "experiments" / paper / "causes.toml")["cause"]
     named = [id_ for one in causes for id_ in one["claims"]]
@@ -114,9 +114,11 @@ def test_a_date_stays_until_the_numbers_of_the_band_change(monkeypatch, tmp_path
     history._recorded.cache_clear()
     history.write()
     then = json.loads((tmp_path / "data" / "history.json").read_text())
-    assert then["claims"][claim.id]["since"] == then["claims"][claim.id]["table"]  # the table was there first
-    for one in then["claims"].values():
-        one["since"] = "2020"
+    assert claim.id not in then["claims"], "a claim that is new in a figure with results has no date"
+    then["claims"] = {
+        name: {"numbers": history.numbers_of(one), "since": "2020", "table": "2021"}
+        for name, one in claims_of("igbn").items()
+    }
     then["claims"][claim.id]["numbers"] = ["1"]
     (tmp_path / "data" / "history.json").write_text(json.dumps(then))
     history._recorded.cache_clear()

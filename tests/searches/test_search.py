@@ -185,7 +185,7 @@ def test_a_model_is_searched_by_the_same_call():
 
 def test_a_case_builds_what_its_fields_say():
     case = Case(network="leaf-spine", senders=3, rounds=2, long_flows=1, victims=2, slow=0.5, down_ps="2us",
-                storm_ps="1us", jitter_ps="1ns", loss=0.01)  # fmt: skip
+                storm_ps="1us", jitter_ps="1ns", loss=0.001)  # fmt: skip
     scenario = case.scenario("dcqcn")
     assert len(scenario.messages()) == 1 + 3 * 2 + 2
     assert scenario.make_network().edges["h0", "leaf0"]["rate_bps"] == 50e9
