@@ -13,7 +13,7 @@ _TITLES = {
     "schemes": "Schemes and parameters", "presets": "Schemes and parameters", "parameters": "Schemes and parameters",
     "scaling": "Schemes and parameters", "component": "Schemes and parameters", "switch": "Schemes and parameters",
     "probes": "Probes and faults", "faults": "Probes and faults", "results": "Results", "engine": "Results",
-    "explorer": "Run", "errors": "Errors",
+    "searches": "Search", "explorer": "Run", "errors": "Errors",
 }  # fmt: skip
 """The section of what a subpackage defines."""
 

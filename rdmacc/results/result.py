@@ -382,8 +382,8 @@ class Result:
         --------
         >>> import rdmacc
         >>> work = rdmacc.incast(["h1", "h2"], "h0", "64kB")
-        >>> print(rdmacc.simulate(rdmacc.star(3), work, "timely").cite().partition(", doi")[0])
-        Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015
+        >>> str(rdmacc.simulate(rdmacc.star(3), work, "timely").cite()).partition(", doi")[0]
+        'Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015'
         """
         return papers_of(self.plan.scheme, self.plan.workload)
 
