@@ -25,7 +25,7 @@ CASES = {
     "web search, 30%": ("web_search", 0.3, 0.0), "web search, 50%": ("web_search", 0.5, 0.0),
     "hadoop, 30%": ("hadoop", 0.3, 0.0), "hadoop, 50%": ("hadoop", 0.5, 0.0), INCAST: ("hadoop", 0.3, 0.02),
 }  # fmt: skip
-TREES = {
+TREES: dict[str, Callable[[], Any]] = {
     "quick": partial(topology.clos, 2, 2, 8, 2, 4, rate="100Gbps", fabric_rate="400Gbps", delay="1us", buffer="32MB"),
     "paper": topology.rcc_fat_tree,
 }

@@ -64,7 +64,7 @@ class HeldOut:
         return count / len(small), float(interval.low), float(interval.high)
 
     def __str__(self) -> str:
-        (own, other), worst = self.names, self.frame.loc[self.frame["scheme"].idxmax()]
+        (own, other), worst = self.names, self.frame.iloc[int(self.frame["scheme"].to_numpy().argmax())]
         shares = [
             f"{word} in {share:.0%} ({low:.0%} to {high:.0%})"
             for word, (share, low, high) in (("better", self.better), ("worse", self.worse))
@@ -148,7 +148,7 @@ def drawn(seed: int, count: int) -> list[Case]:
         fault = rng.choice(["none", "none", "slow", "loss"])
         cases.append(
             Case(
-                network=str(rng.choice(["star", "leaf-spine"])),
+                network="star" if rng.choice(["star", "leaf-spine"]) == "star" else "leaf-spine",
                 rate_bps=float(rng.choice([25e9, 100e9, 400e9])),
                 delay_ps=f"{between(200, 5000)}ns",
                 senders=between(1, 32),
