@@ -24,6 +24,7 @@ from rdmacc import probes, topology, workload
 from rdmacc.faults import LinkDown, Loss, ScriptedLoss, SlowLink
 from rdmacc.presets import preset
 from rdmacc.results.result import Result
+from rdmacc.results.summary import jain
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.show.style import COLOURS, draw_spread, draw_trace, ecdf, fit_above, log_axes, style, subplots
@@ -104,7 +105,7 @@ __all__ = [
     "ScriptedLoss", "Seeding", "Sequence", "Size", "SlowLink", "Some", "Traces", "Verdict", "Within",
     "abstractmethod", "among", "asdict", "bps", "by_load", "cache", "cast", "check_scale", "curve", "dataclass",
     "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields", "first_within", "fit_above",
-    "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "kB", "labels_of", "load_summary",
+    "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "jain", "kB", "labels_of", "load_summary",
     "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise", "partial", "pd", "pivoted",
     "preset", "probes", "product", "ps", "rate_bps", "reduction", "register_experiment", "replace",
     "scalar", "scalars", "select", "settled", "show", "show_all", "shown", "size_bytes", "style", "subplots",

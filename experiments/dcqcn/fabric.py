@@ -111,7 +111,7 @@ class Fabric(Experiment):
         numbers: dict[str, tuple[float, str]] = {
             "near over far": (got["near"] / float(np.mean([got[flow] for flow in FAR])), ""),
             "victim": (got["victim"] / (LINE_BPS * plan.payload_bytes / plan.wire_bytes), ""),
-            "Jain's index": (float(shares.sum() ** 2 / (4 * (shares**2).sum())), ""),
+            "Jain's index": (jain(shares), ""),
             "pauses": (float(result.counters["pfc_pauses"]), ""),
         }
         each = [tidy(point.name, {"goodput": (value, "bps")}).assign(flow=flow) for flow, value in got.items()]

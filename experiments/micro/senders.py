@@ -28,17 +28,6 @@ _SAMPLES = 200
 """Samples of a run, of goodputs and queue."""
 
 
-def jain(values: Any) -> float:
-    """Return Jain's index of fairness: 1 if all are equal, 1/n if one has all.
-
-    >>> jain([1.0, 1.0]), jain([1.0, 0.0])
-    (1.0, 0.5)
-    """
-    array = np.asarray(values, dtype=np.float64)
-    total = float((array**2).sum())
-    return float(array.sum() ** 2 / (len(array) * total)) if total > 0.0 else float("nan")
-
-
 def _star(hosts: int) -> nx.Graph[Any]:
     return topology.star(hosts, rate=LINE_BPS, delay="1us", buffer=2_000_000 + hosts * 200_000)
 

@@ -90,9 +90,3 @@ def in_place(table: pd.DataFrame, default: Mapping[str, Any], other: Mapping[str
         return None
     found = table[is_other].assign(**default)
     return pd.concat([table[~is_default], found.assign(point=found["point"] + ", as the default")], ignore_index=True)
-
-
-def jain(values: npt.ArrayLike) -> float:
-    """Return Jain's index of fairness: 1 if all values are equal, 1/n if all but one are 0."""
-    each = np.asarray(values, np.float64)
-    return float(each.sum() ** 2 / (len(each) * (each**2).sum()))

@@ -13,7 +13,6 @@ shares of one RTT never become equal.) Another reading: Jain's index of that RTT
 
 from __future__ import annotations
 
-from rdmacc.experiments.micro.senders import jain
 from ..api import *
 
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}

@@ -24,6 +24,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, LinkDown, Loss, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
+from rdmacc.results.summary import jain
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.units import format_rate, ps, us
@@ -61,7 +62,7 @@ class Plausibility:
     @property
     def jain(self) -> dict[int, list[float]]:
         """Jain's indices of the long flows' shares, one for each draw."""
-        return {after: [_jain(shares) for shares in draws] for after, draws in self.shares.items()}
+        return {after: [jain(shares) for shares in draws] for after, draws in self.shares.items()}
 
     @property
     def red(self) -> tuple[str, ...]:
@@ -141,12 +142,6 @@ def golden_digest(name: str, engine: str = "auto") -> str:
         for graph, work, faults in runs
     ]
     return hashlib.sha256(" ".join(found).encode()).hexdigest()[:12]
-
-
-def _jain(shares: Sequence[float]) -> float:
-    """Return Jain's index; not a number if nobody has a share."""
-    total = sum(share**2 for share in shares)
-    return sum(shares) ** 2 / (len(shares) * total) if total else math.nan
 
 
 def _payload_bps(line_bps: float, scheme: Scheme) -> float:

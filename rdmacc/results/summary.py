@@ -29,6 +29,13 @@ def percentile(values: npt.ArrayLike, rank: float) -> float:
     return float(np.percentile(array, rank)) if array.size else float("nan")
 
 
+def jain(values: npt.ArrayLike) -> float:
+    """Return Jain's index of fairness: 1 if all values are equal, 1/n if all but one are 0; NaN if all are."""
+    each = np.asarray(values, dtype=np.float64)
+    squares = float((each**2).sum())
+    return float(each.sum() ** 2 / (len(each) * squares)) if squares > 0.0 else float("nan")
+
+
 def half_width(std: pd.Series[Any], count: pd.Series[Any], confidence: float) -> pd.Series[Any]:
     """Return half the width of a mean's confidence interval, by Student's t; missing for a single value."""
     from scipy.stats import t

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rdmacc.models.max_min import MaxMin
 from rdmacc.probes import Probe, goodput
 from rdmacc.results.result import Result
-from rdmacc.results.summary import percentile
+from rdmacc.results.summary import jain, percentile
 from rdmacc.schemes import Scheme
 from rdmacc.searches.case import Case
 from rdmacc.units import ps
@@ -84,8 +84,7 @@ def _lost(case: Case, result: Result) -> float:
 
 
 def _jain(case: Case, result: Result) -> float:
-    speed = fair_ps(case, result) / fct_ps(result)
-    return float(speed.sum() ** 2 / (len(speed) * (speed**2).sum()))
+    return jain(fair_ps(case, result) / fct_ps(result))
 
 
 def _queue(case: Case, result: Result) -> float:
@@ -127,9 +126,7 @@ def _converge(case: Case, result: Result) -> float:
     table = np.array([result.samples(f"goodput {i}").to_numpy(np.float64) for i in range(case.long_flows)])
     end_ps = float(fct_ps(result)[: case.long_flows].min())
     table = table[:, : max(1, int(end_ps / period_ps(case)))]
-    squares = len(table) * (table**2).sum(axis=0)
-    index = np.divide(table.sum(axis=0) ** 2, squares, out=np.zeros(table.shape[1]), where=squares > 0)
-    unfair = np.flatnonzero(index < _FAIR)
+    unfair = np.flatnonzero(np.nan_to_num([jain(rates) for rates in table.T]) < _FAIR)  # nobody sends: not fair yet
     return float((unfair[-1] + 1) * period_ps(case)) if len(unfair) else 0.0
 
 

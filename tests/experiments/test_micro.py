@@ -17,7 +17,7 @@ from rdmacc.experiments.micro.dragonfly import (
     links_on_average,
     most_load,
 )
-from rdmacc.experiments.micro.senders import jain
+from rdmacc.results.summary import jain
 from rdmacc.sweep.tidy import wide
 from rdmacc.topology.direct import dragonfly_route
 from tests.experiments.quick import quick_table

@@ -14,10 +14,11 @@ from rdmacc.experiments.rcc.fig05 import processor_sharing
 from rdmacc.experiments.rcc.incast import SENDERS, IncastCase
 from rdmacc.experiments.rcc.limits import linear_limit
 from rdmacc.experiments.rcc.loops import OSCILLATES, loop_scenario, measure_queue, recursion, swing
-from rdmacc.experiments.rcc.setup import BDP_BYTES, GOODPUT_BPS, TARGET_QUEUE_BYTES, incast_star, jain
+from rdmacc.experiments.rcc.setup import BDP_BYTES, GOODPUT_BPS, TARGET_QUEUE_BYTES, incast_star
 from rdmacc.experiments.rcc.tuned import gains_of
 from rdmacc.models import RccLoop
 from rdmacc.protocols import rcc
+from rdmacc.results.summary import jain
 from rdmacc.topology import hosts
 from rdmacc.units import ms, us
 from tests.experiments.quick import QuickTables
