@@ -8,13 +8,12 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from rdmacc import models
 from rdmacc.errors import ConfigError, not_installed, unknown
 from rdmacc.models.base import Model
 from rdmacc.results.result import Result
@@ -25,10 +24,12 @@ from rdmacc.searches.objectives import Objective
 from rdmacc.searches.shrinking import shrunk
 from rdmacc.searches.space import Axis, Values, axes_of, text_of
 from rdmacc.show.late_bar import LateBar
-from rdmacc.sources import PACKAGE, user_sources
+from rdmacc.sources import user_sources
+from rdmacc.sweep.codehash import text_of_results, versions
 from rdmacc.sweep.processes import process_pool, refers_to_script, why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.sweep.workers import check_jobs
+from rdmacc.topology.bounds import checked_count
 from rdmacc.typed import named
 
 __all__ = ["Run", "Search", "search"]
@@ -272,7 +273,9 @@ def search(
     Examples
     --------
     >>> import rdmacc
-    >>> found = rdmacc.search("dcqcn", {"senders": (1, 16)}, "peak queue", budget=8, progress=False)  # doctest: +SKIP
+    >>> found = rdmacc.search("dcqcn", {"senders": (1, 16)}, "peak queue", budget=8, progress=False)
+    >>> len(found.runs)
+    8
     """
     subject = scheme if isinstance(scheme, Model) else as_scheme(scheme)
     axes = axes_of(subject, space)
@@ -283,8 +286,7 @@ def search(
             raise ConfigError("cases", one, "rdmacc.Case, or a list of these")
     check_jobs(jobs)
     check_seed(seed)
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise ConfigError("budget", budget, "a whole number of runs, at least 1")
+    checked_count("budget", budget)
     if goal not in ("worst", "best"):
         raise ConfigError("goal", goal, "'worst' or 'best'")
     if sampler not in _SAMPLERS:
@@ -426,15 +428,13 @@ class _Stored:
                 one = Run(**json.loads(line))
             except ValueError:  # the last line of a search that was killed
                 continue
-            self._known[text_of(one.values)] = Run(
-                one.number, one.values, tuple(one.objectives), one.problem, one.is_refused
-            )
+            self._known[text_of(one.values)] = replace(one, objectives=tuple(one.objectives))
         with self._path.open("a", encoding="utf-8") as file:
             file.write("\n")
 
     def get(self, number: int, values: Values) -> Run | None:
         one = self._known.get(text_of(values))
-        return None if one is None else Run(number, values, one.objectives, one.problem, one.is_refused)
+        return None if one is None else replace(one, number=number, values=values)
 
     def keep(self, run: Run) -> None:
         self._known[text_of(run.values)] = run
@@ -444,9 +444,8 @@ class _Stored:
 
 
 def _identity(found: Search, seed: int) -> str:
-    """Return a hash of the search, of rdmacc's code, and of the user's modules."""
+    """Return a hash of the search, of rdmacc's code, of the user's modules, and of what numbers may depend on."""
     parts = [repr((found._axes, found.work.subject, found.work.cases, found.names, found.goal, seed))]
-    for folder in (PACKAGE, Path(next(iter(models.__path__)))):
-        parts += [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))]
+    parts += [text_of_results(), repr(versions())]
     parts += [f"{name}{text}" for name, text in sorted(user_sources().items())]
     return json.dumps({"search": hashlib.sha256("\0".join(parts).encode()).hexdigest()})

@@ -75,6 +75,11 @@ def code_hash(experiment: Any, owner: type[Any], kinds: Iterable[type[Any]]) -> 
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
+def text_of_results() -> str:
+    """Return a hash of the text of rdmacc and its models, without what only shows or judges results."""
+    return own_text(lambda name: not name.startswith((*_NO_RESULT, "experiments/")))
+
+
 def _packages(kinds: Iterable[type[Any]]) -> set[str]:
     """Return the installed packages that define classes."""
     names = {kind.__module__.partition(".")[0] for kind in kinds} - {*_SESSION}
