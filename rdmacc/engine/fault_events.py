@@ -106,7 +106,7 @@ class FaultEvents:
         return self._pending[-1].time_ps if self._pending else NEVER
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the plan, which is made anew."""
+        """Leave out the plan, which whoever restores this has."""
         return vars(self) | {"_plan": None}
 
     def copy(self, plan: Plan, now: int) -> FaultEvents:

@@ -236,7 +236,7 @@ class Progress:
         self._round_end_ps = self._round_moved = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the plan, which is made anew."""
+        """Leave out the plan, which whoever restores this has."""
         return vars(self) | {"_plan": None}
 
     def expect(self, start_ps: int) -> None:

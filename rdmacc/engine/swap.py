@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rdmacc.component import Component
+from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.hooks import calls_of, records_of, slots_of
@@ -15,7 +15,6 @@ from rdmacc.handlers.sides import written_by
 from rdmacc.parameters import fields_of
 from rdmacc.schemes import Scheme
 
-_KINDS = "Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Chip"
 _ARRAYS = (
     "packets", "priority", "headroom_bytes", "shared_bytes", "ideal_fct_ps", "qp_base_rtt_ps", "qp_base_delay_ps",
     "qp_paths", "qp_port", "reply_port", "host_base_rtt_ps", "port_base_rtt_ps",
@@ -53,5 +52,5 @@ def _shape(scheme: Scheme) -> list[Any]:
     parts = scheme.components
     values = [getattr(scheme, one.name) for one in fields_of(scheme)]
     own = [value for value in values if not isinstance(value, Component | tuple)]
-    records = [records_of(parts, kind) for kind in _KINDS]
+    records = [records_of(parts, kind) for kind in RECORD_KINDS]
     return [own, records, calls_of(parts), [(part.classes, part.marks_at_nic, part.extra_bytes(1)) for part in parts]]

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
-from rdmacc.engine.compiled.kernel import rules as compiled_bits  # registers the functions of both
-from rdmacc.engine.compiled.kernel import rules as compiled_chance
+from rdmacc.engine.compiled.kernel import rules  # registers the functions of `rdmacc.bits` and `rdmacc.chance`
 from rdmacc.engine.compiled.kernel.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.machine_code.address import record_at
 from rdmacc.engine.compiled.machine_code.cache import kept
@@ -53,8 +52,7 @@ _LOADED: OrderedDict[str, MachineCode] = OrderedDict()
 _MOST_LOADED = 256
 """Most schemes kept compiled. Code in use stays loaded as long as its simulation exists."""
 
-assert compiled_chance
-assert compiled_bits
+assert rules
 
 
 @lru_cache(1024)
