@@ -63,7 +63,7 @@ def draw_gallery(docs: Path) -> None:
     folder = docs / "_static" / "gallery"
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {one.name: folder / f"{one.name}.png" for paper in (*PAPERS, "validation") for one in _shown(paper)}
-    old = [(name, picture) for name, picture in pictures.items() if _is_old(picture, name)]
+    old = [(name, picture) for name, picture in pictures.items() if is_old(picture, summary_path(name))]
     if old:
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
             for made in [pool.submit(_draw, *one) for one in old]:
@@ -75,8 +75,9 @@ def _shown(paper: str) -> Iterator[Experiment]:
     return (one for one in select(paper) if load_summary(one.name) is not None)
 
 
-def _is_old(picture: Path, name: str) -> bool:
-    return not picture.exists() or picture.stat().st_mtime < summary_path(name).stat().st_mtime
+def is_old(picture: Path, source: Path) -> bool:
+    """Return whether a picture is missing or older than what it is drawn from."""
+    return not picture.exists() or picture.stat().st_mtime < source.stat().st_mtime
 
 
 def _draw(name: str, picture: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from gallery import is_old
 from PIL import Image, ImageSequence
 
 import rdmacc
@@ -17,7 +18,7 @@ _FRAME_MS = 150
 
 def draw_moving() -> None:
     """Draw it, if it is not there yet."""
-    if PICTURE.exists() and PICTURE.stat().st_mtime > Path(__file__).stat().st_mtime:
+    if not is_old(PICTURE, Path(__file__)):
         return
     network = rdmacc.star(9, rate="100Gbps", delay="1us")
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", size="256kB")

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import matplotlib.pyplot as plt
+from gallery import is_old
 from sphinx.application import Sphinx
 
 import rdmacc
@@ -111,7 +112,7 @@ def draw_schemes() -> None:
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", size="1MB")
     for page, (_, schemes) in pages().items():
         picture = PICTURES / f"{page}.png"
-        if picture.exists() and picture.stat().st_mtime > Path(__file__).stat().st_mtime:
+        if not is_old(picture, Path(__file__)):
             continue
         with rdmacc.show.style.style():
             ax = plt.figure(figsize=(7, 2.6)).add_subplot()
