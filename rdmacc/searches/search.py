@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +16,11 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.searches.case import Case
 from rdmacc.searches.evaluate import Measure, Run, Work, measures_of
 from rdmacc.searches.objectives import Objective
+from rdmacc.searches.runner import payload_of, runner
 from rdmacc.searches.shrinking import shrunk
-from rdmacc.searches.space import Axis, Values, axes_of, text_of
+from rdmacc.searches.space import Axis, axes_of
+from rdmacc.searches.stored import Stored
 from rdmacc.show.late_bar import LateBar
-from rdmacc.sources import user_sources
-from rdmacc.sweep.codehash import text_of_results, versions
-from rdmacc.sweep.processes import process_pool, refers_to_script, why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed
 from rdmacc.sweep.workers import check_jobs
 from rdmacc.topology.bounds import checked_count
@@ -294,15 +288,12 @@ def search(
     if sampler == "cma-es" and (len(measures) > 1 or any(one.choices for one in axes)):
         raise ConfigError("sampler", sampler, "'tpe' or 'nsga-ii' for choices or several objectives")
     found = Search([], Work(subject, start, measures), goal, _axes=axes)
-    payload = _pickled(found.work) if jobs > 1 else b""
-    why = "what is run is not defined in a module" if payload is None else why_not_elsewhere([payload])
-    if payload is None or why:
-        raise ConfigError("jobs", jobs, f"1: {why}")
+    payload = payload_of(found.work, jobs)
     chance = Search([], found.work, goal, _axes=axes) if control else None
-    stored = _Stored(storage, found, seed)
+    stored = Stored(storage, repr((axes, subject, start, found.names, goal, seed)))
     bar = LateBar(budget * (1 + control), 1.0 if progress else float("inf"), desc="search", unit="run", leave=False)
     try:
-        with _runner(found.work, payload, jobs) as run_all:
+        with runner(found.work, payload, jobs) as run_all:
             _fill(found, sampler, budget, seed, stored, run_all, bar)
             if chance is not None:
                 _fill(chance, "random", budget, seed, stored, run_all, bar)
@@ -314,7 +305,7 @@ def search(
     return found
 
 
-def _fill(found: Search, sampler: str, budget: int, seed: int, stored: _Stored, run_all: Any, bar: LateBar) -> None:
+def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, run_all: Any, bar: LateBar) -> None:
     """Ask for a batch of runs, run those that are not stored, and tell the sampler of all in order."""
     try:
         import optuna
@@ -357,95 +348,3 @@ def _sampler(optuna: Any, name: str, seed: int) -> Any:
         if name == "nsga-ii":
             return samplers.NSGAIISampler(seed=seed, population_size=2 * _BATCH)
     return samplers.RandomSampler(seed=seed)
-
-
-def _pickled(work: Work) -> bytes | None:
-    try:
-        return pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
-
-
-@contextmanager
-def _runner(work: Work, payload: bytes, jobs: int) -> Iterator[Any]:
-    """Yield a function that runs a list of (number, values), here or in processes."""
-    if jobs == 1:
-        yield lambda asked: (work(*one) for one in asked)
-        return
-    imports_script = refers_to_script([payload])
-    with process_pool(jobs, imports_script) as pool:
-        yield lambda asked: _in_pool(pool, payload, asked, imports_script)
-
-
-def _in_pool(pool: Executor, payload: bytes, asked: list[tuple[int, Values]], imports_script: bool) -> Iterator[Run]:
-    """Run in a pool; what was under way when a process died runs again, each alone."""
-    try:
-        futures = [pool.submit(_unpickled, payload, *one) for one in asked]
-    except BrokenExecutor:
-        futures = []
-    for place, one in enumerate(asked):
-        try:
-            if not futures:
-                raise BrokenExecutor
-            yield futures[place].result()
-        except BrokenExecutor:
-            yield _alone(payload, one, imports_script)
-
-
-def _alone(payload: bytes, one: tuple[int, Values], imports_script: bool) -> Run:
-    with process_pool(1, imports_script) as pool:
-        try:
-            return pool.submit(_unpickled, payload, *one).result()
-        except BrokenExecutor:
-            return Run(*one, (), "the process that ran it died; perhaps it ran out of memory")
-
-
-def _unpickled(payload: bytes, number: int, values: Values) -> Run:
-    work: Work = pickle.loads(payload)
-    return work(number, values)
-
-
-class _Stored:
-    """The file of runs: a line that identifies the search, and a line for each run."""
-
-    def __init__(self, path: str | Path | None, found: Search, seed: int) -> None:
-        self._path = None if path is None else Path(path)
-        self._known: dict[str, Run] = {}
-        if self._path is None:
-            return
-        head = _identity(found, seed)
-        try:
-            if not self._path.exists():
-                self._path.write_text(head + "\n", encoding="utf-8")
-                return
-            lines = self._path.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise ConfigError("storage", str(path), f"a file that can be written ({error})") from None
-        if lines[:1] != [head]:
-            raise ConfigError("storage", str(path), "the file of the same search with the same code, or a new file")
-        for line in lines[1:]:
-            try:
-                one = Run(**json.loads(line))
-            except ValueError:  # the last line of a search that was killed
-                continue
-            self._known[text_of(one.values)] = replace(one, objectives=tuple(one.objectives))
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write("\n")
-
-    def get(self, number: int, values: Values) -> Run | None:
-        one = self._known.get(text_of(values))
-        return None if one is None else replace(one, number=number, values=values)
-
-    def keep(self, run: Run) -> None:
-        self._known[text_of(run.values)] = run
-        if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(vars(run)) + "\n")
-
-
-def _identity(found: Search, seed: int) -> str:
-    """Return a hash of the search, of rdmacc's code, of the user's modules, and of what numbers may depend on."""
-    parts = [repr((found._axes, found.work.subject, found.work.cases, found.names, found.goal, seed))]
-    parts += [text_of_results(), repr(versions())]
-    parts += [f"{name}{text}" for name, text in sorted(user_sources().items())]
-    return json.dumps({"search": hashlib.sha256("\0".join(parts).encode()).hexdigest()})
