@@ -3,7 +3,6 @@
 The load then sets the short flows alone, and long flows fill whatever is left: "each server initiates a long flow of
 size 1 GB". The figures assume flows of 1 MB that arrive at a rate, so that the load is one. Flows arrive for 10 ms, and
 the run ends at 16 ms. Three seeds in the typical mix, one in the others. Setup: `rdmacc.experiments.dart.clos`.
-Stated before the runs, which take 6 core-minutes and are still to come: it is not registered yet.
 """
 
 from __future__ import annotations
@@ -48,6 +47,7 @@ def _marks(rows: pd.DataFrame) -> dict[str, float]:
 _ALL = tuple(endless("paper"))
 
 
+@register_experiment
 class Endless(ClosFigure):
     name = "dart.endless"
     title = "Long flows of 1 GB"

@@ -10,8 +10,7 @@ has 26%. Four reasons that are not REN's rule of marking are tried here, each by
 - *Homa's overcommitment.* Seven messages of RTTbytes each are three times a port's buffer. Two fit into it.
 
 Assumed: loads of 0.1 to 0.7 in steps of 0.2, all workloads but data mining, one seed. The runs beside them are figure
-19's. Setup: `rdmacc.experiments.ren.leaf_spine`. Stated before the runs, which take 6 core-minutes and are still to
-come: it is not registered yet.
+19's. Setup: `rdmacc.experiments.ren.leaf_spine`.
 """
 
 from __future__ import annotations
@@ -109,6 +108,7 @@ _OWN = tuple(_varied("paper"))
 _BESIDE = tuple(_case(one, name, load) for one in ("ren", "ndp") for name in _NAMES for load in _LOADS["paper"])
 
 
+@register_experiment
 class Handicaps(LeafSpineFigure):
     name = "ren.handicaps"
     title = "What might hold REN or Homa back"
