@@ -15,12 +15,11 @@ from rdmacc.experiments import (
     Point,
     Verdict,
     register_experiment,
-    select,
 )
-from rdmacc.experiments.framework.bands import AtLeast, AtMost, MoreThan, Within
-from rdmacc.experiments.framework.claim import OURS, Measured, NotJudged
+from rdmacc.experiments.framework.bands import AtLeast, AtMost
+from rdmacc.experiments.framework.claim import Measured, NotJudged
 from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, curve, scalar, tidy, wide
+from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, tidy, wide
 
 
 def claim(**changes):
@@ -74,14 +73,6 @@ def test_a_table_has_the_rows_of_every_point_and_its_labels(engine):
         scalar(table, "k=3", "queue")
 
 
-def test_a_measurement_may_add_columns_and_may_be_empty():
-    more = tidy("b", {"n": (1, "")}).assign(node="h0")
-    table = assemble({"a": tidy("a", {}), "b": more}, {"b": {"k": 1}})
-    assert list(table.columns) == [*TABLE_COLUMNS, "k", "node"]
-    assert table.shape == (1, 7)
-    assert assemble({"a": tidy("a", {})}, {}).empty
-
-
 @pytest.mark.parametrize(
     ("expected", "scale", "matches"),
     [
@@ -127,16 +118,6 @@ def test_a_claim_is_judged_by_its_band(changes, outcome, measured):
     assert row["measured"] == measured
 
 
-def test_words_margin_and_numbers_follow_from_the_band():
-    one = claim(band=Within(2, share=0.25), direction=MoreThan(0), unit="x", by=OURS, too_small="too few")
-    row = one.check(tidy("a", {"n": (1, "")}), "paper")
-    assert row["band"] == "within 25% of 2x; right sign: more than 0x"
-    assert (row["verdict"], row["numbers"], row["by"]) == ("direction only", 1.0, "rdmacc")
-    assert row["margin"] == pytest.approx(-1 / 3)
-    quick = one.check(tidy("a", {"n": (1, "")}), "quick")
-    assert (quick["verdict"], quick["expected"], quick["reason"]) == ("not judged", "not judged", "too few")
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -149,13 +130,6 @@ def test_words_margin_and_numbers_follow_from_the_band():
 def test_an_expected_failure_needs_a_reason_every_scale_an_expectation_and_a_claim_one_judge(changes):
     with pytest.raises(ConfigError, match="why|expect|measure"):
         claim(**changes)
-
-
-def test_experiments_are_selected_by_name_and_by_group():
-    assert [one.name for one in select("dart.fig3")] == ["dart.fig3"]
-    assert {one.name for one in select("dart")} == {name for name in EXPERIMENTS if name.startswith("dart.")}
-    with pytest.raises(ConfigError, match="must be the name of an experiment or of a group; did you mean 'dart'"):
-        select("dar")
 
 
 @pytest.fixture

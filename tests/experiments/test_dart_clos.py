@@ -12,35 +12,16 @@ import pytest
 import rdmacc
 from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.dart.clos import (
-    BY_LOAD,
     CHANGED,
     FRESH,
-    LABELS,
-    LAST_HOP,
-    LOADS,
-    LONG_FLOWS,
-    LONG_WINDOW,
-    SPREAD_STARTS,
-    TIMELY_20,
     TRAFFIC,
-    WITH_LONG,
     ClosCase,
-    cases,
-    groups_by_load,
-    kept,
-    of_reading,
 )
-from rdmacc.experiments.dart.readings import verdicts, with_all_readings
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
-from rdmacc.experiments.framework.reading import DEFAULT, readings_of
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.workload import DART_MIXES
-
-NAMES = [
-    "dart.fig11", "dart.fig12", "dart.fig13", "dart.table1", "dart.table2", "dart.fig14", "dart.readings",
-    "dart.sensitivity",
-]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -134,20 +115,6 @@ def test_the_papers_own_numbers_pass(name):
     assert checks["holds"].all(), checks[~checks["holds"]]["measured"].tolist()
 
 
-def test_without_the_runs_a_claim_says_so():
-    table = table_as_published()
-    table1, few = experiment("dart.table1"), table[table["mix"] == "light"]
-    checks = table1.check(few, "quick").set_index("id")
-    light, typical = (
-        next(one for one in table1.claims if one.id == f"dart-t1-{mix}-20").verdict(table1.view(few))
-        for mix in ("light", "typ")
-    )
-    assert light.outcome == "holds"
-    assert (typical.outcome, typical.measured) == ("not judged", "not run at this scale")
-    assert checks["matches"].all()
-    assert isinstance(few, pd.DataFrame)
-
-
 def test_readings_differ_in_queue_pairs_and_in_groups():
     """Fresh: none but DASR's are shared. Kept: all are. Groups: every incast is one of so many."""
     schemes = {
@@ -184,32 +151,6 @@ def test_a_claim_is_judged_by_one_reading_alone():
     assert verdict(both, "dart-t1-typ-40", FRESH) == "does not hold"
 
 
-def test_groups_by_load_are_equally_busy():
-    """And at 40% they are the 128 groups: the same runs, once."""
-    assert [groups_by_load(load) for load in LOADS["light"]] == [64, 128, 192, 256]
-    for load in LOADS["light"]:
-        flows = ClosCase("dart", "typical", load).point("quick", 0).scenario.workload()
-        short = flows[flows["group"].notna()]
-        assert short["dst"].nunique() == groups_by_load(load)
-        assert len(short) / short["dst"].nunique() == pytest.approx(16 * 18, rel=0.15)
-    both = cases(("dart",), [("typical", 0.4), ("typical", 0.6)], (BY_LOAD, kept(128)))
-    assert [case.reading for case in both] == [kept(128), kept(192), kept(128)]
-
-
-def test_the_default_takes_from_each_load_the_runs_with_its_groups():
-    table = table_as_published()
-    others = [
-        table.assign(reading=kept(groups), point=f"{groups} " + table["point"], value=1.0)
-        for groups in (64, 128, 192, 256)
-    ]
-    all_of_them = pd.concat([table, *(one[~one["reading"].eq(table["reading"])] for one in others)])
-    assert of_reading(all_of_them)["point"].tolist() == table["point"].tolist()
-    assert verdict(all_of_them, "dart-t1-typ-60") == "holds"
-    assert experiment("dart.table1").readings_in(all_of_them) == ["128 groups", "64 groups", "256 groups"]
-    assert verdict(all_of_them, "dart-t1-typ-60", "128 groups") == "does not hold"
-    assert verdict(all_of_them, "dart-t1-typ-40", "128 groups") == "holds"
-
-
 @pytest.mark.parametrize("reading", CHANGED)
 def test_where_some_runs_differ_in_a_parameter_those_take_the_place_of_the_others(reading):
     """One more cell that has another number of marks; where a reading has no runs, it judges nothing."""
@@ -220,44 +161,6 @@ def test_where_some_runs_differ_in_a_parameter_those_take_the_place_of_the_other
     assert {verdict(both, f"dart-t1-typ-{load}") for load in (20, 40, 60)} == {"holds"}
     assert verdict(both, "dart-t1-typ-40", reading) == "does not hold"
     assert verdict(both, "dart-t1-typ-20", reading) == "not judged"
-
-
-def test_runs_that_differ_in_a_parameter_are_compared_with_the_same_flows():
-    table = table_as_published()
-    other = table[table["scheme"] == "dart"].assign(changes=WITH_LONG, point="other")
-    more = table.assign(seed=1, point=table["point"] + " more", value=table["value"] * 2)
-    assert set(experiment("dart.table1").under(pd.concat([table, other, more]), LONG_WINDOW)["seed"]) == {0}
-
-
-def test_every_reading_that_is_a_label_has_rows_of_its_own():
-    others = {*CHANGED, LONG_FLOWS}
-    labels = {LABELS.get(one.name, one.name) for _, one in readings_of("dart") if one.name not in others}
-    there = {one.labels["reading"] for name in NAMES for one in experiment(name).points("paper")}
-    assert labels <= there
-    assert set(CHANGED) == {LONG_WINDOW, TIMELY_20, LAST_HOP, SPREAD_STARTS}
-
-
-def test_figure_13_alone_can_show_long_flows_throughput():
-    table = load_summary("dart.fig13")
-    own, other = (experiment(f"dart.{name}").under(table, LONG_FLOWS) for name in ("fig13", "fig12"))
-    assert other is None
-    long, both = (wide(experiment("dart.fig13").under(table, DEFAULT))[name] for name in ("goodput", "goodput of all"))
-    assert (wide(own)["goodput of all"] == long).all()
-    assert not (long == both).any()
-    assert experiment("dart.fig13").under(table[table["quantity"] != "goodput"], LONG_FLOWS) is None
-
-
-@pytest.mark.slow
-def test_a_figure_can_be_judged_under_readings_that_were_run_for_another():
-    tables = [load_summary(f"dart.{name}") for name in ("fig11", "readings")]
-    both = with_all_readings(*tables)
-    assert both["point"].nunique() == len(both[both["quantity"] == "p99"])
-    figure = experiment("dart.fig11")
-    assert figure.readings_in(tables[0]) == [FRESH, "128 groups", TIMELY_20, LAST_HOP, SPREAD_STARTS]
-    assert set(figure.readings_in(both)) > {FRESH, "128 groups", "64 groups", "256 groups", LONG_WINDOW}
-    assert (figure.check(both, "paper")["measured"] == figure.check(tables[0], "paper")["measured"]).all()
-    found = figure.check(both, "paper", LONG_WINDOW).set_index("id")["verdict"]
-    assert (verdicts().loc[found.index, LONG_WINDOW] == found).all()
 
 
 @pytest.mark.parametrize("quantity", ["refused", "unfinished"])

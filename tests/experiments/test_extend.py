@@ -32,13 +32,6 @@ class Numbers(Experiment):
         raise NotImplementedError
 
 
-class Others(Numbers):
-    """A figure that has more of the same points."""
-
-    name = "extended.others"
-    schemes = ("a", "b", "c")
-
-
 def with_canaries(monkeypatch, **digests):
     """Give each scheme a canary, and its digest without a simulation."""
     canaries = [Point(name=f"{one}, soon", labels={"scheme": one}) for one in digests]
@@ -119,44 +112,3 @@ def test_a_table_gets_the_points_that_it_lacks_and_only_from_code_that_behaves_t
     with pytest.raises(ConfigError, match=r"factor of b, paper = 2: must be as in the table of extended\.numbers: 1"):
         module.extend(one, store)
     assert read_table(path)[1] == made
-
-
-def test_runs_of_another_figure_are_taken_from_its_table(tmp_path, monkeypatch):
-    """Without computing them, if both share their points and today's code behaves as the code that made that table."""
-
-    store, one, other = Store(tmp_path / "store"), Numbers(), Others()
-    monkeypatch.setattr(Numbers, "points_of", Numbers, raising=False)
-    monkeypatch.setattr(module, "summary_path", lambda name: tmp_path / f"{name}.parquet")
-    monkeypatch.setattr(module, "EXPERIMENTS", {each.name: each for each in (one, other)})
-    for each in (one, other):
-        found = sweep(each, "paper", store=store, jobs=1)
-        summary = found.summary() | {"commits": [each.name], "behaviour": behaviour(each, store)}
-        write_table(tmp_path / f"{each.name}.parquet", found.table, summary)
-    before = (tmp_path / f"{one.name}.parquet").read_bytes()
-
-    monkeypatch.setattr(Numbers, "schemes", ("b", "a", "d"))
-    with monkeypatch.context() as patch:
-        patch.setattr(Numbers, "factor", 3)
-        with pytest.raises(ConfigError, match=r"factor of a, paper = 3"):
-            module.extend(one, Store(tmp_path / "relabelled"))
-    computed = []
-
-    def execute(self, point, run):
-        computed.append(point.name)
-        return tidy(point.name, {"letter": (ord(point.labels["scheme"]), "")})
-
-    monkeypatch.setattr(Numbers, "execute", execute)
-    lender = tmp_path / f"{other.name}.parquet"
-    table, made = read_table(lender)
-    write_table(lender, table, made | {"behaviour": made["behaviour"] | {"quick": "another"}})
-    with pytest.raises(ConfigError, match=r"behaviour of extended\.others, quick"):
-        module.extend(one, Store(tmp_path / "changed"))
-    write_table(lender, table, made)
-    assert (tmp_path / f"{one.name}.parquet").read_bytes() == before
-
-    assert module.extend(one, Store(tmp_path / "now")) == 2  # one lent, one computed
-    assert [name for name in computed if "paper" in name] == ["d, paper"]
-    table, made = read_table(tmp_path / f"{one.name}.parquet")
-    assert dict(zip(table["point"], table["value"], strict=True)) == {"a, paper": 97, "b, paper": 98, "d, paper": 100}
-    assert [(part.get("from"), part["points"]) for part in made["parts"]] == [(None, 1), (other.name, 1), (None, 1)]
-    assert {one.name, other.name} < set(made["commits"])

@@ -64,20 +64,3 @@ def test_points_are_named_and_can_be_sent_and_the_papers_scale_is_the_larger_one
     for points in (quick, paper):
         first = points[0]
         assert pickle.loads(pickle.dumps(first)).name == first.name
-
-
-SHARED = {
-    "dart": "fig11 fig12 fig13 fig14 table1 table2 readings sensitivity", "igbn": "fig2 fig3 fig6 fig7",
-    "rcc": "fig9 fig10 fig11 fig13 baselines oversubscribed", "ren": "gains fig14 fig15 fig16 fig17 fig18",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("paper", "names"), SHARED.items())
-def test_points_of_one_name_are_the_same_run_in_these_figures(paper, names):
-    """So what one figure has stored is there for all."""
-    seen = {}
-    for name in names.split():
-        for point in experiment(f"{paper}.{name}").points("paper"):
-            run = (point.labels, point.scenario.scheme, point.scenario.seed, point.scenario.until)
-            assert seen.setdefault(point.name, run) == run, (name, point.name)
-    assert len(seen) > 50

@@ -16,8 +16,6 @@ from rdmacc.experiments.igbn.drawing import closed_form, computed_band
 from rdmacc.experiments.igbn.fig03 import PUBLISHED, shares
 from rdmacc.experiments.igbn.fig06 import Figure6
 from rdmacc.experiments.igbn.ladders import arrows_of
-from rdmacc.experiments.igbn.others import OtherRecoveries
-from rdmacc.experiments.igbn.readings import OtherReadings
 from rdmacc.experiments.igbn.setup import (
     GOODPUT,
     VARIANTS,
@@ -33,7 +31,6 @@ from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 from tests.experiments.quick import QuickTables
-from tests.support import mostly_at_night
 
 OF_THE_SWEEP = ["igbn.fig2", "igbn.fig3", "igbn.fig6", "igbn.fig7"]
 
@@ -72,33 +69,12 @@ def test_a_setting_has_the_same_runs_on_both_engines(variant):
     assert sorted(tables[0]["run"].unique()) == [0, 1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OF_THE_SWEEP)
-def test_figures_of_the_sweep(sweep_table, name):
-    one = experiment(name)
-    points = {point.name for point in one.points()}
-    table = sweep_table[sweep_table["point"].isin(points)]
-    assert set(table["point"]) == points
-    checks = one.check(table)
-    assert (checks["measured"].str.len() > 0).all()
-    figure = one.plot(table)
-    assert all(ax.lines or ax.patches for ax in figure.axes)
-
-
 def test_the_sweep_counts_timeouts_under_a_reason(sweep_table):
     rows = sweep_table.pivot(index=["point", "run"], columns="quantity", values="value")
     assert (rows[list(TIMEOUT_REASONS)].sum(axis=1) == rows["timeouts"]).all()
     assert rows["timeouts"].sum() > 0
     assert (rows[GOODPUT] <= 1.0).all()
     assert rows[GOODPUT].min() > 0
-
-
-@pytest.mark.parametrize("kind", mostly_at_night([OtherRecoveries, OtherReadings], every=2))
-def test_beyond_the_figures(kind):
-    one = shrunk(kind, messages=1)
-    table = one.run(engine="compiled")
-    assert (one.check(table)["measured"].str.len() > 0).all()
-    assert one.plot(table).axes[0].get_title("left")
 
 
 def by_name(points):
@@ -112,12 +88,6 @@ def test_shared_points_are_measured_alike():
 
     with pytest.raises(ConfigError, match=r"Different\.measure"):
         identify(Different(), by_name(Different().points()))
-
-
-def test_messages_follow_one_another():
-    work = chain_of_messages(3)
-    assert [tuple(after) for after in work["after"]] == [(), (0,), (1,)]
-    assert (work["size_bytes"] == 4096 * 1024).all()
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -150,11 +120,6 @@ def test_the_mean_is_of_times():
     runs = runs_of(made_up([1.0, 0.25], [0, 5]), "go-back-n", ms(100), 1e-2)
     assert mean(runs) == pytest.approx(0.4)
     assert runs_of(made_up([1.0], [0]), "go-back-n", ms(100), 1e-3).empty
-
-
-def test_the_stored_table_has_the_runs_that_its_experiment_asks_for():
-    runs = load_summary("igbn.fig6").groupby("point")["run"].nunique()
-    assert runs.to_dict() == {one.name: one.labels["runs"] for one in experiment("igbn.fig6").points("paper")}
 
 
 @pytest.mark.parametrize("name", OF_THE_SWEEP)

@@ -17,17 +17,11 @@ from rdmacc.experiments.micro.dragonfly import (
     links_on_average,
     most_load,
 )
-from rdmacc.results.summary import jain
 from rdmacc.sweep.tidy import wide
 from rdmacc.topology.direct import dragonfly_route
 from tests.experiments.quick import quick_table
 
 EXPERIMENT = experiment("micro.senders")
-
-
-def test_jains_index():
-    assert jain([3.0, 3.0, 3.0]) == pytest.approx(1.0)
-    assert jain([1.0, 0.0, 0.0, 0.0]) == 0.25
 
 
 @pytest.fixture(scope="module")

@@ -6,20 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rdmacc.experiments.framework.reading import readings_of
-from rdmacc.experiments.rcc import fat_tree, incast, verdicts
 from rdmacc.experiments.rcc.blocks import calls_in
 from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, walk
 from rdmacc.experiments.rcc.fig05 import processor_sharing
-from rdmacc.experiments.rcc.incast import SENDERS, IncastCase
 from rdmacc.experiments.rcc.limits import linear_limit
-from rdmacc.experiments.rcc.loops import OSCILLATES, loop_scenario, measure_queue, recursion, swing
-from rdmacc.experiments.rcc.setup import BDP_BYTES, GOODPUT_BPS, TARGET_QUEUE_BYTES, incast_star
+from rdmacc.experiments.rcc.loops import OSCILLATES, recursion, swing
 from rdmacc.experiments.rcc.tuned import gains_of
 from rdmacc.models import RccLoop
 from rdmacc.protocols import rcc
-from rdmacc.results.summary import jain
-from rdmacc.topology import hosts
 from rdmacc.units import ms, us
 from tests.experiments.quick import QuickTables
 
@@ -28,11 +22,6 @@ from tests.experiments.quick import QuickTables
 def tables():
     """Return the tables of the exact and the cheap figures, run once."""
     return QuickTables()
-
-
-def test_what_is_simulated_of_a_reading_is_a_reading_of_the_paper():
-    names = {one.name for _, one in readings_of("rcc")}
-    assert {*fat_tree.READINGS, *incast.READINGS, *verdicts.OTHERS} <= names
 
 
 # The pieces
@@ -59,23 +48,6 @@ def test_processor_sharing_is_the_closed_form():
     assert np.array(processor_sharing(95e9)) / 1e9 == pytest.approx([671.16, 585.89, 500.63, 390.95], abs=0.01)
     assert np.array(processor_sharing(8.0, (2, 1), 0)) / 1e12 == pytest.approx([3, 2])
     assert np.array(processor_sharing(8.0, (1, 1), 5 * 10**12)) / 1e12 == pytest.approx([1, 6])
-
-
-def test_numbers_of_the_setup():
-    assert BDP_BYTES == 150_000
-    assert TARGET_QUEUE_BYTES == 15_000
-    assert pytest.approx(95.42e9, rel=1e-4) == GOODPUT_BPS
-    assert jain([1, 1, 1]) == pytest.approx(1)
-    assert jain([1, 0, 0, 0]) == pytest.approx(0.25)
-    assert len(hosts(incast_star(20))) == 22
-
-
-def test_names_of_incasts_tell_them_apart():
-    changes = [{}, {"start": "request"}, {"eta": 0.97}, {"late_samples": 2}, {"jitter_us": 0.0}, {"senders": 50}]
-    cases = [*(IncastCase("rcc", **change) for change in [*changes, {"size": "2MB"}]), IncastCase("hpcc")]
-    assert len({case.name for case in cases}) == len(cases)
-    assert IncastCase("hpcc", eta=0.5).changes() == {}
-    assert SENDERS["paper"] == 1000
 
 
 def test_swing_is_of_the_queue_about_a_line():
@@ -105,15 +77,6 @@ def test_increases_that_show_a_round_late_cost_stability():
     }  # fmt: skip
     assert late[0.9e5] < OSCILLATES <= late[1.3e5]
     assert recursion(1e4, 1.3e5, is_accumulating=True, increases_late=False) < 0.01
-
-
-def test_packets_oscillate_below_the_linear_limit():
-    """At K_d = 1.3e5 the roots are inside the unit circle, and the queue of packets swings."""
-    found = {
-        kd: measure_queue(loop_scenario(ms(3), kp=1e4, kd=kd, pid_form="accumulating", period="rtt").run())["swing"][0]
-        for kd in (8e4, 1.3e5)
-    }
-    assert found[8e4] < OSCILLATES < found[1.3e5]
 
 
 @pytest.mark.parametrize("rtt_ps", [us(4), us(12), us(40)])

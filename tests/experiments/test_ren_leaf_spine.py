@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from rdmacc.experiments import Outcome, experiment
 from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.ren import fig19, sensitivity
-from rdmacc.experiments.ren.leaf_spine import LOADS, SCHEMES, TENTHS, WORKLOADS, LeafSpineCase, cases
+from rdmacc.experiments.ren import fig19
+from rdmacc.experiments.ren.leaf_spine import SCHEMES, TENTHS, WORKLOADS, LeafSpineCase
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
-from rdmacc.experiments.ren.loads import PANELS
-from rdmacc.experiments.ren.sensitivity import VARIATIONS
 from rdmacc.protocols.homa import Homa
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.workload import SIZES, LoadDefinition, offered_load
@@ -174,86 +170,3 @@ def test_a_figure_is_judged_under_each_reading(monkeypatch, name, id, quantity, 
         assert [name for name, found in verdicts(worse).items() if found != Outcome.HOLDS] == [reading]
         is_lost = (table[list(where)] == list(where.values())).all(axis=1)
         assert set(one.readings_in(table[~is_lost])) == set(one.read_at) - {reading}
-
-
-@pytest.mark.parametrize("name", ["ren.fig14", "ren.fig16"])
-def test_a_reading_has_a_run_in_the_place_of_each(monkeypatch, name):
-    """Under the labels of the figure's own cases, each once, and where it was run, all of them."""
-    one, table = read_everywhere(monkeypatch, name)
-    assert set(one.readings_in(table)) == set(READ_AS)
-    for reading in READ_AS:
-        rows = one.view(table, reading)
-        ran = {case for case in one.assumed("paper") if case.load in one.read_at[reading]}
-        assert sorted(map(tuple, rows[[*LeafSpineCase("", "", 0).identity]].to_numpy())) == sorted(
-            tuple(case.identity.values()) for case in ran
-        )
-        runs = [point.removeprefix(f"{scheme}: ") for point, scheme in zip(rows.index, rows["scheme"], strict=True)]
-        cases_of = {tuple(case.identity.values()): case for case in ran}
-        wanted = [READ_AS[reading](cases_of[tuple(each)]).point("paper", 0).name
-                  for each in rows[[*LeafSpineCase("", "", 0).identity]].to_numpy()]  # fmt: skip
-        assert runs == wanted
-
-
-def test_readings_differ_in_what_they_say():
-    for hosts_per_leaf in (48, 8):
-        own = {one: LeafSpineCase(one, "hadoop", 0.5, hosts_per_leaf) for one in SCHEMES}
-        changes = {
-            reading: {one: READ_AS[reading](case) for one, case in own.items() if READ_AS[reading](case) != case}
-            for reading in READ_AS
-        }
-        assert [*changes["one grant"]] == ["phost", "homa"]
-        assert {run.scheme for run in changes["one grant"].values()} == {"traditional"}
-        assert [*changes["ECMP"]] == ["phost", "homa", "aeolus"]
-        assert all(run.point("paper", 0).scenario.scheme.routing == "ecmp" for run in changes["ECMP"].values())
-        for reading in ("host links", "host links, one grant", "switch buffer"):
-            assert [*changes[reading]] == [*SCHEMES]
-        assert {run.load_of for reading in ("host links", "host links, one grant")
-                for run in changes[reading].values()} == {"host"}  # fmt: skip
-        both = {one: replace(run, load_of="core") for one, run in changes["host links, one grant"].items()}
-        assert {one: run for one, run in both.items() if run != own[one]} == changes["one grant"]
-        assert all(run.is_shared for run in changes["switch buffer"].values())
-        assert {run.hosts_per_leaf for runs in changes.values() for run in runs.values()} == {hosts_per_leaf}
-
-
-def test_where_a_reading_was_not_run_its_claims_are_not_judged(monkeypatch):
-    """With two readings at a load of 0.7 alone, claims on all loads have no verdict under them."""
-    one = experiment("ren.fig16")
-    monkeypatch.setattr(type(one), "read_at", {**one.read_at, "ECMP": (0.7,), "switch buffer": (0.7,)})
-    table = made_up.__wrapped__("ren.fig16")
-    verdicts = {reading: one.check(table, "paper", reading).set_index("id")["verdict"] for reading in READ_AS}
-    judged = {reading for reading, found in verdicts.items() if found["ren-f16-1a"] != Outcome.NOT_JUDGED}
-    assert judged == {*READ_AS} - {"ECMP", "switch buffer"}
-    assert {found["ren-f16d-1"] for found in verdicts.values()} == {Outcome.HOLDS}
-
-
-def test_each_variation_varies_one_thing():
-    assumed = VARIATIONS["as assumed"]
-    for name, one in VARIATIONS.items():
-        assert one.keys() <= assumed.keys()
-        assert name == "as assumed" or any(one[key] != assumed[key] for key in one)
-        for run in one.values():
-            assert run.point("paper", 0).scenario.scheme.name == run.scheme
-    runs = sensitivity.runs(VARIATIONS)
-    assert len(runs) == len(set(runs)) == len({run.point("paper", 0).name for run in runs})
-
-
-def test_what_has_not_run_is_not_judged():
-    some = made_up("ren.gains")
-    some = some[some["scheme"] != "ndp"]
-    rows = experiment("ren.gains").view(some)
-    assert {one.verdict(rows).outcome for one in experiment("ren.gains").claims} == {Outcome.NOT_JUDGED}
-
-
-def test_a_band_is_the_spread_over_seeds():
-    tables, labels = {}, {}
-    for case in cases(["hadoop"], LOADS["paper"]):
-        for seed in range(3):
-            point = case.point("paper", seed)
-            numbers = dict.fromkeys(PANELS, (1e9 * (seed + 1), ""))
-            tables[point.name], labels[point.name] = tidy(point.name, numbers | {"flows": (5000.0, "")}), point.labels
-    figure = experiment("ren.fig17").plot(assemble(tables, labels))
-    ax = figure.axes[0]
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), 2e3)
-    ends = ax.collections[0].get_paths()[0].vertices[:, 1]
-    np.testing.assert_allclose([ends.min(), ends.max()], [1e3, 3e3])
-    plt.close(figure)

@@ -9,18 +9,11 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import Outcome, experiment, load_summary
-from rdmacc.experiments.framework.reading import readings_of
 from rdmacc.experiments.ren import fig08, fig09
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.fig03 import lost
 from rdmacc.experiments.ren.fig09 import Figure9
-from rdmacc.experiments.ren.fig20 import share_in_use
-from rdmacc.experiments.ren.leaf_spine_readings import BY_NUMBER
-from rdmacc.experiments.ren.leaf_spine_readings import READ_AS as ON_LEAF_SPINE
-from rdmacc.experiments.ren.lone_port import LonePort, count_operations, make_packet, parts_of
-from rdmacc.experiments.ren.sensitivity import READ_AS
-from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, LOOKS, PACKET_BYTES, SIMULATED, STAND_INS, TESTBED
-from rdmacc.switch.ren_marker import FULL, RenMarker
+from rdmacc.experiments.ren.setup import PACKET_BYTES, SIMULATED, TESTBED
 from rdmacc.units import us
 
 
@@ -30,10 +23,6 @@ def table_of(name):
 
 
 # Readings
-
-
-def test_what_stands_in_is_of_a_reading():
-    assert {*STAND_INS, *READ_AS, *ON_LEAF_SPINE, *BY_NUMBER} == {one.name for _, one in readings_of("ren")}
 
 
 def test_a_reading_is_in_the_place_of_the_default():
@@ -62,12 +51,6 @@ def test_one_grant_for_one_packet_loses_more_with_more_bursts():
 
 
 # The set-up
-
-
-def test_buffer_and_packets():
-    assert pytest.approx(42.67, abs=0.01) == BUFFER_PACKETS
-    assert PACKET_BYTES == 1500
-    assert set(LOOKS) <= set(TESTBED) == set(SIMULATED)
 
 
 @pytest.mark.parametrize(("preset", "window"), [(TESTBED, 44), (SIMULATED, 38)])
@@ -117,37 +100,7 @@ def test_figure_9_equations_give_what_another_program_gives():
         assert rows["value"].to_numpy() == pytest.approx(values, rel=0.06, abs=0.15)
 
 
-def test_share_in_use():
-    assert share_in_use(1, 0.2) == pytest.approx(0.2)
-    assert share_in_use(2, 0.5) == pytest.approx(0.75)
-    assert share_in_use(8, 1.0) == 1
-
-
 # Parts
-
-
-def test_a_lone_port_marks_full_without_a_gap():
-    port = LonePort(RenMarker(base_rtt_ps="10us"), LINE_BPS)
-    packet = make_packet(RenMarker(base_rtt_ps="10us"), PACKET_BYTES)
-    assert port.enqueue(packet, 0)
-    assert port.dequeue(0).ren_mark == FULL
-    assert port.operations["enqueue"]["calls"] == port.operations["dequeue"]["calls"] == 1
-
-
-def test_operations_are_counted_where_they_are():
-    marker = RenMarker(base_rtt_ps="10us")
-    port, packet = LonePort(marker, LINE_BPS), make_packet(marker, PACKET_BYTES)
-    counts = count_operations(lambda: marker.on_enqueue(marker, port.port, port.egress, packet, 0))
-    assert counts["comparisons"] >= 3  # kind, link class, timer
-    assert counts["writes"] >= 3  # largest packet, start, bytes, timer
-    assert not count_operations(lambda: sorted([3, 1, 2]))
-
-
-def test_parts_know_their_places():
-    places = {f"{component}.{handler}": place for component, handler, place in parts_of(TESTBED["ren"].components)}
-    assert places["RenMarker.on_period_timer"] == "port"
-    assert places["Ren.on_probe_timer"] == "sender"
-    assert places["GrantClock.on_data"] == "receiver"
 
 
 def test_the_round_trip_of_figure_8_is_the_sum_of_its_parts():

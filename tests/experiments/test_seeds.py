@@ -18,7 +18,6 @@ from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding
 from rdmacc.experiments.framework.bands import AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.sweep import Store, stored, sweep
-from rdmacc.sweep.seeds import check_seeds
 from rdmacc.sweep.tidy import scalar, tidy
 from tests.sweeps import Apart, Tiny, incast
 
@@ -51,11 +50,6 @@ def test_pooled_seeds_are_those_that_were_asked_for(tmp_path):
     assert sorted(three.table["seed"].unique()) == [0, 1, 2]
     assert three.table["point"].nunique() == 6
     assert list(three.table) == list(own.table)
-
-
-def test_another_first_seed(tmp_path):
-    found = swept(Apart(), tmp_path, 2, seed=7)
-    assert found.table["seed"].unique().tolist() == [7, 8]
 
 
 class Drawn(Apart):
@@ -181,17 +175,6 @@ def test_one_run_has_no_interval():
     assert "\u00b1" not in row["measured"]
 
 
-def test_a_seed_that_lacks_points_is_not_judged_by_itself(tmp_path):
-    table = swept(Tiny(), tmp_path, 3).table
-    part = table[(table["seed"] < 2) | (table["k"] == 2)]
-    assert sorted(Tiny().rows_of_seeds(part)) == [0, 1]
-
-
-@pytest.mark.parametrize("seeds", [1, 100_000, None])
-def test_so_many_seeds_are_allowed(seeds):
-    assert check_seeds(seeds) == seeds
-
-
 @pytest.mark.parametrize("seeds", [0, 100_001, -1, True, 1.5, "2"])
 def test_other_numbers_of_seeds_are_refused(seeds):
     with pytest.raises(ConfigError, match="seeds ="):
@@ -224,20 +207,6 @@ def test_commands_take_seeds(rdmacc, tmp_path):
     assert "4 points, 4 from the store" in text
     assert "Nothing here is random" in rdmacc("verify", "tests.fixed", "--seeds", 2)
     assert "Every seed gave the same numbers" in rdmacc("verify", "tests.unmoved", "--seeds", 2)
-
-
-def test_a_report_of_several_seeds(rdmacc, tmp_path):
-    names = ("tests.apart", "tests.fixed", "tests.unmoved", "tests.tiny")
-    assert "4 of 4" in rdmacc("reproduce", *names, "--seeds", 3, "--out", tmp_path)
-    pages = {name: (tmp_path / f"{name}.html").read_text() for name in names}
-    for name, words in (
-        ("tests.apart", "holds in 3 of 3 seeds"), ("tests.apart", "each a run of its own"),
-        ("tests.tiny", "judged together"),
-        ("tests.fixed", "Nothing here is random"), ("tests.unmoved", "Every seed gave the same"),
-    ):  # fmt: skip
-        assert words in pages[name], (name, words)
-    assert "holds in" not in pages["tests.fixed"] + pages["tests.unmoved"]
-    assert "3 seeds, starting at 0" in (tmp_path / "index.html").read_text()
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

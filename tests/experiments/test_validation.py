@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
-from rdmacc import preset
 from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.validation import htsim, references, yaps
 from rdmacc.experiments.validation.flows import BINS, EACH, by_size, flows_of, percentiles, stored_flows, summary_rows
-from rdmacc.experiments.validation.hpcc_ns3 import CASES, TRACE_SCHEMES
-from rdmacc.experiments.validation.hpcc_ns3 import PERMUTATION as HPCC_PERMUTATION
-from rdmacc.experiments.validation.hpcc_ns3 import SCHEMES as HPCC_SCHEMES
 from rdmacc.experiments.validation.htsim import INCASTS
-from rdmacc.experiments.validation.joining import TEN, TWO, fat_tree
 from rdmacc.experiments.validation.page import summary_text, validation_page
 from rdmacc.experiments.validation.references import SIMULATORS, compared, inexact, is_exact, theirs
 from rdmacc.experiments.validation.roce_star import Rules, completions_ps
 from rdmacc.experiments.validation.uet_htsim import (
     ONE_VALUE,
     PERMUTATION,
-    QUICK,
     SEEDS,
     SMALL_PERMUTATION,
     committed,
 )
 from rdmacc.models.hpcc import HpccSteady
-from rdmacc.sweep.tidy import scalar, tidy, wide
+from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import ns, us
 from tests.experiments.quick import quick_table
 
@@ -43,16 +35,6 @@ HPCC = experiment("validation.hpcc_ns3")
 @pytest.fixture(scope="module")
 def hpcc_table():
     return quick_table(HPCC.name)
-
-
-def test_points_are_the_schemes_and_cases_and_carry_their_seeds():
-    points = HPCC.points()
-    stars, trees = [(s, c) for s in HPCC_SCHEMES for c in CASES], [(s, HPCC_PERMUTATION) for s in TRACE_SCHEMES]
-    assert [(point.labels["scheme"], point.labels["case"]) for point in points] == stars + trees
-    assert len(HPCC.points("paper")) == (2 * 10 + 3) * len(CASES) + (10 + 3) + 4
-    assert pickle.loads(pickle.dumps(points[0])).name == points[0].name
-    for point in points:
-        assert point.scenario.scheme == preset("hpcc-ns3")[point.labels["scheme"]]
 
 
 def test_dctcp_keeps_the_link_busy(hpcc_table):
@@ -89,21 +71,6 @@ def runs():
     return quick_table(HTSIM.name)
 
 
-@pytest.mark.parametrize(
-    ("name", "flows", "hosts", "total_bytes"),
-    [
-        ("yaps_web_search_50", 2000, 144, 3_546_218_820),
-        ("htsim_web_search_50", 806, 128, 1_484_241_669),
-        ("htsim_permutation", 128, 128, 128_000_000),
-    ],
-)
-def test_flows_of_theirs(name, flows, hosts, total_bytes):
-    work = stored_flows(name)
-    assert (len(work), work["size_bytes"].sum()) == (flows, total_bytes)
-    assert {*work["src"], *work["dst"]} == {f"h{i}" for i in range(hosts)}
-    assert (work["src"] != work["dst"]).all()
-
-
 def test_every_flow_has_its_row(web_search):
     flows, work = flows_of(web_search, yaps.WEB_SEARCH), stored_flows("yaps_web_search_50")[:300]
     assert flows["size_bytes"].tolist() == work["size_bytes"].tolist()
@@ -118,13 +85,6 @@ def test_the_queue_is_full_in_an_incast(runs, scheme, packets):
     """Eight MTU in bytes hold seven packets with their headers."""
     wire = htsim.SCHEMES[scheme].wire_bytes
     assert scalar(runs, f"{scheme}, star, 32 x 1 MB", "queue, peak") == packets * wire
-
-
-def test_what_is_trimmed_goes_again(runs):
-    rows = summary_rows(runs)
-    rows = rows[~rows["scheme"].isin(htsim.ROCE)]
-    assert (rows["trimmed"] == rows["retransmissions"]).all()
-    assert rows["trimmed"].min() > 0
 
 
 UET = experiment("validation.uet_htsim")
@@ -152,31 +112,6 @@ def test_the_matrices_are_those_of_the_simulator():
     assert {to for one, to in out if one == "h3"} == {"h0", *(f"h{i}" for i in range(13, 22))}
 
 
-def test_options_of_the_runs():
-    many = of(f"{PERMUTATION}, 8 slow, reps, ACK each, rccc").scenario
-    path = many.scheme.control[-1]
-    assert (path.choice, path.values) == ("reps", 128)
-    assert many.scheme.recovery.ack_every_bytes == 4000
-    assert [(one.link, one.share, one.both_ways) for one in many.faults] == [
-        ((f"core{i}", "agg0"), 0.25, False) for i in range(8)
-    ]
-    few = of("3 to 1, nscc").scenario
-    assert few.scheme.control[0].largest_window == pytest.approx(207_500 / 175_284)
-    assert few.faults == []
-
-
-def test_points_of_both_scales():
-    quick, paper = UET.points(), UET.points("paper")
-    names = [point.name for point in paper]
-    assert len(names) == len(set(names))
-    assert {point.name for point in quick} <= set(names)
-    assert {point.labels["case"] for point in quick} >= set(QUICK)
-    assert set(theirs("uet_htsim")["point"]) <= set(names)
-    assert pickle.loads(pickle.dumps(quick[0])).name == quick[0].name
-    assert len(committed()) == 85
-    assert not committed().duplicated(["case", "scheme"]).any()
-
-
 def test_one_path_a_message_is_judged_by_the_seeds():
     """Theirs is one draw, so it must lie between the extremes of ours; it may not be faster or slower than all."""
     rows = [row for row in committed().itertuples() if ONE_VALUE in row.case and "nscc-rccc" not in row.scheme]
@@ -188,15 +123,6 @@ def test_one_path_a_message_is_judged_by_the_seeds():
             parts += [tidy(name, {"last FCT": (time, "ps")}) for name, time in zip(names, times, strict=True)]
         claim = next(one for one in UET.claims if one.id == "validation-uet-4b")
         assert claim.band.holds(claim.measure(pd.concat(parts, ignore_index=True))) is holds
-
-
-def test_runs_with_one_path_a_message_have_ten_seeds():
-    names = [point.name for point in UET.points("paper")]
-    runs = [name for name in names if ONE_VALUE in name]
-    assert len(runs) == 5 * SEEDS
-    assert not any("seed" in name for name in names if ONE_VALUE not in name)
-    first, last = of(f"{PERMUTATION}{ONE_VALUE}, rccc"), of(f"{PERMUTATION}{ONE_VALUE}, rccc, seed 9")
-    assert (first.scenario.seed, last.scenario.seed) == (0, 9)
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -264,50 +190,6 @@ def test_four_rules_of_htsim_are_why_incasts_under_roce_differ(case):
     }.items():
         found = pd.Series(completions_ps(*INCASTS[case], rules), index=there.index)
         assert is_exact(found, there, "htsim").sum() == exact, rules
-
-
-NAMES = ("validation.expresspass_ns2", "validation.homa_ns3", "micro.receivers")
-
-
-@pytest.fixture(scope="module", params=NAMES)
-def run(request):
-    """Return an experiment, and its quick table by the compiled engine."""
-    chosen = experiment(request.param)
-    return chosen, quick_table(request.param)
-
-
-def test_every_flow_is_in_the_table(run):
-    chosen, table = run
-    rows = wide(table)
-    for point in chosen.points():
-        if point.labels["case"] not in (TWO, TEN):
-            fct = rows.loc[point.name].filter(regex=r"^FCT of flow").dropna()
-            assert len(fct) == len(point.scenario.messages())
-            assert rows.loc[point.name, "FCT, mean"] == pytest.approx(fct.mean())
-
-
-def test_no_link_carries_more_than_its_rate(run):
-    rows = wide(run[1])
-    assert rows["goodput"].gt(0).all()
-    assert (rows["goodput"] < np.where(rows.get("rate", "100G") == "10G", 10e9, 100e9)).all()
-
-
-def test_the_fat_tree_has_the_links_of_the_stored_paths():
-    graph = fat_tree()
-    for load in (30, 60):
-        flows = stored_flows(f"expresspass_ns2_web_search_{load}")
-        assert len(flows) == 3000
-        for there, back in zip(flows["path"], flows["ack_path"], strict=True):
-            assert nx.is_path(graph, there.split())
-            assert back.split() == there.split()[::-1]
-
-
-@pytest.mark.parametrize(("trace", "count"), [("50_0", 673), ("50_1", 2716), ("80_0", 1070), ("80_1", 3241)])
-def test_w5_is_in_whole_packets_between_known_hosts(trace, count):
-    flows = stored_flows(f"homa_ns3_w5_{trace}")
-    assert len(flows) == count
-    assert (flows["size_bytes"] % 1460 == 0).all()
-    assert {*flows["src"], *flows["dst"]} <= {f"h{i}" for i in range(144)}
 
 
 def test_percentiles_by_size_exclude_unfinished_messages():

@@ -46,13 +46,3 @@ def test_a_receiver_in_order_takes_nothing_that_is_not():
     variation, original = _changed(IN_ORDER)
     again, before = (_run(one).flows["retransmissions"].sum() for one in (variation, original))
     assert again > before == 0
-
-
-def test_a_window_that_comes_back_makes_flows_no_slower():
-    variation, original = _changed(BACK)
-    assert _run(variation).flows["fct_ps"].mean() < _run(original).flows["fct_ps"].mean()
-
-
-def test_the_least_queue_marks_over_no_more_often():
-    variation, original = (_run(one).transfers["over_grants"].sum() for one in _changed(LEAST))
-    assert 0 <= variation < original
