@@ -12,7 +12,6 @@ import signal
 import threading
 import time
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -197,63 +196,6 @@ def kill_again_and_again(folder, kills, seed):
 def _drafts(store):
     """Count the files that are being written, or were when a process was killed."""
     return len(list(Path(store).rglob(".*.tmp")))
-
-
-def kill_a_reproduction(folder, kills):
-    """Kill ``rdmacc reproduce`` several times, each time two points further on; then let it end.
-
-    Beside it another one runs undisturbed. Each is a fork of this process, which has one thread. Return how many
-    were killed, and the store's losses and changes.
-    """
-    from rdmacc.cli.main import app
-    from rdmacc.experiments import EXPERIMENTS
-
-    for module in ("matplotlib.pyplot", "rdmacc.experiments.ledger.report"):
-        import_module(module)  # here, once, and not in each fork
-    _let_forks_draw()
-    EXPERIMENTS[Many.name] = Many()
-    root = Path(folder)
-    stored(Many(), store=Store(root / "none"))  # hashes the code, once
-    kept: dict[str, bytes] = {}
-    killed = spoiled = 0
-
-    def reproduce(name):
-        child = os.fork()
-        if not child:
-            null = os.open(os.devnull, os.O_WRONLY)
-            for stream in (1, 2):
-                os.dup2(null, stream)
-            arguments = [
-                "reproduce",
-                Many.name,
-                "--engine",
-                "simpy",
-                "--out",
-                root / name,
-                "--store",
-                root / f"{name}-store",
-            ]
-            try:
-                app([str(one) for one in arguments], standalone_mode=False)
-            except BaseException:
-                os._exit(1)
-            os._exit(0)
-        return child
-
-    def points():
-        return sorted((root / "killed-store").rglob("*.parquet"))
-
-    for turn in range(1, kills + 1):
-        child = reproduce("killed")
-        while len(points()) < 2 * turn and os.waitpid(child, os.WNOHANG) == (0, 0):
-            time.sleep(0.01)
-        os.kill(child, signal.SIGKILL)
-        killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
-        now = {path.name: path.read_bytes() for path in points()}
-        spoiled += sum(now.get(name) != content for name, content in kept.items())
-        kept = now
-    codes = [os.waitstatus_to_exitcode(os.waitpid(reproduce(name), 0)[1]) for name in ("killed", "whole")]
-    return {"killed": killed, "spoiled": spoiled, "kept": len(kept), "codes": codes}
 
 
 def run_forever(folder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 
@@ -16,15 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import rdmacc
-from rdmacc.cli import bench, commands
+from rdmacc.cli import commands
 from rdmacc.cli.main import app, main
-from rdmacc.cli.report import scalars_text
 from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, summary_path
-from rdmacc.experiments.framework import registry
-from rdmacc.schemes import about
-from rdmacc.sweep.run import sweep
-from rdmacc.sweep.store import Store, read_table, write_table
-from rdmacc.sweep.tidy import assemble, scalars, tidy
+from rdmacc.sweep.store import read_table
 from tests.sweeps import Tiny, Troubled
 
 runner = CliRunner()
@@ -45,17 +39,6 @@ def fail(monkeypatch, capsys, *arguments):
     return capsys.readouterr().err
 
 
-def test_version():
-    assert invoke("--version").strip() == f"rdmacc {rdmacc.__version__}"
-
-
-def test_help_names_every_command():
-    text = invoke("--help")
-    assert all(
-        name in text for name in ("demo", "list", "run", "plot", "verify", "reproduce", "schemes", "notebooks", "bench")
-    )
-
-
 def test_list_shows_every_experiment_with_its_description():
     one = invoke("list", "igbn")
     assert [line.split()[0] for line in one.splitlines()[2:]] == [n for n in EXPERIMENTS if n.startswith("igbn.")]
@@ -63,12 +46,6 @@ def test_list_shows_every_experiment_with_its_description():
     for name, one in EXPERIMENTS.items():
         assert f"{name} " in text
         assert one.description in text
-
-
-def test_schemes_lists_them_with_what_they_do():
-    text = invoke("schemes")
-    assert all(name in text for name in rdmacc.SCHEMES)
-    assert about("dasr") in text
 
 
 def test_schemes_prints_one_schemes_parameters():
@@ -124,23 +101,6 @@ def test_run_takes_a_group_and_gives_json(tmp_path, small_group):
     assert all({"point", "quantity", "value", "unit"} <= set(row) for row in one["measured"])
     assert one["as_expected"]
     assert one["effort"]["reused"] == 0
-
-
-def test_wide_tables_are_cut_to_the_terminal(tmp_path, monkeypatch):
-    piped = invoke("run", "dart.fig3", "--store", tmp_path)
-    monkeypatch.setattr("rdmacc.cli.report._terminal_columns", lambda otherwise: 100)
-    text = invoke("run", "dart.fig3", "--store", tmp_path)
-    assert max(map(len, piped.split("\n[")[0].splitlines()[2:])) > 100
-    table = text.split("\n[")[0].splitlines()[2:]
-    assert max(map(len, table)) <= 100
-    assert text.count("time to back off") == sum("---" in line for line in table)
-
-
-def test_many_points_stand_in_rows():
-    tables = {f"p{number}": tidy(f"p{number}", {"rate": (number, "bps"), "n": (number, "")}) for number in range(20)}
-    lines = scalars_text(scalars(assemble(tables, {}))).splitlines()
-    assert lines[0].split() == ["rate", "n"]
-    assert lines[-1].split() == ["p19", "19", "b/s", "19"]
 
 
 def test_a_parameter_may_be_set(tmp_path):
@@ -256,19 +216,6 @@ def test_plot_draws_what_is_stored(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatch):
-    one = tiny(Tiny())
-    found = sweep(one, "paper", engine="simpy", store=Store(tmp_path / "elsewhere"))
-    write_table(tmp_path / "tests.tiny.parquet", found.table, found.summary())
-    monkeypatch.setattr(registry, "summary_path", lambda name: tmp_path / f"{name}.parquet")
-    invoke("plot", "tests.tiny", "--scale", "paper", "--store", tmp_path, "--out", tmp_path)
-    assert (tmp_path / "tests.tiny.png").exists()
-    pd.testing.assert_frame_equal(registry.load_summary("tests.tiny"), found.table)
-    assert registry.load_summary("tests.tiny", seed=1) is None
-    assert registry.load_summary("tests.other") is None
-
-
-@pytest.mark.slow
 def test_readings_are_listed_verified_and_drawn(tmp_path, monkeypatch, capsys):
     """Under a reading whose rows a table has; the default reading's verdict stands beside one that differs."""
     listed = invoke("readings", "igbn")
@@ -288,29 +235,6 @@ def test_readings_are_listed_verified_and_drawn(tmp_path, monkeypatch, capsys):
 @dataclass
 class FakeSweep:
     table: pd.DataFrame
-
-
-@pytest.mark.slow
-def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
-    one = bench.Measurement(
-        case="a", engine="simpy", scale=1.0, messages=32, data_hops=1000, control_hops=1000, events=9,
-        wall_s=1.0, setup_s=0.1, warm_up_s=0.0, runs=1, peak_memory_bytes=10**8,
-    )  # fmt: skip
-    monkeypatch.setattr(bench, "measure", lambda case, engine, *_, **options: replace(one, engine=engine))
-    monkeypatch.setattr(bench, "together", lambda **options: [replace(one, engine="compiled")] * 2)
-    assert "32-to-1 incast" in invoke("bench", "--only", "a", "--engine", "simpy")
-    content = json.loads(invoke("bench", "--only", "a", "--json"))
-    assert content["measurements"][0]["hops_per_s"] == 2000.0
-    assert content["compiled_over_simpy"] == {}
-    assert content["schemes"] == []
-    monkeypatch.setattr(bench, "run_schemes", lambda engine: [one])
-    monkeypatch.setattr(bench, "fixed_cost", lambda engine: bench.FixedCost(engine, 3, 0.007, 2048.0))
-    text = invoke("bench")
-    assert "scheme  engine" in text
-    assert "a call of simulate, simpy: 7.0 ms, keeps 2.0 KiB" in text
-    (tmp_path / "run.json").write_text(json.dumps(content))
-    assert "against the stored numbers" in invoke("bench", "--only", "a", "--compare", str(tmp_path / "run.json"))
-    assert json.loads(invoke("bench", "--json"))["schemes"][0]["scheme"] == "dcqcn"
 
 
 @pytest.mark.parametrize(
@@ -349,12 +273,6 @@ def test_a_file_in_the_way_is_one_line_too(monkeypatch, capsys, tmp_path, engine
 @pytest.mark.parametrize("arguments", [("run", "dart.fig2", "--scale", "huge"), ("demo", "--seed", "-1"), ("fly",)])
 def test_usage_errors_exit_with_2(monkeypatch, capsys, arguments):
     assert fail(monkeypatch, capsys, *arguments)
-
-
-@pytest.mark.slow
-def test_the_module_runs_as_a_process():
-    done = subprocess.run([sys.executable, "-m", "rdmacc.cli.main", "list"], capture_output=True, text=True, check=True)
-    assert "dart.fig2" in done.stdout
 
 
 def test_schemes_lists_presets_and_what_they_set():

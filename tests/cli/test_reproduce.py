@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib
 
@@ -119,13 +115,6 @@ def test_a_figure_that_cannot_be_judged_or_drawn_says_so_in_its_place(reproduce,
         assert (folder / target).exists(), (page, target)
 
 
-def test_a_picture_of_another_run_does_not_stand_for_one_that_fails(reproduce, monkeypatch):
-    folder, _ = reproduce("tests.tiny")
-    monkeypatch.setattr(Tiny, "plot", Undrawn.plot)
-    reproduce("tests.tiny", code=1)
-    assert not list((folder / "figures").iterdir())
-
-
 def test_changed_verdicts_are_named(reproduce):
     before, _ = reproduce("tests.tiny", out="before")
     assert read_verdicts(before) == {"tests-1": "holds"}
@@ -155,13 +144,6 @@ def test_files_that_are_no_reports_stay(tmp_path):
     assert mine.read_text() == "mine"
 
 
-def test_what_a_killed_run_leaves_is_no_file_of_the_users(tmp_path):
-    draft = tmp_path / "out" / ".report-x1.tmp"
-    draft.parent.mkdir()
-    draft.write_text("{")
-    assert Report(draft.parent, [Tiny()], "quick").index.parent == draft.parent
-
-
 def test_nothing_is_computed_if_it_must_not_be(reproduce):
     folder, output = reproduce("tests.tiny", "--no-compute", code=1)
     assert "0 of 1" in output
@@ -169,34 +151,3 @@ def test_nothing_is_computed_if_it_must_not_be(reproduce):
     reproduce("tests.tiny")
     _, output = reproduce("tests.tiny", "--no-compute", out="again")
     assert "1 of 1" in output
-
-
-_SCRIPT = """
-import json, sys
-from tests.sweeps import kill_a_reproduction
-print(json.dumps(kill_a_reproduction(sys.argv[1], int(sys.argv[2]))))
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("times", [3, 10])
-def test_a_reproduction_killed_several_times_ends_in_the_same_report(tmp_path, times):
-    environment = os.environ | {"MPLBACKEND": "Agg"}
-    script = [sys.executable, "-c", _SCRIPT, tmp_path, str(times)]
-    done = subprocess.run(script, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found.pop("kept") >= 2 * times
-    assert found == {"killed": times, "spoiled": 0, "codes": [0, 0]}
-    whole, killed = ({path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-                     for root in (tmp_path / "whole", tmp_path / "killed"))  # fmt: skip
-    assert {Path("index.html"), Path("tests.many.html"), Path("figures/tests.many.svg")} < set(whole)
-    drafts = {name for name in killed if name.suffix == ".tmp"}
-    assert set(killed) - drafts == set(whole)
-    for name, content in whole.items():
-        one, other = (without_times(text) if name.suffix == ".html" else text for text in (content, killed[name]))
-        assert one == other, name
-
-
-def without_times(page):
-    return re.sub(rb"[\d.,]+ (s|M)\b[^<]*", b"", page)

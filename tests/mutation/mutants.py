@@ -110,7 +110,7 @@ def once_survived() -> list[Mutant]:
         named("rdmacc/protocols/rcc.py", "endpoint.flow_num == 0 or base", "endpoint.round_ps == 0 or base",
               "tests/protocols/test_rcc.py", only="round_follows"),
         named("rdmacc/protocols/dasr.py", "max(params.unmarked_ps, rtt_ps)", "params.unmarked_ps",
-              "tests/protocols/test_dasr.py", only="longer_non_receiver"),
+              "tests/protocols/test_dasr.py", only="longer_base_rtt"),
     ]  # fmt: skip
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import logging
 import os
 import pickle
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,11 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import rdmacc
-from rdmacc import sources
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import Point, experiment
+from rdmacc.experiments import Point
 from rdmacc.faults import Clocks, LinkDown, ScriptedLoss
-from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
@@ -240,23 +237,6 @@ def test_a_key_does_not_depend_on_the_order_of_names():
     assert keyed(["a", "b"]) == keyed(["b", "a"]) != keyed(["a", "c"])
 
 
-class Rack:
-    """A node's name; all of them look the same."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def __repr__(self):
-        return "rack"
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A node's name that is plain data."""
-
-    rack: int
-
-
 def line(nodes, order):
     """Return a network of two hosts and two switches, with links in an order."""
     network = networkx.Graph()
@@ -267,27 +247,6 @@ def line(nodes, order):
     for one, other, delay in zip(order, order[1:], ("1us", "1us", "100us"), strict=False):
         rdmacc.topology.add_link(network, nodes[one], nodes[other], "100Gbps", delay)
     return network
-
-
-def test_nodes_that_look_alike_are_told_apart_or_nothing_is_stored():
-    """Networks that differ only in which of the nodes a link goes to."""
-    for make in (Slot, str, lambda number: (number, "rack")):
-        nodes = [make(number) for number in range(4)]
-        work = rdmacc.messages([(nodes[0], nodes[1], "4kB")])
-        keys = {
-            identity(point(network=line(nodes, order), workload=work, probes=[], faults=[]))["key"]
-            for order in ((0, 2, 3, 1), (0, 3, 2, 1), (1, 2, 3, 0))
-        }
-        assert len(keys) == 3
-        back = rdmacc.messages([(nodes[1], nodes[0], "4kB")])
-        assert (
-            identity(point(network=line(nodes, (0, 2, 3, 1)), workload=back, probes=[], faults=[]))["key"] not in keys
-        )
-    nodes = [Rack(number) for number in range(4)]
-    found = identity(point(network=line(nodes, (0, 2, 3, 1)), probes=[], faults=[]))
-    assert "node = rack: must be plain data" in found["uncertain"]
-    mixed = [(1,), frozenset([1]), "s2", "s3"]
-    assert "two nodes" in identity(point(network=line(mixed, (0, 2, 3, 1)), probes=[], faults=[]))["uncertain"]
 
 
 def test_what_is_no_plain_data_is_named():
@@ -321,51 +280,6 @@ class Other(Tiny):
     """Another class, with an attribute."""
 
     limit = 3
-
-
-def test_an_experiments_own_paper_counts_and_no_other(monkeypatch):
-    """An edit of another paper's figure, of the command line or the report costs no simulation."""
-    one = experiment("dart.fig3")
-    names = [set(), set()]
-    counted = []
-
-    def own_text(counts):
-        counted.append(counts)
-        return "text"
-
-    monkeypatch.setattr("rdmacc.sweep.codehash.own_text", own_text)
-    first = one.points()[0]
-    identity(first, one)
-    identity(first, Other())
-    for found, counts in zip(names, counted, strict=True):
-        found |= {name for name in sources._files() if counts(name)}
-    dart, users = names
-    assert {
-        "engine/reference/hosts.py",
-        "presets/dart-2020.toml",
-        "models/max_min.py",
-        "experiments/dart/fig03.py",
-    } <= dart
-    assert {"experiments/framework/trace.py", "experiments/validation/flows.py"} <= dart
-    assert not {
-        name for name in dart if name.startswith(("cli/", "explorer/", "experiments/ren/", "experiments/ledger/"))
-    }
-    assert not {name for name in dart if name.startswith("experiments/") and name.endswith(".toml")}
-    assert {"experiments/ren/fig10.py"} <= users - dart
-
-
-def test_papers_import_from_no_other_paper_than_they_are_keyed_by():
-    folder = sources._MAPPED["experiments"]
-    for path in folder.rglob("*.py"):
-        parts = path.relative_to(folder).parts
-        if parts[0] in ("ledger", "__init__.py") or path.name == "page.py":  # which show what others have computed
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom):
-                base = ["rdmacc", "experiments", *parts[: len(parts) - node.level]] if node.level else []
-                names = [*base, *(node.module or "").split(".")]
-                taken = names[2] if names[:2] == ["rdmacc", "experiments"] and len(names) > 2 else parts[0]
-                assert f"{taken}.py" in codehash._SHARED or taken in (*codehash._SHARED, parts[0]), (path, node.lineno)
 
 
 def test_what_a_patch_computes_is_not_stored(tmp_path, monkeypatch, caplog):
@@ -406,22 +320,6 @@ def test_cells_of_a_notebook_count(tmp_path):
         assert int(done.stdout) == reused
 
 
-def test_no_byte_of_a_file_makes_it_fail(store, kept):
-    """Each bit that flips gives the rows as they were, or an error of ours: never another one."""
-    known, path = kept
-    whole = path.read_bytes()
-    damaged = 0
-    for number in range(0, len(whole), 7):
-        content = bytearray(whole)
-        content[number] ^= 1 << number % 8
-        path.write_bytes(content)
-        found = store.load(known)
-        damaged += found is None
-        if found is not None:
-            pd.testing.assert_frame_equal(found[0], TABLE)
-    assert damaged > len(whole) / 14
-
-
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
 def test_what_is_no_file_is_refused_and_not_waited_for(store, kept, caplog, make):
     known, path = kept
@@ -437,10 +335,6 @@ def test_what_is_no_file_is_refused_and_not_waited_for(store, kept, caplog, make
 def test_a_store_that_cannot_be_a_folder_is_refused(given):
     with pytest.raises(ConfigError, match="^store = .*must be the path of a folder"):
         Store(given)
-
-
-def test_a_name_may_have_two_hundred_letters(store):
-    assert store.path("x" * 200, "y" * 200).parts[-2:] == ("x" * 200, f"{'y' * 200}.parquet")
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "", "a\0b", "x" * 201, "..", 5, None])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib
@@ -19,8 +18,7 @@ from rdmacc import study
 from rdmacc.errors import ConfigError
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.folders import write_folder
-from rdmacc.results.summary import Summary, half_width
-from rdmacc.show.style import COLOURS
+from rdmacc.results.summary import half_width
 from rdmacc.sweep import Store, SweepError
 from rdmacc.sweep.study import Study
 from rdmacc.sweep.study_runs import QUANTITIES
@@ -144,20 +142,6 @@ def test_a_comparison_pairs_the_runs_of_each_seed(run):
     assert whole.tolist() == pytest.approx((-compared.frame["fct_mean_ps", "mean"]).tolist())
 
 
-def test_a_difference_that_every_seed_shows_is_marked():
-    seeds = np.arange(5)
-    values = {"old": 1e6 * (200 + 40 * seeds), "new": 1e6 * (180 + 40 * seeds + seeds % 2)}
-    rows = [{"scheme": name, "seed": seed, "fct_mean_ps": value} for name, of in values.items()
-            for seed, value in zip(seeds, of, strict=True)]  # fmt: skip
-    frame = pd.DataFrame(rows).assign(**dict.fromkeys(QUANTITIES.keys() - {"fct_mean_ps"}, 1.0))
-    found = Study(frame, pd.DataFrame())
-    means = found.summary("fct_mean_ps")["fct_mean_ps"]
-    assert means.loc["new", "high"] > means.loc["old", "low"]  # they overlap
-    shown = repr(found.compare("old", "fct_mean_ps"))
-    assert "-19.6 ± 0.68*" in shown
-    assert "* where the interval excludes 0" in shown
-
-
 @pytest.mark.parametrize(
     ("baseline", "given", "words"),
     [
@@ -173,15 +157,6 @@ def test_what_cannot_be_compared_is_named(run, baseline, given, words):
         run(["dcqcn"]).compare("dcqcn")
     with pytest.raises(ConfigError, match="quantity = 'fct'"):
         found.compare("line-rate", "fct")
-
-
-@pytest.mark.parametrize("kind", [tuple, list, np.array])
-def test_paths_may_be_tuples_lists_or_arrays(run, kind):
-    work = rdmacc.messages([("h1", "h0", "8kB"), ("h2", "h0", "8kB")])
-    work["path"] = [kind(["h1", "s0", "h0"]), kind(["h2", "s0", "h0"])]
-    assert run("line-rate", work=work).reused == 0
-    again = run("line-rate", work=work)
-    assert (again.reused, len(again.flows)) == (1, 2)
 
 
 class Host:
@@ -202,12 +177,6 @@ def test_nodes_that_look_alike_are_computed_and_not_stored(run, tmp_path, caplog
     assert caplog.text.count("computing points of study without storing them: node = host: must be plain data") == 1
 
 
-def test_the_table_is_tidy(run):
-    table = run(["dcqcn"], seeds=2, vary={"degree": [1, 2]}).table
-    assert set(table) == {"scheme", "degree", "seed", "quantity", "value", "unit"}
-    assert not table.duplicated(["scheme", "degree", "seed", "quantity"]).any()
-
-
 def test_versus_draws_means_bars_and_a_line_across_for_who_lacks_the_parameter(run):
     found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 16, 1 / 4]}, seeds=3)
     ax = found.plot.versus("g", "fct_mean_ps")
@@ -219,29 +188,6 @@ def test_versus_draws_means_bars_and_a_line_across_for_who_lacks_the_parameter(r
     assert across.get_linestyle() == "--"
     assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "FCT mean (us)")
     assert len(ax.collections) == 1
-
-
-def test_versus_shows_parameters_in_their_unit_and_schemes_side_by_side(run):
-    found = run(["dcqcn", "dcqcn-hpcc"], vary={"kmax_bytes": [100_000, 200_000]}, seeds=2)
-    ax = found.plot.versus("kmax_bytes")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("kmax (kB)", "FCT p99 (us)")
-    first, second = ([*bars[0].get_xdata()] for bars in ax.containers)
-    assert first == pytest.approx([100 - 0.6, 200 - 0.6])
-    assert second == pytest.approx([100 + 0.6, 200 + 0.6])
-
-
-def test_versus_draws_words_in_their_order(run):
-    ax = run("dcqcn", vary={"size": ["32kB", "8kB"]}).plot.versus("size")
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["32kB", "8kB"]
-
-
-def test_the_other_plots_have_a_curve_for_each_scheme_and_value(run):
-    found = run(["dcqcn", "line-rate"], vary={"degree": [2, 3]})
-    for ax in (found.plot.fct_cdf(), found.plot.slowdown_by_size(), found.plot.slowdown_by_size(50)):
-        names = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert names == [f"{scheme}, degree={k}" for scheme in ("dcqcn", "line-rate") for k in (2, 3)]
-        drawn = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-        assert [line.get_color() for line in drawn] == [*[COLOURS["blue"]] * 2, *[COLOURS["vermilion"]] * 2]
 
 
 def test_a_window_counts_what_a_result_counts_in_it_and_runs_nothing_again(tmp_path):
@@ -322,14 +268,6 @@ def test_what_another_program_wrote_is_no_study(tmp_path, wrong):
 def test_what_varies_has_no_name_that_the_frames_use(run, name):
     with pytest.raises(ConfigError, match="another name"):
         run("dcqcn", work=lambda **given: None, vary={name: [1, 2]})
-
-
-def test_every_quantity_has_its_unit_in_its_name():
-    for name, unit in QUANTITIES.items():
-        assert not unit or name.endswith(f"_{unit}")
-    assert {name for name in QUANTITIES if name not in {"fct_mean_ps", "slowdown_mean", "unfinished"}} <= {
-        one.name for one in dataclasses.fields(Summary)
-    }
 
 
 def test_short_runs_are_not_stored_and_measure_the_same(tmp_path, monkeypatch):

@@ -11,22 +11,16 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-import rdmacc
-from rdmacc.engine.compiled.machine_code import hooks
-from rdmacc.engine.compiled.tables.layout import Layout
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
-from rdmacc.sweep.compiling import compile_hooks, compile_kernel, units_of
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.workers import Computed, Failed, Task, compute, compute_all
+from rdmacc.sweep.workers import Failed, Task, compute
 from tests.sweeps import Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parents[2]
@@ -59,24 +53,11 @@ def test_a_class_of_a_function_is_refused_before_anything_runs(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_seed_of_numpys_is_that_of_python(tmp_path):
-    found = run(Tiny(), tmp_path, seed=np.int64(3), seeds=np.int64(2))
-    assert json.loads(json.dumps(found.summary()))["seed"] == 3
-    assert run(Tiny(), tmp_path, seed=3, seeds=2).reused == len(found.points)
-
-
 def test_a_sweep_gives_what_a_run_gives(tmp_path, engine):
     found = run(Tiny(), tmp_path, engine=engine)
     pd.testing.assert_frame_equal(found.table, Tiny().run(engine=engine))
     assert list(found.table["point"].unique()) == [point.name for point in Tiny().points()]
     assert (0 < found.effort()["wall_s"] < 600, found.effort()["engines"]) == (True, [engine])
-
-
-@pytest.mark.parametrize(("jobs", "is_told"), [(1, False), (2, True)])
-def test_who_asked_for_processes_is_told_why_there_are_none(tmp_path, caplog, monkeypatch, jobs, is_told):
-    monkeypatch.setattr("rdmacc.sweep.run.why_not_elsewhere", lambda payloads: "for a reason")
-    run(Tiny(), tmp_path, jobs=jobs)
-    assert ("computing in one process: for a reason" in caplog.text) == is_told
 
 
 def test_engines_give_one_table(tmp_path):
@@ -117,58 +98,6 @@ def test_threads_give_the_same_table(tmp_path):
         threads = run(Tiny(), tmp_path / "threads", executor=executor)
     pd.testing.assert_frame_equal(threads.table, alone.table, check_exact=True)
     assert threads.summary() == alone.summary()
-
-
-def test_what_the_processes_need_is_compiled_before_they_start():
-    """The kernel, and the hooks of each composition once."""
-    units = units_of([*Tiny().points(), *Tiny().points(seed=5), *experiment("dart.fig3").points()])
-    assert units[0] is compile_kernel
-    names = [unit.args[0].name.partition("-no-")[0] for unit in units[1:]]
-    assert names == ["line-rate", "dasr"]  # look-ahead is a parameter
-
-
-def test_a_unit_that_is_compiled_is_found_in_the_cache():
-    scheme = rdmacc.scheme("line-rate")
-    compile_hooks(scheme, checked=False)
-    assert hooks.CompiledHooks(scheme, Layout.of(scheme)).addresses["on_data"]
-
-
-def _note_process(folder, number):
-    (folder / str(number)).write_text(str(os.getpid()))
-    if number == 0:
-        raise ValueError
-    deadline = time.monotonic() + 300.0
-    while len(list(folder.iterdir())) < 3 and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-
-@pytest.mark.slow
-def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
-    """Two that wait for each other finish, so they ran at once; a third one's failure affects neither."""
-    found = stored(Tiny(), store=Store(tmp_path / "store"))
-    point, code = found.points[0], found.identities[found.points[0].name]["code"]
-    task, folder, outcomes = Task(pickle.dumps((Tiny(), point, "simpy", 1)), code), tmp_path / "notes", []
-    folder.mkdir()
-    first = [partial(_note_process, folder, number) for number in range(3)]
-    told = []
-    compute_all(
-        {"one": task, "two": task}, lambda _, outcome: outcomes.append(outcome), jobs=2, first=first,
-        tell=lambda number, count: told.append((number, count)),
-    )  # fmt: skip
-    assert told == [(1, 3), (2, 3), (3, 3)]
-    assert len({path.read_text() for path in folder.iterdir()}) == 2
-    assert [type(outcome) for outcome in outcomes] == [Computed, Computed]
-
-
-@pytest.mark.slow
-def test_the_bar_says_what_is_compiled(tmp_path, capsys):
-    for jobs in (1, 2):
-        network, work = rdmacc.star(4), rdmacc.incast(["h1", "h2"], "h0", "8kB")
-        rdmacc.study(network, work, ["dcqcn", "hpcc"], store=tmp_path / str(jobs), jobs=jobs)
-        shown = capsys.readouterr().err
-        assert "study, 0 of 2 points, compiling 1 of 3" in shown
-        assert "study, 0 of 2 points, compiling 3 of 3" in shown
-        assert "compiling 4" not in shown
 
 
 @pytest.mark.slow
@@ -286,16 +215,6 @@ def test_sigterm_keeps_what_is_finished(tmp_path):
 def test_a_killed_sweep_loses_nothing(tmp_path):
     found = killed(tmp_path, 8)
     assert found["kills"] == 8
-    check_killed(found)
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_hundred_kills_lose_nothing(tmp_path):
-    found = killed(tmp_path, 100)
-    assert found["kills"] == 100
-    assert found["torn"] > 20  # killed in the middle of writing a point
-    assert found["reused"] + found["ended"] > 0
     check_killed(found)
 
 
