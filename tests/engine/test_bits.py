@@ -55,18 +55,6 @@ def test_they_behave_as_sets(is_compiled, packets, steps):
     del keep
 
 
-@pytest.mark.parametrize("psn", [0, 31, 32, 62, 63, 64, 127])
-def test_every_bit_of_a_word(psn):
-    for is_compiled in (False, True):
-        add, _, has, first_in, first_out = COMPILED if is_compiled else PLAIN
-        bits, keep = empty(128, is_compiled)
-        add(bits, psn)
-        assert [i for i in range(128) if has(bits, i)] == [psn]
-        assert first_in(bits, 0, 128) == psn
-        assert first_out(bits, psn, 128) == psn + 1
-        del keep
-
-
 def test_only_messages_have_them():
     class Wrong(Component):
         class Sender(Record):

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import resource
 import subprocess
 import sys
 import textwrap
-import weakref
-from collections import OrderedDict
-from dataclasses import replace
-from pathlib import Path
 
 import networkx as nx
 import numba
 import numpy as np
-import pandas as pd
 import pytest
 
 import rdmacc
@@ -32,7 +26,6 @@ from rdmacc.engine.compiled.kernel.events import (
     replace_event,
 )
 from rdmacc.engine.compiled.kernel.rows import globals_at
-from rdmacc.engine.compiled.machine_code import hooks
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
 from rdmacc.engine.compiled.machine_code.units import UNIT
 from rdmacc.engine.compiled.tables import layout, tables
@@ -42,7 +35,6 @@ from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
 from rdmacc.topology.fabric import Fabric
 from tests.support import mostly_at_night, run_cell
-from tests.torture.handlers import scheme_of
 
 
 @numba.njit(**UNIT)
@@ -112,45 +104,6 @@ def test_hooks_stay_loaded():
     assert hooks[0].addresses["on_ack"] != hooks[2].addresses["on_ack"]
     slower = rdmacc.scheme("dcqcn", cnp_interval_ps="100us")
     assert CompiledHooks(slower, layout.Layout.of(slower)).addresses == hooks[0].addresses
-
-
-def _new_hooks(number: int) -> CompiledHooks:
-    """Return the hooks of a scheme that has never been compiled: its constant is part of the code."""
-    scheme = scheme_of("on_ack", f"sender.x = sender.x * 0.5 + {number}.25")
-    return CompiledHooks(scheme, layout.Layout.of(scheme))
-
-
-def test_code_of_schemes_that_are_gone_is_freed(monkeypatch):
-    monkeypatch.setattr(hooks, "_LOADED", OrderedDict())
-    monkeypatch.setattr(hooks, "_MOST_LOADED", 2)
-    monkeypatch.setattr(hooks, "kept", lambda unit, make: make())  # nothing of it is in the cache
-    held = [_new_hooks(number) for number in range(2)]
-    code = [weakref.ref(one._code) for one in held]
-    del held[0]
-    assert all(one() for one in code)  # the last two stay, for another simulation
-    held.append(_new_hooks(2))
-    assert not code[0]()
-    held.append(_new_hooks(3))
-    assert code[1]()  # its hooks are in use
-    held.clear()
-    assert not code[1]()
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="where Linux tells what is resident")
-def test_new_schemes_take_little_memory(monkeypatch):
-    """It was 8 MiB a scheme, of LLVM's modules and of pass managers that are never freed."""
-
-    def resident_mib() -> float:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
-
-    monkeypatch.setattr(hooks, "kept", lambda unit, make: make())
-    for number in range(5):
-        _new_hooks(1000 + number)
-    before = resident_mib()
-    for number in range(15):
-        _new_hooks(2000 + number)
-    assert (resident_mib() - before) / 15 < 1
 
 
 @pytest.mark.nightly
@@ -243,23 +196,6 @@ def test_a_protocol_typed_in_a_cell_runs_on_both_engines():
     assert one.counters.marks_last_hop > 0
 
 
-def test_a_changed_constant_is_not_served_from_the_cache():
-    slow = OWN_PROTOCOL.replace("STEP = 0.5", "STEP = 0.01")
-    namespace: dict[str, object] = {"__name__": "__main__"}
-    run_cell(slow, namespace)
-    first = _incast("compiled", _own_scheme()).flows.fct_ps.max()
-    second = _incast("compiled", namespace["scheme"]).flows.fct_ps.max()
-    assert second != first
-    assert second == _incast("simpy", namespace["scheme"]).flows.fct_ps.max()
-
-
-def test_code_that_cannot_compile_is_refused_with_line_and_reason():
-    bad = OWN_PROTOCOL.replace("reply.marked = float(packet.ce)", "reply.marked = open('x').read()")
-    line = next(i for i, line in enumerate(bad.splitlines(), 1) if "open('x')" in line)
-    with pytest.raises(rdmacc.ConfigError, match=rf"^Halver\.on_data = open.* \(line {line} of <cell \d+>\): must"):
-        run_cell(bad, {"__name__": "__main__"})
-
-
 def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
     """Every table starts with room for one event."""
     for name in ("_FIRST_PACKETS", "_FIRST_EVENTS", "_FIRST_SAMPLES", "_FIRST_ROWS"):
@@ -350,21 +286,3 @@ def test_the_table_of_routes_says_what_the_fabric_says():
             assert first[cell] == (ports[0] if one_by_one else start)
         if graph is mixed:
             assert not is_in_row[count > 1].all()
-
-
-def test_there_is_room_for_the_first_events_of_thousands_of_probes():
-    """All look at time 0: without room the kernel would write behind its memory."""
-    network = rdmacc.star(3)
-    work = rdmacc.messages([("h0", "h1", 2_000), ("h2", "h1", 2_000)])
-    one = rdmacc.probes.field("flow", 0, "received_packets", every="1us")
-    watched = [replace(one, name=f"watch {i}", at=i % 2) for i in range(5_000)]
-    frames = []
-    for engine in ("compiled", "simpy"):
-        simulation = Simulation(network, work, "line-rate", probes=watched, engine=engine)
-        if engine == "compiled":
-            row = simulation.engine.globals
-            first = row["heap_length"] + row["node_used"]
-            assert first >= 5_000
-            assert first + row["reserve_events"] <= row["event_capacity"]
-        frames.append(simulation.run(progress=False).probes)
-    pd.testing.assert_frame_equal(*frames)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -165,29 +163,6 @@ def test_windows_go_on_after_a_message_has_failed(count: int) -> None:
         assert outcomes[-1].messages["failed"][[1, 12, 16]].all()
         visits = outcomes[-1].visits
         assert visits > 300, "windows went on after the link had failed"
-
-
-def test_the_summary_says_so_and_a_warning_is_given_once(caplog: pytest.LogCaptureFixture) -> None:
-    down = LinkDown(link=("h1", "s0"), at_ps=_AT)
-    simulation = rdmacc.Simulation(_STAR, _WORK, "irn", faults=[down], engine="simpy")
-    with caplog.at_level(logging.WARNING):
-        result = simulation.run(progress=False)
-        simulation.run(progress=False)
-    assert "2 (1 finished, 1 failed: no route)" in str(result.summary())
-    assert result.summary().no_route == 1
-    assert [record.getMessage() for record in caplog.records] == [
-        "rdmacc: 1 of 2 messages failed, the first from h1 to h0: no route to h0; flows has the `reason` of each"
-    ]
-
-
-def test_a_study_counts_them_in_its_rows_and_warns_of_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    down = LinkDown(link=("h1", "s0"), at_ps=_AT)
-    with caplog.at_level(logging.WARNING):
-        found = rdmacc.study(_STAR, _WORK, ["irn"], faults=[down], engine="simpy", store=tmp_path, progress=False)
-        assert found.runs["unfinished"].tolist() == [1]
-        assert caplog.messages == []
-        rdmacc.simulate(_STAR, _WORK, "irn", faults=[down], engine="simpy", progress=False)
-        assert len(caplog.messages) == 1
 
 
 def test_a_scheme_that_gives_up_says_after_how_many_retries(engine: str) -> None:

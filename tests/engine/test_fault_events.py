@@ -142,13 +142,6 @@ def test_a_storm_spreads_to_who_sends_elsewhere(engine):
     assert port(result, "h2->s0")["paused_ps"] > us(300)
 
 
-def test_flapping_lists_failures():
-    faults = flapping(("a", "b"), at_ps="1us", down_ps="2us", up_ps="3us", times=2, convergence_ps="1us")
-    assert [(one.at_ps, one.until_ps, one.convergence_ps) for one in faults] == [
-        (us(1), us(3), us(1)), (us(6), us(8), us(1)),
-    ]  # fmt: skip
-
-
 def test_overlapping_failures_count():
     """The link is back when the last of them ends."""
     faults = [

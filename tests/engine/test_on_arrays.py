@@ -6,7 +6,6 @@ import heapq
 
 import numpy as np
 
-from rdmacc.engine.compiled.machine_code import cache
 from rdmacc.engine.compiled.machine_code.callees import call_on_arrays
 
 FACTOR = 2.0
@@ -47,7 +46,3 @@ def test_what_the_function_reaches_counts_at_once(monkeypatch):
     monkeypatch.setattr("tests.engine.test_on_arrays.FACTOR", 6.0)
     call_on_arrays(ranked, *second)
     assert second[5].tolist() == (3 * first[5]).tolist()
-
-
-def test_how_it_is_called_counts_too():
-    assert "engine/compiled/on_arrays.py".startswith(cache._COUNTED)

@@ -75,20 +75,6 @@ def test_only_the_kernel_that_notes_keeps_a_trace(options):
     assert counts == [counts[0], counts[0], counts[0], 0]
 
 
-@pytest.mark.parametrize("feature", ["n_changes", "n_scripts"])
-def test_the_plain_kernel_lacks_them(feature):
-    """Run a feature with either kernel: one has it, the other ignores it."""
-    done = []
-    for run in (compiled_kernel().run, compiled_kernel().run_plain):
-        engine = ask_for(feature)
-        engine._run = run
-        engine.run(10**12)
-        lost = engine.ports["lost_packets"].sum()
-        done.append(engine.globals["sample_count"] + lost)
-    assert done[0] > 0
-    assert done[1] == 0
-
-
 @pytest.mark.parametrize("name", ["dcqcn", "dart", "homa", "improved-go-back-n"])
 def test_the_two_kernels_agree_where_nothing_is_used(name):
     outcomes = []

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import rdmacc
 from rdmacc import ConfigError, LinkDown, PauseStorm, topology
-from rdmacc.topology.fabric import Fabric
-from rdmacc.topology.nics import joined
 from rdmacc.units import us
 from tests.engine.scenarios import WIDENED, on_planes
 from tests.engine.test_agreement import batches, compare
@@ -82,13 +79,6 @@ def test_before_routes_converge_a_host_avoids_its_own_dead_link(engine):
     assert result.flows["timeouts"][0] == 0
 
 
-def test_a_queue_pair_of_another_scheme_keeps_to_one_link(engine):
-    network = topology.multi_plane(4, leaves=2, spines=1, hosts_per_leaf=1)
-    result = rdmacc.simulate(network, rdmacc.messages([("h0", "h1", "1MB")]), "dcqcn", engine=engine)
-    counts = [sent_by(result, f"h0->p{p}leaf0") for p in range(4)]
-    assert sorted(counts)[:3] == [0, 0, 0]
-
-
 def test_a_storm_meets_every_link_of_a_host(engine):
     """PAUSE to all leaves: packets sent until RESUME wait."""
     network = topology.multi_plane(2, leaves=1, spines=1, hosts_per_leaf=2)
@@ -98,19 +88,6 @@ def test_a_storm_meets_every_link_of_a_host(engine):
     free, held = (rdmacc.simulate(network, work, scheme, engine=engine, faults=f) for f in ((), storm))
     assert free.flows["fct_us"][0] < 30
     assert held.flows["fct_us"][0] > 50
-
-
-def test_names_of_a_hosts_links_stand_for_its_nics():
-    plain = Fabric.from_graph(topology.multi_plane(2, leaves=2, spines=1, hosts_per_leaf=1))
-    fabric = joined(plain)
-    assert fabric.names[: plain.n_nodes] == plain.names
-    assert fabric.port_name(fabric.port("h0", "p1leaf0")) == "h0.nic->p1leaf0"
-    assert fabric.port_name(fabric.port("p1leaf1", "h1")) == "p1leaf1->h1.nic"
-    assert fabric.port_rate_bps[fabric.node_first_port[fabric.hosts]].tolist() == [2 * LINE, 2 * LINE]
-    assert joined(fabric) is fabric
-    with pytest.raises(ConfigError, match="p0leaf1"):
-        fabric.port("h0", "p0leaf1")
-    assert np.array_equal(fabric.port_reverse[fabric.port_reverse], np.arange(fabric.n_ports))
 
 
 @pytest.mark.parametrize(

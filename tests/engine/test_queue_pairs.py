@@ -58,36 +58,6 @@ def test_rows_that_are_done_take_no_memory(monkeypatch):
     assert is_written.sum() * mmap.PAGESIZE < 2 * queue_pairs.BLOCK * engine.queue_pairs.row_bytes
 
 
-def test_packets_and_receivers_timers_hold_rows(monkeypatch):
-    plan = _plan("dcqcn")
-    rows = queue_pairs.QueuePairs(plan, bytes(280), np.zeros(plan.n_qps, np.int32))
-    monkeypatch.setattr(queue_pairs, "_FREE_BLOCKS", 0)
-    rows.open(np.arange(2 * queue_pairs.BLOCK))
-    table = queue_pairs._rows(rows.raw, rows.row_bytes)[: 2 * queue_pairs.BLOCK]
-    table["closed"] = 1
-    armed = np.ndarray(len(table), np.int64, rows.raw, 272, (280,))
-    armed[:] = NEVER
-    for holds in ("packet", "timer", "line", "open"):
-        if holds == "timer":
-            armed[3] = 10**9
-        elif holds == "line":
-            table["state"][4] = 1
-        elif holds == "open":
-            table["closed"][5] = 0
-        rows.release(np.array([7] if holds == "packet" else [], np.int32), [272])
-        assert table["src"][: queue_pairs.BLOCK].any(), holds
-        armed[3], table["state"][4], table["closed"][5] = NEVER, 0, 1
-    assert not table["src"][queue_pairs.BLOCK :].any()
-    rows.release(np.zeros(0, np.int32), [272])
-    assert not table["src"].any()
-
-
-@pytest.mark.parametrize(("name", "is_early"), [("dcqcn", False), ("homa", True), ("dasr", True)])
-def test_which_schemes_need_all_rows_from_the_start(name, is_early):
-    """Those whose receivers look at messages that no packet has just come from."""
-    assert CompiledEngine(_plan(name)).is_early == is_early
-
-
 def test_a_message_takes_at_most_300_bytes():
     """The plan's columns and the engine's tables; packets, events and queue pairs are as many as are in use."""
     plan = _plan("dcqcn")

@@ -105,16 +105,6 @@ def test_a_lost_request_or_credit_is_asked_for_again(kind, nth):
     assert len(rows_of(result, kind, what="dropped")) == 1
 
 
-def test_a_script_of_any_number_counts_the_packets_of_its_kind():
-    work = rdmacc.messages([("h0", "h1", "10kB")])
-    lost = []
-    for nth in (1, 4, 10):
-        faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
-        result = both(rdmacc.star(2), work, line_rate(timeout_ps="50us"), faults=faults)
-        lost += rows_of(result, "data", what="dropped")["psn"].tolist()
-    assert lost == [0, 3, 9]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Prober(Component):
     """A probe in the data's class behind every third packet, and one from time to time."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
 import sys
 from dataclasses import dataclass
 
@@ -17,13 +15,10 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc.component import Component
 from rdmacc.engine import select
-from rdmacc.engine.compiled.engine import CompiledEngine
-from rdmacc.engine.compiled.tables.layout import GLOBALS
 from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import reach
-from rdmacc.handlers.hooks import bits_of
-from rdmacc.lifetimes import Kept, content_of
+from rdmacc.lifetimes import Kept
 from rdmacc.records import Float, Int, Record
 from rdmacc.topology import fabric
 
@@ -107,28 +102,6 @@ def test_an_edited_graph_is_noticed(engine, changes):
         with pytest.MonkeyPatch.context() as monkeypatch:
             forget(monkeypatch)
             assert found == outcome(graph, WORK, "dcqcn", engine), (change, value)
-
-
-def test_edited_graphs_give_what_a_new_process_gives(tmp_path):
-    graph, states, found = net(), [], []
-    for change, value in [
-        (("edge", 0, "delay_ps"), 2_000_000), (("edge", 3, "rate_bps"), 40e9), (("node", 0, "rate_bps"), 10e9),
-        (("edge", 5, "rate"), "25Gbps"), (("edge", 5, "rate_bps"), None), (("node", 5, "buffer_bytes"), 40_000),
-        (("graph", 0, "name"), "other"), (("cut", 4, ""), None), (("edge", 1, "delay_ps"), True),
-    ]:  # fmt: skip
-        edit(graph, change, value)
-        states.append(pickle.dumps(graph))
-        found.append(outcome(graph, WORK, "dcqcn", "auto"))
-    assert len(set(map(str, found))) >= 7
-    (tmp_path / "states").write_bytes(pickle.dumps((states[::-1], WORK)))
-    program = f"""
-import pickle, sys
-from tests.engine.test_stages import outcome
-states, work = pickle.loads(open({str(tmp_path / "states")!r}, "rb").read())
-print([outcome(pickle.loads(one), work, "dcqcn", "auto") for one in states])
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(found[::-1])
 
 
 CELLS = {
@@ -234,57 +207,6 @@ def test_stages_are_used_again_as_far_as_nothing_changed():
     assert other.packets is not first.packets
 
 
-def test_the_seed_decides_first_ports_where_hosts_have_several():
-    graph = net()
-    for leaf, host in (("leaf1", "h0"), ("leaf0", "h3")):
-        graph.add_edge(leaf, host, rate_bps=100e9, delay_ps=1_000_000)
-    plans = [
-        make_plan(graph, rdmacc.messages([("h0", "h3", 9_000)] * 8), rdmacc.scheme("dcqcn"), seed=n) for n in (1, 2)
-    ]
-    assert (plans[0].qp_port != plans[1].qp_port).any()
-
-
-def test_what_is_shared_cannot_be_written():
-    plan = make_plan(rdmacc.star(4), WORK, rdmacc.scheme("dcqcn"))
-    for array in (plan.fabric.port_rate_bps, plan.size_bytes, plan.qp_base_rtt_ps):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
-
-
-def test_content_is_values_with_their_types():
-    @dataclass(frozen=True)
-    class Pair:
-        one: object
-
-    first, second = Pair, dataclass(frozen=True)(type("Pair", (), {"__annotations__": {"one": object}, "one": 1}))
-    values = [
-        1,
-        1.0,
-        True,
-        "1",
-        b"1",
-        None,
-        (1,),
-        [1],
-        {1: 1},
-        {1},
-        np.int64(1),
-        np.float64(1),
-        np.int32(1),
-        pd.NA,
-        0.0,
-        -0.0,
-    ]
-    values += [first(1), first(1.0), second(1), (first(1), first(1))]
-    contents = [content_of(one) for one in values]
-    assert None not in contents
-    assert len(set(contents)) == len(values)
-    assert content_of([1, "a"]) == content_of([int("1"), "ba"[1:]])
-    for one in (object(), lambda: None, np.ones(1), type("Text", (str,), {})(), [object()], sys, int, iter(())):
-        assert content_of(one) is None
-    assert content_of("x" * 2**20) is None
-
-
 @pytest.mark.parametrize("name", rdmacc.SCHEMES)
 def test_many_runs_are_what_single_ones_are(name, monkeypatch):
     """Engines are used again: each run starts from what a new engine starts from."""
@@ -300,29 +222,6 @@ def test_many_runs_are_what_single_ones_are(name, monkeypatch):
             pd.testing.assert_frame_equal(one.ports, other.ports)
             pd.testing.assert_frame_equal(one.transfers, other.transfers)
             assert one.counters.equals(other.counters)
-
-
-@pytest.mark.parametrize("name", ["dcqcn", "dart", "homa", "ndp", "expresspass", "nscc-rccc", "dcqcn-hpcc"])
-def test_an_engine_that_is_rewound_holds_what_a_new_one_holds(name):
-    graph, work = rdmacc.star(5), rdmacc.incast(["h1", "h2", "h3"], "h0", "200kB", start="1us")
-    plans = [make_plan(graph, work, rdmacc.scheme(name), seed=seed) for seed in (1, 2)]
-    used, new = CompiledEngine(plans[0]), CompiledEngine(plans[1])
-    used.run(10**15)
-    assert used.events > 100
-    assert used.may_rewind
-    used.rewind(plans[1], "time", 1)
-    addresses = {"packets", "heap", "nodes", "pool"}
-    for field in GLOBALS.names:
-        if not (field in addresses or used.globals[field] > 2**32):
-            assert used.globals[field] == new.globals[field] or np.isnan(used.globals[field]), field
-    for component, field in bits_of(plans[1].scheme.components):  # addresses
-        for one in (used, new):
-            one.transfer_column(component, field)[:] = 0
-    for name, table in new._memory.items():
-        assert (used._memory[name][: len(table)] == table).all() or name in ("params", "timers"), name
-    assert np.sort(used.queue.pending()).tolist() == np.sort(new.queue.pending()).tolist()
-    for name in ("backlogs", "ingresses", "computation", "starts"):
-        assert (getattr(used, name) == getattr(new, name)).all(), name
 
 
 def test_runs_that_do_not_end_leave_nothing_behind(engine):

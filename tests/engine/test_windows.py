@@ -28,9 +28,8 @@ from rdmacc.engine.compiled.tables import tables
 from rdmacc.engine.outcome import RunOutcome
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import LinkDown, Loss, SlowLink
-from rdmacc.handlers.hooks import calls_of
-from rdmacc.handlers.sides import shared_fields, written_by
-from rdmacc.records import Deadline, Float, Record
+from rdmacc.handlers.sides import shared_fields
+from rdmacc.records import Deadline, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.topology.fabric import Fabric
 from tests.engine.scenarios import Scenario, draw, with_equal_links, without_features
@@ -191,17 +190,6 @@ def test_threads_agree_where_only_hosts_lead_to_some_switches(number: int) -> No
     check(number, 1 + number % 3, odd=True)
 
 
-def test_a_receiver_leaves_its_senders_deadlines_alone():
-    """Its thread could see one that the sender's had moved and not yet scheduled: a run in ten differed."""
-    parts = rdmacc.scheme("phost").components
-    calls = calls_of(parts)
-    written = {name: {field for _, _, field in written_by(parts, calls[name])} for name in ("on_data", "on_credit")}
-    assert {"ask_timer_ps", "expiry_timer_ps"} <= written["on_credit"]
-    assert not {"ask_timer_ps", "expiry_timer_ps"} & written["on_data"]
-    for _ in range(12):
-        check(74, 2, odd=True)
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("odd", [False, True], ids=["plain", "odd"])
@@ -238,82 +226,6 @@ def test_a_training_step_runs_in_windows(count: int):
     assert windows.ends_elsewhere(engine.plan).any()
     assert pause.call_count > 1
     assert engine.globals["window_events"] > 0.5 * engine.events if count > 1 else engine.outcome().visits > 1000
-
-
-class _Counted:
-    """A table that counts the rows that are read of it one by one, and refuses to be read whole."""
-
-    def __init__(self, table: Any) -> None:
-        self.table, self.rows, self.reads = table, 0, 0
-
-    def __getitem__(self, name: str) -> Any:
-        column, owner = self.table[name], self
-
-        class Column:
-            def __getitem__(self, rows: Any) -> Any:
-                owner.rows, owner.reads = owner.rows + len(rows), owner.reads + 1
-                return column[rows]
-
-        return Column()
-
-
-def test_rows_that_wait_cost_a_window_nothing():
-    """Ten thousand computations wait for the last of 32 messages, each of which waits for another host to compute."""
-    rows: list[dict[str, Any]] = []
-    for n in range(32):
-        here, there = f"h{5 * n % 16}", f"h{5 * (n + 1) % 16}"
-        rows.append({"src": here, "duration": f"{2 + n % 7}us", "after": [len(rows) - 1] if n else []})
-        rows.append({"src": there, "dst": here, "size": "60kB", "after": [len(rows) - 1]})
-    rows += [{"src": "h0", "duration": "1us", "after": [len(rows) - 1]} for _ in range(10_000)]
-    work = rdmacc.messages(rows)
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        simulation = rdmacc.Simulation(**tree(workload=work), engine="compiled", order="windows")
-        engine = simulation.engine
-        assert isinstance(engine, CompiledEngine)
-        table, engine.computation = engine.computation, _Counted(engine.computation)  # type: ignore[assignment]
-        while engine.now < 300_000_000:
-            engine.run(engine.now + 1_000_000)
-        counted, engine.computation = engine.computation, table
-    assert counted.reads > 30
-    assert counted.rows <= counted.reads
-
-
-@pytest.mark.parametrize("extra", ["computation", "delays", "probes", "faults"])
-@pytest.mark.parametrize("order", ["time", "windows"])
-def test_pending_events_are_read_no_more_often_than_events_happen(order: str, extra: str):
-    """A ring through nodes: thousands of computations end for another host, while 20,000 rows wait."""
-    network = rdmacc.leaf_spine(4, 4, 16, rate="400Gbps", delay="500ns")
-    nccl = rdmacc.workload.Nccl(hosts_per_node=8, channels=8)
-    work = rdmacc.workload.nccl.all_reduce(
-        network, "32MB", nccl.replace(inner_delay_ps="0us" if extra == "computation" else "1us")
-    )
-    options: dict[str, Any] = {}
-    if extra == "probes":
-        options["probes"] = [rdmacc.probes.queue("leaf0", "spine0")]
-    if extra == "faults":
-        options["faults"] = [SlowLink(link=("leaf0", "spine0"), share=0.25, at_ps="20us", until_ps="60us")]
-    simulation = rdmacc.Simulation(network, work, "dcqcn", engine="compiled", order=order, **options)
-    engine, read = simulation.engine, 0
-    assert isinstance(engine, CompiledEngine)
-
-    def pending(pool: threads.ThreadPool) -> Any:
-        nonlocal read
-        events = true_pending(pool)
-        read += len(events)
-        return events
-
-    true_pending = threads.ThreadPool.pending
-    with mock.patch.object(threads.ThreadPool, "pending", pending):
-        engine.run(100_000_000)
-        assert len(work) > 15_000
-        assert engine.events > 1_000_000
-        assert (engine.outcome().visits > 0) == (order == "windows" and extra in ("computation", "delays"))
-        assert read < 1.5 * engine.events
-
-
-def test_small_work_stays_in_the_order_of_time():
-    result = rdmacc.simulate(**tree(workload=WORK.iloc[:1]), engine="compiled", order="windows")
-    assert result.provenance["order"] == "time: too little happens"
 
 
 @pytest.mark.parametrize(
@@ -409,20 +321,6 @@ def test_fields_that_both_ends_use():
     assert "Homa.held" in shared_fields(rdmacc.scheme("homa").components).always
 
 
-@dataclass(frozen=True, kw_only=True)
-class Promoted(Component):
-    """A switch changes the class of the packets to come."""
-
-    @staticmethod
-    def on_route(params, message, packet, now):
-        message.priority = 3
-
-
-def test_what_a_switch_writes_of_a_message_is_shared():
-    scheme = rdmacc.scheme("irn")
-    assert "message.priority" in shared_fields((*scheme.components, Promoted())).always
-
-
 def test_threads_share_a_fat_tree_by_racks():
     fabric = Fabric.from_graph(rdmacc.fat_tree(4))
     owners = threads.threads_of(fabric, np.where(fabric.is_host, 10.0, 0.0), 4)
@@ -465,15 +363,6 @@ def test_a_node_without_a_thread_is_refused():
             rdmacc.simulate(**arguments)
 
 
-def test_a_busy_rack_is_a_thread_of_its_own():
-    fabric = Fabric.from_graph(rdmacc.leaf_spine(4, 2, 4))
-    load = np.zeros(fabric.n_nodes)
-    load[fabric.hosts] = [100] * 4 + [30] * 12
-    owners = threads.threads_of(fabric, load, 2)
-    assert owners[fabric.hosts].tolist() == [0] * 4 + [1] * 12
-    assert set(owners[~fabric.is_host][-2:]) <= {0, 1}
-
-
 @pytest.mark.parametrize(
     ("topology", "asked", "account"),
     [
@@ -496,12 +385,6 @@ def test_checked_handlers_run_in_windows_on_one_thread(scheme: str):
     assert engine.plan.is_checked
     assert engine.outcome().visits > 0
     assert engine.outcome().threads == "1: handlers are checked"
-
-
-def test_the_result_says_why_one_thread_ran():
-    result = rdmacc.simulate(**tree(), engine="compiled", threads=2, trace=True)
-    assert result.provenance["threads"] == "1: the order is that of time"
-    assert rdmacc.simulate(**tree(), engine="simpy", threads=2).provenance["threads"] == "1"
 
 
 @pytest.mark.parametrize("asked", [0, 65, True, 2.0, "2"])
@@ -572,22 +455,6 @@ def test_an_interrupt_waits_for_whole_tables(where: str, count: int):
     assert not differences(whole, simulation.result().outcome)
 
 
-def test_no_thread_works_if_one_cannot_start():
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
-        simulation = rdmacc.Simulation(**tree(), engine="compiled", order="windows", threads=3)
-        start, started = threading.Thread.start, iter(range(2))
-
-        def fail(thread: threading.Thread) -> None:
-            if next(started, None) is None:
-                raise RuntimeError("can't start new thread")
-            start(thread)
-
-        with mock.patch.object(threading.Thread, "start", fail), pytest.raises(RuntimeError, match="new thread"):
-            simulation.run(progress=False)
-        result = simulation.run(progress=False)
-    assert (result.flows.status == "finished").all()
-
-
 def raised_in_both_orders(
     kind: type[SimulationError], text: str, count: int = 1, **arguments: Any
 ) -> list[SimulationError]:
@@ -621,25 +488,6 @@ def test_an_exception_is_the_first_by_time(count: int, is_checked: bool):
     arguments = tree(scheme=replace(scheme, control=(*scheme.control, Fragile())))
     one, other = raised_in_both_orders(HandlerError, "odd", count, **arguments, check=is_checked)
     assert one.result.outcome.totals == other.result.outcome.totals
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wild(Component):
-    """Sets a rate that is none, for ever, from some packet on."""
-
-    class Sender(Record):
-        rate_bps = Float(1e9)
-
-    @staticmethod
-    def on_ack(params, sender, message, packet, now):
-        if packet.psn >= 10 + message.number:
-            sender.rate_bps = -1e-300
-
-
-def test_a_value_that_is_refused_does_no_harm():
-    scheme = rdmacc.scheme("irn")
-    arguments = tree(scheme=replace(scheme, control=(*scheme.control, Wild())))
-    raised_in_both_orders(HandlerError, "rate_bps", **arguments)
 
 
 @dataclass(frozen=True, kw_only=True)

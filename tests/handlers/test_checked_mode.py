@@ -16,17 +16,14 @@ from typing import Any
 import pytest
 
 import rdmacc
-from rdmacc import Scheme, scenario
+from rdmacc import Scheme
 from rdmacc.component import Component, param
 from rdmacc.engine.compiled.machine_code.exceptions import compile_error
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, StalledError
-from rdmacc.handlers import rewriting
 from rdmacc.handlers.hooks import calls_of
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import Deadline, Float, Int, Ints, Record
 from rdmacc.schemes import SCHEMES
-from rdmacc.sweep import study_runs
-from rdmacc.sweep.run import SweepError
 from rdmacc.switch.red import Red
 from rdmacc.topology.fabric import Fabric
 from tests.conftest import ENGINES
@@ -207,15 +204,6 @@ def test_only_what_comes_from_outside_the_package_is_checked_unless_it_is_said()
     assert rdmacc.Simulation(_NET, _WORK, "dcqcn", engine="simpy", check=True).plan.is_checked
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_mistake_that_a_second_run_shows_is_caught_too(engine: str) -> None:
-    """A short message ends before the index is out of range: a clean run says nothing of the next."""
-    scheme = Scheme(control=Slip())
-    assert len(rdmacc.simulate(_NET, rdmacc.incast(["h1"], "h0", "5kB"), scheme, engine=engine).flows) == 1
-    with pytest.raises(HandlerError, match=r"Slip\.on_ack, line \d+ .*IndexError"):
-        rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
-
-
 STEP = 1
 
 
@@ -234,42 +222,6 @@ class Counts(Component):
     @staticmethod
     def on_send(sender):
         sender.count += STEP
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_handler_is_rewritten_once_and_takes_its_constants_as_they_are(
-    engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scheme, counts = Scheme(control=Counts()), []
-    rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
-    before = rewriting._rewritten.cache_info().misses
-    for step in (1, 3):
-        monkeypatch.setattr(sys.modules[__name__], "STEP", step)
-        simulation = rdmacc.Simulation(_NET, _WORK, scheme, engine=engine)
-        simulation.run(progress=False)
-        counts.append(simulation.engine.sender_value(0, scheme.components.index(scheme.control[0]), "count"))
-    assert counts[0] > 0
-    assert counts[1] == 3 * counts[0]
-    assert rewriting._rewritten.cache_info().misses == before
-
-
-@pytest.mark.parametrize("check", [None, True, False])
-def test_a_scenario_and_a_study_say_whether_handlers_are_checked(
-    check: bool | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = []
-
-    def simulated(*_: Any, check: bool | None, **_more: Any) -> Any:
-        seen.append(check)
-        raise ConfigError("scheme", "any", "other")
-
-    monkeypatch.setattr(scenario, "Simulation", simulated)
-    monkeypatch.setattr(study_runs, "simulate_many", simulated)
-    with pytest.raises(ConfigError):
-        rdmacc.Scenario(network=_NET, workload=_WORK, scheme="dcqcn", check=check).run()
-    with pytest.raises(SweepError):
-        rdmacc.study(_NET, _WORK, Scheme(control=Fine()), check=check, progress=False)
-    assert seen == [check, check]
 
 
 def same(name: str, engine: str) -> bool:
@@ -397,23 +349,6 @@ def test_a_file_that_has_changed_since_it_was_imported_is_not_read(own: Any, oth
     with pytest.raises(ConfigError, match=r"Counts\.on_send = .*must be a plain function.*whose source can be read"):
         Scheme(control=counts())
     file.write_text(source)
-    linecache.checkcache(str(file))
-    assert Scheme(control=counts())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda source: "# one\n\n" + source,
-        lambda source: source.replace("sender.count += 5", "sender.count += 5  # bytes"),
-        lambda source: source.replace("class Sender", "class Other:\n        pass\n\n    class Sender"),
-    ],
-    ids=["above", "comment", "class"],
-)
-def test_changes_elsewhere_in_a_file_do_not_matter(own: Any, change: Callable[[str], str]) -> None:
-    file, source, names = own
-    counts = imported(file, source, names)
-    file.write_text(change(source))
     linecache.checkcache(str(file))
     assert Scheme(control=counts())
 

@@ -6,7 +6,6 @@ import copy
 import ctypes
 import functools
 import importlib
-import json
 import math
 import operator
 import os
@@ -31,7 +30,6 @@ import rdmacc
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
-from rdmacc.typed import typed
 from tests.support import mostly_at_night
 
 HELPERS = """
@@ -154,34 +152,7 @@ BODIES = {
     "record": "value *= sender.held",
 }
 """A handler's use of each kind of object in the language."""
-OUTSIDE = ("module_attribute", "nested")
-"""Those that lie in another module: the handler's own file stays as it is."""
 FIRST: dict[str, Any] = dict.fromkeys(BODIES, 0.5)
-SECOND: dict[str, Any] = dict.fromkeys(BODIES, 0.25)
-
-RUN = """
-import json
-import logging
-import sys
-from pathlib import Path
-
-logging.disable()
-import rdmacc
-
-network, work = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "128kB")
-found = {}
-for name in sys.argv[1:]:
-    module = __import__(f"lab_{name}")
-    scheme = rdmacc.Scheme(name="lab", control=module.Mine())
-    found[name] = [
-        int(rdmacc.simulate(network, work, scheme, engine=engine, progress=False).flows.fct_ps.max())
-        for engine in ("simpy", "compiled")
-    ]
-    study = rdmacc.study(network, work, scheme, engine="simpy", jobs=1, progress=False, store=Path("store"))
-    found[name] += [int(study.flows.fct_ps.max()), study.reused]
-print(json.dumps(found))
-"""
-
 pytestmark = pytest.mark.skipif(bool(why_not_compiled()), reason="no compiled engine")
 
 
@@ -191,43 +162,6 @@ def write(folder: Path, values: dict[str, Any], bodies: dict[str, str] = BODIES)
     for name, body in bodies.items():
         own = FIRST | ({name: values[name]} if name in values else {})
         (folder / f"lab_{name}.py").write_text(MINE.format(body=f"        {body}", **own))
-
-
-def results(folder: Path, names: list[str]) -> dict[str, list[int]]:
-    """Return, from a process of its own, FCTs by SimPy, compiled and stored, and whether that was in the store."""
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    command = [sys.executable, "-c", RUN, *names]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
-    found: dict[str, list[int]] = json.loads(done.stdout)
-    return found
-
-
-def assert_changed(before: dict[str, list[int]], after: dict[str, list[int]]) -> None:
-    """Assert that all results are others, that the engines agree, and that nothing came from the store."""
-    assert before.keys() == after.keys()
-    for name, (simpy, compiled, stored, reused) in after.items():
-        first = before[name]
-        assert first[0] == first[1] == first[2] != simpy, (name, first, simpy)
-        assert (compiled, stored, reused) == (simpy, simpy, 0), name
-
-
-@pytest.mark.nightly  # by day: changes count at once, and a hash is the same in every process
-@pytest.mark.parametrize(
-    ("inside", "outside"), [(["constant"], ["module_attribute"]), (["closure_of_function", "record"], ["nested"])]
-)
-def test_what_a_handler_reaches_counts_in_new_processes(inside: list[str], outside: list[str], tmp_path: Path) -> None:
-    """With the same cache and the same store. The source of the handler itself never changes."""
-    write(tmp_path, FIRST)
-    before = results(tmp_path, [*inside, *outside])
-    write(tmp_path, SECOND)
-    assert_changed(before, results(tmp_path, [*inside, *outside]))
-    write(tmp_path, FIRST)
-    again = results(tmp_path, [inside[0], *outside])
-    assert again == {name: [*before[name][:3], 1] for name in again}
 
 
 def cell_of(function: Any, name: str) -> types.CellType:
@@ -426,13 +360,6 @@ def defined(source: str, **names: Any) -> Any:
     return names["handler"]
 
 
-def test_a_name_that_nobody_defines_yet_counts() -> None:
-    handler = defined("def handler(a):\n    return abs(a)")
-    before = content_hash(handler, "test")
-    handler.__globals__["abs"] = handler
-    assert content_hash(handler, "test") != before
-
-
 def test_only_the_attributes_read_from_a_module_count() -> None:
     lab = types.ModuleType("lab")
     lab.inner = types.ModuleType("inner")  # type: ignore[attr-defined]
@@ -506,10 +433,3 @@ def test_the_store_keeps_no_row_of_a_component_that_cannot_be_compared(tmp_path:
     assert "without storing them: Locked = 'Locked.extra_bytes.LOCK (lock)': must have content" in caplog.text
     assert not list(tmp_path.rglob("*.parquet"))
     assert len(rdmacc.simulate(NETWORK, WORK, scheme, engine="compiled").flows) == 2
-
-
-def test_the_check_of_types_around_a_function_is_not_part_of_its_content():
-    def double(count: int) -> int:
-        return 2 * count
-
-    assert content_hash(typed(double), "f") == content_hash(double, "f")
