@@ -62,16 +62,7 @@ from .framework.band import (
 )
 from .framework.bands import All, AnyOf, At, Each, Falls, Highest, Lowest, Ordered, Rises, Some
 from .framework.case import CaseFigure
-from .framework.claim import (
-    OURS,
-    Chosen,
-    Claim,
-    Kind,
-    Measured,
-    NotJudged,
-    Outcome,
-    Verdict,
-)
+from .framework.claim import OURS, Chosen, Claim, Kind, Measured, NotJudged, Outcome, Verdict
 from .framework.experiment import Experiment, Run, Seeding
 from .framework.ideal import in_order_fct_ps
 from .framework.panels import Bars, Distributions, Lines, Traces
@@ -80,15 +71,7 @@ from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
 from .framework.rows import among, by_load, having, labels_of, pivoted, reduction
 from .framework.scale import check_scale
-from .framework.trace import (
-    first_within,
-    mean_between,
-    settled,
-    shown,
-    time_in,
-    value_at,
-    worst_between,
-)
+from .framework.trace import first_within, mean_between, settled, shown, time_in, value_at, worst_between
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

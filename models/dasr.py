@@ -82,11 +82,7 @@ class DasrConvergence(Model):
 
     hops: int = param(2, "links from a sender to the receiver", low=1, slider=(1, 6))
     delay_ps: Time = param(
-        "3.685us",
-        "each link's propagation; default: an RTT of 15 us",
-        unit="ps",
-        low=0,
-        slider=("0us", "10us"),
+        "3.685us", "each link's propagation; default: an RTT of 15 us", unit="ps", low=0, slider=("0us", "10us")
     )
     rate_bps: Rate = param("56Gbps", "of every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
     packet_bytes: Size = param("1048B", "first packet on the wire", unit="bytes", low=1)
@@ -134,10 +130,7 @@ class DasrConvergence(Model):
         with canvas(ax) as ax:
             left = np.zeros(len(table))
             for part, name, colour in zip(
-                ("t_f_ps", "t_cpu_ps", "t_b_ps"),
-                ("t_f", "t_cpu", "t_b"),
-                ("blue", "orange", "sky"),
-                strict=True,
+                ("t_f_ps", "t_cpu_ps", "t_b_ps"), ("t_f", "t_cpu", "t_b"), ("blue", "orange", "sky"), strict=True
             ):
                 ax.barh(table["variant"], table[part] / 1e6, left=left, label=name, color=COLOURS[colour])
                 left += table[part].to_numpy() / 1e6
@@ -224,12 +217,9 @@ class DasrIncast(Model):
                 curve = self.replace(look_ahead=choice).solve()
                 label = "with look-ahead" if choice else "without look-ahead"
                 ax.plot(
-                    (curve["time_ps"] - self.start_ps) / 1e6,
-                    curve["queue_bytes"] / 1e3,
-                    line,
-                    color=COLOURS[colour],
+                    (curve["time_ps"] - self.start_ps) / 1e6, curve["queue_bytes"] / 1e3, line, color=COLOURS[colour],
                     label=label,
-                )
+                )  # fmt: skip
             ax.set(
                 title=f"{self.title}: {self.senders} senders and a long flow",
                 xlabel="time since the incast's start (us)",
@@ -290,8 +280,7 @@ def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     starts = np.r_[0, model.incast()["start_ps"].to_numpy()].astype(np.float64)
     size = np.r_[
-        np.inf,
-        np.full(model.senders, float(wire_bytes(model.message_bytes, model.payload_bytes, model.header_bytes))),
+        np.inf, np.full(model.senders, float(wire_bytes(model.message_bytes, model.payload_bytes, model.header_bytes)))
     ]
     line = model.line_bps / 8e12  # bytes/ps
     packet = (model.payload_bytes + model.header_bytes) / line
@@ -345,17 +334,11 @@ def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _tidy(time: npt.ArrayLike, queue: npt.ArrayLike, flow: npt.ArrayLike, fct: npt.ArrayLike) -> pd.DataFrame:
     curve = {
-        "quantity": "queue",
-        "unit": "bytes",
-        "x": np.asarray(time, np.float64),
-        "value": np.asarray(queue, np.float64),
+        "quantity": "queue", "unit": "bytes", "x": np.asarray(time, np.float64), "value": np.asarray(queue, np.float64),
         "over_time": True,
-    }
+    }  # fmt: skip
     times = {
-        "quantity": "FCT",
-        "unit": "ps",
-        "x": np.asarray(flow, np.float64),
-        "value": np.asarray(fct, np.float64),
+        "quantity": "FCT", "unit": "ps", "x": np.asarray(flow, np.float64), "value": np.asarray(fct, np.float64),
         "over_time": False,
-    }
+    }  # fmt: skip
     return pd.concat([pd.DataFrame(curve), pd.DataFrame(times)], ignore_index=True)

@@ -189,11 +189,7 @@ class DcqcnFluid(DcqcnEquations):
         time = queue.index.to_numpy(np.float64)
         values = np.column_stack([rate.to_numpy(np.float64) for rate in rates])
         return _tidy(
-            time,
-            queue.to_numpy(np.float64),
-            rates[0].index.to_numpy(np.float64),
-            values,
-            float(result.now_ps),
+            time, queue.to_numpy(np.float64), rates[0].index.to_numpy(np.float64), values, float(result.now_ps)
         )
 
 

@@ -162,14 +162,7 @@ class DcqcnMargin(DcqcnParameters):
                 fluid = self.fluid(count, delay_ps)
                 margins, p = DcqcnLoop(fluid).margins(), fluid.fixed_point()["marking"]
                 rows.append(
-                    (
-                        delay_ps,
-                        count,
-                        margins.phase_deg,
-                        margins.phase_crossover_rad_s,
-                        p,
-                        bool(p <= self.pmax),
-                    )
+                    (delay_ps, count, margins.phase_deg, margins.phase_crossover_rad_s, p, bool(p <= self.pmax))
                 )
         columns = ["delay_ps", "flows", "phase_margin_deg", "crossover_rad_s", "marking", "is_on_ramp"]
         return pd.DataFrame(rows, columns=columns)
@@ -184,12 +177,7 @@ class DcqcnMargin(DcqcnParameters):
             on_ramp = table.loc[table["is_on_ramp"], "flows"].max()
             ax.axvline(on_ramp, color="0.4", linewidth=1, linestyle="--", label="beyond: p above P_max")
             ax.axhline(0.0, color="0.4", linewidth=1)
-            ax.set(
-                title=f"{self.title} (unstable below 0)",
-                xlabel="flows",
-                ylabel="phase margin (°)",
-                xscale="log",
-            )
+            ax.set(title=f"{self.title} (unstable below 0)", xlabel="flows", ylabel="phase margin (°)", xscale="log")
             ax.set_xticks([2, 5, 10, 20, 50, 100], labels=["2", "5", "10", "20", "50", "100"])
             ax.legend(ncols=2)
         return ax

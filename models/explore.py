@@ -73,11 +73,7 @@ def _number(
         return round(number * factor) if is_whole else float(number * factor)
 
     if field.metadata["is_log"]:
-        common |= {
-            "min": np.log10(low),
-            "max": np.log10(high),
-            "step": (np.log10(high) - np.log10(low)) / _STEPS,
-        }
+        common |= {"min": np.log10(low), "max": np.log10(high), "step": (np.log10(high) - np.log10(low)) / _STEPS}
         return widgets.FloatLogSlider(value=shown, readout_format=".5", **common), back
     if is_whole and factor == 1.0:
         return widgets.IntSlider(value=round(shown), min=round(low), max=round(high), **common), back

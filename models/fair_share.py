@@ -118,10 +118,7 @@ class FairShare:
             `goodput_bps` (payload only), `size_bytes`, `wire_bytes`, `fct_ps`, `ideal_fct_ps`, `slowdown`.
             The last five are missing for the long flow, which does not end.
         """
-        shares: dict[str, Any] = {
-            "share_bps": self.share_bps,
-            "goodput_bps": self.share_bps * self.efficiency,
-        }
+        shares: dict[str, Any] = {"share_bps": self.share_bps, "goodput_bps": self.share_bps * self.efficiency}
         incast: dict[str, Any] = {"kind": "incast", "count": self.senders} | shares
         # A message's last packet may be short: its own bytes, not a full packet's, tell its goodput.
         incast["goodput_bps"] = self.share_bps * self.message_bytes / self.message_wire_bytes

@@ -60,21 +60,11 @@ class GoBackNGoodput(Model):
         4096, "packets of a message", symbol="n", source="Table I", low=1, slider=(64, 65_536), is_log=True
     )
     rtt_ps: Time = param(
-        "4.5us",
-        "round-trip time",
-        unit="ps",
-        symbol="RTT",
-        source="Table I: 1 us for each hop",
-        low=0,
+        "4.5us", "round-trip time", unit="ps", symbol="RTT", source="Table I: 1 us for each hop", low=0,
         slider=("1us", "100us"),
-    )
+    )  # fmt: skip
     nak_interval_ps: Time = param(
-        "500us",
-        "least time between NAKs for a packet",
-        unit="ps",
-        source="Table I",
-        low=0,
-        slider=("10us", "2ms"),
+        "500us", "least time between NAKs for a packet", unit="ps", source="Table I", low=0, slider=("10us", "2ms")
     )
     timeout_ps: Time = param("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
 

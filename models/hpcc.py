@@ -39,21 +39,13 @@ class HpccSteady(Model):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 256), is_log=True)
     capacity_bps: Rate = param(
-        "100Gbps",
-        "bottleneck, and line rate of each sender",
-        unit="bps",
-        symbol="B",
-        low=1.0,
+        "100Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="B", low=1.0,
         slider=("10Gbps", "400Gbps"),
-    )
+    )  # fmt: skip
     rtt_ps: Time = param("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
     eta: float = param(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
     max_stage: int = param(
-        5,
-        "additive steps in a row; 0: none without a multiplicative one",
-        symbol="maxStage",
-        low=0,
-        slider=(0, 10),
+        5, "additive steps in a row; 0: none without a multiplicative one", symbol="maxStage", low=0, slider=(0, 10)
     )
     additive_bytes: Size = param("80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB"))
     start_first: float = param(1.0, "window of the first flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
@@ -90,11 +82,7 @@ class HpccSteady(Model):
         last = self.solve().iloc[-1]
         others = self.flows - 1
         mean = (last["window_first_bytes"] + others * last["window_other_bytes"]) / self.flows
-        iterated = {
-            "window_bytes": mean,
-            "utilisation": last["utilisation"],
-            "queue_bytes": last["queue_bytes"],
-        }
+        iterated = {"window_bytes": mean, "utilisation": last["utilisation"], "queue_bytes": last["queue_bytes"]}
         return pd.DataFrame({"iterated": pd.Series(iterated), "steady": self.steady_state().drop("memory")})
 
     def solve(self) -> pd.DataFrame:
@@ -131,11 +119,7 @@ class HpccSteady(Model):
             ax.plot(time, frame["window_first_bytes"] / 1e3, color=COLOURS["blue"], label="first flow")
             if self.flows > 1:
                 ax.plot(
-                    time,
-                    frame["window_other_bytes"] / 1e3,
-                    "--",
-                    color=COLOURS["vermilion"],
-                    label="each other flow",
+                    time, frame["window_other_bytes"] / 1e3, "--", color=COLOURS["vermilion"], label="each other flow"
                 )
             ax.axhline(steady["window_bytes"] / 1e3, color="0.4", linewidth=1, linestyle=":", label="steady state")
             ax.set(

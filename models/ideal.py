@@ -33,11 +33,7 @@ def wire_bytes(sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: in
 
 
 def base_fct_ps(
-    sizes: npt.ArrayLike,
-    rate_bps: float,
-    delays_ps: Sequence[int],
-    payload_bytes: int = 1000,
-    header_bytes: int = 48,
+    sizes: npt.ArrayLike, rate_bps: float, delays_ps: Sequence[int], payload_bytes: int = 1000, header_bytes: int = 48
 ) -> Floats:
     """Return the FCT of messages alone on a path of links of one rate, store and forward.
 

@@ -124,13 +124,7 @@ def plot_phase(frame: pd.DataFrame, margins: Margins, title: str, ax: Axes, labe
         place = margins.phase_crossover_rad_s
         ax.axvline(place, color=COLOURS["black"], linewidth=1, linestyle=":")
         text = f"phase margin {margins.phase_deg:.1f}°"
-        ax.plot(
-            [place] * 2,
-            [-180.0, margins.phase_deg - 180.0],
-            color=COLOURS["vermilion"],
-            linewidth=3,
-            label=text,
-        )
+        ax.plot([place] * 2, [-180.0, margins.phase_deg - 180.0], color=COLOURS["vermilion"], linewidth=3, label=text)
     ax.set_ylim(max(float(frame["phase_deg"].min()), -300.0) - 8.0)
     ax.set(title=title, xlabel="angular frequency (rad/s)", ylabel="phase (°)", xscale="log")
     ax.legend()

@@ -54,40 +54,19 @@ class RccFluid(RccTarget):
     flows: int = param(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
     capacity_bps: Rate = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
     kp: float = param(
-        1e4,
-        "proportional gain",
-        unit="1/s",
-        symbol="K_p",
-        equation="(9)",
-        source="V-A",
-        low=0.0,
-        slider=(1.0, 1e5),
+        1e4, "proportional gain", unit="1/s", symbol="K_p", equation="(9)", source="V-A", low=0.0, slider=(1.0, 1e5),
         is_log=True,
-    )
+    )  # fmt: skip
     kd: float = param(
-        1e5,
-        "derivative gain",
-        unit="1/s",
-        symbol="K_d",
-        equation="(9)",
-        source="V-A",
-        low=0.0,
-        slider=(1e3, 2e5),
+        1e5, "derivative gain", unit="1/s", symbol="K_d", equation="(9)", source="V-A", low=0.0, slider=(1e3, 2e5),
         is_log=True,
-    )
+    )  # fmt: skip
     start: float = param(
-        1.0,
-        "window of all flows but the first at 0, over their equilibrium share",
-        low=1e-3,
-        high=1e3,
+        1.0, "window of all flows but the first at 0, over their equilibrium share", low=1e-3, high=1e3,
         slider=(0.1, 4.0),
-    )
+    )  # fmt: skip
     start_first: float = param(
-        1.5,
-        "window of the first flow at 0, over its equilibrium share",
-        low=1e-3,
-        high=1e3,
-        slider=(0.1, 4.0),
+        1.5, "window of the first flow at 0, over its equilibrium share", low=1e-3, high=1e3, slider=(0.1, 4.0)
     )
     duration_ps: Time = param("2ms", "time to integrate", unit="ps", low=1)
     step_ps: Time = param("200ns", "step", unit="ps", low=1)
@@ -178,10 +157,7 @@ class RccFluid(RccTarget):
         with canvas(ax) as ax:
             unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
             ax.plot(
-                frame["time_ps"] / unit_ps,
-                frame["queue_bytes"] / 1e3,
-                color=COLOURS["blue"],
-                label=f"queue, {delay}",
+                frame["time_ps"] / unit_ps, frame["queue_bytes"] / 1e3, color=COLOURS["blue"], label=f"queue, {delay}"
             )
             ax.axhline(queue / 1e3, color=COLOURS["black"], linewidth=1, linestyle="--", label="equilibrium")
             ax.set(title=f"{self.title}, {self.flows} flows", xlabel=f"time ({unit})", ylabel="queue (kB)")

@@ -68,29 +68,13 @@ class RccLoop(RccTarget):
     title: ClassVar[str] = "RCC's open loop (12)"
 
     kp: float = param(
-        1e4,
-        "proportional gain",
-        unit="1/s",
-        symbol="K_p",
-        equation="(12)",
-        source="V-A",
-        low=1e-9,
-        high=1e9,
-        slider=(1.0, 1e5),
-        is_log=True,
-    )
+        1e4, "proportional gain", unit="1/s", symbol="K_p", equation="(12)", source="V-A", low=1e-9, high=1e9,
+        slider=(1.0, 1e5), is_log=True,
+    )  # fmt: skip
     kd: float = param(
-        1e5,
-        "derivative gain",
-        unit="1/s",
-        symbol="K_d",
-        equation="(12)",
-        source="V-A",
-        low=0.0,
-        high=1e9,
-        slider=(1e3, 1e6),
-        is_log=True,
-    )
+        1e5, "derivative gain", unit="1/s", symbol="K_d", equation="(12)", source="V-A", low=0.0, high=1e9,
+        slider=(1e3, 1e6), is_log=True,
+    )  # fmt: skip
 
     @property
     def gain(self) -> float:
@@ -209,12 +193,7 @@ class RccLoop(RccTarget):
 
 
 def tune(
-    rtt: Quantity,
-    *,
-    margin: float = 30.0,
-    delta: float = 0.2,
-    ratio: float = 10.0,
-    feedback_rtts: float = 0.0,
+    rtt: Quantity, *, margin: float = 30.0, delta: float = 0.2, ratio: float = 10.0, feedback_rtts: float = 0.0
 ) -> RccLoop:
     """Return the fastest gains with a phase margin, for a base round-trip time.
 
@@ -266,9 +245,5 @@ def tune(
         middle = (low + high) / 2
         low, high = (middle, high) if margin_at(middle) >= margin else (low, middle)
     return RccLoop(
-        kp=low / reference / ratio,
-        kd=low / reference,
-        base_rtt_ps=base_ps,
-        delta=delta,
-        feedback_rtts=feedback_rtts,
+        kp=low / reference / ratio, kd=low / reference, base_rtt_ps=base_ps, delta=delta, feedback_rtts=feedback_rtts
     )

@@ -55,13 +55,7 @@ class RccMarginSurface(RccTarget):
             levels = np.arange(-60.0, 91.0, 10.0)
             filled = ax.contourf(kd, kp, np.clip(margin, -60, 90), levels=levels, cmap="cividis")
             lines = ax.contour(
-                kd,
-                kp,
-                margin,
-                levels=[0.0, 30.0],
-                colors=["white", "black"],
-                linewidths=2,
-                linestyles=["--", "-"],
+                kd, kp, margin, levels=[0.0, 30.0], colors=["white", "black"], linewidths=2, linestyles=["--", "-"]
             )
             ax.clabel(lines, fmt="%g°")
             ax.figure.colorbar(filled, ax=ax, label="phase margin (°)")

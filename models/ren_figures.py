@@ -122,20 +122,11 @@ class RenQueue(Model):
     mss_bytes: Size = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
     rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
     factor: float = param(
-        1.0,
-        "Poisson parameter over strength",
-        symbol="lambda/strength",
-        source="assumed",
-        low=0.0,
-        high=1000.0,
+        1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, high=1000.0,
         slider=(0.5, 2.0),
-    )
+    )  # fmt: skip
     has_departures: bool = param(
-        True,
-        "flows leave as often as they arrive",
-        symbol="f_i",
-        equation="(2)",
-        source="assumed",
+        True, "flows leave as often as they arrive", symbol="f_i", equation="(2)", source="assumed"
     )
     average: str = param("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
     trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
@@ -198,14 +189,7 @@ class RenQueue(Model):
                 for name, curve in table.groupby("protocol", sort=False):
                     colour, marker = _LOOK[str(name)]
                     label = f"{name}, {capacity / 1e9:g} Gb/s"
-                    ax.plot(
-                        curve["strength"],
-                        curve["queue_packets"],
-                        line,
-                        marker=marker,
-                        color=colour,
-                        label=label,
-                    )
+                    ax.plot(curve["strength"], curve["queue_packets"], line, marker=marker, color=colour, label=label)
             ax.set(
                 title=f"{self.title}, {self.rounds} rounds",
                 xlabel="arrival strength (flows per RTT)",
@@ -225,14 +209,9 @@ class RenUtilisation(Model):
     flows: int = param(20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
     rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
     factor: float = param(
-        1.0,
-        "Poisson parameter over strength",
-        symbol="lambda/strength",
-        source="assumed",
-        low=0.0,
-        high=1000.0,
+        1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, high=1000.0,
         slider=(0.5, 2.0),
-    )
+    )  # fmt: skip
     average: str = param(
         "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed",
         choices=("active", "all"),

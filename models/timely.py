@@ -61,13 +61,9 @@ class TimelyFluid(Model):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
     capacity_bps: Rate = param(
-        "10Gbps",
-        "bottleneck, and line rate of each sender",
-        unit="bps",
-        symbol="C",
-        low=1.0,
+        "10Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="C", low=1.0,
         slider=("10Gbps", "100Gbps"),
-    )
+    )  # fmt: skip
     t_low_ps: Time = param("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
     t_high_ps: Time = param("500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms"))
     min_rtt_ps: Time = param("20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us"))
@@ -79,13 +75,7 @@ class TimelyFluid(Model):
         0.8, "multiplicative decrease", symbol="beta", low=1e-9, high=1.0, slider=(0.005, 1.0), is_log=True
     )
     delta_bps: Rate = param(
-        "10Mbps",
-        "additive step",
-        unit="bps",
-        symbol="delta",
-        low=1.0,
-        slider=("1Mbps", "100Mbps"),
-        is_log=True,
+        "10Mbps", "additive step", unit="bps", symbol="delta", low=1.0, slider=("1Mbps", "100Mbps"), is_log=True
     )
     segment_bytes: Size = param(
         "16kB", "bytes between updates", unit="bytes", symbol="Seg", low=1, slider=("1kB", "64kB")
@@ -223,15 +213,9 @@ class PatchedTimelyFluid(TimelyFluid):
     title: ClassVar[str] = "Patched TIMELY, fluid model"
 
     beta: float = param(
-        0.008,
-        "multiplicative decrease",
-        symbol="beta",
-        source="ECN or Delay",
-        low=1e-9,
-        high=1.0,
-        slider=(0.001, 1.0),
+        0.008, "multiplicative decrease", symbol="beta", source="ECN or Delay", low=1e-9, high=1.0, slider=(0.001, 1.0),
         is_log=True,
-    )
+    )  # fmt: skip
 
     @property
     def is_patched(self) -> bool:

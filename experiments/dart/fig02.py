@@ -121,10 +121,7 @@ class Figure2(Experiment):
             "throughput, shared": (mean_between(throughput, steady_ps, self.until_ps), "bps"),
             "n, shared": (worst_between(n, arrival_ps, self.until_ps, 2), ""),
             "queue, settled": (float(late.mean()), "bytes"),
-            "queue growth, settled": (
-                float(late.iloc[-quarter:].mean() - late.iloc[:quarter].mean()),
-                "bytes",
-            ),
+            "queue growth, settled": (float(late.iloc[-quarter:].mean() - late.iloc[:quarter].mean()), "bytes"),
             "CNPs": (int(result.counters["cnps"]), ""),
         }
         curves = {f"rate of {name}": (rate, "bps") for name, rate in rates.items()}

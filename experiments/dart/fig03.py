@@ -153,10 +153,7 @@ class Figure3(Experiment):
         return tidy(point.name, numbers, {"rate": (shown(rate, 0, result.now_ps), "bps"), "n": (n, "")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        looks = {
-            "dasr": ("DASR", "blue", "-"),
-            "dasr-no-look-ahead": ("without look-ahead", "vermilion", "--"),
-        }
+        looks = {"dasr": ("DASR", "blue", "-"), "dasr-no-look-ahead": ("without look-ahead", "vermilion", "--")}
         figure, axes = subplots(len(self.degrees), len(self.sizes), figsize=(9, 5.6), sharey=True, squeeze=False)
         for (row, k), (column, size) in product(enumerate(self.degrees), enumerate(self.sizes)):
             ax: Axes = axes[row, column]

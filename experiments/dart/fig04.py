@@ -123,10 +123,7 @@ class Figure4(Experiment):
             workload.incast(["h2", "h3"], RECEIVER, "64kB", start="20us"),
         )
         silent = workload.messages([("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", ps(self.late_ps), 0)])
-        watched = (
-            probes.field("host", RECEIVER, "Dasr.auss_n"),
-            probes.field("flow", 1, "Dasr.open_messages"),
-        )
+        watched = (probes.field("host", RECEIVER, "Dasr.auss_n"), probes.field("flow", 1, "Dasr.open_messages"))
         yield Point(name="handlers")
         for name, work in (("overlap", overlap), ("silent", silent)):
             scenario = Scenario(network=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)

@@ -151,11 +151,7 @@ class Figure5(Experiment):
             ("receiver", partial(topology.star, 3), [("h1", "h0"), ("h2", "h0")]),
             ("network", partial(topology.dumbbell, 2, 2), [("h0", "h2"), ("h1", "h3")]),
             ("network of 8", partial(topology.dumbbell, 8, 8), [(f"h{i}", f"h{i + 8}") for i in range(8)]),
-            (
-                "both",
-                partial(topology.dumbbell, 3, 4),
-                [("h0", "h3"), ("h6", "h3"), ("h1", "h4"), ("h2", "h5")],
-            ),
+            ("both", partial(topology.dumbbell, 3, 4), [("h0", "h3"), ("h6", "h3"), ("h1", "h4"), ("h2", "h5")]),
         ]
         yield Point(name="handlers")
         for name, build, pairs in scenarios:
@@ -169,13 +165,9 @@ class Figure5(Experiment):
                 probes.Probe(name="marked", place="host", at=receiver, field="Dasr.marked_ps"),
             )
             scenario = Scenario(
-                network=network,
-                workload=workload.long_flows(pairs),
-                scheme=PRESET["dasr"],
-                until=ps(self.until_ps),
-                probes=watched,
-                seed=seed,
-            )
+                network=network, workload=workload.long_flows(pairs), scheme=PRESET["dasr"], until=ps(self.until_ps),
+                probes=watched, seed=seed,
+            )  # fmt: skip
             yield Point(name=name, scenario=scenario, labels={"flows": len(pairs)})
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
@@ -204,10 +196,7 @@ class Figure5(Experiment):
         }
         for number in STATES:
             times = states.index[states == number]
-            numbers[f"first {_CONGESTION[number]}"] = (
-                float(times[0]) if len(times) else float("nan"),
-                "ps",
-            )
+            numbers[f"first {_CONGESTION[number]}"] = (float(times[0]) if len(times) else float("nan"), "ps")
             numbers[f"time in {_CONGESTION[number]}"] = (time_in(states, number, 0, end), "ps")
         curves = {
             "state": (shown(states, 0, end), ""),
@@ -244,12 +233,9 @@ class Figure5(Experiment):
             Line2D([], [], color=COLOURS["vermilion"], marker="v", linestyle="none"),
         ]
         figure.legend(
-            handles,
-            [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"],
-            loc="outside lower center",
-            ncols=5,
+            handles, [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"], loc="outside lower center", ncols=5,
             fontsize=8,
-        )
+        )  # fmt: skip
         axes[-1].set_xlabel("time (us)")
         return self.headed(figure)
 

@@ -14,10 +14,7 @@ from ..api import *
 from .setup import *
 
 AGGREGATOR, BACKGROUND = "h0", "h1"
-_LOOKS = {
-    "infiniband-cc": ("InfiniBand (modelled)", "vermilion"),
-    "dasr-no-look-ahead": ("DASR", "blue"),
-}
+_LOOKS = {"infiniband-cc": ("InfiniBand (modelled)", "vermilion"), "dasr-no-look-ahead": ("DASR", "blue")}
 
 
 def _messages(degree: int, rounds: int, period_ps: int, seed: int) -> pd.DataFrame:

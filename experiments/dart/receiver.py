@@ -73,15 +73,7 @@ class DasrReceiver:
         self.host.rx_packets += 1
         one.message.received_packets += 1
         _HANDLERS.on_data(
-            self.params,
-            self.host,
-            self.endpoint,
-            one.sender,
-            one.message,
-            one.transfer,
-            packet,
-            reply,
-            self.now,
+            self.params, self.host, self.endpoint, one.sender, one.message, one.transfer, packet, reply, self.now
         )
         if self.host.announce:
             self.host.announce = 0

@@ -109,10 +109,4 @@ class Table2(ClosFigure):
         return table_runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        return draw_bars(
-            rows,
-            PUBLISHED_DILATION,
-            detours,
-            _NAMES,
-            "Dart, table II: the cost of deflection",
-        )
+        return draw_bars(rows, PUBLISHED_DILATION, detours, _NAMES, "Dart, table II: the cost of deflection")

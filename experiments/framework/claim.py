@@ -134,13 +134,9 @@ class Verdict:
     def recorded(cls, outcome: Outcome, measured: str, margin: float) -> Verdict:
         """Return a verdict that was reached before."""
         return cls(
-            measured,
-            outcome == Outcome.HOLDS,
-            outcome == Outcome.DIRECTION,
-            is_judged=outcome != Outcome.NOT_JUDGED,
-            is_decided=outcome != Outcome.UNDECIDED,
-            margin=margin,
-        )
+            measured, outcome == Outcome.HOLDS, outcome == Outcome.DIRECTION, is_judged=outcome != Outcome.NOT_JUDGED,
+            is_decided=outcome != Outcome.UNDECIDED, margin=margin,
+        )  # fmt: skip
 
     @property
     def outcome(self) -> Outcome:
@@ -276,14 +272,11 @@ class Claim:
         widths = spread(numbers, others) if others else None
         words = f"\u00b1 {self.band.shown(widths, self.unit)} over {len(others)} repetitions" if others else ""
         return Verdict(
-            "; ".join(filter(None, [self.band.shown(numbers, self.unit), words, note])),
-            self.band.holds(numbers),
+            "; ".join(filter(None, [self.band.shown(numbers, self.unit), words, note])), self.band.holds(numbers),
             self.direction is not None and self.direction.holds(numbers),
-            is_decided=holds is not None and (holds or self.direction is None or sign is not None),
-            numbers=numbers,
-            margin=self.band.margin(numbers),
-            half_widths=widths,
-        )
+            is_decided=holds is not None and (holds or self.direction is None or sign is not None), numbers=numbers,
+            margin=self.band.margin(numbers), half_widths=widths,
+        )  # fmt: skip
 
     def _measured(self, rows: pd.DataFrame) -> Measured:
         assert self.measure is not None

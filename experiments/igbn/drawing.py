@@ -22,14 +22,7 @@ def closed_form(variant: str, timeout_ps: int, losses: Iterable[float]) -> np.nd
 
 
 def draw_goodput(
-    ax: Axes,
-    table: pd.DataFrame,
-    variant: str,
-    timeout_ps: int,
-    colour: str,
-    marker: str,
-    *,
-    shift: float = 0.0,
+    ax: Axes, table: pd.DataFrame, variant: str, timeout_ps: int, colour: str, marker: str, *, shift: float = 0.0
 ) -> None:
     """Draw one curve, its band of runs and its closed form; markers a bit aside, by a part of their loss rate."""
     here = table[(table["variant"] == variant) & (table["timeout_ps"] == timeout_ps)]

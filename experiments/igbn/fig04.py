@@ -15,11 +15,7 @@ def _first_timeout(table: pd.DataFrame, point: str) -> list[int]:
 
 CASES = {
     "last packet": ("timeouts_last_packet", (data(LAST),), "(a) the last packet is lost"),
-    "last ACK": (
-        "timeouts_last_ack",
-        (ScriptedLoss(message=0, psn=PACKETS, kind="ack"),),
-        "(b) the last ACK is lost",
-    ),
+    "last ACK": ("timeouts_last_ack", (ScriptedLoss(message=0, psn=PACKETS, kind="ack"),), "(b) the last ACK is lost"),
     "NAK": ("timeouts_nak", (data(2), nak(2)), "(c) the NAK is lost"),
     "twice": ("timeouts_twice", (data(2), data(2, nth=2)), "(d) a packet is lost twice"),
 }

@@ -13,10 +13,7 @@ _INTERVAL_PS = us(500)
 _EXAMPLES = {
     "at the end of T": ((data(2), nak(2)), "(a) T runs out: NAK"),
     "again": ((data(2), nak(2), nak(2, nth=2)), "(b) that NAK is lost"),
-    "reset": (
-        (data(2), *(data(psn, nth=2) for psn in range(3, PACKETS))),
-        "(c) EPSN comes within T",
-    ),
+    "reset": ((data(2), *(data(psn, nth=2) for psn in range(3, PACKETS))), "(c) EPSN comes within T"),
 }
 
 _CHECK = "check_timer_ps"

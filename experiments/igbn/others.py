@@ -70,10 +70,7 @@ class OtherRecoveries(LossSweep):
                 100 * fine, 100 * closed_form(variant, LONG, fine), color=colour, linewidth=1.0,
                 label=f"{TITLES.get(variant, 'Go-Back-0')} (closed form)",
             )  # fmt: skip
-        for variant, name, colour, marker in (
-            ("go-back-0", "Go-Back-0", "purple", "v"),
-            ("irn", "IRN", "black", "P"),
-        ):
+        for variant, name, colour, marker in (("go-back-0", "Go-Back-0", "purple", "v"), ("irn", "IRN", "black", "P")):
             losses = np.sort(table.loc[table["variant"] == variant, "loss"].unique())
             runs = [runs_of(table, variant, LONG, loss)[GOODPUT] for loss in losses]
             means = np.array([1.0 / (1.0 / one).mean() for one in runs])

@@ -42,15 +42,10 @@ def page_of(paper: str) -> str:
     """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause."""
     lines = _lines(paper)
     return page(
-        "paper.md",
-        paper=paper,
-        name=PAPERS[paper].name,
-        questions=questions_of(paper),
-        chosen=chosen,
-        sections=((By.PAPER, "All claims"), (By.OURS, "Checks that we added")),
-        lines=lines,
+        "paper.md", paper=paper, name=PAPERS[paper].name, questions=questions_of(paper), chosen=chosen,
+        sections=((By.PAPER, "All claims"), (By.OURS, "Checks that we added")), lines=lines,
         causes=_causes(paper, lines),
-    )
+    )  # fmt: skip
 
 
 Line = tuple[str, Claim, dict[str, Any], dict[str, str]]

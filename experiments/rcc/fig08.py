@@ -12,10 +12,7 @@ from __future__ import annotations
 from ..api import *
 from .setup import *
 
-SETTINGS = {
-    "last hop": [("h0", "h2"), ("h1", "h2")],
-    "in network": [("h0", "h2"), ("h1", "h3")],
-}
+SETTINGS = {"last hop": [("h0", "h2"), ("h1", "h2")], "in network": [("h0", "h2"), ("h1", "h3")]}
 """Flows."""
 PORTS = (("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "h2"))
 """Where queues can be: with links of one rate both settings meet at the first one."""

@@ -172,15 +172,12 @@ class IncastFigure(Experiment):
         numbers = {
             "base RTT": (int(result.plan.qp_base_rtt_ps[0]), "ps"),
             "packet on the wire": (wire.iloc[-1] / packets.iloc[-1], "bytes"),
-            "unfinished": (int(np.isnan(fct_ps).sum()), ""),
-            "median FCT": (_rank(fct_ps, 0.5), "ps"),
-            "p99 FCT": (_rank(fct_ps, 0.99), "ps"),
-            "last FCT": (last_ps, "ps"),
+            "unfinished": (int(np.isnan(fct_ps).sum()), ""), "median FCT": (_rank(fct_ps, 0.5), "ps"),
+            "p99 FCT": (_rank(fct_ps, 0.99), "ps"), "last FCT": (last_ps, "ps"),
             "goodput": (gained(BEGIN_PS + 0.1 * bound_ps, BEGIN_PS + 0.9 * bound_ps), "bps"),
-            "steady queue": (queued(0.4, 0.6).mean(), "bytes"),
-            "peak queue": (float(queue.max()), "bytes"),
+            "steady queue": (queued(0.4, 0.6).mean(), "bytes"), "peak queue": (float(queue.max()), "bytes"),
             "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
-        }
+        }  # fmt: skip
         edges = BEGIN_PS + np.linspace(0.0, 1.02 * max(last_ps, bound_ps), _BINS + 1)
         rates = np.diff(np.interp(edges, times, payload)) * 8e12 / np.diff(edges)
         means = queue.groupby(np.digitize(queue.index, edges)).mean().reindex(range(1, _BINS + 1)).ffill()

@@ -23,11 +23,7 @@ import rdmacc
 from ..api import *
 from .setup import *
 
-TIMES = {
-    "quick": (ms(2), ms(6), ms(9)),
-    "tenth": (ms(80), ms(125), ms(150)),
-    "paper": (ms(800), ms(1250), ms(1500)),
-}
+TIMES = {"quick": (ms(2), ms(6), ms(9)), "tenth": (ms(80), ms(125), ms(150)), "paper": (ms(800), ms(1250), ms(1500))}
 """Start of the bursts, their end, and the end of the run."""
 LARGE_BUFFER = "10MB"
 _FLOW_BYTES = "10GB"
@@ -96,19 +92,15 @@ class Bursts(ReadingFigure):
             "drops": (int(result.counters["dropped_packets"]), "packets"),
             "trimmed": (int(result.counters["trimmed_packets"]), "packets"),
             "peak queue": (float(queue[queue.index > on].max()), "packets"),
-            "mean queue": (float(during.mean()), "packets"),
-            "p99 queue": (float(during.quantile(0.99)), "packets"),
-            "occupancy": (float(during.mean() / BUFFER_PACKETS), ""),
-            "drained after": (_drained(queue, joined), "RTT"),
+            "mean queue": (float(during.mean()), "packets"), "p99 queue": (float(during.quantile(0.99)), "packets"),
+            "occupancy": (float(during.mean() / BUFFER_PACKETS), ""), "drained after": (_drained(queue, joined), "RTT"),
             "throughput before": (mean_between(link, on // 2, on), "bps"),
             "throughput during": (mean_between(link, settled, off), "bps"),
             "throughput after": (mean_between(link, off + 20 * RTT_PS, end), "bps"),
-            "f0 before": (mean_between(own, on // 2, on), "bps"),
-            "f0 during": (mean_between(own, settled, off), "bps"),
+            "f0 before": (mean_between(own, on // 2, on), "bps"), "f0 during": (mean_between(own, settled, off), "bps"),
             "f0 after": (mean_between(own, off + 20 * RTT_PS, end), "bps"),
-            "f0 recovered after": (_recovered(own, off), "RTT"),
-            "timeouts": (int(result.counters["timeouts"]), ""),
-        }
+            "f0 recovered after": (_recovered(own, off), "RTT"), "timeouts": (int(result.counters["timeouts"]), ""),
+        }  # fmt: skip
         if point.labels["seed"] > 0:
             return tidy(point.name, numbers)
         step = max(end // _DRAWN, RTT_PS)

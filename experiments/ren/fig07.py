@@ -17,11 +17,7 @@ from .setup import *
 
 POINT = "marks"
 CODES = {UNDER: "00", FULL: "01", OVER: "10"}
-_BUDGETS = (
-    (FULL, UNDER, UNDER, FULL),
-    (UNDER, FULL, FULL, UNDER),
-    (FULL, OVER, FULL, FULL),
-)
+_BUDGETS = ((FULL, UNDER, UNDER, FULL), (UNDER, FULL, FULL, UNDER), (FULL, OVER, FULL, FULL))
 """The marks that S0, S1 and S2 set in P1 to P4."""
 DRAWN = (FULL, OVER, FULL, FULL)
 """P1 to P4 as the receiver sees them; P4's follows from "one packet fewer"."""

@@ -110,16 +110,10 @@ class Figure11(Bursts):
                 )  # fmt: skip
             ax.set(xlabel="bursty flows", xticks=_BURSTS)
         axes[1].plot(
-            list(SLOT_MODEL),
-            [100 * value for value in SLOT_MODEL.values()],
-            ":",
-            color="0.2",
-            label="model in slots",
+            list(SLOT_MODEL), [100 * value for value in SLOT_MODEL.values()], ":", color="0.2", label="model in slots"
         )
         axes[0].set(
-            title="(a) with the bursts",
-            ylabel=f"buffer occupancy (% of {BUFFER_PACKETS:.1f} packets)",
-            ylim=(-3, 105),
+            title="(a) with the bursts", ylabel=f"buffer occupancy (% of {BUFFER_PACKETS:.1f} packets)", ylim=(-3, 105)
         )
         axes[1].set(title="(b) after the bursts", ylabel="loss of link utilisation (%)", ylim=(-3, 105))
         axes[1].legend(fontsize=8, loc="upper left", ncols=2)

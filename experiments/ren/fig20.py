@@ -93,11 +93,7 @@ def _ren(table: pd.DataFrame, name: str = KEPT) -> dict[str, dict[str, float]]:
     use, queue = _means(table, "utilisation")[name], _means(table, "mean queue")
     less = queue[name] - queue[_homa(table)[-1]]
     return {
-        f"share {share:g}": {
-            "utilisation": use[share],
-            "queue": queue[name][share],
-            "queue less Homa's": less[share],
-        }
+        f"share {share:g}": {"utilisation": use[share], "queue": queue[name][share], "queue less Homa's": less[share]}
         for share in use.index
     }
 
@@ -204,12 +200,9 @@ class Figure20(ReadingFigure):
         for name in _homa(table):
             degree = int(name.rpartition(" ")[2])
             axes[0].plot(
-                grid,
-                [100 * share_in_use(degree, share) for share in grid],
-                ":",
-                color=COLOURS[looks[name]],
+                grid, [100 * share_in_use(degree, share) for share in grid], ":", color=COLOURS[looks[name]],
                 linewidth=1,
-            )
+            )  # fmt: skip
         axes[0].set(title="(a) dotted: 1 - (1 - r)^K", ylabel="link utilisation (%)", ylim=(0, 104))
         axes[1].set(title="(b)", ylabel="average queue (packets)")
         axes[1].legend(fontsize=8)

@@ -175,14 +175,9 @@ class Figure21(ReadingFigure):
                 line = "--" if name in _BESIDE else "-"
                 face = "white" if name in _BESIDE else colour
                 ax.plot(
-                    mean.index,
-                    mean,
-                    marker + line,
-                    color=colour,
-                    markerfacecolor=face,
-                    label=_label(name),
+                    mean.index, mean, marker + line, color=colour, markerfacecolor=face, label=_label(name),
                     markersize=5,
-                )
+                )  # fmt: skip
                 ax.fill_between(mean.index, found.min() * factor, found.max() * factor, color=colour, alpha=0.2)
             ax.set(xlabel="servers of a client", xticks=sorted(rows["servers"].unique()))
         least_ms = rows["total_bytes"].iloc[0] * 8e3 / SIMULATED_LINE_BPS

@@ -136,15 +136,9 @@ def published_marks(
         _, colour, marker = LOOKS[scheme]
         marker = {"x": "X", "+": "P"}.get(marker, marker)
         ax.plot(
-            load,
-            ren / (1 - value),
-            marker=marker,
-            markersize=11,
-            mfc="none",
-            mec=colour,
-            linestyle="none",
+            load, ren / (1 - value), marker=marker, markersize=11, mfc="none", mec=colour, linestyle="none",
             clip_on=False,
-        )
+        )  # fmt: skip
     ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
 
 
