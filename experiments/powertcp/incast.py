@@ -6,8 +6,9 @@ are those of config-burst.txt. h0 sends to h16 in its rack; after 1 ms others jo
 rack, 64 kB each, our choice, with an abstract alone; "10:1, long": the same without an end, and "255:1": with 2.8 kB
 from each other host besides, both as in flow-burstExp-256.txt. "96:1, long": issue #8's, on the two pods of
 topology.txt: 96 hosts of the other racks, without an end. "Share": four long flows begin 1 ms apart (there, 100 ms),
-and their goodput counts from 10 to 20 ms. The queue is "settled" 200 us after the incast began. The first runs were on
-one switch, with a base RTT of 4.5 us, and had the parameters of HPCC's simulator.
+and their goodput counts from 50 to 100 ms (quick: 10 to 20). The queue is "settled" 200 us after the incast began. The
+first runs were on one switch, with a base RTT of 4.5 us, and had the parameters of HPCC's simulator; shares counted
+from 10 to 20 ms, before they had met on this network.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SHARE, FIRST, LAST = "share", [f"h{i}" for i in range(1, 11)], [f"h{i}" for i in
 REST = [f"h{i}" for i in range(1, 256) if i != 16]
 CASES = {"10:1, short": [(FIRST, "64kB")], "10:1, long": [(FIRST, "1GB")], "96:1, long": [(LAST, "1GB")],
          "255:1": [(FIRST, "1GB"), (REST, "2800B")]}  # fmt: skip
-ENDS_PS = {SHARE: ms(20), "96:1, long": ms(10)}
+ENDS_PS, SHARE_PS = {"96:1, long": ms(10)}, {"quick": ms(20), "paper": ms(100)}
 CONFIG: dict[str, dict[str, Any]] = {
     "hpcc": {"additive_bps": "50Mbps", "min_rate_bps": "100Mbps", "max_stage": 5, "unit_multiple": 1},
     "timely": {"additive_bps": "20Mbps", "hyper_bps": "40Mbps", "min_rate_bps": "100Mbps"},
@@ -68,7 +69,7 @@ def of_case(rows: pd.DataFrame, quantity: str, *cases: str) -> dict[str, Any]:
 @register_experiment
 class Incast(Experiment):
     name = "powertcp.incast"
-    title = "Incasts of 10:1 and 96:1, and four flows"
+    title = "Incasts of 10:1, 255:1 and 96:1, and four flows"
     description = "PowerTCP: incasts meet a long flow, issue #8's among them; four flows share a link"
     seeding = Seeding.NONE
     claims = (
@@ -84,18 +85,22 @@ class Incast(Experiment):
             "short: the shortest", quote=QUOTE,
             measure=lambda rows: {case: {name: value for name, value in one.items() if name != "theta-PowerTCP"}
                                   for case, one in of_case(rows, "settled queue", "10:1, short", "10:1, long").items()},
-            band=Each(Lowest("PowerTCP"), of="case"), unit="KB",
+            band=Each(Lowest("PowerTCP"), of="case"), unit="KB", expect=Outcome.FAILS,
+            why="HPCC aims at 95% of the link, and pays with throughput: 93% of the link in the 1 ms of the long incast, "
+            "where PowerTCP has 99.8% and a queue of 11% of the BDP.",
         ),
         Claim(
             "powertcp-i-3", "ns3-datacenter, issue #8", "mean queue, last 2 of 9 ms", "96:1, long", "100 to 200 KB",
             by=OURS, measure=lambda rows: of_case(rows, "late queue", "96:1, long")["96:1, long"]["PowerTCP"],
-            band=Between(100e3, 200e3), unit="KB",
+            band=Between(100e3, 200e3), unit="KB", expect=Outcome.FAILS,
+            why="It settles at 90 KB, one BDP; the issue has 100 to 200 off a plot. Each of 97 flows adds 150 Mb/s a "
+            "round trip, whatever their number, and keeps a packet or two on its way.",
         ),
         Claim(
-            "powertcp-i-4", "our reading of fairness", "goodput of each of four flows over its share", "10 to 20 ms",
+            "powertcp-i-4", "our reading of fairness", "goodput of each of four flows over its share", "50 to 100 ms",
             "the same", by=OURS, unit="x",
             measure=lambda rows: {f"flow {i}": of_case(rows, f"share {i}", SHARE)[SHARE]["PowerTCP"] for i in range(4)},
-            band=Each(Within(1, share=0.1), of="flow"),
+            band=Each(Within(1, share=0.1), of="flow"), too_small="20 ms are too short for the shares to meet.",
         ),
         Claim(
             "powertcp-i-5", "the authors in issue #8", "mean queue, last 2 of 5 ms, over the BDP", "255:1", "short",
@@ -113,9 +118,9 @@ class Incast(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        check_scale(scale)
+        ends_ps = ENDS_PS | {SHARE: SHARE_PS[check_scale(scale)]}
         for name, case in product(LOOKS, (*CASES, SHARE)):
-            end_ps, last = ENDS_PS.get(case, ms(6)), ("tor1", "h32") if case == SHARE else ("tor0", "h16")
+            end_ps, last = ends_ps.get(case, ms(6)), ("tor1", "h32") if case == SHARE else ("tor0", "h16")
             scenario = Scenario(
                 network=partial(fabric, 2 if case == "96:1, long" else 4), workload=partial(flows_of, case),
                 scheme=scheme_of(name), until=ps(end_ps),
@@ -127,7 +132,8 @@ class Incast(Experiment):
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         if point.labels["case"] == SHARE:
-            late = [mean_between(result.samples(f"goodput {i}"), ms(10), ms(20)) for i in range(4)]
+            end_ps = point.labels["end_ps"]
+            late = [mean_between(result.samples(f"goodput {i}"), end_ps // 2, end_ps) for i in range(4)]
             return tidy(point.name, {f"share {i}": (one / float(np.mean(late)), "") for i, one in enumerate(late)})
         queue, sent = result.samples("queue tor0->h16"), result.samples("throughput tor0->h16")
         numbers: dict[str, tuple[float, str]] = {
