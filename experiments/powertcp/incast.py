@@ -17,7 +17,7 @@ from ..api import *
 
 LOOKS = {"powertcp": ("PowerTCP", "blue"), "theta-powertcp": ("theta-PowerTCP", "sky"), "hpcc": ("HPCC", "green"),
          "timely": ("TIMELY", "orange"), "dcqcn": ("DCQCN", "vermilion")}  # fmt: skip
-JOIN_PS, SETTLE_PS, EVERY_PS, BDP_BYTES = ms(1), us(200), us(10), 90_600
+JOIN_PS, SETTLE_PS, EVERY_PS, BDP_BYTES = ms(1), us(200), us(10), round(25e9 * 29e-6 / 8)
 SHARE, FIRST, LAST = "share", [f"h{i}" for i in range(1, 11)], [f"h{i}" for i in range(32, 128)]
 REST = [f"h{i}" for i in range(1, 256) if i != 16]
 CASES = {"10:1, short": [(FIRST, "64kB")], "10:1, long": [(FIRST, "1GB")], "96:1, long": [(LAST, "1GB")],
@@ -86,7 +86,7 @@ class Incast(Experiment):
             measure=lambda rows: {case: {name: value for name, value in one.items() if name != "theta-PowerTCP"}
                                   for case, one in of_case(rows, "settled queue", "10:1, short", "10:1, long").items()},
             band=Each(Lowest("PowerTCP"), of="case"), unit="KB", expect=Outcome.FAILS,
-            why="HPCC aims at 95% of the link, and pays with throughput: 93% of the link in the 1 ms of the long incast, "
+            why="HPCC aims at 95% of the link, and pays with throughput: 93% of the link in the long incast's 1 ms, "
             "where PowerTCP has 99.8% and a queue of 11% of the BDP.",
         ),
         Claim(
