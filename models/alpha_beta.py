@@ -94,13 +94,7 @@ class AlphaBeta(Model):
         return self._flags * 8e12 / self.settings.inner_rate_bps
 
     def evaluate(self, sizes: tuple[int, ...] | list[int] = SIZES) -> pd.DataFrame:
-        """Return `size_bytes, time_ps, algbw_bps, busbw_bps`.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Buffers of a rank, in bytes.
-        """
+        """Return `size_bytes, time_ps, algbw_bps, busbw_bps`."""
         size = np.asarray(sizes, np.int64)
         time_ps = np.array([self._time_ps(int(one)) for one in size])
         algbw = size * 8e12 / time_ps
@@ -176,23 +170,11 @@ class AlphaBeta(Model):
         return Scenario(network=star(self.ranks, self.rate_bps, ps(self.delay_ps)), workload=work, scheme=self.scheme)
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return time and busbw by the closed form.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return time and busbw by the closed form."""
         return _tidy(self.evaluate([self.size_bytes]))
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return time and busbw of the simulation.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return time and busbw of the simulation."""
         return _tidy(result.collectives)
 
 

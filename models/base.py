@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.parameters import Parameters, param
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.typed import typed
 
 if TYPE_CHECKING:
@@ -59,10 +61,42 @@ class Model(Parameters):
         ----------
         ax : Axes, optional
             Axes to draw on; default: a new figure.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
         """
         raise NotImplementedError(f"{type(self).__name__} has no plot")
+
+
+def binned(time_ps: Floats, value: Floats, end_ps: float, bins: int) -> Floats:
+    """Return the means of samples over equal bins of [0, end], shape (bins,); NaN for an empty bin."""
+    place = np.minimum((time_ps / end_ps * bins).astype(np.int64), bins - 1)
+    count = np.bincount(place, minlength=bins)
+    with np.errstate(invalid="ignore"):
+        return np.bincount(place, weights=value, minlength=bins) / np.where(count, count, np.nan)
+
+
+def binned_curves(
+    curves: Mapping[str, tuple[str, npt.ArrayLike, npt.ArrayLike]], end_ps: float, bins: int = 200
+) -> pd.DataFrame:
+    """Return curves (unit, times, values) as `predict` and `measure` do: means over equal bins of a run."""
+    centres = (np.arange(bins) + 0.5) * end_ps / bins
+    parts = []
+    for name, (unit, time, value) in curves.items():
+        means = binned(np.asarray(time, np.float64), np.asarray(value, np.float64), end_ps, bins)
+        parts.append(pd.DataFrame({"quantity": name, "unit": unit, "x": centres, "value": means}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def plot_over_time(
+    ax: Axes | None, frame: pd.DataFrame, curves: Mapping[str, tuple[str, str, str]], level: tuple[float, str],
+    *, scale: float, title: str, ylabel: str, top: float | None = None, **legend: Any,
+) -> Axes:  # fmt: skip
+    """Draw columns of a frame (label, colour, line) over `time_ps`, and a level with its label; `scale` is the unit."""
+    with canvas(ax) as ax:
+        unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
+        for column, (label, colour, line) in curves.items():
+            ax.plot(frame["time_ps"] / unit_ps, frame[column] / scale, line, color=COLOURS[colour], label=label)
+        value, label = level
+        ax.axhline(value / scale, color="0.4", linewidth=1, linestyle=":", label=label)
+        ax.set(title=title, xlabel=f"time ({unit})", ylabel=ylabel)
+        ax.set_ylim(0, None if top is None else top / scale)
+        ax.legend(**legend)
+    return ax

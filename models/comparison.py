@@ -189,20 +189,8 @@ def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
         expected = model["value"].to_numpy(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = np.where(expected != 0, (values - expected) / expected, np.nan)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "quantity": quantity,
-                    "unit": model["unit"].to_numpy(),
-                    "x": model["x"].to_numpy(),
-                    "model": expected,
-                    "simulation": values,
-                    "difference": values - expected,
-                    "relative": relative,
-                    "over_time": over_time,
-                }
-            )
-        )
+        both = {"model": expected, "simulation": values, "difference": values - expected, "relative": relative}
+        parts.append(model[["quantity", "unit", "x"]].assign(**both, over_time=over_time))
     if not parts:
         raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation also measures")
     return pd.concat(parts, ignore_index=True)

@@ -243,25 +243,13 @@ class DasrIncast(Model):
         )
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return the queue over time, and the FCT of each message.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return the queue over time, and the FCT of each message."""
         curve, flows = self._run()
         part = curve.iloc[:: max(1, len(curve) // 2000)]
         return _tidy(part["time_ps"], part["queue_bytes"], flows["flow"], flows["fct_ps"])
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same quantities from a simulation of `scenario()`.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return the same quantities from a simulation of `scenario()`."""
         queue, flows = result.samples("queue s0->h0"), result.flows.iloc[1:]
         return _tidy(
             queue.index,
@@ -333,12 +321,11 @@ def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _tidy(time: npt.ArrayLike, queue: npt.ArrayLike, flow: npt.ArrayLike, fct: npt.ArrayLike) -> pd.DataFrame:
-    curve = {
-        "quantity": "queue", "unit": "bytes", "x": np.asarray(time, np.float64), "value": np.asarray(queue, np.float64),
-        "over_time": True,
-    }  # fmt: skip
-    times = {
-        "quantity": "FCT", "unit": "ps", "x": np.asarray(flow, np.float64), "value": np.asarray(fct, np.float64),
-        "over_time": False,
-    }  # fmt: skip
-    return pd.concat([pd.DataFrame(curve), pd.DataFrame(times)], ignore_index=True)
+    parts = [
+        pd.DataFrame({
+            "quantity": name, "unit": unit, "x": np.asarray(x, np.float64), "value": np.asarray(value, np.float64),
+            "over_time": name == "queue",
+        })
+        for name, unit, x, value in (("queue", "bytes", time, queue), ("FCT", "ps", flow, fct))
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)

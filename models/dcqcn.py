@@ -8,15 +8,15 @@ their time in the queue.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, param
+from rdmacc.models.base import Floats, binned_curves, param, plot_over_time
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Time
@@ -24,7 +24,6 @@ from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.switch.red import Red
 from rdmacc.units import ps
 
@@ -59,11 +58,6 @@ class DcqcnFluid(DcqcnEquations):
 
         States, shape (n + 1, 7): the queue in packets, then (alpha, R_T, R_C) of the first flow and of each
         other, in packets/s. Rates are held between 0 and line rate, alpha between 0 and 1.
-
-        Returns
-        -------
-        Trajectory
-            Times and states.
         """
         capacity, lag, others = self.capacity_pps, self.delay_ps * 1e-12, self.flows - 1
         entry = _Entry(capacity, self.step_ps * 1e-12)
@@ -112,20 +106,13 @@ class DcqcnFluid(DcqcnEquations):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the queue over time, and its fixed point."""
-        frame, queue = self.solve(), self.fixed_point()["queue_bytes"]
-        with canvas(ax) as ax:
-            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
-            ax.plot(frame["time_ps"] / unit_ps, frame["queue_bytes"] / 1e3, color=COLOURS["blue"], label="queue")
-            late = frame["queue_bytes"].iloc[len(frame) // 4 :].max()
-            ax.axhline(queue / 1e3, color=COLOURS["black"], linewidth=1, linestyle="--", label="fixed point")
-            ax.set(
-                title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} us",
-                xlabel=f"time ({unit})",
-                ylabel="queue (kB)",
-            )
-            ax.set_ylim(0, 1.4 * max(late, queue) / 1e3)  # the first peak, at line rate, is far above
-            ax.legend()
-        return ax
+        frame, queue = self.solve(), float(self.fixed_point()["queue_bytes"])
+        late = frame["queue_bytes"].iloc[len(frame) // 4 :].max()  # the first peak, at line rate, is far above
+        return plot_over_time(
+            ax, frame, {"queue_bytes": ("queue", "blue", "-")}, (queue, "fixed point"), scale=1e3,
+            title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} us", ylabel="queue (kB)",
+            top=1.4 * max(late, queue),
+        )  # fmt: skip
 
     def scenario(self) -> Scenario:
         """Return the equivalent scenario on a star.
@@ -163,34 +150,17 @@ class DcqcnFluid(DcqcnEquations):
         )  # fmt: skip
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return the queue and the mean, lowest and highest rate of the flows, averaged over 400 bins of the run.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
-        frame, end = self.solve(), float(result.now_ps)
+        """Return the queue and the mean, lowest and highest rate of the flows, averaged over 400 bins of the run."""
+        frame = self.solve()
         first, other = frame["rate_first_bps"].to_numpy(), frame["rate_other_bps"].to_numpy()
         rates = np.column_stack([first] + [other] * (self.flows - 1))
-        time = frame["time_ps"].to_numpy()
-        return _tidy(time, frame["queue_bytes"].to_numpy(), time, rates, end)
+        return _tidy(frame["time_ps"], frame["queue_bytes"], frame["time_ps"], rates, float(result.now_ps))
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same quantities from a simulation with the probes of `scenario()`.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
-        queue = result.samples("queue s0->h0")
-        rates = [result.samples(f"rate {i}") for i in range(self.flows)]
-        time = queue.index.to_numpy(np.float64)
+        """Return the same quantities from a simulation with the probes of `scenario()`."""
+        queue, rates = result.samples("queue s0->h0"), [result.samples(f"rate {i}") for i in range(self.flows)]
         values = np.column_stack([rate.to_numpy(np.float64) for rate in rates])
-        return _tidy(
-            time, queue.to_numpy(np.float64), rates[0].index.to_numpy(np.float64), values, float(result.now_ps)
-        )
+        return _tidy(queue.index, queue, rates[0].index, values, float(result.now_ps))
 
 
 class _Entry:
@@ -222,26 +192,11 @@ class _Entry:
         return queue + share * (after - queue)
 
 
-def binned(time_ps: Floats, value: Floats, end_ps: float, bins: int) -> Floats:
-    """Return the means of samples over equal bins of [0, end], shape (bins,); NaN for an empty bin."""
-    place = np.minimum((time_ps / end_ps * bins).astype(np.int64), bins - 1)
-    count = np.bincount(place, minlength=bins)
-    with np.errstate(invalid="ignore"):
-        return np.bincount(place, weights=value, minlength=bins) / np.where(count, count, np.nan)
-
-
-def _tidy(queue_ps: Floats, queue: Floats, rate_ps: Floats, rates: Floats, end_ps: float) -> pd.DataFrame:
-    curves: Sequence[tuple[str, str, Floats, Floats]] = (
-        ("queue", "bytes", queue_ps, queue),
-        ("mean rate", "bps", rate_ps, rates.mean(axis=1)),
-        ("least rate", "bps", rate_ps, rates.min(axis=1)),
-        ("largest rate", "bps", rate_ps, rates.max(axis=1)),
-    )
-    centres = (np.arange(_BINS) + 0.5) * end_ps / _BINS
-    return pd.concat(
-        [
-            pd.DataFrame({"quantity": name, "unit": unit, "x": centres, "value": binned(time, value, end_ps, _BINS)})
-            for name, unit, time, value in curves
-        ],
-        ignore_index=True,
-    )
+def _tidy(
+    queue_ps: npt.ArrayLike, queue: npt.ArrayLike, rate_ps: npt.ArrayLike, rates: Floats, end_ps: float
+) -> pd.DataFrame:
+    curves = {
+        "queue": ("bytes", queue_ps, queue), "mean rate": ("bps", rate_ps, rates.mean(axis=1)),
+        "least rate": ("bps", rate_ps, rates.min(axis=1)), "largest rate": ("bps", rate_ps, rates.max(axis=1)),
+    }  # fmt: skip
+    return binned_curves(curves, end_ps, _BINS)

@@ -66,13 +66,7 @@ class DcqcnEquations(DcqcnParameters):
         return self.capacity_bps / 8 / self.packet_bytes
 
     def marking(self, queue_packets: float) -> float:
-        """Return RED's probability for a queue in packets.
-
-        Parameters
-        ----------
-        queue_packets : float
-            Length of the queue.
-        """
+        """Return RED's probability for a queue in packets."""
         return self._marking(queue_packets)
 
     def _marking(self, queue_packets: float) -> float:
@@ -86,21 +80,7 @@ class DcqcnEquations(DcqcnParameters):
     def slopes(
         self, alpha: float, target: float, rate: float, p: float, past_rate: float
     ) -> tuple[float, float, float]:
-        """Return d/dt of (alpha, R_T, R_C): rates in packets/s, `p` and `past_rate` from tau* ago.
-
-        Parameters
-        ----------
-        alpha : float
-            Reduction factor.
-        target : float
-            R_T, packets/s.
-        rate : float
-            R_C, packets/s.
-        p : float
-            Marking probability tau* ago.
-        past_rate : float
-            R_C tau* ago, packets/s.
-        """
+        """Return d/dt of (alpha, R_T, R_C): rates in packets/s, `p` and `past_rate` from tau* ago."""
         return self._slopes()(alpha, target, rate, p, past_rate)
 
     def _slopes(self) -> Callable[[float, float, float, float, float], tuple[float, float, float]]:

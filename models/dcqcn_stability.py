@@ -77,13 +77,7 @@ class DcqcnLoop:
         return matrix[:, :3], matrix[:, 3], matrix[:, 4]
 
     def response(self, omega: Floats) -> npt.NDArray[np.complex128]:
-        """Return L at angular frequencies, shape (n,).
-
-        Parameters
-        ----------
-        omega : ndarray of float
-            Angular frequencies, rad/s; shape (n,).
-        """
+        """Return L at angular frequencies, shape (n,)."""
         fluid = self.fluid
         state, by_rate, by_marking = self.jacobians()
         s = 1j * omega
@@ -103,18 +97,7 @@ class DcqcnLoop:
         return margins_of(self.response, self._omega())
 
     def plot_bode(self, axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
-        """Draw the Bode plot on two axes.
-
-        Parameters
-        ----------
-        axes : sequence of Axes, optional
-            Axes for gain and phase; default: a new figure.
-
-        Returns
-        -------
-        tuple of Axes
-            Gain and phase.
-        """
+        """Draw the Bode plot on two axes."""
         margins = self.margins()
         omega = self._omega()
         near = omega[(omega > margins.phase_crossover_rad_s / 100) & (omega < margins.phase_crossover_rad_s * 100)]
@@ -129,15 +112,7 @@ class DcqcnMargin(DcqcnParameters):
     title: ClassVar[str] = "DCQCN's phase margin"
 
     def fluid(self, flows: int, delay_ps: int) -> DcqcnFluid:
-        """Return the fluid model for a number of flows and a delay.
-
-        Parameters
-        ----------
-        flows : int
-            Number of flows.
-        delay_ps : int
-            tau*, the feedback delay.
-        """
+        """Return the fluid model for a number of flows and a delay."""
         shared = {field.name: getattr(self, field.name) for field in fields(self)}
         return DcqcnFluid(flows=flows, delay_ps=delay_ps, ramp="extended", **shared)
 

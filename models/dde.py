@@ -40,17 +40,7 @@ class Trajectory:
 
 
 class Past:
-    """The solution so far, before 0 a constant. ``past(t)`` is the state at an earlier time, D values.
-
-    Parameters
-    ----------
-    start : list of float
-        The state at time 0; length D.
-    step : float
-        Seconds between two states.
-    count : int
-        Number of steps.
-    """
+    """The solution so far, before 0 a constant. ``past(t)`` is the state at an earlier time, D values."""
 
     def __init__(self, start: list[float], step: float, count: int) -> None:
         self.step = step

@@ -10,68 +10,40 @@ to learn n, and until then it loses the bytes that do not fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.models.base import Model, param
+from rdmacc.models.ideal import wire_bytes
+from rdmacc.parameters import Rate, Size, Time
 from rdmacc.show.style import COLOURS, canvas, draw_trace, time_unit
-from rdmacc.units import rate_bps, size_bytes, time_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, kw_only=True)
-class FairShare:
+class FairShare(Model):
     """k messages of one size, and optionally a long flow, on one link.
 
-    Sizes count payload; the link carries payload and headers. A quantity may be given with its unit ("64kB").
+    Sizes count payload; the link carries payload and headers, the last packet's too.
 
-    Attributes
-    ----------
-    senders : int
-        k, senders of the incast; each has one message.
-    message_bytes : int
-        Payload of a message.
-    has_long_flow : bool
-        One more sender, which never stops.
-    line_bps : float
-        Rate of the receiver's link, on the wire.
-    delay_ps : int
-        Time from a message's start to the first of its bits at the receiver's end of the link, in an empty
-        network.
-    payload_bytes, header_bytes : int
-        Of a full packet; the last packet of a message has a header too.
+    >>> FairShare(senders=4, message_bytes="64kB").share_bps
+    20000000000.0
     """
 
-    senders: int
-    message_bytes: int
-    has_long_flow: bool = True
-    line_bps: float = 100e9
-    delay_ps: int = 0
-    payload_bytes: int = 1000
-    header_bytes: int = 48
+    title: ClassVar[str] = "Fair shares"
 
-    def __post_init__(self) -> None:
-        parsers: dict[str, Callable[..., float]] = {
-            "_bytes": size_bytes,
-            "_bps": rate_bps,
-            "_ps": partial(time_ps, bare_ps=True),
-        }
-        for field in fields(self):
-            for suffix, parse in parsers.items():
-                if field.name.endswith(suffix):
-                    object.__setattr__(self, field.name, parse(getattr(self, field.name), field=field.name))
-        if isinstance(self.senders, bool) or not isinstance(self.senders, int) or self.senders < 1:
-            raise ConfigError("senders", self.senders, "a whole number, at least 1")
-        for name in ("message_bytes", "payload_bytes", "line_bps"):
-            if getattr(self, name) <= 0:
-                raise ConfigError(name, getattr(self, name), "more than 0")
+    senders: int = param(8, "senders of the incast, each with one message", symbol="k", low=1, slider=(1, 64))
+    message_bytes: Size = param("64kB", "payload of a message", unit="bytes", low=1, slider=("8kB", "1MB"))
+    has_long_flow: bool = param(True, "one more sender, which never stops")
+    line_bps: Rate = param("100Gbps", "the receiver's link", unit="bps", low=1.0, slider=("10Gbps", "400Gbps"))
+    delay_ps: Time = param("0us", "from a message's start to its first bit at the end of the link", unit="ps", low=0)
+    payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=1)
+    header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0)
 
     @property
     def n(self) -> int:
@@ -91,7 +63,7 @@ class FairShare:
     @property
     def message_wire_bytes(self) -> int:
         """Bytes on the wire of one message: its payload, and a header for each packet."""
-        return self.message_bytes + -(-self.message_bytes // self.payload_bytes) * self.header_bytes
+        return int(wire_bytes(self.message_bytes, self.payload_bytes, self.header_bytes))
 
     @property
     def incast_ps(self) -> float:
@@ -118,18 +90,15 @@ class FairShare:
             `goodput_bps` (payload only), `size_bytes`, `wire_bytes`, `fct_ps`, `ideal_fct_ps`, `slowdown`.
             The last five are missing for the long flow, which does not end.
         """
-        shares: dict[str, Any] = {"share_bps": self.share_bps, "goodput_bps": self.share_bps * self.efficiency}
-        incast: dict[str, Any] = {"kind": "incast", "count": self.senders} | shares
-        # A message's last packet may be short: its own bytes, not a full packet's, tell its goodput.
-        incast["goodput_bps"] = self.share_bps * self.message_bytes / self.message_wire_bytes
-        incast |= {
-            "size_bytes": self.message_bytes,
-            "wire_bytes": self.message_wire_bytes,
-            "fct_ps": self.fct_ps,
-            "ideal_fct_ps": self.ideal_fct_ps,
-            "slowdown": self.fct_ps / self.ideal_fct_ps,
-        }
-        long = {"kind": "long", "count": 1} | shares
+        incast: dict[str, Any] = {
+            "kind": "incast", "count": self.senders, "share_bps": self.share_bps,
+            # A message's last packet may be short: its own bytes, not a full packet's, tell its goodput.
+            "goodput_bps": self.share_bps * self.message_bytes / self.message_wire_bytes,
+            "size_bytes": self.message_bytes, "wire_bytes": self.message_wire_bytes, "fct_ps": self.fct_ps,
+            "ideal_fct_ps": self.ideal_fct_ps, "slowdown": self.fct_ps / self.ideal_fct_ps,
+        }  # fmt: skip
+        goodput = self.share_bps * self.efficiency
+        long = {"kind": "long", "count": 1, "share_bps": self.share_bps, "goodput_bps": goodput}
         return pd.DataFrame([incast, long] if self.has_long_flow else [incast], columns=list(incast))
 
     def curves(self) -> pd.DataFrame:
@@ -149,33 +118,17 @@ class FairShare:
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time: of one sender of the incast, and of the long flow.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; default: a new figure.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the rates over time: of one sender of the incast, and of the long flow."""
         unit_ps, unit = time_unit(self.incast_ps)
-        labels = {"incast": f"each of {self.senders} senders", "long": "long flow"}
-        colours = {"incast": COLOURS["vermilion"], "long": COLOURS["blue"]}
+        looks = {"incast": (f"each of {self.senders} senders", "vermilion"), "long": ("long flow", "blue")}
         with canvas(ax) as ax:
             for kind, curve in self.curves().groupby("kind", sort=False):
-                draw_trace(
-                    ax, curve["time_ps"], curve["rate_bps"], unit_ps=unit_ps, scale=1e9,
-                    label=labels[str(kind)], color=colours[str(kind)],
-                )  # fmt: skip
+                label, colour = looks[str(kind)]
+                draw_trace(ax, curve["time_ps"], curve["rate_bps"], unit_ps=unit_ps, scale=1e9, label=label,
+                           color=COLOURS[colour])  # fmt: skip
             ax.axhline(self.line_bps / 1e9, color="0.6", linewidth=1, linestyle=":")
-            ax.set(
-                title=f"Fair shares: line / {self.n} each",
-                xlabel=f"time since the incast's start ({unit})",
-                ylabel="rate on the wire (Gb/s)",
-            )
+            ax.set(title=f"{self.title}: line / {self.n} each", xlabel=f"time since the incast's start ({unit})",
+                   ylabel="rate on the wire (Gb/s)")  # fmt: skip
             ax.set_ylim(bottom=0)
             ax.legend()
         return ax

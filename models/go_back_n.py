@@ -69,13 +69,7 @@ class GoBackNGoodput(Model):
     timeout_ps: Time = param("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
 
     def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
-        """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate).
-
-        Parameters
-        ----------
-        losses : sequence of float
-            Loss rates, of packets and of replies alike.
-        """
+        """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate)."""
         p = np.asarray(losses, np.float64)
         packet = self.wire_bytes * 8e12 / self.rate_bps
         alone = self.packets * packet

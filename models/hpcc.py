@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param
+from rdmacc.models.base import Model, param, plot_over_time
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,21 +111,13 @@ class HpccSteady(Model):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw both windows over time, and the steady state."""
-        frame, steady = self.solve(), self.steady_state()
-        with canvas(ax) as ax:
-            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
-            time = frame["time_ps"] / unit_ps
-            ax.plot(time, frame["window_first_bytes"] / 1e3, color=COLOURS["blue"], label="first flow")
-            if self.flows > 1:
-                ax.plot(
-                    time, frame["window_other_bytes"] / 1e3, "--", color=COLOURS["vermilion"], label="each other flow"
-                )
-            ax.axhline(steady["window_bytes"] / 1e3, color="0.4", linewidth=1, linestyle=":", label="steady state")
-            ax.set(
-                title=f"{self.title}: {self.flows} flows, utilisation {100 * steady['utilisation']:.1f}%, "
-                f"queue {steady['queue_bytes'] / 1e3:.1f} kB",
-                xlabel=f"time ({unit})", ylabel="window (kB)",
-            )  # fmt: skip
-            ax.set_ylim(bottom=0)
-            ax.legend()
-        return ax
+        steady = self.steady_state()
+        curves = {"window_first_bytes": ("first flow", "blue", "-")}
+        if self.flows > 1:
+            curves["window_other_bytes"] = ("each other flow", "vermilion", "--")
+        title = (
+            f"{self.title}: {self.flows} flows, utilisation {100 * steady['utilisation']:.1f}%, "
+            f"queue {steady['queue_bytes'] / 1e3:.1f} kB"
+        )
+        level = (float(steady["window_bytes"]), "steady state")
+        return plot_over_time(ax, self.solve(), curves, level, scale=1e3, title=title, ylabel="window (kB)")

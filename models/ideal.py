@@ -71,13 +71,7 @@ class ProcessorSharing(Model):
     header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0)
 
     def evaluate(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
-        """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Payload of the messages, bytes.
-        """
+        """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean."""
         payload = np.asarray(sizes, np.int64)
         transfer = wire_bytes(payload, self.payload_bytes, self.header_bytes) * 8e12 / self.capacity_bps
         ideal = transfer + self.latency_ps

@@ -27,23 +27,13 @@ Response: TypeAlias = Callable[[Floats], npt.NDArray[np.complex128]]
 
 @dataclass(frozen=True)
 class Margins:
-    """Stability margins of a loop; NaN if a crossover does not exist.
-
-    Attributes
-    ----------
-    phase_deg : float
-        180 degrees plus the loop's phase at unit gain; the smallest, if there are several.
-    phase_crossover_rad_s : float
-        Where that is.
-    gain : float
-        One over the loop's gain where its phase is -180 degrees, as a factor.
-    gain_crossover_rad_s : float
-        Where that is.
-    """
+    """Stability margins of a loop, and where they are; NaN if a crossover does not exist."""
 
     phase_deg: float
+    """180 degrees plus the loop's phase at unit gain; the smallest, if there are several."""
     phase_crossover_rad_s: float
     gain: float
+    """One over the loop's gain where its phase is -180 degrees, as a factor."""
     gain_crossover_rad_s: float
 
 

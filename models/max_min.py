@@ -169,23 +169,11 @@ class MaxMin(Model):
         return Scenario(network=self.network, workload=self.workload, scheme=self.scheme, seed=self.seed)
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return FCT and slowdown of the messages that the simulation delivered.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return FCT and slowdown of the messages that the simulation delivered."""
         return _tidy(self.solve(), result)
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of the simulation.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return the same of the simulation."""
         return _tidy(result.flows, result)
 
 

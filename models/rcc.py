@@ -22,23 +22,19 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, param
-from rdmacc.models.dcqcn import binned
+from rdmacc.models.base import binned_curves, param, plot_over_time
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.models.rcc_target import RccTarget
+from rdmacc.models.rcc_stability import RccTarget
 from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rdmacc.results.result import Result
-
-_BINS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +83,6 @@ class RccFluid(RccTarget):
 
         All flows see the same delay and start with u = 0, so u is the same for all, and all but the first
         flow are alike.
-
-        Returns
-        -------
-        Trajectory
-            Times and states.
         """
         capacity, base, reference = self.capacity_bps / 8, self.base_rtt_ps * 1e-12, self.reference_s
         others, kp, damping = self.flows - 1, self.kp, self.kd + self.kp / 2.0
@@ -152,18 +143,14 @@ class RccFluid(RccTarget):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the queue over time, and its equilibrium."""
-        frame, queue = self.solve(), self.equilibrium()["queue_bytes"]
+        frame = self.solve()
         delay = f"feedback after {self.feedback_rtts:g} RTT" if self.feedback_rtts else "no feedback delay"
-        with canvas(ax) as ax:
-            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
-            ax.plot(
-                frame["time_ps"] / unit_ps, frame["queue_bytes"] / 1e3, color=COLOURS["blue"], label=f"queue, {delay}"
-            )
-            ax.axhline(queue / 1e3, color=COLOURS["black"], linewidth=1, linestyle="--", label="equilibrium")
-            ax.set(title=f"{self.title}, {self.flows} flows", xlabel=f"time ({unit})", ylabel="queue (kB)")
-            ax.set_ylim(0, 1.3 * frame["queue_bytes"].max() / 1e3)
-            ax.legend(loc="upper right", ncols=2)
-        return ax
+        return plot_over_time(
+            ax, frame, {"queue_bytes": (f"queue, {delay}", "blue", "-")},
+            (float(self.equilibrium()["queue_bytes"]), "equilibrium"), scale=1e3,
+            title=f"{self.title}, {self.flows} flows", ylabel="queue (kB)", top=1.3 * frame["queue_bytes"].max(),
+            loc="upper right", ncols=2,
+        )  # fmt: skip
 
     def scenario(self) -> Scenario:
         """Return the same as packets: flows to receivers of their own through one link, windows by PID alone.
@@ -194,53 +181,26 @@ class RccFluid(RccTarget):
         """Return the queue, the link's use and the mean window, averaged over 200 bins of the run.
 
         Windows start as the simulation's do.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
         """
         start = self.flows / (1.0 + self.delta / 2.0)
         frame = self.replace(start_first=start, start=start).solve()
-        time = frame["time_ps"].to_numpy()
         windows = (frame["window_first_bytes"] + (self.flows - 1) * frame["window_other_bytes"]) / self.flows
         curves = {
-            "queue": (time, frame["queue_bytes"].to_numpy()),
-            "utilisation": (time, frame["utilisation"].to_numpy()),
-            "mean window": (time, windows.to_numpy()),
+            "queue": ("bytes", frame["time_ps"], frame["queue_bytes"]),
+            "utilisation": ("", frame["time_ps"], frame["utilisation"]),
+            "mean window": ("bytes", frame["time_ps"], windows),
         }
-        return _tidy(curves, float(result.now_ps))
+        return binned_curves(curves, float(result.now_ps))
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation with the probes of `scenario()`; windows count headers, as C does.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
+        """Return the same of a simulation with the probes of `scenario()`; windows count headers, as C does."""
         scheme = result.plan.scheme
-        headers = scheme.wire_bytes / scheme.payload_bytes
         windows = [result.samples(f"Rcc.cwnd_bytes {i}") for i in range(self.flows)]
-        mean = np.mean([window.to_numpy(np.float64) for window in windows], axis=0) * headers
+        mean = np.mean([window.to_numpy(np.float64) for window in windows], axis=0)
         queue, sent = result.samples("queue s0->s1"), result.samples("throughput s0->s1")
         curves = {
-            "queue": (_times(queue), queue.to_numpy(np.float64)),
-            "utilisation": (_times(sent), sent.to_numpy(np.float64) / self.capacity_bps),
-            "mean window": (_times(windows[0]), mean),
+            "queue": ("bytes", queue.index, queue),
+            "utilisation": ("", sent.index, sent / self.capacity_bps),
+            "mean window": ("bytes", windows[0].index, mean * (scheme.wire_bytes / scheme.payload_bytes)),
         }
-        return _tidy(curves, float(result.now_ps))
-
-
-def _times(samples: pd.Series[float]) -> Floats:
-    return samples.index.to_numpy(np.float64)
-
-
-def _tidy(curves: dict[str, tuple[Floats, Floats]], end_ps: float) -> pd.DataFrame:
-    units = {"queue": "bytes", "utilisation": "", "mean window": "bytes"}
-    centres = (np.arange(_BINS) + 0.5) * end_ps / _BINS
-    parts = [
-        pd.DataFrame({"quantity": name, "unit": units[name], "x": centres, "value": binned(time, value, end_ps, _BINS)})
-        for name, (time, value) in curves.items()
-    ]
-    return pd.concat(parts, ignore_index=True)
+        return binned_curves(curves, float(result.now_ps))

@@ -19,15 +19,36 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.models.base import Floats, param
+from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
-from rdmacc.models.rcc_target import RccTarget
+from rdmacc.parameters import Time
 from rdmacc.show.style import new_axes, style
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:
     import control
     from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, kw_only=True)
+class RccTarget(Model):
+    """RCC's reference R_ref, equation (2), and how late the control signal is."""
+
+    base_rtt_ps: Time = param(
+        "12us", "round-trip time without queue", unit="ps", symbol="d", source="V-A", low=1, slider=("4us", "50us")
+    )
+    delta: float = param(
+        0.2, "R_ref = d (1 + delta / 2)", symbol="delta", equation="(2)", source="III-F", low=1e-6, high=1.0,
+        slider=(0.05, 1.0),
+    )  # fmt: skip
+    feedback_rtts: float = param(
+        0.0, "delay of the control signal, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0)
+    )
+
+    @property
+    def reference_s(self) -> float:
+        """R_ref in seconds, equation (2)."""
+        return self.base_rtt_ps * 1e-12 * (1.0 + self.delta / 2.0)
 
 
 def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay_s: float = 0.0) -> Floats:
@@ -95,13 +116,7 @@ class RccLoop(RccTarget):
         )
 
     def response(self, omega: Floats) -> npt.NDArray[np.complex128]:
-        """Return the loop with its delay at angular frequencies, shape (n,).
-
-        Parameters
-        ----------
-        omega : ndarray of float
-            Angular frequencies, rad/s; shape (n,).
-        """
+        """Return the loop with its delay at angular frequencies, shape (n,)."""
         s = 1j * omega
         delay = np.exp(-s * self.feedback_rtts * self.reference_s)
         return self.gain * (1 + s / self.zero_rad_s) / (s**2 * (s + 1 / self.reference_s)) * delay
@@ -132,18 +147,7 @@ class RccLoop(RccTarget):
             return plot_phase(self.evaluate(), self.margins(), self.title, new_axes(ax))
 
     def plot_bode(self, axes: Any = None) -> tuple[Axes, Axes]:
-        """Draw the Bode plot on two axes, for gain and phase.
-
-        Parameters
-        ----------
-        axes : object, optional
-            Axes for gain and phase; default: a new figure.
-
-        Returns
-        -------
-        tuple of Axes
-            Gain and phase.
-        """
+        """Draw the Bode plot on two axes, for gain and phase."""
         title = f"{self.title}: K_p = {self.kp:g}/s, K_d = {self.kd:g}/s, delay {self.feedback_rtts:g} RTT"
         return plot_bode(self.evaluate(), self.margins(), title, axes)
 
@@ -180,15 +184,7 @@ class RccLoop(RccTarget):
         return np.asarray(sorted(roots, key=lambda root: (-abs(root), -root.real)), dtype=np.complex128)
 
     def discrete_radius(self, *, is_accumulating: bool = True, delay: int = 0) -> float:
-        """Return the largest modulus of `discrete_roots`: below 1 the loop is stable.
-
-        Parameters
-        ----------
-        is_accumulating : bool
-            As in `discrete_roots`.
-        delay : int
-            Rounds, as in `discrete_roots`.
-        """
+        """Return the largest modulus of `discrete_roots`: below 1 the loop is stable."""
         return float(np.abs(self.discrete_roots(is_accumulating=is_accumulating, delay=delay)).max())
 
 

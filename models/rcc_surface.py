@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Floats, param
-from rdmacc.models.rcc_stability import phase_margin
-from rdmacc.models.rcc_target import RccTarget
+from rdmacc.models.rcc_stability import RccTarget, phase_margin
 from rdmacc.show.style import new_axes, style
 
 if TYPE_CHECKING:

@@ -25,22 +25,19 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, Model, param
-from rdmacc.models.dcqcn import binned
+from rdmacc.models.base import Floats, Model, binned_curves, param, plot_over_time
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
-from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.units import ps, transmission_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BINS = 200
 _WIRE_BYTES, _ACK_BYTES = 1048, 64
 
 
@@ -82,13 +79,7 @@ class RcpFluid(Model):
         return pd.Series({"rate_bps": rate, "queue_bytes": 0.0})
 
     def integrate(self) -> Trajectory:
-        """Integrate from the fixed point of the flows before; states: rate and queue in bytes, mean round trip.
-
-        Returns
-        -------
-        Trajectory
-            Times and states.
-        """
+        """Integrate from the fixed point of the flows before; states: rate and queue in bytes, mean round trip."""
         capacity, d = self.capacity_bps / 8, self.rtt_ps * 1e-12
         goal, joins = self.target * capacity, self.join_ps * 1e-12
 
@@ -160,50 +151,23 @@ class RcpFluid(Model):
         )  # fmt: skip
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return rate and queue: means over bins of the run.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
-        frame = self.solve()
-        time = frame["time_ps"].to_numpy()
-        return self._tidy(time, frame["rate_bps"].to_numpy(), frame["queue_bytes"].to_numpy(), float(result.now_ps))
+        """Return rate and queue: means over bins of the run."""
+        frame = self.solve().set_index("time_ps")
+        return self._tidy(frame["rate_bps"], frame["queue_bytes"], result)
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same quantities from a simulation with the probes of `scenario()`.
-
-        Parameters
-        ----------
-        result : Result
-            The simulation.
-        """
-        rate = result.samples("RcpStamp.fair_bps ('s0', 'h0')")
-        queue = result.samples("queue s0->h0")
-        time = rate.index.to_numpy(np.float64)
-        return self._tidy(time, rate.to_numpy(np.float64), queue.to_numpy(np.float64), float(result.now_ps))
+        """Return the same quantities from a simulation with the probes of `scenario()`."""
+        return self._tidy(result.samples("RcpStamp.fair_bps ('s0', 'h0')"), result.samples("queue s0->h0"), result)
 
     @staticmethod
-    def _tidy(time: Floats, rate: Floats, queue: Floats, end: float) -> pd.DataFrame:
-        centres = (np.arange(_BINS) + 0.5) * end / _BINS
-        return pd.concat(
-            [
-                pd.DataFrame({"quantity": name, "unit": unit, "x": centres, "value": binned(time, value, end, _BINS)})
-                for name, unit, value in (("rate", "bps", rate), ("queue", "bytes", queue))
-            ],
-            ignore_index=True,
-        )
+    def _tidy(rate: pd.Series, queue: pd.Series, result: Result) -> pd.DataFrame:
+        curves = {"rate": ("bps", rate.index, rate), "queue": ("bytes", rate.index, queue)}
+        return binned_curves(curves, float(result.now_ps))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the link's rate over time."""
-        frame = self.solve()
-        with canvas(ax) as ax:
-            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
-            ax.plot(frame["time_ps"] / unit_ps, frame["rate_bps"] / 1e9, color=COLOURS["blue"], label="R")
-            fair = self.fixed_point()["rate_bps"] / 1e9
-            ax.axhline(fair, color="0.5", linewidth=1, linestyle=":", label="fixed point")
-            title = f"{self.title}, {self.flows} and {self.joining} more flows"
-            ax.set(title=title, xlabel=f"time ({unit})", ylabel="rate (Gb/s)", ylim=(0, None))
-            ax.legend(loc="upper right")
-        return ax
+        return plot_over_time(
+            ax, self.solve(), {"rate_bps": ("R", "blue", "-")}, (float(self.fixed_point()["rate_bps"]), "fixed point"),
+            scale=1e9, title=f"{self.title}, {self.flows} and {self.joining} more flows", ylabel="rate (Gb/s)",
+            loc="upper right",
+        )  # fmt: skip

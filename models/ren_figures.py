@@ -142,13 +142,7 @@ class RenQueue(Model):
         return bdp_packets(self.capacity_bps, self.rtt_ps, self.mss_bytes)
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
-        """Return mean queue and its standard error: `strength, protocol, queue_packets, error_packets`.
-
-        Parameters
-        ----------
-        strengths : sequence of float
-            Poisson parameters, flows per RTT.
-        """
+        """Return mean queue and its standard error: `strength, protocol, queue_packets, error_packets`."""
         rows = []
         for number, strength in enumerate(strengths):
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
@@ -168,36 +162,28 @@ class RenQueue(Model):
         return queue.max(axis=1) if self.average == "peak" else queue.mean(axis=1)
 
     def plot(self, ax: Axes | None = None, capacities: Sequence[float] = ()) -> Axes:
-        """Draw the mean queue over strength, for one or several `capacities` (bit/s) as in the paper.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-        capacities : sequence of float
-            Link rates in bit/s; the model's own by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
-        lines = ("-", "--", ":", "-.")
-        with canvas(ax) as ax:
-            for line, capacity in zip(lines, capacities or (self.capacity_bps,), strict=False):
-                table = self.replace(capacity_bps=capacity).evaluate()
-                for name, curve in table.groupby("protocol", sort=False):
-                    colour, marker = _LOOK[str(name)]
-                    label = f"{name}, {capacity / 1e9:g} Gb/s"
-                    ax.plot(curve["strength"], curve["queue_packets"], line, marker=marker, color=colour, label=label)
-            ax.set(
-                title=f"{self.title}, {self.rounds} rounds",
-                xlabel="arrival strength (flows per RTT)",
-                ylabel="queue (packets)",
-            )
-            ax.set_ylim(bottom=0)
-            ax.legend()
+        """Draw the mean queue over strength, for one or several `capacities` (bit/s) as in the paper."""
+        chosen = capacities or (self.capacity_bps,)
+        tables = {f"{one / 1e9:g} Gb/s": self.replace(capacity_bps=one).evaluate() for one in chosen}
+        title, xlabel = f"{self.title}, {self.rounds} rounds", "arrival strength (flows per RTT)"
+        ax = _draw_strengths(ax, tables, "queue_packets", 1, title, xlabel, "queue (packets)")
+        ax.set_ylim(bottom=0)
         return ax
+
+
+def _draw_strengths(
+    ax: Axes | None, tables: dict[str, pd.DataFrame], column: str, scale: float, title: str, xlabel: str, ylabel: str
+) -> Axes:
+    """Draw both protocols over strength, with a line style for each table."""
+    with canvas(ax) as ax:
+        for line, (words, table) in zip(("-", "--", ":", "-."), tables.items(), strict=False):
+            for name, curve in table.groupby("protocol", sort=False):
+                colour, marker = _LOOK[str(name)]
+                ax.plot(curve["strength"], scale * curve[column], line, marker=marker, color=colour,
+                        label=f"{name}, {words}")  # fmt: skip
+        ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+        ax.legend()
+    return ax
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,13 +210,7 @@ class RenUtilisation(Model):
         _check_draws(self.rounds, self.trials)
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
-        """Return mean throughput over capacity: `strength, protocol, utilisation`.
-
-        Parameters
-        ----------
-        strengths : sequence of float
-            Poisson parameters, flows per RTT.
-        """
+        """Return mean throughput over capacity: `strength, protocol, utilisation`."""
         rows = []
         for number, strength in enumerate(strengths):
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
@@ -242,36 +222,11 @@ class RenUtilisation(Model):
         return pd.DataFrame(rows, columns=["strength", "protocol", "utilisation"])
 
     def plot(self, ax: Axes | None = None, flows: Sequence[int] = ()) -> Axes:
-        """Draw utilisation over strength, for one or several initial numbers of `flows` as in the paper.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-        flows : sequence of int
-            Initial numbers of flows; the model's own by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
-        lines = ("-", "--", ":", "-.")
-        with canvas(ax) as ax:
-            for line, count in zip(lines, flows or (self.flows,), strict=False):
-                for name, curve in self.replace(flows=count).evaluate().groupby("protocol", sort=False):
-                    colour, marker = _LOOK[str(name)]
-                    ax.plot(
-                        curve["strength"], 100 * curve["utilisation"], line, marker=marker, color=colour,
-                        label=f"{name}, F = {count}",
-                    )  # fmt: skip
-            ax.set(
-                title=f"{self.title}, {self.rounds} rounds",
-                xlabel="leaving strength (flows per RTT)",
-                ylabel="utilisation (%)",
-            )
-            ax.set_ylim(0, 102)
-            ax.legend(loc="lower left")
+        """Draw utilisation over strength, for one or several initial numbers of `flows` as in the paper."""
+        tables = {f"F = {one}": self.replace(flows=one).evaluate() for one in flows or (self.flows,)}
+        title, xlabel = f"{self.title}, {self.rounds} rounds", "leaving strength (flows per RTT)"
+        ax = _draw_strengths(ax, tables, "utilisation", 100, title, xlabel, "utilisation (%)")
+        ax.set_ylim(0, 102)
         return ax
 
 

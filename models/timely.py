@@ -27,10 +27,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param
+from rdmacc.models.base import Model, param, plot_over_time
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,11 +126,6 @@ class TimelyFluid(Model):
 
         States, shape (n + 1, 5): queue in bytes, then rate (bytes/s) and gradient of the first and of each
         other flow. Rates are held between 0.1% of C and C.
-
-        Returns
-        -------
-        Trajectory
-            Times and states.
         """
         capacity, others = self.capacity_byte_s, self.flows - 1
         low, high = capacity * self.t_low_ps * 1e-12, capacity * self.t_high_ps * 1e-12
@@ -185,20 +179,16 @@ class TimelyFluid(Model):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rates over time."""
+        curves = {"rate_first_bps": ("first flow", "blue", "-")}
+        if self.flows > 1:
+            label = "other flow" if self.flows == 2 else f"each of {self.flows - 1} others"
+            curves["rate_other_bps"] = (label, "vermilion", "--")
         frame = self.solve()
-        with canvas(ax) as ax:
-            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
-            time = frame["time_ps"] / unit_ps
-            ax.plot(time, frame["rate_first_bps"] / 1e9, color=COLOURS["blue"], label="first flow")
-            if self.flows > 1:
-                label = "other flow" if self.flows == 2 else f"each of {self.flows - 1} others"
-                ax.plot(time, frame["rate_other_bps"] / 1e9, "--", color=COLOURS["vermilion"], label=label)
-            fair = self.capacity_bps / self.flows / 1e9
-            ax.axhline(fair, color="0.5", linewidth=1, linestyle=":", label="fair share")
-            ax.set(title=f"{self.title}, {self.flows} flows", xlabel=f"time ({unit})", ylabel="rate (Gb/s)")
-            ax.set_ylim(0, 1.2 * ax.get_ylim()[1])
-            ax.legend(loc="upper right", ncols=3)
-        return ax
+        return plot_over_time(
+            ax, frame, curves, (self.capacity_bps / self.flows, "fair share"), scale=1e9,
+            title=f"{self.title}, {self.flows} flows", ylabel="rate (Gb/s)",
+            top=1.25 * float(frame[list(curves)].to_numpy().max()), loc="upper right", ncols=3,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

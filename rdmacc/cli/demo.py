@@ -78,22 +78,11 @@ def _model(result: Result) -> FairShare:
     """Return the analytic fair share of the same incast."""
     chosen = scheme("dcqcn")
     model = FairShare(
-        senders=SENDERS,
-        message_bytes=MESSAGE_BYTES,
-        line_bps=LINE_BPS,
-        payload_bytes=chosen.payload_bytes,
+        senders=SENDERS, message_bytes=MESSAGE_BYTES, line_bps=LINE_BPS, payload_bytes=chosen.payload_bytes,
         header_bytes=chosen.header_bytes,
-    )
+    )  # fmt: skip
     # The latency of the empty network: a lone message's FCT minus the transmission time of its bytes.
-    delay_ps = round(float(result.plan.ideal_fct_ps[0]) - model.ideal_fct_ps)
-    return FairShare(
-        senders=SENDERS,
-        message_bytes=MESSAGE_BYTES,
-        line_bps=LINE_BPS,
-        delay_ps=delay_ps,
-        payload_bytes=chosen.payload_bytes,
-        header_bytes=chosen.header_bytes,
-    )
+    return model.replace(delay_ps=round(float(result.plan.ideal_fct_ps[0]) - model.ideal_fct_ps))
 
 
 def measure(demo: Demo) -> pd.DataFrame:
