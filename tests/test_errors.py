@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import traceback
 
 import networkx as nx
+import numpy as np
+import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import Loss, RdmaccError, Scenario, probes
+from rdmacc import ConfigError, Loss, Probe, RdmaccError, Scenario, Scheme, probes, topology
+from rdmacc.errors import shortened
 from rdmacc.experiments import experiment, select
+from rdmacc.faults import LinkDown, PauseStorm, ScriptedLoss, SlowLink, flapping
 from rdmacc.models import DcqcnFluid, MaxMin
+from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.sweep.cluster import dask_executor
 
@@ -52,6 +59,39 @@ def hosts_with(**attributes):
 
 def on_graph(**link):
     return run(graph(**link), rdmacc.incast(["a1"], "a0", "8kB"))
+
+
+def changed(**changes):
+    return run(scheme=rdmacc.scheme("dcqcn", **changes))
+
+
+def watched(*probe, **options):
+    return run(scheme="line-rate", probes=[*probe], **options)
+
+
+def faulty(*fault):
+    return run(scheme="line-rate", faults=[*fault])
+
+
+def one(*row, **columns):
+    names = ("src", "dst", "size", "start", "group", "after", "weight")
+    return pd.DataFrame([dict(zip(names, row)) | columns])
+
+
+def unreachable():
+    """Return a star, and two hosts that have only each other."""
+    made = rdmacc.star(3)
+    for name in ("x", "y"):
+        topology.add_host(made, name)
+    topology.add_link(made, "x", "y", "10Gbps", "1us")
+    return made
+
+
+def through_a_host():
+    made = nx.Graph()
+    made.add_edges_from([("h0", "h2"), ("h2", "h1")], rate_bps=1e11, delay_ps=1_000_000)
+    nx.set_node_attributes(made, "host", "kind")
+    return made
 
 
 def done():
@@ -181,6 +221,66 @@ MISTAKES = [
      "equal to rate = '1Gbps'"),
     ("what a load is of, beside a rate", lambda: rdmacc.incasts(NET, degree=2, size="1kB", rate=1e5, count=1, of="x"),
      "'x'", "host"),
+    # Parameters
+    ("a parameter of two components", lambda: changed(reference_bps=1), "'reference_bps'", "named with its component"),
+    ("a time below zero", lambda: changed(cnp_interval_ps=-1), "Dcqcn.cnp_interval_ps = -1", "at least 0"),
+    ("no number", lambda: changed(g=float("nan")), "Dcqcn.g = nan", "a finite number"),
+    ("no steps", lambda: changed(fast_recovery_steps=0), "Dcqcn.fast_recovery_steps = 0", "at least 1"),
+    ("half a step", lambda: changed(fast_recovery_steps=2.5), "fast_recovery_steps = 2.5", "a whole number"),
+    ("a time for a rate", lambda: changed(additive_bps="5us"), "Dcqcn.additive_bps = '5us'", "bps"),
+    ("a time for a size", lambda: changed(payload_bytes="1us"), "Scheme.payload_bytes = '1us'", "kB"),
+    ("a word for a truth value", lambda: changed(at_nic="yes"), "Red.at_nic = 'yes'", "True or False"),
+    ("a class that is not the data's", lambda: changed(data_priority=0), "Scheme.data_priority = 0", "at least"),
+    ("no timeout", lambda: changed(timeout_ps=0), "GoBackN.timeout_ps = 0", "at least 1"),
+    ("a size for a buffer's policy", lambda: changed(buffer="1MB"), "buffer = '1MB'", "a Pfc or a DropTail"),
+    ("one header twice", lambda: Scheme(control=(Dasr(), Dasr())), "Dasr.Header = 'auss_n'", "another name"),
+    # Runs that cannot be planned
+    ("the row", lambda: run(work=pd.DataFrame({"src": "h0", "dst": ["h1", "h7"], "size": 9})), "'h7'", "(row 1)"),
+    ("too many packets", lambda: run(work=one("h0", "h1", 2**40), scheme=rdmacc.scheme("dcqcn", payload_bytes=1)),
+     "size_bytes = 1099511627776", "2**31 packets"),
+    ("a host that no path leads to", lambda: run(unreachable(), one("h0", "x", 1)), "dst = 'x'", "from src = 'h0'"),
+    ("a host between hosts", lambda: run(through_a_host(), one("h0", "h1", 1)), "hosts do not forward"),
+    ("labels of two levels", lambda: run(work=WORK.set_index(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))),
+     "one level of labels"),
+    ("sizes for other messages", lambda: rdmacc.permutation(["h0", "h1"], np.array([1, 2, 3])), "each of 2 messages"),
+    ("a value that is no value", lambda: rdmacc.study(lambda n: NET, WORK, "dcqcn", vary={"n": [pd.NA]}), "n = <NA>"),
+    ("until below zero", lambda: run(until=-1), "until = -1", "at least 0"),
+    ("until never", lambda: run(until=float("nan")), "until = nan", "finite"),
+    ("until after the last picosecond", lambda: run(until=f"{2**62}ps"), "less than 2**62"),
+    # Probes
+    ("a probe of no node", lambda: watched(probes.queue("x", "h1")), "port = 'x->h1'", "a link of the network"),
+    ("no period", lambda: watched(probes.queue("s0", "h1", "0us")), "Probe.every_ps = 0", "at least 1 ps"),
+    ("a size for a period", lambda: watched(probes.queue("s0", "h1", "1kB")), "every = '1kB'", "us"),
+    ("a host's name for a message", lambda: watched(probes.rate("x")), "flow = 'x'", "a whole number"),
+    ("a switch for a host", lambda: watched(probes.field("host", "s0", "rx_packets")), "'s0'", "the name of a host"),
+    ("a node for a port", lambda: watched(probes.field("port", "s0", "tx_bytes")), "'s0'", "a pair"),
+    ("no field of a port", lambda: watched(probes.field("port", ("s0", "h0"), "length")), "a field of a port: "),
+    ("another scheme's field", lambda: watched(probes.field("flow", 0, "Dcqcn.alpha")), "LineRate.<field>"),
+    ("a place that is none", lambda: watched(probes.field("switch", "s0", "x")), "Probe.place", "port, flow, host"),
+    ("a rate at each change", lambda: Probe(name="x", place="port", at=("s0", "h0"), field="tx_bytes", is_rate=True),
+     "Probe.every_ps = None", "a probe that measures a rate"),
+    ("no list of probes", lambda: run(probes=None), "probes = None", "a list"),
+    # Faults
+    ("a loss below zero", lambda: Loss(control=-0.1), "Loss.control = -0.1", "from 0 to 1"),
+    ("a loss in words", lambda: Loss(data="1%"), "Loss.data = '1%'", "a probability"),
+    ("a loss where no link is", lambda: faulty(Loss(data=0.1, links=(("h0", "h1"),))), "port = 'h0->h1'", "a link of"),
+    ("a loss at a node", lambda: Loss(data=0.1, links=("h0",)), "Loss.links = 'h0'", "a pair"),
+    ("a node that goes down", lambda: LinkDown(link="s0", at_ps="1us"), "LinkDown.link = 's0'", "a pair"),
+    ("a link that is not there", lambda: faulty(LinkDown(link=("h0", "h1"), at_ps="1us")), "port = 'h0->h1'"),
+    ("a link back before it fails", lambda: LinkDown(link=("h0", "s0"), at_ps="2us", until_ps="2us"), "until_ps"),
+    ("routes that converge soon", lambda: LinkDown(link=("h0", "s0"), at_ps=0, convergence_ps="soon"),
+     "LinkDown.convergence_ps = 'soon'"),
+    ("nothing left of a link", lambda: SlowLink(link=("h0", "s0"), share=0.0), "SlowLink.share = 0.0"),
+    ("more than a link", lambda: SlowLink(link=("h0", "s0"), share=1.5), "SlowLink.share = 1.5"),
+    ("a number for both ways", lambda: SlowLink(link=("h0", "s0"), share=0.5, both_ways=1), "SlowLink.both_ways = 1"),
+    ("a switch that storms", lambda: faulty(PauseStorm(host="s0", at_ps=1)), "PauseStorm.host = 's0'"),
+    ("no time between failures", lambda: flapping(("h0", "s0"), at_ps=1, down_ps=0, up_ps=1, times=1), "down_ps = 0"),
+    ("no failures", lambda: flapping(("h0", "s0"), at_ps=1, down_ps=1, up_ps=1, times=0), "times = 0"),
+    ("a script for no message", lambda: faulty(ScriptedLoss(message=9, psn=0)), "ScriptedLoss.message = 9", "a row"),
+    ("a script for no packet", lambda: ScriptedLoss(message=0, psn=-1), "ScriptedLoss.psn = -1", "at least 0"),
+    ("a script for a pause", lambda: ScriptedLoss(message=0, psn=0, kind="pause"), "'pause'", "data, ack"),
+    ("a word for a fault", lambda: faulty("loss"), "faults = 'loss'", "a LinkDown, a SlowLink, a PauseStorm"),
+    ("a fault without a list", lambda: run(faults=Loss(data=0.1)), "faults = ", "a list"),
     # Results
     ("rates without a probe", lambda: done().plot.rates(), "plot.rates()", "rdmacc.probes.rate(flow)"),
     ("a probe's name", lambda: done().plot.probe("queues"), "probe = 'queues'", "did you mean 'queue s0->h0'"),
@@ -232,3 +332,45 @@ def test_parameters_that_are_checked_together_are_changed_together():
     for order in (list(limits), list(limits)[::-1]):
         made = rdmacc.scheme("dcqcn", **{name: limits[name] for name in order})
         assert (made.switch[0].kmin_bytes, made.switch[0].kmax_bytes) == (500_000, 900_000)
+
+
+@pytest.mark.parametrize("group", [0, -7, 2**31, 2**62])
+def test_any_whole_number_names_a_group(engine, group):
+    """Labels are only names: they do not overflow, and -1 is one like any other."""
+    rows = [("h1", "h0", 5000, 0, group), ("h2", "h0", 5000, 0, group)]
+    result = rdmacc.simulate(NET, rdmacc.messages(rows), "dasr", engine=engine)
+    assert result.flows["group"].tolist() == [group] * 2
+    assert result.counters.adverts == 2
+
+
+def test_frames_of_users_stay_and_all_are_at_hand(monkeypatch):
+    with pytest.raises(ConfigError) as caught:
+        study(NET, lambda: rdmacc.incast(["h1"], "h0", "8k"), progress=False)
+    shown = [frame.name for frame in traceback.extract_tb(shortened(caught.value.__traceback__))]
+    assert shown[-1] == "<lambda>"
+    assert not {"simulate", "study_runs"} & set(shown)
+    assert len(traceback.extract_tb(caught.value.__traceback__)) > 5
+    assert len("".join(caught.value._render_traceback_()).splitlines()) <= 12
+    monkeypatch.setenv("RDMACC_TRACEBACK", "full")
+    assert shortened(caught.value.__traceback__) is caught.value.__traceback__
+
+
+def test_a_printed_traceback_ends_in_the_users_line(tmp_path):
+    script = tmp_path / "mine.py"
+    script.write_text("import rdmacc\n\nrdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h9'], 'h0', '8kB'), 'dcqcn')\n")
+    printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False).stderr.splitlines()
+    assert len(printed) == 4
+    assert "mine.py" in printed[1]
+    assert printed[-1].startswith("rdmacc.errors.ConfigError: src = 'h9'")
+
+
+def test_a_notebook_shows_the_cell_alone(capsys):
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
+    shell.instance().run_cell(
+        "import rdmacc\nrdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h9'], 'h0', '8kB'), 'dcqcn')"
+    )
+    shell.clear_instance()
+    shown = capsys.readouterr().out
+    assert "src = 'h9'" in shown
+    assert "rdmacc/simulation.py" not in shown
+    assert len(shown.splitlines()) < 12
