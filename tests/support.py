@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import linecache
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -46,23 +45,6 @@ def run_cell(source: str, namespace: dict[str, Any], name: str = "cell") -> None
 def transmission(wire_bytes, rate_bps):
     """Return the time of a packet on a link, in whole ps."""
     return int(wire_bytes * (8e12 / rate_bps) + 0.5)
-
-
-def calls_made(action):
-    """Return how many functions an action calls, Python's and C's: its cost, whatever the machine's load."""
-    count = 0
-
-    def see(_frame, event, _argument):
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(see)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def chain(rates, delays, buffer="10MB"):

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 
 import networkx as nx
-import pytest
 
 from rdmacc.sources import PACKAGE
 
@@ -82,27 +81,6 @@ def test_nothing_imports_itself_by_way_of_others():
     """Imports in functions count: they only put off a circle."""
     cycle = largest_cycle(graph_of(with_types=False))
     assert len(cycle) == 1, cycle
-
-
-@pytest.mark.parametrize(
-    ("sources", "targets"),
-    [
-        (("rdmacc.protocols", "rdmacc.switch"), ("rdmacc.engine",)),
-        (("rdmacc.engine.compiled",), ("rdmacc.engine.reference",)),
-        (("rdmacc.engine.reference",), ("rdmacc.engine.compiled",)),
-        (("rdmacc.engine", "rdmacc.results", "rdmacc.sweep", "rdmacc.models", "rdmacc.experiments"), ("rdmacc.cli",)),
-        (("rdmacc.models",), ("rdmacc.experiments", "rdmacc.sweep")),
-        (("rdmacc.sweep",), ("rdmacc.experiments",)),
-        (("rdmacc.handlers",), ("rdmacc.schemes", "rdmacc.engine")),
-    ],
-)
-def test_arrows_go_down(sources, targets):
-    def is_in(name: str, packages: tuple[str, ...]) -> bool:
-        return any(name == package or name.startswith(f"{package}.") for package in packages)
-
-    wrong = [edge for edge in graph_of(with_types=False).edges if is_in(edge[0], sources) and is_in(edge[1], targets)]
-    assert not wrong
-    assert all(any(is_in(name, (package,)) for name in MODULES) for package in (*sources, *targets))
 
 
 def test_the_wheel_has_every_package(monkeypatch):

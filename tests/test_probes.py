@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Probe, probes
-from rdmacc.errors import ConfigError
 from rdmacc.units import ps, us
-from tests.support import ACK_WIRE, WIRE, samples, transmission
+from tests.support import WIRE, samples, transmission
 
-T, T_ACK, D = transmission(WIRE, 100e9), transmission(ACK_WIRE, 100e9), us(1)
+T, D = transmission(WIRE, 100e9), us(1)
 TWO_TO_ONE = rdmacc.messages([("h1", "h0", 50_000), ("h2", "h0", 50_000)])
 
 
@@ -157,15 +156,6 @@ def test_a_sample_at_the_end_belongs_to_the_next_piece(engine):
     times = simulation.run("3us").probes["time_ps"].tolist()
     assert times == [0, us(1), us(2)]
     assert simulation.run(us(3) + 1).probes["time_ps"].tolist() == [0, us(1), us(2), us(3)]
-
-
-def test_two_probes_of_one_place_need_two_names(engine):
-    watch = [probes.queue("s0", "h0", "1us"), probes.queue("s0", "h0", "2us")]
-    with pytest.raises(ConfigError, match="'queue s0->h0': must be the name of one probe"):
-        run(engine, *watch)
-    result = run(engine, watch[0], replace(watch[1], name="queue, every 2 us"))
-    assert len(result.outcome.samples) == 2
-    assert len(result.probes) == sum(len(times) for times, _ in result.outcome.samples)
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "ndp"])

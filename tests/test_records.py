@@ -190,38 +190,6 @@ def test_all_fields_fit_in_a_run_and_after_it(name, buffer, monkeypatch):
         assert found == []
 
 
-@pytest.mark.parametrize("engine", ["simpy", "compiled"])
-def test_a_default_may_be_infinite_or_of_numpy(engine):
-    class Odd(Record):
-        most_bps = Float(float("inf"))
-        least_bps = Float(-float("inf"))
-        unknown = Float(float("nan"))
-        small = Float(np.float32(0.5))
-        count = Int(np.int64(7))
-        flag = Byte(True)
-        firsts = Floats(2, np.inf)
-
-    odd = Odd()
-    assert (odd.most_bps, odd.least_bps, odd.small, odd.count, odd.flag) == (np.inf, -np.inf, 0.5, 7, 1)
-    assert np.isnan(odd.unknown)
-    assert odd.firsts == [np.inf, np.inf]
-
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Control(rdmacc.Component):
-        """Keeps line rate in a record that begins with infinity."""
-
-        Sender = Odd
-
-        @staticmethod
-        def on_open(params, qp, sender):
-            sender.most_bps = min(sender.most_bps, qp.line_bps)
-
-    scheme = dataclasses.replace(rdmacc.scheme("go-back-n"), name="odd", control=Control())
-    work = rdmacc.messages([("h1", "h0", "10kB")])
-    result = rdmacc.simulate(rdmacc.star(2, "10Gbps", "1us"), work, scheme, engine=engine, progress=False)
-    assert result.flows["status"].tolist() == ["finished"]
-
-
 @pytest.mark.parametrize(
     ("made", "allowed"),
     [

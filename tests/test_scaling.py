@@ -126,16 +126,6 @@ def test_what_handlers_scale_is_shown_for_a_network():
     assert rows["EcnStep", "kmin_bytes"] == 45_000  # 22.5 kB at 10 Gb/s and 60 us
 
 
-def test_a_file_keeps_the_rule(tmp_path):
-    network, work = rdmacc.star(3, rate="100Gbps"), rdmacc.messages([("h1", "h0", 50_000)])
-    given = Scaled("46Mbps", rate="25Gbps", least="1Mbps")
-    for scheme in (rdmacc.scheme("timely"), rdmacc.scheme("timely", additive_bps=given), rdmacc.scheme("ren")):
-        path = Scenario(network=network, workload=work, scheme=scheme).to_toml(tmp_path / "one.toml")
-        again = Scenario.from_toml(path)
-        assert again.scheme == scheme
-        assert again.run().flows["fct_ps"].tolist() == rdmacc.simulate(network, work, scheme).flows["fct_ps"].tolist()
-
-
 def test_the_store_tells_a_rule_from_its_number():
     def described(value):
         @dataclasses.dataclass

@@ -158,17 +158,6 @@ def test_a_kernel_is_what_its_key_says(scratch):
     assert len([path for path in (scratch / "cache").iterdir() if (path / "kernel.zip").exists()]) == 2
 
 
-def test_only_folders_that_were_made_here_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setenv("RDMACC_CACHE_DIR", str(tmp_path))
-    (tmp_path / "notes").mkdir()
-    os.utime(tmp_path / "notes", (0, 0))
-    for number in range(6):
-        made = cache._folder.__wrapped__(f"version{number}")
-        os.utime(made, (number + 1, number + 1))
-    assert (tmp_path / "notes").is_dir()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", *(f"version{n}" for n in range(2, 6))]
-
-
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -217,25 +206,6 @@ def test_text_is_that_of_the_import(tmp_path, monkeypatch):
     assert not sources.are_current(first)
     assert not sources.are_current({"rdmacc_no_module.at_all": "0"})
     assert not sources.are_current({"cell 123": "123"})
-
-
-def test_what_was_edited_before_rdmacc_was_imported_is_not_known(tmp_path):
-    """A notebook imports a helper, the helper is edited, and then the notebook imports rdmacc."""
-    (tmp_path / "helper.py").write_text("K = 1\n")
-    program = """
-        import os, sys
-        import helper
-        if len(sys.argv) > 1:
-            open(helper.__file__, "a").write("K = 2")
-        from rdmacc.sources import user_sources
-        print(user_sources()["helper"] is None)
-    """
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    for given, expected in (([], "False"), (["edit"], "True")):
-        command = [sys.executable, "-c", textwrap.dedent(program), *given]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == expected
 
 
 def test_what_is_registered_again_is_no_change_wherever_the_table_is_imported():

@@ -21,7 +21,6 @@ from tests.support import WIRE, check_finished
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "schemes").glob("*.md"))
 TABLES = runpy.run_path(str(DOCS / "schemes" / "tables.py"))
-ADDED = runpy.run_path(str(DOCS / "scheme_pages.py"))
 NAME = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 
 
@@ -124,14 +123,3 @@ def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
 
 AGREED: dict[str, list[int]] = {}
 """The first engine's result."""
-
-
-@pytest.mark.parametrize("page", ADDED["pages"]())
-def test_each_page_links_its_papers_and_its_family_and_has_code_to_try(page):
-    source = [(DOCS / "schemes" / f"{page}.md").read_text()]
-    ADDED["complete"](None, f"schemes/{page}", source)
-    assert page == "line_rate" or source[0].count("](https://") >= 1
-    assert not re.search(r"\| [Ss]ection \d", source[0])
-    _, trial = source[0].split("## Try it")
-    exec(compile(re.search(r"```python\n(.*?)result =", trial, re.S)[1], page, "exec"), {})
-    assert re.search(r"- Other schemes .*\(\w+\.md\)", trial)

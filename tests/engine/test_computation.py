@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pandas as pd
 import pytest
 
@@ -152,16 +150,6 @@ def test_files_and_saved_results_keep_them(engine, tmp_path):
     pd.testing.assert_frame_equal(back.computation, result.computation, check_dtype=False)
 
 
-def test_composition_keeps_them():
-    rows = [{"src": "h0", "duration": "4us"}, {"src": "h0", "dst": "h1", "size": 1, "after": 0, "delay": "1us"}]
-    compute = rdmacc.messages(rows)
-    whole = rdmacc.sequence(compute, rdmacc.incast(["h1", "h2"], "h0", "1kB"), compute)
-    assert whole["after"].tolist() == [(), (0,), (1,), (1,), (2, 3), (4,)]
-    assert whole["delay_ps"].tolist() == [(), (US,), (0,), (0,), (0, 0), (US,)]
-    assert whole["duration_ps"].dropna().index.tolist() == [0, 4]
-    assert rdmacc.offered_load(whole, NET, duration="1ms") > 0
-
-
 @pytest.mark.parametrize(
     ("row", "match"),
     [
@@ -190,26 +178,3 @@ def test_max_min_has_the_same_schedule():
     table = MaxMin(network=NET, workload=rdmacc.messages(rows), scheme="line-rate", has_acks=False).solve()
     flows = run(rows, "compiled").flows
     assert table["start_ps"].to_numpy() == pytest.approx(flows["start_ps"].to_numpy(), abs=2)
-
-
-@pytest.mark.parametrize(
-    "count", [pytest.param(50_000, marks=pytest.mark.slow), pytest.param(500_000, marks=pytest.mark.nightly)]
-)
-def test_a_million_rows_take_seconds(count):
-    chain = [(), *((i,) for i in range(2 * count - 1))]
-    work = pd.DataFrame(
-        {
-            "src": ["h0", "h1"] * count,
-            "dst": ["h0", "h0"] * count,
-            "size_bytes": [0, 1] * count,
-            "duration_ps": pd.array([5, None] * count, dtype="Int64"),
-            "after": chain,
-            "delay_ps": [(), *((3,) for _ in range(2 * count - 1))],
-        }
-    )
-    begin = time.perf_counter()
-    simulation = rdmacc.Simulation(NET, work, "line-rate")
-    assert time.perf_counter() - begin < 60
-    assert simulation.plan.n_messages == count
-    result = simulation.run("1ms", progress=False)
-    assert (result.computation["status"] == "finished").sum() > 100

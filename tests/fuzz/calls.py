@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import tempfile
-import tomllib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import pandas as pd
-import tomli_w
 
 import rdmacc
-from rdmacc import Scheme, faults, probes, topology, units, workload
-from rdmacc.explorer.setup import Setup
-from rdmacc.models import GoBackNGoodput, HpccSteady, MaxMin, RccLoop, RenQueue, RenRate
+from rdmacc import Scheme, faults, probes, topology, workload
+from rdmacc.models import MaxMin
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.switch.buffer import DropTail, Pfc
@@ -61,11 +56,6 @@ def csv(**cells: Any) -> Any:
     return workload.from_csv(io.StringIO(",".join(cells) + "\n" + ",".join(str(one) for one in cells.values())))
 
 
-def csv_text(text: Any) -> Any:
-    """Read a workload from such a text."""
-    return workload.from_csv(io.StringIO(text if isinstance(text, str) else repr(text)))
-
-
 def toml(**changes: Any) -> Any:
     """Write a scenario to TOML, and read it back."""
     given: dict[str, Any] = {"network": _NET, "workload": _WORK, "scheme": "dcqcn"}
@@ -74,35 +64,12 @@ def toml(**changes: Any) -> Any:
         return rdmacc.Scenario.from_toml(rdmacc.Scenario(**given).to_toml(f"{folder}/x.toml"))
 
 
-def toml_text(**changes: Any) -> Any:
-    """Read a scenario with such values from TOML, as a person may have changed them."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = rdmacc.Scenario(network=_NET, workload=_WORK, scheme="dcqcn").to_toml(f"{folder}/x.toml")
-        content = tomllib.loads(path.read_text())
-        for name, value in changes.items():
-            text = f"x = {value}"
-            try:
-                content[name] = tomllib.loads(text)["x"]
-            except tomllib.TOMLDecodeError:
-                content[name] = str(value)
-        path.write_text(tomli_w.dumps(content))
-        return rdmacc.Scenario.from_toml(path).run()
-
-
 def study(**changes: Any) -> Any:
     """Run a study of something small."""
     given: dict[str, Any] = {"network": _NET, "workload": _WORK, "schemes": "dcqcn", "engine": "simpy", "until": "20us",
                              "progress": False} | changes  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         return rdmacc.study(**{"store": folder, **given})
-
-
-def ladder(**changes: Any) -> Any:
-    """Draw the ladder diagram of something small."""
-    try:
-        return simulate(trace=True).plot.ladder(**changes)
-    finally:
-        plt.close("all")
 
 
 @cache
@@ -114,23 +81,6 @@ def _result() -> Any:
 @cache
 def _study() -> Any:
     return study(vary={"g": [0.25, 0.5]}, seeds=2)
-
-
-def drawn(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that draws, and closes its figures."""
-
-    def draw(**values: Any) -> Any:
-        try:
-            return function(**values)
-        finally:
-            plt.close("all")
-
-    return draw
-
-
-def saved(save: Callable[[], Any]) -> Callable[..., Any]:
-    """Return a function that saves something into a folder of its own, wherever that is."""
-    return lambda **values: save()(**{"folder": "here", "replace": True} | values)
 
 
 def replaced(**changes: Any) -> Any:
@@ -188,9 +138,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         rdmacc.ren_leaf_spine, "rate delay", hosts_per_leaf=2, leaves=2, spines=1, buffer_per_port="1MB"
     ),
     "describe": of(rdmacc.describe, "network ack_bytes", data_bytes=1048),
-    "draw": of(drawn(rdmacc.draw), "network ax"),
-    "hosts": of(topology.hosts, "network"),
-    "switches": of(topology.switches, "network"),
     "base_rtt_ps": of(topology.base_rtt_ps, _PAIR),
     "bdp_bytes": of(topology.bdp_bytes, _PAIR),
     "incast": of(rdmacc.incast, "size rounds group", senders=["h1"], receiver="h0", start="1us", jitter="0us", seed=1),
@@ -201,7 +148,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "poisson": of(
         rdmacc.poisson, "network sizes load of start seed", count=5, senders=["h0"], receivers=["h1"], is_exact=False
     ),
-    "poisson for a time": of(rdmacc.poisson, "network load duration", sizes="100kB"),
     "incasts": of(rdmacc.incasts, "network degree size count jitter seed", rate=1e6, group=1),
     "dart_mix": of(rdmacc.dart_mix, "network load duration degree", mix="typical"),
     "offered_load": of(rdmacc.offered_load, "workload network of duration"),
@@ -214,50 +160,26 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "ring_all_reduce": of(rdmacc.ring_all_reduce, "hosts size start group"),
     "tree_all_reduce": of(rdmacc.tree_all_reduce, "hosts size", chunks=1, fan_out=2),
     "combine": of(lambda **values: rdmacc.combine(*values.values()), one=_WORK, other=_WORK),
-    "sequence": of(lambda **values: rdmacc.sequence(*values.values()), one=_WORK, other=_WORK),
     "LoadDefinition": of(rdmacc.LoadDefinition, "payload_bytes header_bytes", links="host", counting="wire"),
     "csv": of(csv, **_CELLS),
-    "csv text": of(csv_text, text="src,dst,size\nh1,h0,1kB\n"),
-    "to_csv": of(workload.to_csv, "workload", path="x.csv"),
-    "to_parquet": of(workload.to_parquet, "workload", path="x.parquet"),
     "SizeDistribution": of(rdmacc.SizeDistribution, "name", sizes=(1.0, 2.0), probabilities=(0.0, 1.0)),
-    "sizes.plot": of(drawn(_SIZES.plot), "ax"),
-    "sizes.cdf": of(_SIZES.cdf, size=1000.0),
-    "sizes.quantile": of(_SIZES.quantile, probability=0.5),
     "sizes.capped": of(_SIZES.capped, limit="1MB"),
-    "sizes.mean_packets": of(_SIZES.mean_packets, "payload_bytes"),
-    "sizes.mean_wire_bytes": of(_SIZES.mean_wire_bytes, "payload_bytes header_bytes"),
     "sizes.from_cdf": of(rdmacc.SizeDistribution.from_cdf, **_CDF),
     "sizes.uniform": of(rdmacc.SizeDistribution.uniform, "name", low="1kB", high="2kB"),
     "simulate": of(simulate, "network workload scheme seed until probes faults trace engine", check=False),
-    "compiled": of(simulate, "network workload seed until probes faults trace", engine="compiled"),
     "row": of(row, **_ROW),
-    "compiled row": of(
-        lambda **values: simulate(
-            engine="compiled", workload=pd.DataFrame({name: [one] for name, one in (_ROW | values).items()})
-        ),
-        **_ROW,
-    ),
     "link": of(node, rate_bps=1e10, delay_ps=1_000_000),
     "switch": of(lambda **values: node(switch=values), kind="switch", buffer_bytes=10**6),
     "host": of(lambda **values: node(host=values), kind="host"),
     "dcqcn": of(replaced, **dict.fromkeys(f"{_TABLES} {_SCHEMES} {_PARTS}".split())),
     "Scheme": of(
-        Scheme,
-        "name",
-        recovery=GoBackN(),
-        control=(Dcqcn(),),
-        switch=(Red(),),
-        buffer=Pfc(),
-        queueing=Queueing(),
-        ack_priority=2,
-        nic_ack_priority=-1,
+        Scheme, "name", recovery=GoBackN(), control=(Dcqcn(),), switch=(Red(),), buffer=Pfc(), queueing=Queueing(),
+        ack_priority=2, nic_ack_priority=-1,
     ),
     "DropTail": of(lambda **values: simulate(scheme=Scheme(buffer=DropTail(**values))), limit_bytes=0, alpha=1.0),
     "scheme": of(lambda name: simulate(scheme=rdmacc.scheme(name)), name="dcqcn"),
     "preset": of(rdmacc.preset, "rate", name="dart-2020"),
     "scheme_table": of(rdmacc.scheme_table, value="dcqcn"),
-    "register_scheme": of(rdmacc.register_scheme, name="dcqcn", make=rdmacc.scheme("dcqcn").replace),
     "Loss": of(fault(faults.Loss), data=0.1, control=0.1, links=[("h0", "s0")]),
     "ScriptedLoss": of(fault(faults.ScriptedLoss), message=0, psn=1, nth=1, kind="data"),
     "LinkDown": of(fault(faults.LinkDown), "link at_ps until_ps convergence_ps"),
@@ -271,63 +193,12 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "utilisation": of(probe(probes.utilisation), "node peer every"),
     "window": of(probe(probes.window, scheme="hpcc"), "flow every"),
     "toml": of(toml, "network workload scheme seed until probes faults", check=True),
-    "toml text": of(
-        toml_text,
-        "engine seed trace",
-        format=1,
-        until_ps=20_000_000,
-        check=False,
-        **dict.fromkeys(("scheme", "probes", "faults", "network", "workload")),
-    ),
     "study": of(study, "network workload schemes until probes faults check", vary={"g": [0.5]}, seeds=1, jobs=1),
     "study summary": of(
         lambda quantity, **values: _study().summary(quantity, **values), quantity="drops", confidence=0.9
     ),
-    "study save": of(saved(lambda: _study().save), "replace", folder="there"),
-    "study load": of(rdmacc.Study.load, folder="there"),
-    "study plot.fct_cdf": of(drawn(lambda **values: _study().plot.fct_cdf(**values)), "ax"),
-    "study plot.slowdown_by_size": of(
-        drawn(lambda **values: _study().plot.slowdown_by_size(**values)), "ax", percentile=99.0
-    ),
-    "study plot.versus": of(
-        drawn(lambda **values: _study().plot.versus(**values)), "ax", parameter="g", quantity="drops", confidence=0.9
-    ),
-    "ladder": of(ladder, messages=0, nodes=["s0"], start="1us", end="3us", squeeze=True),
     "samples": of(lambda **values: _result().samples(**values), name="rate 0"),
     "goodput": of(lambda **values: _result().goodput(**values), "flow"),
     "summary": of(lambda **values: str(_result().summary(**values)), window=("0us", "1us")),
-    "save": of(saved(lambda: _result().save), "replace", folder="here"),
-    "load": of(rdmacc.load, folder="here"),
-    **{
-        f"plot.{name}": of(drawn(lambda name=name, **values: getattr(_result().plot, name)(**values)), "ax label")
-        for name in ("rates", "queues", "fct_cdf", "slowdown_by_size")
-    },
-    "plot.probe": of(drawn(lambda **values: _result().plot.probe(**values)), "ax label", name="rate 0"),
-    "format_time": of(units.format_time, "digits", time=1),
-    "format_rate": of(units.format_rate, "digits", rate=1e9),
-    "format_size": of(units.format_size, "digits", size=1000),
-    "Setup": of(
-        lambda **values: Setup(**values).run(),
-        "load seed",
-        network="star",
-        hosts=5,
-        rate_gbps=100.0,
-        delay_us=1.0,
-        work="incast",
-        size_kb=8.0,
-        schemes=("dcqcn",),
-        changes={"dcqcn": {"g": 0.5}},
-    ),
     "compare": of(rdmacc.compare, model=MaxMin(network=_NET, workload=_WORK), scenario=None),
-    "compare_jobs": of(
-        rdmacc.compare_jobs,
-        scenario=rdmacc.Scenario(network=_NET, workload=_WORK.assign(job="a"), scheme="dcqcn", engine="simpy"),
-    ),
-    **{
-        f"{kind.__name__}.plot": of(
-            drawn(lambda kind=kind, **values: kind(**values).plot()),
-            **dict.fromkeys(one.name for one in dataclasses.fields(kind)),
-        )
-        for kind in (RenRate, RenQueue, RccLoop, GoBackNGoodput, HpccSteady)
-    },
-}
+}  # fmt: skip

@@ -101,7 +101,7 @@ def check(call: tuple[str, dict[str, Any]]) -> None:
 def _is_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Compile, and import what is imported late, before the clock runs; files of odd names go to a folder of theirs."""
     with chdir(tmp_path_factory.mktemp("calls")):
-        for name in ("compiled", "ladder", "study"):
+        for name in ("simulate", "study"):
             CALLS[name][0]()
         yield
 

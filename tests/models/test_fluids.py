@@ -80,13 +80,6 @@ def test_equilibrium_found_is_equilibrium_integrated(flows):
     assert late["rate_first_bps"] == pytest.approx(point["rate_bps"], rel=1e-3)
 
 
-def test_unequal_starts_become_equal():
-    fluid = DcqcnFluid(start=0.1, duration_ps="200ms", step_ps="20us", delay_ps="20us")
-    frame = fluid.solve()
-    assert frame["rate_first_bps"].iloc[50] > 2 * frame["rate_other_bps"].iloc[50]
-    assert frame["rate_first_bps"].iloc[-1] == pytest.approx(frame["rate_other_bps"].iloc[-1], rel=0.01)
-
-
 @settings(max_examples=15)
 @given(
     st.integers(1, 64), st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.sampled_from(["0us", "4us", "50us"]),
@@ -136,30 +129,6 @@ def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows):
     # At any moment the flows differ, which the fluid model's do not: by less than a third.
     assert table.loc["least rate", "relative"] > -1 / 3
     assert table.loc["largest rate", "relative"] < 1 / 3
-
-
-@pytest.mark.nightly
-def test_queueing_delay_in_the_loop_makes_the_queue_oscillate_in_both():
-    """Marked on joining, a packet waits with its mark: 16 flows no longer park at K_max, and the fluid model knows."""
-    fluid = DcqcnFluid(flows=16, duration_ps="200ms", at_dequeue=False)
-    found = compare(fluid)
-    queue = found.summary().loc["queue"]
-    assert queue["simulation"] < 0.5 * fluid.kmax_bytes
-    assert queue["relative"] == pytest.approx(0, abs=0.1)
-    late = found.frame[(found.frame["quantity"] == "queue") & (found.frame["x"] > 100e9)]
-    assert late["simulation"].std() == pytest.approx(late["model"].std(), rel=0.15)
-    assert late["model"].std() > 0.5 * late["model"].mean()
-
-
-def test_scenario_keeps_the_ramp():
-    red = DcqcnFluid(ramp="extended").scenario().scheme.switch[0]
-    assert (red.kmin_bytes, red.kmax_bytes, red.pmax) == (5_000, 19_505_000, 1.0)
-
-
-def test_binned():
-    means = binned(np.array([0.0, 1.0, 9.0]), np.array([1.0, 3.0, 7.0]), 10.0, 5)
-    assert means[[0, 4]].tolist() == [2.0, 7.0]
-    assert np.isnan(means[1:4]).all()
 
 
 def test_wrong_parameters_are_errors():
@@ -253,12 +222,6 @@ def test_it_settles_at_the_fixed_point(flows, joining, target):
     assert table.loc["queue_bytes", "integrated"] < 1000
 
 
-def test_without_a_join_nothing_happens():
-    frame = RcpFluid(joining=0).solve()
-    assert frame["rate_bps"].min() == frame["rate_bps"].max() == 10e9
-    assert frame["queue_bytes"].max() == 0
-
-
 def test_settling_counts_round_trips_to_the_last_time_outside():
     model = RcpFluid()
     time = model.join_ps + model.rtt_ps * np.arange(-5.0, 30.0)
@@ -295,11 +258,6 @@ def test_method_of_steps_is_exact_for_polynomials():
     assert path.state[:, 0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_without_delay_it_is_the_exponential():
-    path = solve_dde(lambda t, y, past: [-2.0 * y[0]], [3.0], 1.0, 0.01)
-    assert path.state[:, 0] == pytest.approx(3.0 * np.exp(-2.0 * path.time_s), rel=1e-8)
-
-
 def test_order_is_four():
     def end(step):
         return solve_dde(lambda t, y, past: [y[1], -y[0]], [0.0, 1.0], 2.0, step).state[-1, 0]
@@ -316,13 +274,6 @@ def test_delayed_solution_converges_where_lags_are_no_multiples_of_the_step():
     best = end(0.001)
     assert abs(end(0.02) - best) < 1e-5
     assert abs(end(0.01) - best) < abs(end(0.04) - best)
-
-
-def test_a_lag_may_be_shorter_than_a_step():
-    def end(step):
-        return solve_dde(lambda t, y, past: [-past(t - 0.005)[0]], [1.0], 1.0, step).state[-1, 0]
-
-    assert end(0.04) == pytest.approx(end(0.001), abs=1e-4)
 
 
 def test_lag_that_depends_on_the_state():

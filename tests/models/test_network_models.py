@@ -24,7 +24,7 @@ from rdmacc.models.fair_share import FairShare
 from rdmacc.models.filling import run
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.models.hpcc import HpccSteady
-from rdmacc.models.ideal import ProcessorSharing, base_fct_ps, wire_bytes
+from rdmacc.models.ideal import ProcessorSharing, base_fct_ps
 from rdmacc.models.max_min import MaxMin, message_paths
 from rdmacc.models.max_min_record import error_on_record, errors_on_record
 from rdmacc.schemes import scheme
@@ -328,12 +328,6 @@ def test_a_simulated_incast_ends_when_the_model_says(engine):
     assert result.flows["fct_ps"].max() == pytest.approx(expected, rel=0.01)
 
 
-def test_plot_draws_both_kinds_and_names_the_share():
-    ax = FairShare(senders=4, message_bytes="64kB").plot()
-    assert {"each of 4 senders", "long flow"} <= {line.get_label() for line in ax.get_lines()}
-    assert "line / 5" in ax.get_title(loc="left")
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -398,12 +392,6 @@ def test_without_jitter_look_ahead_gains_nothing():
     assert gain["peak_queue_bytes"] == pytest.approx(0, abs=1)
 
 
-def test_steps_of_the_dasr_fluids_follow_the_link():
-    """50 ns at 100 Gb/s, ten times that at 10: a long incast takes as many steps on either."""
-    at = {rate: DasrIncast(senders=2, message_bytes="8kB", line_bps=rate).solve() for rate in ("10Gbps", "100Gbps")}
-    assert {rate: curve["time_ps"].iloc[1] for rate, curve in at.items()} == {"10Gbps": 500_000, "100Gbps": 50_000}
-
-
 @pytest.mark.parametrize("look_ahead", [True, False])
 @pytest.mark.parametrize(
     ("senders", "size", "jitter"), [(16, "256kB", "20us"), (4, "64kB", "0us"), (16, "8kB", "20us")]
@@ -465,10 +453,6 @@ def test_base_fct_is_the_fabrics():
     work = rdmacc.messages([("h1", "h0", size, f"{i}ms") for i, size in enumerate(sizes)])
     ideal = rdmacc.simulate(net, work, "line-rate").flows["ideal_fct_ps"]
     assert base_fct_ps(sizes, 40e9, [700_000] * 2) == pytest.approx(ideal.to_numpy(np.float64))
-
-
-def test_wire_bytes():
-    assert wire_bytes([1, 1000, 1001], 1000, 48).tolist() == [49, 1048, 1097]
 
 
 def test_processor_sharing_slowdown_is_the_same_for_all_sizes():

@@ -176,14 +176,6 @@ def test_expresspass_a_sender_that_hears_nothing_asks_once(engine, packets, kind
     assert result.counters.timeouts == 1
 
 
-def test_expresspass_a_sender_that_is_never_answered_gives_up(engine):
-    faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind="request") for nth in range(1, 9)]
-    faults += [ScriptedLoss(message=0, psn=0, nth=1)]
-    result = run([("h1", "h0", 1460)], engine, credited(retry_limit=3), faults=faults)
-    assert result.flows["status"].tolist() == ["failed"]
-    assert result.counters.timeouts == 4
-
-
 def test_expresspass_an_incast_drops_unscheduled_packets_only(engine):
     work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", 40 * 1460)
     result = run(work, engine, credited())

@@ -293,14 +293,6 @@ def test_non_receiver_congestion_ends_50_us_or_a_longer_base_rtt_after_the_last_
     assert states == [NON_RECEIVER_CONGESTION] * (lasts_us - 1) + [NO_CONGESTION] * (100 - lasts_us)
 
 
-def test_from_non_receiver_to_receiver_congestion_when_the_line_fills():
-    side = machine()
-    now = feed(side, 100, 3 * T, 1, start=T)
-    assert side.endpoint.congestion == NON_RECEIVER_CONGESTION
-    feed(side, 400, T, 1, start=now + T)
-    assert side.endpoint.congestion == RECEIVER_CONGESTION
-
-
 def test_a_burst_after_idling_is_not_taken_for_non_receiver_congestion():
     """Throughput counts from the first packet after the idle time, not over the empty window before."""
     side = machine()
@@ -323,14 +315,6 @@ def test_a_short_window_knows_a_full_line_when_the_first_mark_arrives(changes, s
     now = feed(side, 18, T, 0, start=now + T)
     side.data(0, now + T, ce=1)
     assert side.endpoint.congestion == state
-
-
-def test_a_short_window_does_not_take_a_trickle_for_its_own_congestion():
-    """A packet in a time longer than the window: it holds 5 packets all the same, and the line is far from full."""
-    side = machine(window_ps=6 * T, full_packets=5)
-    now = feed(side, 100, 20 * T, 0, start=T)
-    side.data(0, now + 20 * T, ce=1)
-    assert side.endpoint.congestion == NON_RECEIVER_CONGESTION
 
 
 # The sender
@@ -425,16 +409,6 @@ def test_two_senders_have_half_the_line_within_one_round_trip(engine):
     # Exactly: the ACK of the first packet takes the way back.
     back = 2 * (transmission(64, LINE) + us(1))
     assert next(at for at, value in rates(result, 1) if value == LINE / 2) == joined + back
-
-
-@pytest.mark.parametrize("n", [2, 4, 10])
-def test_n_senders_have_an_nth(engine, n):
-    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, n + 1)], "10MB")
-    watch = [probes.rate(flow) for flow in range(n)]
-    graph = rdmacc.star(n + 1)
-    result = rdmacc.simulate(graph, work, without_dcqcn(), engine=engine, until="50us", probes=watch)
-    assert [rates(result, flow)[-1][1] for flow in range(n)] == pytest.approx([LINE / n] * n)
-    assert result.ports.set_index("port")["queue_bytes"]["s0->h0"] < 2 * n * 27 * WIRE
 
 
 def test_the_rate_returns_when_the_other_has_finished(engine):

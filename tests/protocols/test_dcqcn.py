@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import probes
 from rdmacc.models.dcqcn_equations import DcqcnEquations
-from rdmacc.protocols.dcqcn import Dcqcn, increase
+from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import NEVER
 from rdmacc.state import CNP, NONE, Packet, QueuePair
 from rdmacc.units import us
@@ -88,112 +88,6 @@ def test_starts_at_line_rate_without_timers():
     assert sender.rate_bps == sender.target_bps == qp.line_bps
     assert sender.alpha == 1.0
     assert sender.alpha_timer_ps == sender.increase_timer_ps == NEVER
-
-
-@pytest.mark.parametrize(("k", "expected"), [(10, 0.96162), (100, 0.67612), (256, 0.36716)])
-def test_alpha_decays_while_idle(k, expected):
-    """Fact 1: alpha_k = (1 - g)^k, g = 1/256."""
-    params, _, sender = make()
-    for i in range(k):
-        Dcqcn.on_alpha_timer(params, sender, us(55) * (i + 1))
-    assert sender.alpha == pytest.approx(expected, abs=5e-6)
-    assert sender.alpha_timer_ps == us(55) * (k + 1)
-
-
-def test_half_life_of_alpha():
-    """177.1 periods, 9.74 ms."""
-    params, _, sender = make()
-    periods = 0
-    while sender.alpha > 0.5:
-        Dcqcn.on_alpha_timer(params, sender, 0)
-        periods += 1
-    assert periods == 178
-    assert periods * 55e-6 == pytest.approx(9.74e-3, rel=0.01)
-
-
-def test_alpha_rises_with_cnps():
-    """Fact 2: alpha_0 = 0, 100 CNPs: 0.32388."""
-    params, _, sender = make()
-    sender.alpha = 0.0
-    for i in range(100):
-        Dcqcn.on_cnp(params, sender, i)
-    assert sender.alpha == pytest.approx(0.32388, abs=5e-6)
-
-
-def test_the_first_cnp_halves_the_rate():
-    """Fact 3, with the old alpha, and the timers start."""
-    params, _, sender = make()
-    Dcqcn.on_cnp(params, sender, us(7))
-    assert (sender.rate_bps, sender.target_bps) == (LINE / 2, LINE)
-    assert sender.alpha == 1.0
-    assert (sender.alpha_timer_ps, sender.increase_timer_ps) == (us(62), us(62))
-
-
-def test_fast_recovery_halves_the_gap():
-    """Fact 3: after n events RT - RC = (line / 2) / 2^n; after five 0.984375 of the line."""
-    params, qp, sender = make()
-    Dcqcn.on_cnp(params, sender, 0)
-    for n in range(1, 5):
-        Dcqcn.on_increase_timer(params, qp, sender, us(55) * n)
-        assert LINE - sender.rate_bps == LINE / 2 / 2**n
-        assert sender.target_bps == LINE
-    Dcqcn.on_increase_timer(params, qp, sender, us(55) * 5)
-    assert sender.rate_bps == 0.984375 * LINE
-
-
-def test_the_three_phases():
-    """Target after cuts to 10 Gb/s: constant, + 40 Mb/s from the fifth event on, + i 400 Mb/s when both passed it."""
-    params, qp, sender = make()
-    sender.rate_bps = 20e9
-    Dcqcn.on_cnp(params, sender, 0)
-    assert (sender.rate_bps, sender.target_bps) == (10e9, 20e9)
-    targets = []
-    for i in range(8):
-        Dcqcn.on_increase_timer(params, qp, sender, us(55) * (i + 1))
-        targets.append(sender.target_bps)
-    assert targets == [20e9] * 4 + [20e9 + 40e6 * i for i in (1, 2, 3, 4)]
-    sender.timer_events = 7
-    for byte_events, step in ((5, 40e6), (6, 400e6), (7, 800e6), (9, 800e6)):
-        sender.byte_events = byte_events
-        before = sender.target_bps
-        increase(params, qp, sender)
-        assert sender.target_bps - before == pytest.approx(step)
-
-
-def test_the_byte_counter():
-    """10 MB between events, counted from the first cut on, and the rest is carried over."""
-    params, qp, sender = make(byte_counter_bytes="10kB")
-    packet = Packet()
-    packet.wire_bytes = 4000
-    for _ in range(10):
-        Dcqcn.on_send(params, qp, sender, packet)
-    assert (sender.byte_events, sender.counted_bytes) == (0, 0)
-    Dcqcn.on_cnp(params, sender, 0)
-    events = []
-    for _ in range(6):
-        Dcqcn.on_send(params, qp, sender, packet)
-        events.append((sender.byte_events, sender.counted_bytes))
-    assert events == [(0, 4000), (0, 8000), (1, 2000), (1, 6000), (2, 0), (2, 4000)]
-
-
-def test_a_cnp_restarts_everything():
-    params, qp, sender = make()
-    Dcqcn.on_cnp(params, sender, 0)
-    for i in range(6):
-        Dcqcn.on_increase_timer(params, qp, sender, us(55) * i)
-    sender.counted_bytes, sender.byte_events = 77, 3
-    rate = sender.rate_bps
-    Dcqcn.on_cnp(params, sender, us(1000))
-    assert (sender.timer_events, sender.byte_events, sender.counted_bytes) == (0, 0, 0)
-    assert sender.target_bps == rate
-    assert sender.increase_timer_ps == us(1055)
-
-
-def test_the_rate_does_not_fall_below_the_least():
-    params, _, sender = make(min_rate_bps="1Gbps")
-    for i in range(50):
-        Dcqcn.on_cnp(params, sender, i)
-    assert sender.rate_bps == 1e9
 
 
 def test_increases_scale_with_the_line():

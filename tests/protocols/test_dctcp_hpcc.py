@@ -73,16 +73,6 @@ def test_starts_at_line_rate_with_a_window_of_one_bandwidth_delay_product():
     assert Flow(rtt="4160ns").sender.window_bytes == 52_000
 
 
-@pytest.mark.parametrize(("rounds", "alpha"), [(10, 0.5245), (1, 0.9375)])
-def test_alpha_decays_without_marks(rounds, alpha):
-    """Fact 1: (15/16)^k; the first ACK only sets the boundary."""
-    flow = Flow()
-    flow.ack(1, next_psn=10)
-    for i in range(rounds):
-        flow.ack(11 + 10 * i, next_psn=20 + 10 * i)
-    assert flow.sender.alpha == pytest.approx(alpha, abs=5e-5)
-
-
 def test_the_increase_is_the_same_at_any_line_rate():
     """615 Mb/s each round trip without marks, whatever the line."""
     for line in (10e9, 100e9):
@@ -91,17 +81,6 @@ def test_the_increase_is_the_same_at_any_line_rate():
         assert flow.ack(11, next_psn=20) == line / 2 + RAI
         assert flow.ack(15, next_psn=25) == line / 2 + RAI
         assert flow.ack(21, next_psn=30) == line / 2 + 2 * RAI
-
-
-def test_the_rate_stays_between_the_least_and_the_line():
-    flow = Flow(line=10e9)
-    for i in range(12):
-        flow.ack(1 + 10 * i, 1, next_psn=10 + 10 * i)
-    assert flow.sender.current_bps == 1e9
-    assert flow.sender.window_bytes == int(16_250 / 10)
-    for i in range(12, 40):
-        flow.ack(1 + 10 * i, 0, next_psn=10 + 10 * i)
-    assert flow.sender.current_bps == 10e9
 
 
 @given(

@@ -13,7 +13,6 @@ from rdmacc import probes, topology
 from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass, ask, stop
-from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, CREDITS, REQUEST, Message, QueuePair
 from tests.support import check_finished, packet_with, plain, samples, spokes
 
@@ -304,24 +303,6 @@ def test_a_lost_request_costs_a_timeout(engine):
     )
     assert hurt.flows["fct_ps"].iloc[0] - base.flows["fct_ps"].iloc[0] == 100_000_000
     assert hurt.counters.timeouts == 1
-
-
-def test_a_message_whose_receiver_is_gone_fails(engine):
-    work = rdmacc.messages([("h1", "h0", "3MB")])
-    down = rdmacc.LinkDown(link=("s0", "h0"), at_ps="100us")
-    scheme = scheme_of(retry_limit=3)
-    result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme, engine=engine, faults=[down])
-    assert result.flows["status"].tolist() == ["failed"]
-
-
-def test_a_receiver_whose_sender_is_gone_falls_silent(engine):
-    work = rdmacc.messages([("h1", "h0", "3MB"), ("h2", "h0", "30kB", "50ms")])
-    down = rdmacc.LinkDown(link=("s0", "h1"), at_ps="100us")
-    scheme = scheme_of(retry_limit=3, idle_timeout_ps="100us")
-    result = rdmacc.simulate(spokes(["10Gbps"] * 3), work, scheme, engine=engine, faults=[down])
-    assert result.flows["status"].tolist() == ["failed", "finished"]
-    assert result.counters.credits < 3000
-    assert ExpressPass.Receiver().credit_timer_ps == NEVER
 
 
 def test_two_flows_on_a_dumbbell_share_the_link(engine):

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import DropTail, Loss, probes
-from rdmacc.protocols.go_back_n import acknowledge, bytes_before, rewind
 from rdmacc.records import NEVER
-from rdmacc.state import ACK, NAK, NONE, QueuePair
+from rdmacc.state import ACK, NAK, NONE
 from rdmacc.units import ms, ps, us
 from tests.support import (
     ACK_WIRE,
@@ -28,7 +27,6 @@ from tests.support import (
     check_finished,
     dropping,
     line_rate,
-    make_message,
     samples,
     spokes,
     transmission,
@@ -176,17 +174,6 @@ def test_a_reply_without_progress_does_not():
     assert sender.message.failed == 1
 
 
-def test_bytes_of_a_shorter_last_packet():
-    message = make_message(3, last=10)
-    assert [bytes_before(message, psn) for psn in range(4)] == [0, 1000, 2000, 2010]
-    qp = QueuePair()
-    qp.inflight_bytes, message.next_psn = 2010, 3
-    acknowledge(qp, message, 2)
-    assert qp.inflight_bytes == 10
-    rewind(qp, message)
-    assert (qp.inflight_bytes, message.next_psn) == (0, 2)
-
-
 # In the simulator: one switch, 40 Gb/s
 
 RATE, DELAY = 40e9, us(1)
@@ -249,14 +236,6 @@ def test_a_lost_last_packet_needs_the_timeout(engine):
     assert result.flows["retransmissions"][0] == 1
 
 
-def test_a_lost_tail_needs_one_timeout(engine):
-    """No storm: one timeout for all of it, not one for each packet."""
-    result = simulate(engine, 50, dropping(20, 49, timeout_ps="200us"))
-    check_finished(result)
-    assert (result.counters.timeouts, result.counters.naks) == (1, 0)
-    assert result.flows["retransmissions"][0] == 30
-
-
 def test_a_lost_last_ack_is_repaired_by_the_duplicate(engine):
     """All ACKs of the last packet's first copy are lost: it is sent again, discarded, and acknowledged again."""
     graph = chain([RATE, RATE], [DELAY, DELAY])
@@ -277,45 +256,6 @@ def test_a_lost_last_ack_is_repaired_by_the_duplicate(engine):
             assert flow["fct_acked_ps"] == copies * us(50) + ONE_WAY + BACK
             assert result.counters.acks == copies + 1
     assert lost > 10
-
-
-@pytest.mark.parametrize("limit", [0, 3, 7])
-def test_a_dead_link_fails_the_message(engine, limit):
-    """Every packet is lost: limit + 1 timeouts, each a whole resend, then the message fails, and nothing hangs."""
-    packets, timeout = 5, us(100)
-    scheme = line_rate().replace(timeout_ps=timeout, retry_limit=limit)
-    result = simulate(engine, packets, scheme, faults=[Loss(data=1.0)])
-    flow = result.flows.iloc[0]
-    assert flow["status"] == "failed"
-    assert (flow["timeouts"], flow["retransmissions"]) == (limit + 1, packets * limit)
-    assert result.now_ps == (limit + 1) * timeout
-    assert flow[["fct_ps", "fct_acked_ps"]].isna().all()
-    check_conservation(result)
-
-
-def test_a_failed_message_fails_those_that_wait_for_it_and_no_other(engine):
-    rows = [
-        ("h0", "h1", 1000),  # fails: the link to h1 is dead
-        ("h1", "h0", 1000, 0, None, (0,)),  # waits for it
-        ("h2", "h3", 1000, 0, None, (1,)),  # waits for that
-        ("h2", "h0", 1000),
-        ("h0", "h3", 1000, 0, None, (3,)),
-        ("h3", "h0", 1000, 0, None, (0, 3)),
-    ]
-    scheme = line_rate().replace(timeout_ps="100us", retry_limit=1)
-    faults = [Loss(data=1.0, links=(("s0", "h1"),))]
-    result = rdmacc.simulate(rdmacc.star(4), rdmacc.messages(rows), scheme, engine=engine, faults=faults)
-    assert result.flows["status"].tolist() == ["failed", "failed", "failed", "finished", "finished", "failed"]
-
-
-def test_the_next_message_of_a_queue_pair_goes_on_after_a_failure(engine):
-    """With DASR two messages share a queue pair; only the ACKs of the first are lost in time."""
-    scheme = rdmacc.scheme("dasr").replace(timeout_ps="20us", retry_limit=0)
-    work = rdmacc.messages([("h0", "h1", 3000), ("h0", "h1", 3000, "100us")])
-    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, seed=4, faults=[Loss(control=0.9)])
-    assert result.flows["status"][0] == "failed"
-    assert result.flows["fct_ps"].notna().all()
-    assert result.counters.accepted_bytes == 6000
 
 
 def test_no_storm_when_the_timeout_is_shorter_than_the_round_trip(engine):

@@ -12,7 +12,7 @@ import pytest
 
 import rdmacc
 from rdmacc import preset
-from rdmacc.bits import has_bit, make_bits
+from rdmacc.bits import make_bits
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.ndp import Ndp, is_bad_path
 from rdmacc.protocols.permuted_paths import ScoredPaths, permute
@@ -495,15 +495,3 @@ def test_the_path_of_a_returned_header_is_not_the_next():
             part.on_return(part, qp, sender, packet)
             part.on_send(qp, sender, packet)
             assert packet.path_tag != path
-
-
-# Both engines
-
-
-def test_bits_of_a_finished_message(engine):
-    work = rdmacc.incast(HOSTS[:8], "h0", packets(30))
-    transfers = run(engine, rdmacc.star(9, "10Gbps", "1us"), work).transfers
-    assert (transfers["expected_psn"] == 30).all()
-    assert (transfers["lost_packets"] == 0).all()
-    assert (transfers["owed_pulls"] == 0).all()
-    assert not has_bit(make_bits(1), 0)

@@ -12,7 +12,7 @@ import pytest
 import rdmacc
 from rdmacc import topology
 from rdmacc.component import Component, param
-from rdmacc.models.ren import queue_lengths, rounds_to_full
+from rdmacc.models.ren import rounds_to_full
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.protocols.ren import Ren
 from rdmacc.state import DATA, LAST_HOP, Port
@@ -40,83 +40,6 @@ def dumbbell(slots):
         topology.add_link(graph, host, switch, "400Gbps", delay)
     topology.add_link(graph, "s0", "s1", "10Gbps", delay)
     return graph
-
-
-def worked_example(engine, slots, unscheduled, sizes, *, reading=None, early_ps=0, rounds=8):
-    """Run flows A (h0 to h2) and B (h1 to h3); return the packets of each round at s0, the queues at its end, all.
-
-    A round begins when the first packet leaves s0, and has `slots` slots; so has a sampling period, minus `early_ps`.
-    """
-    marks = {} if reading is None else {
-        "control": (Ren(),),
-        "switch": (RenMarker(base_rtt_ps=slots * SLOT - early_ps, reading=reading),),
-    }  # fmt: skip
-    scheme = rdmacc.Scheme(
-        recovery=GrantClock(unscheduled_packets=unscheduled, timeout_rtts=20.0), buffer=rdmacc.DropTail(),
-        payload_bytes=1460, header_bytes=40, ack_bytes=40, **marks,
-    )  # fmt: skip
-    work = rdmacc.messages([("h0", "h2", sizes[0] * 1460), ("h1", "h3", sizes[1] * 1460)])
-    watch = rdmacc.probes.queue("s0", "s1", every="100ns")
-    result = rdmacc.simulate(
-        dumbbell(slots), work, scheme, engine=engine, probes=[watch], trace=True, progress=False,
-        until=rdmacc.units.us(rounds * slots * 1.21),
-    )  # fmt: skip
-    trace = result.packet_trace
-    sent = trace[(trace["node"] == "s0") & (trace["kind"] == "data") & (trace["what"] == "sent")]
-    start, rtt = sent["time_ps"].min(), slots * SLOT
-    rows = sent.groupby((sent["time_ps"] - start) // rtt).size()
-    queue = dict(samples(result, watch.name))
-    times = np.array(list(queue))
-    ends = [times[times < start + (k + 1) * rtt - SLOT // 2].max() for k in range(rounds)]
-    return rows.tolist()[:rounds], [queue[end] / 1500 for end in ends], result
-
-
-# Worked examples: figures 1, 2, 5 and 6
-
-
-def test_figure_1_a_queue_persists(engine):
-    """Two flows of 2 packets on a link of 2 a round trip: 4 grants drive 4 packets, 2 of which always wait."""
-    packets, queue, _ = worked_example(engine, 2, 2, (40, 40))
-    assert packets == [2] * 8
-    assert queue == [2] * 8
-
-
-def test_figure_5_marked_grants_drain_the_queue(engine):
-    """2 waiting make 2 marks; 2 of 4 grants let nothing go; a round after, the queue is gone, and the link never idle.
-
-    The port samples just before the packet at the end of the period leaves, and marks the next two to leave.
-    """
-    packets, queue, result = worked_example(engine, 2, 2, (40, 40), reading="outstanding", early_ps=1)
-    assert packets == [2] * 8
-    assert queue == [2, 2] + [0] * 6
-    assert result.transfers["over_grants"].tolist() == [1, 1]
-    assert result.transfers["under_grants"].tolist() == [0, 0]
-    assert result.transfers["in_flight"].sum() == 2
-    assert queue_lengths([2, 0, 0], [0] * 3, 2.0, is_ren=True).tolist() == queue[1:4]
-
-
-def test_figure_2_free_bandwidth_stays_free(engine):
-    """3 and 2 packets fill a link of 5; when the second flow has ended, 3 packets a round trip go on."""
-    packets, queue, _ = worked_example(engine, 5, 3, (60, 2))
-    assert packets == [5] + [3] * 7
-    assert queue == [0] * 8
-
-
-def test_figure_6_marked_grants_fill_the_link(engine):
-    """Two slots are free: two packets keep their mark, 3 become 5, and stay 5."""
-    packets, queue, result = worked_example(engine, 5, 3, (60, 2), reading="outstanding")
-    assert packets == [5, 3, 3] + [5] * 5  # sampled in the second round, told in the third
-    assert queue == [0] * 8
-    assert result.transfers["under_grants"].tolist() == [2, 0]
-    assert result.transfers["in_flight"].iloc[0] == 5
-    assert rounds_to_full(3.0, 5.0) == 1
-
-
-def test_read_literally_the_same_gap_is_filled_twice(engine):
-    """A gap shows until the packets that fill it have come: figure 6 without memory of marks overshoots."""
-    _, queue, result = worked_example(engine, 5, 3, (60, 2), reading="literal")
-    assert result.transfers["under_grants"].iloc[0] == 4
-    assert max(queue) >= 1
 
 
 # Figure 7

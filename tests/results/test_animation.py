@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import time
-
 import numpy as np
 import pytest
 
 import rdmacc
 from rdmacc import faults, probes
 from rdmacc.errors import ConfigError
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
 
 
 def incast(scheme="line-rate", network=None, **more):
@@ -81,50 +75,3 @@ def test_128_hosts_and_200_periods_fit(tmp_path):
     shown = result.animate(f"{result.now_ps // 199} ps")
     assert shown.utilisation.shape[1] >= 199
     assert len(shown.page().encode()) < 3_000_000
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-@pytest.mark.skipif(not (BROWSER and DRIVER), reason="no Chromium with chromedriver")
-@pytest.mark.parametrize("width", [1400, 400])
-@pytest.mark.parametrize("network", [rdmacc.star(5), rdmacc.leaf_spine(8, 4, 16), rdmacc.dumbbell(3, 3)], ids=str)
-def test_in_a_browser(network, width, tmp_path):
-    """It plays and moves, and no two words, nodes or controls overlap."""
-    webdriver = pytest.importorskip("selenium.webdriver")
-    path = incast(network=network, explain=True).animate("5us").save(tmp_path / "x.html")
-    options = webdriver.ChromeOptions()
-    for option in ("--headless=new", "--no-sandbox", "--disable-gpu"):
-        options.add_argument(option)
-    options.binary_location = BROWSER
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    try:
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        browser.get(path.as_uri())
-        assert browser.execute_script("return document.body.scrollWidth <= innerWidth")
-        looks = {}
-        browser.find_element("id", "play").click()
-        end = time.monotonic() + 60
-        while len(looks) < 4 and time.monotonic() < end:
-            step = "document.body.dataset.step, document.getElementById('net').innerHTML"
-            looks.update([browser.execute_script(f"return [{step}]")])
-        assert len(set(looks.values())) >= 4
-        browser.find_element("id", "play").click()
-        overlaps = browser.execute_script("""
-            const found = [];
-            for (const kind of ["text", ".node", ".key span, button, input, output, svg"]) {
-              const here = [...document.querySelectorAll(kind)];
-              const all = here.map(one => [one.getBoundingClientRect(), one.textContent]);
-              all.forEach(([a, name], i) => {
-                if (a.left < -1 || a.right > innerWidth + 1) found.push([name, "outside"]);
-                all.slice(i + 1).forEach(([b, other]) => {
-                  if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)
-                    found.push([name, other]);
-                });
-              });
-            }
-            return found""")
-        assert overlaps == []
-        assert not browser.get_log("browser")
-    finally:
-        browser.quit()

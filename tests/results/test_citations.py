@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 import rdmacc
@@ -41,14 +39,6 @@ def test_the_tables_know_all_that_there_is():
     assert {*SIZES, DART_SHORT.name} == set(citations.SIZES)
     tables = (citations.COMPONENTS, citations.PRESETS, citations.SIZES)
     assert {key for table in tables for found in table.values() for key in found} == set(PAPERS)
-
-
-def test_years_are_those_that_presets_and_sizes_are_named_by():
-    years = {name: match[1] for name in citations.PRESETS if (match := re.search(r"-(\d{4})", name))}
-    assert len(years) > 10
-    years |= {name: sizes.source for name, sizes in SIZES.items()}
-    for name, text in years.items():
-        assert str(PAPERS[(citations.PRESETS | citations.SIZES)[name][0]].year) in text
 
 
 def test_a_scheme_has_the_papers_of_its_parts():

@@ -14,7 +14,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.results.hops import find_hops
 from rdmacc.results.ladder import find_arrows
-from rdmacc.show.timeline import Timeline
 
 TIMEOUT_PS = 100_000_000_000
 HOSTS = ["h0", "h1"]
@@ -137,22 +136,3 @@ def test_choice_of_messages_nodes_and_time():
 def test_wrong_arguments(options, field):
     with pytest.raises(ConfigError, match=field):
         run().plot.ladder(**options)
-
-
-def test_no_trace():
-    result = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h0", "h1", "1kB")]), "line-rate", engine="simpy")
-    with pytest.raises(ConfigError, match="trace"):
-        result.plot.ladder()
-
-
-def test_timeline_cuts_long_quiet_times_only():
-    timeline = Timeline([(0, 100), (120, 200), (10_000, 10_100)])
-    assert [segment[0] for segment in timeline.segments] == [0, 10_000]
-    places = [timeline.place(time) for time in (0, 100, 150, 200, 5_000, 10_000, 10_100)]
-    assert places == sorted(places)
-    assert places[1:4] == [100, 150, 200]
-    assert places[-1] - places[-2] == 100
-    assert timeline.length < 400
-    whole = Timeline([(0, 100), (10_000, 10_100)], squeeze=False)
-    assert len(whole.segments) == 1
-    assert whole.place(10_000) == 10_000

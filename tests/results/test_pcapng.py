@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import shutil
 import subprocess
 
@@ -217,15 +216,6 @@ def test_wireshark_reads_marks_cnps_and_pauses(marked, tmp_path):
         assert (packet["ip.dsfield.ecn"] == "3") == row.ce
 
 
-@needs_tshark
-def test_wireshark_knows_the_hosts_names(lossy, tmp_path):
-    path = tmp_path / "h0.pcapng"
-    write_pcapng(lossy, path, node="h0")
-    command = ["tshark", "-r", str(path), "-N", "n", "-T", "fields", "-e", "ip.src_host"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    assert set(found) == {"h0", "h1"}
-
-
 @pytest.mark.parametrize(
     ("options", "field"),
     [
@@ -240,22 +230,3 @@ def test_wrong_arguments(lossy, tmp_path, options, field):
     with pytest.raises(ConfigError, match=field):
         write_pcapng(lossy, tmp_path / "x.pcapng", **options)
     assert not (tmp_path / "x.pcapng").exists()
-
-
-def test_no_trace(tmp_path):
-    result = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h0", "h1", "1kB")]), "line-rate", engine="simpy")
-    with pytest.raises(ConfigError, match="trace"):
-        write_pcapng(result, tmp_path / "x.pcapng")
-
-
-def test_without_scapy(lossy, tmp_path, monkeypatch):
-    original = builtins.__import__
-
-    def no_scapy(name, *args, **kwargs):
-        if name.startswith("scapy"):
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", no_scapy)
-    with pytest.raises(ConfigError, match=r"rdmacc\[pcap\]"):
-        write_pcapng(lossy, tmp_path / "x.pcapng")

@@ -103,24 +103,6 @@ def test_a_rate_is_drawn_only_while_its_flow_is_active(others):
     assert result.plot.curve(COUNT)[0].min() < flows["start_ps"][0], "anything else is drawn all the time"
 
 
-def test_plots_say_which_probe_is_missing(engine):
-    work = rdmacc.messages([("h1", "h0", "1kB")])
-    bare = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, progress=False)
-    with pytest.raises(ConfigError, match=r"plot\.rates\(\).*rdmacc\.probes\.rate"):
-        bare.plot.rates()
-    with pytest.raises(ConfigError, match=r"rdmacc\.probes\.queue"):
-        bare.plot.queues()
-    with pytest.raises(ConfigError, match="probe = 'x'"):
-        bare.plot.probe("x")
-
-
-def test_fct_cdf_needs_a_delivery(engine):
-    work = rdmacc.messages([("h1", "h0", "1MB")])
-    early = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, until="5us", progress=False)
-    with pytest.raises(ConfigError, match="none delivered"):
-        early.plot.fct_cdf()
-
-
 def test_slowdown_by_size_keeps_few_sizes_apart_and_bins_many():
     few = pd.DataFrame({"size_bytes": [1, 1, 2], "slowdown": [1.0, 3.0, 5.0]})
     table = slowdown_by_size(few)

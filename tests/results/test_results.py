@@ -11,7 +11,6 @@ import rdmacc
 from rdmacc import Component, probes
 from rdmacc.errors import ConfigError
 from rdmacc.records import Deadline, Float, Int32, Record
-from rdmacc.results.summary import percentile
 
 STAR = {"rate": "100Gbps", "delay": "1us"}
 
@@ -63,26 +62,6 @@ def test_all_counters_are_zero_before_the_first_message():
     work = rdmacc.messages([("h1", "h0", "1kB", "1ms")])
     result = rdmacc.simulate(rdmacc.star(2), work, "dcqcn", engine="simpy", until="1us", progress=False)
     assert not result.counters.any()
-
-
-def test_goodput_of_an_unknown_message_names_the_field(incast):
-    with pytest.raises(ConfigError, match="flow = 4"):
-        incast.goodput(4)
-
-
-def test_trace_of_an_unknown_probe_lists_the_known_ones(incast):
-    with pytest.raises(ConfigError, match="queue s0->h0, rate 0"):
-        incast.samples("queue")
-
-
-def test_trace_without_probes_says_so(unfinished):
-    with pytest.raises(ConfigError, match="must be recorded: pass probes="):
-        unfinished.samples("queue")
-
-
-def test_percentile_interpolates_and_has_none_of_nothing():
-    assert percentile([1, 2, 3, 4], 50) == 2.5
-    assert np.isnan(percentile([], 50))
 
 
 def test_transfers_have_what_protocols_keep_of_each_message(engine):

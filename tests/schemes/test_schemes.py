@@ -98,24 +98,6 @@ def test_a_name_that_could_set_something_else_is_refused_with_what_was_meant(nam
     assert meant in caught.value.allowed
 
 
-def test_parameters_of_buffer_and_queueing_have_qualified_names():
-    changed = scheme("dcqcn", **{"Pfc.alpha": 0.5, "Queueing.lanes": 2})
-    assert (changed.buffer.alpha, changed.queueing.lanes) == (0.5, 2)
-    assert changed.components == scheme("dcqcn").components
-
-
-def test_choices_of_a_scheme_are_checked_as_its_other_parameters_are():
-    for wrong in ({"routing": "random"}, {"nic_order": "fifo"}):
-        with pytest.raises(ConfigError, match="one of ") as caught:
-            scheme("dcqcn", **wrong)
-        assert caught.value.field == f"Scheme.{next(iter(wrong))}"
-
-
-def test_a_slip_in_a_scheme_name_is_pointed_out():
-    with pytest.raises(ConfigError, match="did you mean .*'dcqcn'"):
-        scheme("dcqn")
-
-
 def test_as_scheme():
     mine = Scheme(name="mine")
     assert as_scheme(mine) is mine

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc import ConfigError, DropTail, Pfc, probes
+from rdmacc import DropTail, Pfc, probes
 from rdmacc.units import us
 from tests.support import WIRE, check_conservation, line_rate, samples, spokes, transmission
 
@@ -130,13 +130,3 @@ def test_peak_buffer_of_an_incast_by_hand(engine):
     # The second wave arrives at the instant at which the first packet is through: 7 + 8 held, then one leaves.
     assert result.buffers["peak_bytes"].tolist() == [15 * WIRE]
     assert result.flows["fct_ps"].max() == transmission(WIRE, 100e9) * 17 + us(2)
-
-
-@pytest.mark.parametrize("field", ["alpha", "limit_bytes"])
-def test_bad_parameters_are_refused(field):
-    with pytest.raises(ConfigError, match=f"DropTail.{field}"):
-        DropTail(**{field: -1})
-    with pytest.raises(ConfigError, match="Pfc.alpha"):
-        Pfc(alpha=-0.1)
-    with pytest.raises(ConfigError, match="Pfc.reserve_bytes"):
-        Pfc(reserve_bytes="-1kB")

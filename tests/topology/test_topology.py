@@ -312,15 +312,6 @@ def test_draw(build):
         assert extent.x1 <= box.x1 + 1
 
 
-def test_draw_odd_networks():
-
-    alone = topology.star(1)
-    assert topology.draw(alone).get_title(loc="left") == "star(1)"
-    twice = topology.leaf_spine(2, 2, 20)
-    topology.add_link(twice, "h0", "leaf1", "100Gbps", "1us")
-    topology.draw(twice).figure.canvas.draw()
-
-
 def plain():
     """Return a graph as anyone would write it: no kinds, rates and delays with units, no buffers."""
     graph = nx.Graph(name="mine")

@@ -517,13 +517,3 @@ def test_sizes_refuse(make, text):
     with pytest.raises(ConfigError) as caught:
         make()
     assert str(caught.value).startswith(text)
-
-
-def test_plot():
-
-    for distribution in (*SIZES.values(), DART_SHORT):
-        ax = distribution.plot()
-        messages, in_bytes = ax.get_lines()[:2]
-        assert messages.get_ydata()[-1] == pytest.approx(1)
-        assert (messages.get_ydata() >= in_bytes.get_ydata() - 1e-9).all()
-        ax.figure.canvas.draw()

@@ -25,14 +25,12 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import topology, workload
-from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.topology.fabric import Fabric
-from rdmacc.units import kB, us
+from rdmacc.units import us
 from rdmacc.workload import Nccl, job, jobs, nccl
 from rdmacc.workload.paths import node_names
-from tests.support import calls_made, workloads
+from tests.support import workloads
 
 HOSTS = [f"h{i}" for i in range(8)]
 
@@ -368,32 +366,6 @@ def test_generators_refuse(make, text):
     with pytest.raises(ConfigError) as caught:
         make()
     assert str(caught.value).startswith(text)
-
-
-def test_work_grows_with_the_rows():
-    graph = topology.dart_clos()
-    fabric = Fabric.from_graph(graph)
-    calls = []
-    for count in (2_000, 8_000):
-        frame = workload.random_pairs(topology.hosts(graph), count, "64kB", jitter="1ms")
-        plain = frame.copy()
-        frame["after"] = np.fromiter([(), *((i,) for i in range(count - 1))], dtype=object, count=count)
-        checked = workload.validate(frame, fabric)
-        node_of = pd.Series(fabric.index)
-        src, dst = (checked[end].map(node_of).to_numpy() for end in ("src", "dst"))
-        times = base_fct_ps(fabric, src, dst, checked["size_bytes"], 1000, 48)
-        assert times.min() > kB(64) * 800
-        calls.append(
-            [
-                calls_made(lambda: workload.validate(frame, fabric)),
-                calls_made(lambda: make_plan(fabric, plain, rdmacc.scheme("dcqcn"))),
-                calls_made(lambda: base_fct_ps(fabric, src, dst, checked["size_bytes"], 1000, 48)),
-            ]
-        )
-    few, many = calls
-    assert many[0] < 4.5 * few[0]  # tuples are looked at one by one
-    assert many[1] - few[1] < 8 * 6_000
-    assert many[2] == few[2]
 
 
 # Workloads in files come back as written, by hand and at random
