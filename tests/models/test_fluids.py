@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.models.base import binned
 from rdmacc.models.comparison import compare
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
