@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,14 @@ def spread(value: Value, others: Sequence[Value]) -> Value:
     if isinstance(value, Mapping):
         return {name: spread(one, [other[name] for other in others if name in other]) for name, one in value.items()}
     return half_width(value, others)
+
+
+def only(value: Value, keeps: Callable[[float], bool]) -> Value:
+    """Return the numbers that a function keeps, by name; None if it keeps none."""
+    if not isinstance(value, Mapping):
+        return value if keeps(value) else None
+    found = {name: only(one, keeps) for name, one in value.items()}
+    return {name: one for name, one in found.items() if one is not None} or None
 
 
 def all_of(found: Sequence[bool | None]) -> bool | None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.band import Band, Exactly, Number, Value, spread
+from rdmacc.experiments.framework.band import Band, Exactly, Number, Value, only, spread
 from rdmacc.experiments.framework.bands import leaves
 from rdmacc.experiments.framework.rows import labels_of
 from rdmacc.experiments.framework.scale import SCALES
@@ -270,13 +270,27 @@ class Claim:
         holds = self.band.surely(numbers, others)
         sign = None if self.direction is None else self.direction.surely(numbers, others)
         widths = spread(numbers, others) if others else None
-        words = f"\u00b1 {self.band.shown(widths, self.unit)} over {len(others)} repetitions" if others else ""
+        words = [self.band.shown(numbers, self.unit), self._chance(widths, len(others)), note]
         return Verdict(
-            "; ".join(filter(None, [self.band.shown(numbers, self.unit), words, note])), self.band.holds(numbers),
+            "; ".join(filter(None, words)), self.band.holds(numbers),
             self.direction is not None and self.direction.holds(numbers),
             is_decided=holds is not None and (holds or self.direction is None or sign is not None), numbers=numbers,
             margin=self.band.margin(numbers), half_widths=widths,
         )  # fmt: skip
+
+    def _chance(self, widths: Value, count: int) -> str:
+        """Return what chance does to the numbers, in words."""
+        assert self.band is not None
+        if not count:
+            return ""
+        moved, alone = only(widths, lambda one: 0 < one < math.inf), only(widths, math.isinf)
+        words = [] if moved is None else [f"\u00b1 {self.band.shown(moved, self.unit)} over {count} repetitions"]
+        if only(widths, lambda one: one == 0) is not None:
+            of = "the others are the same" if words else "the same"
+            words.append(f"{of} whichever of {count} repetitions is left out")
+        if alone is not None:
+            words.append(f"of one run: {'; '.join(alone) if isinstance(alone, Mapping) else 'this'}")
+        return "; ".join(words)
 
     def _measured(self, rows: pd.DataFrame) -> Measured:
         assert self.measure is not None

@@ -1,7 +1,8 @@
 """Which algorithm and protocol NCCL takes for a size: those that its own model predicts to be fastest.
 
-t = latency + size / bandwidth, from NVIDIA/nccl 5067397c, src/graph/tuning.cc. Not included: the NIC's own latency,
-which NCCL asks the driver for, and the limit of a tree's bandwidth per channel.
+t = latency + size / bandwidth, from NVIDIA/nccl 5067397c, src/graph/tuning.cc, with its limits for Hopper GPUs and
+Intel hosts. Not included: the NIC's own latency, which NCCL asks the driver for, and what a search over a machine's
+links finds: the rate of a channel, here its share of the NICs or of the inner network.
 """
 
 from __future__ import annotations
@@ -19,6 +20,17 @@ _INSIDE_US = {"tree": (0.6, 1.25, 4.0), "ring": (0.6, 1.9, 3.4)}
 _OUTSIDE_US = {"tree": (5.0, 8.5, 14.0), "ring": (2.7, 4.0, 14.0)}
 _OVERHEAD_US = (1.0, 1.0, 3.0)
 """The least that a hop inside a node takes if there are several nodes."""
+_LL_MOST = (141e3, 39e3, 20.4e3)
+"""Bytes/us, on one node, on two, on more."""
+_CHANNEL_MOST = {"tree": (38.7e3, 41.4e3, 36e3), "tree LL128": (36.7e3, 36.7e3, 29e3), "ring LL128": (36.7e3,) * 3}
+_PLATEAU = 1.4
+"""Factor on the latency of a Simple ring over several nodes, from 64 bytes a rank and channel on."""
+_TREE_SHARES = (
+    (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1),
+    (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, *(0.6,) * 6, 0.8, *(0.9,) * 4, 1, 1),
+    (*(0.9,) * 7, 0.8, 0.7, 0.6, 0.6, *(0.5,) * 4, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9),
+)
+"""A tree's share of its bandwidth, by protocol and power of two from 64 bytes to 256 MB."""
 
 
 def predictions(operation: str, size: int, nodes: int, settings: Nccl, rate_bps: float) -> pd.DataFrame:
@@ -45,22 +57,30 @@ def predictions(operation: str, size: int, nodes: int, settings: Nccl, rate_bps:
     """
     n, width = nodes * settings.hosts_per_node, settings.rings
     outer_bps = rate_bps if nodes > 1 else math.inf
-    rate = width * min(outer_bps, settings.inner_rate_bps / width) / 8e6  # bytes/us
+    rate, most = width * min(outer_bps, settings.inner_rate_bps / width) / 8e6, min(nodes, 3) - 1  # bytes/us
+    at_most = {name: width * values[most] for name, values in _CHANNEL_MOST.items()}
+    power = max(size >> 6, 1).bit_length() - 1
     rows = []
     algorithms = {"all-reduce": ("ring", "tree"), "reduce-scatter": ("ring",), "all-gather": ("ring",)}
     for algorithm in algorithms.get(operation, ()):
         for place, protocol in enumerate(PROTOCOLS):
             inside = max(_INSIDE_US[algorithm][place], _OVERHEAD_US[place] if nodes > 1 else 0.0)
             outside = _OUTSIDE_US["tree" if settings.hosts_per_node == 1 else algorithm][place]
+            latency = _BASE_US[algorithm][place]
             if algorithm == "ring":
                 share = 1.0 if operation == "all-reduce" else 0.5
-                latency = _BASE_US[algorithm][place] + share * 2 * ((n - nodes) * inside + (nodes - 1) * outside)
-                busbw = rate * (0.5, 0.92, 1.0)[place]
+                latency += share * 2 * ((n - nodes) * inside + (nodes - 1) * outside)
+                if protocol == "Simple" and nodes > 1 and operation == "all-reduce" and size // (n * width) >= 64:
+                    latency *= _PLATEAU
+                busbw = (min(0.5 * rate, _LL_MOST[most]), min(0.92 * rate, at_most["ring LL128"]), rate)[place]
                 algbw = busbw * n / (n - 1) / (2 * share)
             else:
-                hops = (settings.hosts_per_node - 1) * inside + math.log2(nodes) * outside
-                latency = _BASE_US[algorithm][place] + 2 * hops
-                algbw = rate * 0.92 * (1 / 3.8, 120 / 128 if nodes > 1 else 7 / 9, 1.0)[place] / 2
+                hops = (settings.hosts_per_node - 1) * _INSIDE_US[algorithm][place]
+                latency += 2 * (hops + math.floor(math.log2(nodes)) * outside)
+                whole = min(0.92 * rate, at_most["tree"])
+                part = min(whole * (120 / 128 if nodes > 1 else 7 / 9), at_most["tree LL128"])
+                algbw = (min(whole / 3.8, _LL_MOST[most]), part, whole)[place] / 2
+                algbw *= _TREE_SHARES[place][power] if power < len(_TREE_SHARES[place]) else 1.0
             rows.append((algorithm, protocol, latency + size / algbw))
     found = pd.DataFrame(rows, columns=["algorithm", "protocol", "time_us"])
     return found.sort_values("time_us", kind="stable", ignore_index=True)

@@ -83,6 +83,24 @@ def test_nccl_takes_what_it_predicts_to_be_fastest(operation):
     assert 10**12 / large["time_us"] / 1e3 * 2 * 63 / 64 == pytest.approx(400, rel=0.01), "all NICs of a node, GB/s"
 
 
+@pytest.mark.parametrize(
+    ("nodes", "size", "algorithm", "protocol", "time_us"),
+    [
+        (8, 2**28, "ring", "LL128", 14 + 112 * 1.9 + 14 * 4 + 2**28 * 126 / 64 / (8 * 36_700)),
+        (16, 256e6, "tree", "Simple", 8.4 + 2 * (7 * 4 + 4 * 14) + 256e6 * 2 / (0.9 * 8 * 36_000)),
+        (8, 16e6, "tree", "LL128", 14 + 2 * (7 * 1.25 + 3 * 8.5) + 16e6 * 2 / (0.9 * 8 * 29_000)),
+        (16, 1e9, "ring", "Simple", 1.4 * (8.4 + 224 * 3.4 + 30 * 14) + 1e9 * 254 / 128 / 400_000),
+        (64, 1e9, "tree", "Simple", 8.4 + 2 * (7 * 4 + 6 * 14) + 1e9 * 2 / (8 * 36_000)),
+        (64, 4e9, "ring", "Simple", 1.4 * (8.4 + 896 * 3.4 + 126 * 14) + 4e9 * 1022 / 512 / 400_000),
+    ],
+)
+def test_tree_or_ring(nodes, size, algorithm, protocol, time_us):
+    """As docs/howto/collective.md says; the times by the terms of NCCL's tuning.cc, written out."""
+    found = predictions("all-reduce", int(size), nodes, Nccl(hosts_per_node=8), 4e11).iloc[0]
+    assert (found["algorithm"], found["protocol"]) == (algorithm, protocol)
+    assert found["time_us"] == pytest.approx(time_us, rel=1e-9)
+
+
 @pytest.mark.parametrize(("fabric", "leaves", "spines"), [("rail", 4, 2), ("leaf-spine", 4, 2), ("fat-tree", 4, 2 + 8)])
 def test_fabrics_have_as_many_links_as_oversubscription_says(fabric, leaves, spines):
     made = rdmacc.cluster(4, 4, fabric=fabric, oversubscription=2, ports_per_leaf=4)

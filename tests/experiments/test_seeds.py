@@ -166,6 +166,9 @@ def test_a_claim_is_undecided_if_the_seeds_scatter_across_an_edge(monkeypatch, s
     half = stats.t.ppf(0.975, 2) * draws.std(ddof=1) / math.sqrt(3)
     assert row["half_widths"] == {"2": pytest.approx(half, abs=1e-12), "3": 0.0}
     assert (row["verdict"], row["matches"]) == (outcome, outcome != Outcome.DIRECTION)
+    same = "the others are the same" if spread else "the same"
+    assert f"{same} whichever of 3 repetitions is left out" in row["measured"]
+    assert "\u00b1 0" not in row["measured"]
 
 
 def test_one_run_has_no_interval():
