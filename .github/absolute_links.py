@@ -1,7 +1,5 @@
 """Prepares README.md and pyproject.toml for PyPI, with absolute links: ``absolute_links.py OWNER/NAME TAG``."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

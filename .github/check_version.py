@@ -1,7 +1,5 @@
 """Check that a tag is the version that pyproject.toml, the package, CITATION.cff and .zenodo.json have."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """Lists what users import, by what it is for: each name with its first sentence and a link to its full description."""
 
-from __future__ import annotations
-
 import inspect
 from collections import defaultdict
 

@@ -3,8 +3,6 @@
 ``sphinx-build -b dummy -W docs site`` reads everything and resolves every link, but draws and writes nothing.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writes the gallery: a thumbnail of every figure, drawn from the bundled tables; and the validations' figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from html import escape

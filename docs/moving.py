@@ -1,7 +1,5 @@
 """Draws the moving picture of the home page: an incast under DCQCN, and below it under HPCC, at one scale."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

@@ -3,8 +3,6 @@
 Run as ``python docs/notebooks.py NOTEBOOK...`` to store the pictures of executed notebooks small, before a commit.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

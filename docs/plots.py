@@ -1,7 +1,5 @@
 """Draws the pictures of the page of plots, by running the page's own code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Adds to each page of the scheme guide what all have: its papers, a picture, code to try, and its family."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import urlencode

@@ -7,8 +7,6 @@
 True
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict

@@ -4,8 +4,6 @@ Experiments, points, claims and their bands, readings, and helpers for tables, t
 scenario; and of Python and its libraries what most figures use: `np`, `pd`, `nx`, `npt`, `partial`, `replace` and such.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

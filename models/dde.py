@@ -7,8 +7,6 @@ last interval's polynomial, continued; where a solution has kinks (a queue that 
 one, so steps stay short.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

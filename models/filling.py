@@ -8,8 +8,6 @@ and slows those that are faster; flows that lose their bottleneck rise again. Th
 flows get their rate once. Compiled if Numba is there.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable
 from typing import Any, NamedTuple

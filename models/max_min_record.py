@@ -3,8 +3,6 @@
 ``python -m rdmacc.experiments.micro.max_min`` measures them again and writes ``max_min.csv`` here.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

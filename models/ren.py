@@ -13,8 +13,6 @@ Choices where the equations are silent:
   (`rdmacc.models.ren_figures`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """The notebooks that come with rdmacc: ``rdmacc notebooks`` copies them out of an installed package."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

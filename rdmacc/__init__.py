@@ -8,8 +8,6 @@
 4
 """
 
-from __future__ import annotations
-
 from rdmacc.sources import lazy_names  # first: it notes the text of what is imported from here on
 
 from rdmacc import presets as presets  # isort: skip - they register the schemes

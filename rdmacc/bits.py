@@ -5,8 +5,6 @@ Handlers access it only through these functions. In the reference engine it has 
 it is the address of 64-bit words (`rdmacc.engine.compiled.kernel.rules`).
 """
 
-from __future__ import annotations
-
 
 def make_bits(packets: int) -> bytearray:
     """Return an empty set for a message."""

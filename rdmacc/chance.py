@@ -4,8 +4,6 @@ Both engines and every rerun get the same number in the same place, whatever els
 The mixing function is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

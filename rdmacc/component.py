@@ -19,8 +19,6 @@ record       one per
 ===========  ==============================================================================================
 """
 
-from __future__ import annotations
-
 import inspect
 import types
 from collections.abc import Callable, Iterator

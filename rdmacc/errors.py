@@ -5,8 +5,6 @@ run that goes wrong is a :class:`SimulationError`; a handler that cannot be comp
 them survive pickling, so a sweep over several processes reports the original error.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import reprlib

@@ -1,7 +1,5 @@
 """Faults of links, NICs and host clocks."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ that can be compared: numbers, texts, tuples, lists, dicts, sets, frozen datacla
 else is made again.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import io

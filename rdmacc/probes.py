@@ -4,8 +4,6 @@ A probe watches one field of one record: a port's queue, a queue pair's rate, a 
 `throughput`, `utilisation`, `rate` and `window` cover the usual ones; `field` watches any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 The engines own these fields. A handler may read all of them; those that it may write are marked with *w*.
 """
 
-from __future__ import annotations
-
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 # Kinds of packets. NONE marks a reply that no handler filled in, so nothing is sent.

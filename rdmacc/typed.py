@@ -4,8 +4,6 @@ The annotations define what is allowed; `typed` reads them once, at the first ca
 Functions check ranges themselves.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import inspect

@@ -1,7 +1,5 @@
 """Shared by all tests: the engines that they run on, what is tidied up after them, and Hypothesis's effort."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

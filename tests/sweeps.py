@@ -3,8 +3,6 @@
 They are in a module of their own because other processes import them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

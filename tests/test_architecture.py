@@ -4,8 +4,6 @@ Import-linter checks `rdmacc` by the contracts in pyproject.toml; here models an
 folders of their own.
 """
 
-from __future__ import annotations
-
 import ast
 import runpy
 import tomllib

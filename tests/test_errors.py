@@ -1,7 +1,5 @@
 """Typical mistakes and their messages: the field, the value, the allowed values; before anything runs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import traceback

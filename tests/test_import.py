@@ -1,7 +1,5 @@
 """`import rdmacc` is quick: modules that need pandas or networkx load on first use, unnoticed."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import subprocess

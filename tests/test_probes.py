@@ -3,8 +3,6 @@
 Theory: a sample at time t sees the records after all other events of t; a probe of changes sees them after every event.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

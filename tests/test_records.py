@@ -4,8 +4,6 @@ The compiled engine keeps `Int` in 64 bits, `Int32` in 32, `Byte` in 8 and `Floa
 Python does not. So the reference engine's values are checked against those ranges, scheme by scheme.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A release: its tag is the version that the files have."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Parameters that follow the network: their numbers by hand, and on every scheme the same run with rule and number."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scenarios as TOML: read back, each gives the same result, for every scheme."""
 
-from __future__ import annotations
-
 import networkx as nx
 import pytest
 

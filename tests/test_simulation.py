@@ -1,7 +1,5 @@
 """Running piece by piece: the same as in one go; `until` stops before the events of its time; a result's content."""
 
-from __future__ import annotations
-
 import networkx as nx
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What is compiled and what is stored is what its key says: the text that was imported, and nothing patched."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shutil

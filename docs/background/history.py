@@ -3,8 +3,6 @@
 ``rdmacc bench --engine compiled --record docs/background/bench.jsonl`` appends a run.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -3,8 +3,6 @@
 Run as ``python docs/schemes/tables.py``. A table stands between ``<!-- parameters: SCHEME -->`` and ``<!-- end -->``.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

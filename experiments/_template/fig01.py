@@ -4,8 +4,6 @@ Links of 100 Gb/s and 1 us, 64 KB from each sender (section 4). The paper does n
 rdmacc's default. Quick has 2 and 8 senders, paper scale 2 to 32.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.api import *
 
 LOOKS = {"toy": ("Toy", "blue"), "dcqcn": ("DCQCN", "vermilion")}

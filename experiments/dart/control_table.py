@@ -5,8 +5,6 @@ of the steps down, and the table of delays, LLNL's or one whose every step adds 
 `rdmacc.experiments.dart.fig10`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.fig10 import incasts, latencies
 from ..api import *
 

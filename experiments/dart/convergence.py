@@ -7,8 +7,6 @@ Times count from the arrival of the second flow's first packet. TIMELY has a win
 is the arrivals of two RTTs, headers included.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .setup import *
 

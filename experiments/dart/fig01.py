@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.dart.convergence`. The paper also quo
 simulated.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts, rtts_or_watched
 from ..api import *
 from .setup import *

@@ -4,8 +4,6 @@ Setup: `rdmacc.experiments.dart.setup`. Also assumed: the second flow starts 500
 sum over the ports on the last three hops to the receiver, since the two paths may meet at any of them.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .setup import *
 

@@ -4,8 +4,6 @@ Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows
 256 KB, which outlasts it. They start at the same instant, from senders spread over the other pods.
 """
 
-from __future__ import annotations
-
 from rdmacc.topology.base_times import base_fct_ps
 from ..api import *
 from .setup import *

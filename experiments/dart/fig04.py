@@ -5,8 +5,6 @@ sender, S, as in III-B; look-ahead announces S with each. In "silent" S is annou
 than the 2 s after which soft state expires.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.units import s
 from ..api import *

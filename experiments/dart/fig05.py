@@ -6,8 +6,6 @@ shares that link with two flows to other receivers, and its receiver with S2, wh
 is taken as five.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
 from ..api import *

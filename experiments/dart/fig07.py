@@ -7,8 +7,6 @@ oversubscription of 4 and long flows of 200 KB, to have some in 0.5 ms, at paper
 Deflections, order, lanes and the entries in use are all read from the packet trace.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from ..api import *

@@ -1,7 +1,5 @@
 """Dart, figure 8: the parts of the convergence time. Setup: `rdmacc.experiments.dart.testbed`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.testbed import epoch_point, measure_epochs, parts_of_epochs
 from ..api import *
 

@@ -1,7 +1,5 @@
 """Dart, figure 9: throughput and convergence time on the testbed. Setup: `rdmacc.experiments.dart.testbed`."""
 
-from __future__ import annotations
-
 from ..api import *
 from .testbed import *
 

@@ -8,8 +8,6 @@ varies them); DASR without look-ahead, in the NIC (the paper's runs in software 
 scale the rounds are 3 ms apart, too close for InfiniBand's long flow, which takes 19.5 ms to return to line rate.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .setup import *
 

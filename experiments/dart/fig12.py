@@ -1,7 +1,5 @@
 """Dart, figure 12: median latency of four schemes at 1,024 hosts. Setup: `rdmacc.experiments.dart.clos`."""
 
-from __future__ import annotations
-
 from ..api import *
 from .clos import *
 from .loads import *

@@ -3,8 +3,6 @@
 Setup: `rdmacc.experiments.dart.clos`.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .clos import *
 from .loads import *

@@ -9,8 +9,6 @@ first window that happens to look fair comes sooner with ten than with two: afte
 of 1/2.)
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.convergence import ABOUT_ONE, NAMES, measure_convergence, points_for, rtts
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
 from ..api import *

@@ -3,8 +3,6 @@
 The figure shows one entry, id 0xBC to port 12. The rest of the example is assumed.
 """
 
-from __future__ import annotations
-
 from rdmacc.records import Byte
 from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection

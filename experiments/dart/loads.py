@@ -1,7 +1,5 @@
 """Dart, figures 11 to 13: the runs, pictures and claims that they share. Setup: `rdmacc.experiments.dart.clos`."""
 
-from __future__ import annotations
-
 from ..api import *
 from .clos import *
 

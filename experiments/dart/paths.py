@@ -4,8 +4,6 @@ A packet was deflected where it left a switch by another port than ECMP chose. S
 packet was deflected, which path it took, and when each entry of a deflection table was in use.
 """
 
-from __future__ import annotations
-
 from rdmacc.chance import hash63
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.state import DATA

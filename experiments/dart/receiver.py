@@ -3,8 +3,6 @@
 It does in one page what an engine does around a handler. Figures 4 and 5 use it for their exact checks.
 """
 
-from __future__ import annotations
-
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.records import NEVER, Float, Int32
 from rdmacc.state import Host, Message, Packet

@@ -6,8 +6,6 @@ the receiver should not be deflected, yet in figure 14 IOFD alone takes 79% off 
 each host, as VI-A describes them.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.techniques import VARIANTS, p99
 from ..api import *
 from .clos import *

@@ -5,8 +5,6 @@ some of those that arrive. How many remain depends on how fast the receiver lear
 does not say: `experiments/dart/readings.toml`. Setup: `rdmacc.experiments.dart.clos`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from ..api import *
 from .clos import *

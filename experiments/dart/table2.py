@@ -4,8 +4,6 @@ Both compare Dart with DCQCN, which has the same flows. Load increase counts the
 counts the links that a short flow's packet crosses. Setup: `rdmacc.experiments.dart.clos`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.workload import DART_MIXES
 from ..api import *

@@ -1,7 +1,5 @@
 """The runs of Dart's tables I and II, and how they are drawn. Setup: `rdmacc.experiments.dart.clos`."""
 
-from __future__ import annotations
-
 from ..api import *
 from .clos import *
 from .loads import *

@@ -1,7 +1,5 @@
 """Dart, section VI-C: the variants of figure 14 and of the sensitivity study, and how to read their tails."""
 
-from __future__ import annotations
-
 from ..api import *
 from .clos import *
 

@@ -12,8 +12,6 @@ says convergence in hardware approaches (V-A). The sum is judged: it is the publ
 as long as that.
 """
 
-from __future__ import annotations
-
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.state import DATA
 from ..api import *

@@ -7,8 +7,6 @@ another after 10 ms; how far apart are both rates from 10 to 30 ms later? "As QC
 the first firmware (150 kB, 1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" has 20 kB, "high K_max" 1 MB.
 """
 
-from __future__ import annotations
-
 from rdmacc.models import DcqcnFluid
 from ..api import *
 

@@ -7,8 +7,6 @@ data, and messages of 64 kB go the other way at 30% of the link, between other h
 is the standard deviation of the queue of the two, with jitter over without.
 """
 
-from __future__ import annotations
-
 from rdmacc.models import PatchedTimelyFluid, TimelyFluid
 from rdmacc.schemes import scheme
 from ..api import *

@@ -5,8 +5,6 @@ of 4 and 85 us. "Margin" is the phase margin of the linearised fluid model (`rdm
 standard deviation of the simulated queue over its mean, in the second half of 100 ms (quick: 20 ms).
 """
 
-from __future__ import annotations
-
 from rdmacc.models import DcqcnFluid, DcqcnLoop
 from ..api import *
 

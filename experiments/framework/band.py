@@ -5,8 +5,6 @@ tables and the margin. Values just inside and outside every bound are worked out
 claim.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

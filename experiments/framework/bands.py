@@ -1,7 +1,5 @@
 """Bands of several numbers, and combinations of bands. `rdmacc.experiments.framework.band` has those of one number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Ideal completion times as the papers' slowdowns have them: all packets in order on one path."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -6,8 +6,6 @@ seeds, it is that of pairs. Any measurement can be judged so, unchanged. It is r
 seeds. A table of one run has no interval.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """The papers: each is a folder with a ``paper.toml``; nothing else names them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Points: the units of work and storage of an experiment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

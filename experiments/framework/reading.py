@@ -10,8 +10,6 @@ for all figures of the paper. An answer that the paper's own text or results rul
 to show what it costs, and does not count in the score's range.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Iterator

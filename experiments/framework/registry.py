@@ -1,7 +1,5 @@
 """The experiments by name, and their bundled tables."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

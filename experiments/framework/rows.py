@@ -1,7 +1,5 @@
 """Rows of tables chosen by their labels: judges do it thousands of times, and comparing in pandas takes long."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

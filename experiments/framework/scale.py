@@ -1,7 +1,5 @@
 """The two scales of every experiment."""
 
-from __future__ import annotations
-
 from rdmacc.errors import ConfigError
 
 SCALES = ("quick", "paper")

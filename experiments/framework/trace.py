@@ -1,7 +1,5 @@
 """Reading a trace of changes, indexed by `time_ps`: each value holds until the next one."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

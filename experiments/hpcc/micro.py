@@ -11,8 +11,6 @@ these stay in lock-step, and unequal, for good; and a gap between windows closes
 step, one round trip in six, which is a time constant of 35 ms here.
 """
 
-from __future__ import annotations
-
 from ..api import *
 
 LOOKS = {"hpcc-mi5": ("HPCC", "blue"), "dcqcn": ("DCQCN", "vermilion")}

@@ -5,8 +5,6 @@ simulated runs would have a random width. The marker is the mean of all simulate
 interval of that mean. The thin line is the closed form of the mean.
 """
 
-from __future__ import annotations
-
 from rdmacc.models.go_back_n import GoBackNGoodput
 from ..api import *
 from .setup import *

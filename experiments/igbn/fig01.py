@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figure 1: the network, and its base RTT."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from ..api import *
 

@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figure 3: what causes go-back-N's timeouts."""
 
-from __future__ import annotations
-
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from ..api import *
 from .setup import *

@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figure 4: four losses after which go-back-N waits for its timer."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
 from ..api import *
 from .setup import *

@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figure 5: the receiver's timer of Check EPSN."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
 from rdmacc.results.ladder import Arrow
 from ..api import *

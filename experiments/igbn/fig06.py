@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figure 6: what each change gains at timeouts of 100 ms, 10 ms and 500 us."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.igbn.drawing import closed_form, draw_goodput, explain, label, mark_published
 from ..api import *
 from .setup import *

@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figure 7: how the timeout affects each variant."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
 from ..api import *
 from .setup import *

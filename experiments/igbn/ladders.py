@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figures 4 and 5: messages of six packets with scripted losses, drawn as ladder diagrams."""
 
-from __future__ import annotations
-
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results.hops import find_hops
 from rdmacc.results.ladder import Arrow, draw_arrows, find_arrows

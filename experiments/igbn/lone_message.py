@@ -1,7 +1,5 @@
 """Improved Go-Back-N, figure 1 and table I: one message without loss, from which both are read."""
 
-from __future__ import annotations
-
 from rdmacc.protocols.go_back_n import GoBackN
 from ..api import *
 from .setup import *

@@ -3,8 +3,6 @@
 IRN runs with its own timeouts, 100 and 320 us, and without PFC, which this network does not need.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.igbn.drawing import closed_form, label
 from rdmacc.experiments.igbn.fig06 import LOOKS
 from ..api import *

@@ -1,7 +1,5 @@
 """Improved Go-Back-N: two sentences that can be read in two ways, each reading simulated, side by side."""
 
-from __future__ import annotations
-
 from ..api import *
 from .setup import *
 

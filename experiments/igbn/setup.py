@@ -14,8 +14,6 @@ Where the paper is silent, this is assumed for all figures:
 - Readings of its sentences on timers: `experiments/igbn/readings.toml`.
 """
 
-from __future__ import annotations
-
 import rdmacc
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.topology.base_times import base_fct_ps

@@ -1,7 +1,5 @@
 """Improved Go-Back-N, table I: the parameters, checked in a run."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from ..api import *
 from .setup import *

@@ -6,8 +6,6 @@ bands and defaults that are new; ``quotes FOLDER`` compares the quotes with the 
 writes the first draft of a paper's notebook.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -9,8 +9,6 @@ Where only some schemes behave differently, only their points are computed again
 table of the code that computed the bundled one: check out that commit, and ``rdmacc run NAME --out FOLDER``.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 from collections.abc import Iterator, Mapping

@@ -6,8 +6,6 @@ since when. A band that is younger than the table was chosen with results in sig
 file or has other numbers there, unless the paper states it (`Claim.chosen`).
 """
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from functools import cache

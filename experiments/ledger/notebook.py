@@ -1,7 +1,5 @@
 """A paper in a notebook: its figures, its claims and their cost, from the bundled tables."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Templates: the report of a reproduction and the claims in a notebook in HTML, the pages on the papers in Markdown."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The pages on the papers, written from the ledger: the README's score, `docs/papers.md`, and one for each paper."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Quotes of the papers' sentences, compared with the papers' texts, which do not come with rdmacc."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from pathlib import Path

@@ -5,8 +5,6 @@ they notice a claim that measures something else, whatever its verdict. ``python
 the files again.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@
 and reasons, its numbers and how they were made. ``report.json`` has all verdicts, to compare two reports.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

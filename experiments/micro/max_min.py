@@ -7,8 +7,6 @@ of all leaves, of 16 MB and later of 0.4 MB.
 ``python -m rdmacc.experiments.micro.max_min`` runs them all in some minutes and writes the record.
 """
 
-from __future__ import annotations
-
 from rdmacc.models.comparison import compare
 from rdmacc.models.max_min import MaxMin
 from rdmacc.models.max_min_record import CHAINS, RECORD, size_classes

@@ -6,8 +6,6 @@ i, and a hierarchical all-reduce. The bundled table has the packet-hops of each;
 time and memory that they take. At quick scale the model has one layer of an eighth of the width.
 """
 
-from __future__ import annotations
-
 from rdmacc.models.max_min import MaxMin
 from rdmacc.schemes import scheme
 from rdmacc.workload import LLAMA_7B, Nccl, TrainingStep

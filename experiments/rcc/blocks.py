@@ -1,7 +1,5 @@
 """Block diagrams of the implementation: which function calls which is read from the functions' own code."""
 
-from __future__ import annotations
-
 from types import FunctionType, ModuleType
 
 from ..api import *

@@ -1,7 +1,5 @@
 """RCC, figures 10 and 11: FCT of short and of long flows, average and 99th percentile. Setup: `fat_tree`."""
 
-from __future__ import annotations
-
 from ..api import *
 from .fat_tree import *
 from .fct import *

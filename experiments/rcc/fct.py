@@ -1,7 +1,5 @@
 """RCC, figures 9 to 11 and 13: how completion times are drawn and compared. Setup: `experiments.rcc.fat_tree`."""
 
-from __future__ import annotations
-
 from ..api import *
 from .fat_tree import *
 from .setup import *

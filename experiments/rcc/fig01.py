@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 300 ms. At quick scale ten times as fast, which DCQCN's timers do not follow.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
 from ..api import *
 from .fat_tree import *

@@ -5,8 +5,6 @@ both are read from the functions' own code. The paths of algorithm 1 are walked 
 flow among three whose samples are on time or late while its last hop is busy or not.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.protocols import rcc

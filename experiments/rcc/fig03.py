@@ -5,8 +5,6 @@ us above it, stays there, and falls below. Their u and windows are compared with
 of equation (4) as printed, and without it ("pd"), as rdmacc runs it: Table I has no room for u.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from ..api import *

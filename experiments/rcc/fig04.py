@@ -5,8 +5,6 @@ the paper, or with one RTT of it; and a wider grid, where the margin can be nega
 packets.
 """
 
-from __future__ import annotations
-
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
 from ..api import *

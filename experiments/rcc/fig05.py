@@ -6,8 +6,6 @@ index are over 1 ms (quick: 20 us). A scheme has converged when all paces are wi
 line, or of its target of 95% for HPCC. RTTs count from the start of a flow or from the arrival of its last packet.
 """
 
-from __future__ import annotations
-
 import rdmacc
 from ..api import *
 from .setup import *

@@ -3,8 +3,6 @@
 Setup and assumptions: `rdmacc.experiments.rcc.incast`.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .incast import *
 from .setup import *

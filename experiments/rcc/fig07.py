@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.rcc.incast`. Flows that start at line
 first windows are 150 MB. HPCC keeps a queue of 900 KB in its steady phase, where no window can be below a packet.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC, RCC_TOGETHER
 from ..api import *
 from .incast import *

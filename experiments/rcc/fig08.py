@@ -7,8 +7,6 @@ Goodput over 100 us, queues of the path every microsecond; the steady state is t
 there.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .setup import *
 

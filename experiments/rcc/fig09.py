@@ -3,8 +3,6 @@
 The caption of the paper's figure: average FCT achieved by each scheme, over the link load (V-D-1).
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .fat_tree import *
 from .fct import *

@@ -1,7 +1,5 @@
 """RCC, figure 11: FCT by flow size under data mining. Setup: `rdmacc.experiments.rcc.fat_tree`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
 from ..api import *
 from .fat_tree import *

@@ -9,8 +9,6 @@ Beside the figure there is an incast where samples count: 50 senders of 1 MB, wh
 requests carry them. Jitter from 0 to 4 us and n from 1 to 5 are swept; a sample is late from 2.4 us on.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.incast import FEW, REQUEST, IncastCase, IncastFigure, mean, points_in, together
 from ..api import *
 from .setup import *

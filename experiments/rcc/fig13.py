@@ -1,7 +1,5 @@
 """RCC, figure 13: RCC without one of its two laws, web search. Setup: `rdmacc.experiments.rcc.fat_tree`."""
 
-from __future__ import annotations
-
 from ..api import *
 from .fat_tree import *
 from .fct import *

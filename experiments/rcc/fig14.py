@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 at 400 ms. At quick scale fifty times as fast. Crosses are RCC's own verdicts on where congestion is.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .multi_bottleneck import *
 from .setup import *

@@ -17,8 +17,6 @@ The receiver asks 1,000 senders for 200 KB each at once; a background flow to it
 At quick scale there are 200 senders.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .setup import *
 

@@ -8,8 +8,6 @@ finds it as it was. So increases show a round later than decreases. The figure a
 and with samples that are off by half a packet.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, recursion
 from rdmacc.models.rcc_stability import RccLoop
 from ..api import *

@@ -9,8 +9,6 @@ a slow approach to the target is no oscillation. From 0.2 on it counts as oscill
 to twice its target as a sine wave, it is 0.71.)
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .setup import *
 

@@ -7,8 +7,6 @@ A prediction is right where a loop is called stable and the queue is calm, or th
 either if they leave 3% of the link idle: where windows collapse at every late sample, there is no queue to oscillate.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.fig04 import ACCEPTABLE
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, swing
 from rdmacc.models.rcc import RccFluid

@@ -9,8 +9,6 @@ flow's path: in the network for flows 1 and 2 from the start of flow 2, at the l
 of flow 3. Verdicts count by the time that they stand.
 """
 
-from __future__ import annotations
-
 from rdmacc.state import IN_NETWORK, LAST_HOP
 from ..api import *
 from .setup import *

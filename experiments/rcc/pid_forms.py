@@ -6,8 +6,6 @@ has it. *One way*: the paper measures one-way delays (III-B), yet its 12 us and 
 With one-way values, 6 us and 6.6 us, a queue is late and on target at half the length: the same as half of delta.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue
 from ..api import *
 from .setup import *

@@ -3,8 +3,6 @@
 It does in one page what an engine does around a handler. Figures 2 and 3 use it for their exact checks.
 """
 
-from __future__ import annotations
-
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Int32
 from rdmacc.state import Host, Message, Packet, QueuePair

@@ -1,8 +1,6 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """Two receivers that no paper has: RCC's with windows that come back, Homa's that takes packets in order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.protocols.homa import Homa, begin_round, meet, take, watch

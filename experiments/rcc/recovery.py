@@ -12,8 +12,6 @@ that it misses, and the sender goes back to it. One seed, until 30 ms; flows tha
 Web search. Setup: `rdmacc.experiments.rcc.fat_tree` and `oversubscribed`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, FatTreeCase, FatTreeFigure, scheme_for, sizes_of
 from rdmacc.experiments.rcc.oversubscribed import FabricCase
 from rdmacc.experiments.rcc.receivers import OrderedHoma, ReturningRcc

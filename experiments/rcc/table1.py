@@ -1,7 +1,5 @@
 """RCC, table I: the state of a connection, counted in the implementation's records."""
 
-from __future__ import annotations
-
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Record
 from rdmacc.state import Message

@@ -7,8 +7,6 @@ update in each RTT, for 800 RTTs (quick: 250); then a third flow joins for as lo
 until the queue is back between empty and twice its target.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, swing, target_bytes
 from rdmacc.models.rcc_stability import RccLoop, tune
 from ..api import *

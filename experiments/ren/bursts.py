@@ -17,8 +17,6 @@ each data packet that arrives, so a lost packet is lost to the clock as well. It
 "traditional".
 """
 
-from __future__ import annotations
-
 import rdmacc
 from ..api import *
 from .setup import *

@@ -9,8 +9,6 @@ The load is carried over the ports from ToR to core switches while messages arri
 the longer runs; it counts all bytes on the wire. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.gains import gain
 from ..api import *
 from .leaf_spine import *

@@ -1,7 +1,5 @@
 """REN, figure 1: one grant, one packet, and a queue that stays. Set-up: `rdmacc.experiments.ren.worked`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, extremes, rounds_of
 from ..api import *
 

@@ -1,7 +1,5 @@
 """REN, figure 2: one grant, one packet, and bandwidth that stays free. Set-up: `rdmacc.experiments.ren.worked`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, extremes, rounds_of
 from ..api import *
 

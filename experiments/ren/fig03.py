@@ -1,7 +1,5 @@
 """REN, figure 3: queue and throughput when two bursts join a flow and leave. See `rdmacc.experiments.ren.bursts`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
 from ..api import *
 from .setup import *

@@ -4,8 +4,6 @@ Boxes and handlers are from the preset's scheme. Calling its handlers shows the 
 packet when others wait behind it, the receiver copies each mark, the sender answers with 0, 1 or 2.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet, parts_of
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker

@@ -1,7 +1,5 @@
 """REN, figure 5: marked grants drain the queue of figure 1. Set-up: `rdmacc.experiments.ren.worked`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, after, draw_rounds, extremes, rounds_of
 from ..api import *
 from .setup import *

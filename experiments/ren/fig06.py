@@ -1,7 +1,5 @@
 """REN, figure 6: grants that keep their mark fill the gap of figure 2. Set-up: `rdmacc.experiments.ren.worked`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, after, draw_rounds, extremes, rounds_of
 from ..api import *
 from .setup import *

@@ -6,8 +6,6 @@ becomes 01, and does not describe the other traffic: here S0 finds a gap only in
 requires.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.lone_port import LonePort, make_packet
 from rdmacc.protocols.ren import Ren
 from rdmacc.state import QueuePair

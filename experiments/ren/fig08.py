@@ -5,8 +5,6 @@ like a flow when others have left. Under REN a port marks at the end of a sampli
 trip later: packets lag the equations by a constant number of rounds.
 """
 
-from __future__ import annotations
-
 import rdmacc
 from rdmacc.models.ren import rate_per_round, rounds_to_full
 from rdmacc.models.ren_figures import RenRate

@@ -11,8 +11,6 @@ leaves, its share of the queue included; equation (4) takes only a share of one.
 the arrivals on; in packets, the marks first return to the sender.
 """
 
-from __future__ import annotations
-
 import rdmacc
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation

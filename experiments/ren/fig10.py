@@ -5,8 +5,6 @@ port that drops above a threshold. Nothing of DPDK is here. A port of the simula
 they work as the paper says is checked on the packets of figure 3's bursts, followed one by one through a switch.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.bursts import burst_point
 from ..api import *
 from .setup import *

@@ -1,7 +1,5 @@
 """REN, figure 11: the runs of figure 3 with one to four bursts. Set-up: `rdmacc.experiments.ren.bursts`."""
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
 from ..api import *
 from .setup import *

@@ -8,8 +8,6 @@ levels, as the testbed's switches have one queue for each port (see `rdmacc.expe
 nothing here, as all of a short flow is unscheduled. At paper scale all schemes also run with 64 KB for a whole switch.
 """
 
-from __future__ import annotations
-
 import rdmacc
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from ..api import *

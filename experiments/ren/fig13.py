@@ -7,8 +7,6 @@ the packets of its period. Arrivals are Poisson at 90% of the link, from a numbe
 nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of 8.
 """
 
-from __future__ import annotations
-
 from rdmacc.component import Component
 from rdmacc.experiments.ren.lone_port import KINDS, LonePort, make_packet
 from rdmacc.records import record_dtype

@@ -6,8 +6,6 @@ paper's gains "with the flow size of" 11,054 and 1,809 packets are taken to be t
 Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.leaf_spine_readings import LeafSpineReadings
 from ..api import *
 from .leaf_spine import *

@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The paper gives no n
 all four workloads are judged in `rdmacc.experiments.ren.gains`.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .loads import *
 

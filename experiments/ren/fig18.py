@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 `rdmacc.experiments.ren.gains`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS
 from ..api import *
 from .leaf_spine import *

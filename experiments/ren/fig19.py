@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The published reduct
 and load: the last panel has the largest ones.
 """
 
-from __future__ import annotations
-
 from matplotlib import patheffects
 
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings

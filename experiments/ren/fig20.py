@@ -14,8 +14,6 @@ REN's safeguard keeps one packet of each flow in flight: 80 flows keep 80, and t
 without it, as its section 3.1 stands: a sender whose last packet was cancelled waits 1 ms and sends one (assumed).
 """
 
-from __future__ import annotations
-
 import rdmacc
 from ..api import *
 from .setup import *

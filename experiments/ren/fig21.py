@@ -11,8 +11,6 @@ through one full buffer takes. At paper scale pHost and Homa also keep each flow
 KB for a whole switch, and Homa grants two messages at once.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .leaf_spine import *
 from .setup import *

@@ -7,8 +7,6 @@ other readings of the marks, flows of 5 to 15 KB, and a timer of 100 us for loss
 are less than a round trip through a full buffer takes.
 """
 
-from __future__ import annotations
-
 import rdmacc
 from ..api import *
 from .setup import *

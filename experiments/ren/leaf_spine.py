@@ -20,8 +20,6 @@ The quick scale keeps the oversubscription: 3 ToRs with 2 cores and 12 hosts eac
 and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures come about; it is too small to judge.
 """
 
-from __future__ import annotations
-
 from rdmacc.state import HOST_NIC
 from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution

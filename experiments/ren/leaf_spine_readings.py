@@ -4,8 +4,6 @@ A reading that runs one scheme otherwise still compares it with the others as as
 each: `experiments/ren/readings.toml`.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .leaf_spine import *
 

@@ -5,8 +5,6 @@
 of the period, which may be gone the next moment; UNDER is as there.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.records import NEVER, Int

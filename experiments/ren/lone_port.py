@@ -3,8 +3,6 @@
 For figures that are about REN's parts rather than about traffic: 4, 7, 10 and 13.
 """
 
-from __future__ import annotations
-
 import dis
 import inspect
 import sys

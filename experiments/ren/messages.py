@@ -6,8 +6,6 @@ does not give, decides who is faster. Both ends are shown, and none is chosen. p
 grant, as section 2 describes them. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
 from rdmacc.experiments.ren.leaf_spine import WORKLOADS, LeafSpineCase, LeafSpineFigure

@@ -15,8 +15,6 @@ For the questions that the paper leaves open see `experiments/ren/readings.toml`
 - Figures with chance in them have three seeds at paper scale.
 """
 
-from __future__ import annotations
-
 from rdmacc.workload import LoadDefinition
 from ..api import *
 

@@ -10,8 +10,6 @@ counts towards the period that ends, or the next one. In figure 5 it has not lef
 waiting packets: the period there is 1 ps shorter.
 """
 
-from __future__ import annotations
-
 import rdmacc
 from rdmacc.topology import Graph
 from ..api import *

@@ -1,7 +1,5 @@
 """Common to the validations: stored flows, and completion times as a whole, by size and flow by flow."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 from ..api import *

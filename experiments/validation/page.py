@@ -1,7 +1,5 @@
 """`docs/validation.md`, written from the bundled tables, the other simulators' results and the claims."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rdmacc.experiments.ledger.pages import page

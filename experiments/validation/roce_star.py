@@ -6,8 +6,6 @@ through one switch, at 100 Gb/s and 1 us a link, and ACKs have a path of their o
 four incasts ends at csg-htsim's time, to the six digits that it prints.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 

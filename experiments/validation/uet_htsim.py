@@ -13,8 +13,6 @@ its seed: runs of many packets agree as closely as two of its seeds. With one en
 depends on which flows collide: we run ten seeds.
 """
 
-from __future__ import annotations
-
 import random
 from importlib import resources
 

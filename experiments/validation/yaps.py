@@ -8,8 +8,6 @@ The "quick" scale has the flows that start in the first 0.5 ms or so. A flow is 
 the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's spine.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
 from ..api import *

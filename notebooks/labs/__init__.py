@@ -4,8 +4,6 @@ A starter has `name = ...` for each question. A check runs a notebook from the t
 answer is a number, it computes the number anew, so that no check holds a measurement that has gone stale.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Determinism: run one scenario in every way that must give the same result, and name the first event that differs."""
 
-from __future__ import annotations
-
 import platform
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``rdmacc explain``: run a scenario and say why a message took as long as it did."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

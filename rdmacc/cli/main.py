@@ -4,8 +4,6 @@ Each command imports only what it needs, which keeps ``rdmacc --help`` fast. Com
 `rdmacc.cli.commands`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys

@@ -4,8 +4,6 @@ The path of a message is known if the workload gives it, or if a hash chooses it
 routing shares out over several shortest paths have the slowest of these in their base RTT.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

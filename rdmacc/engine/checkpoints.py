@@ -3,8 +3,6 @@
 A file holds a pickled object, so load only what you wrote yourself.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Compare the engines: their outcomes exactly, and their events up to the first difference."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rdmacc.engine.outcome import RunOutcome

@@ -1,7 +1,5 @@
 """Fields that both engines keep in addition to those that protocols see (`rdmacc.state`) and the rules' own."""
 
-from __future__ import annotations
-
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record
 
 TOTALS = (

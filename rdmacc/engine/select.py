@@ -1,7 +1,5 @@
 """Which engine runs a plan."""
 
-from __future__ import annotations
-
 import logging
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """A scheme on a workload and a network, in numbers: queue pairs, times alone, classes and buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

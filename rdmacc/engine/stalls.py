@@ -11,8 +11,6 @@ deadlocks starts with every paused queue marked as stuck and unmarks those that 
 Whatever is still marked can never move again.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """What a copy of a simulation may change of its scheme: parameters that only handlers read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Probes resolved to a record, its number and a field."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 

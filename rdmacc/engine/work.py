@@ -1,7 +1,5 @@
 """The workload on a network, in numbers: the part of a plan that no scheme and no seed changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain

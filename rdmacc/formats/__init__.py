@@ -14,8 +14,6 @@
 If a file uses a feature that rdmacc lacks, an error names it, with the file and the line.
 """
 
-from __future__ import annotations
-
 from rdmacc.formats.chakra import from_chakra
 from rdmacc.formats.goal import from_goal
 from rdmacc.formats.hpcc import from_hpcc, to_hpcc

@@ -1,7 +1,5 @@
 """htsim's topology file: fat trees of two or three tiers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

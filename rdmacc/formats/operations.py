@@ -1,7 +1,5 @@
 """Operations of ranks that depend on each other, match and share processors, as in GOAL and Chakra files."""
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A minimal reader of protocol buffers' wire format, for messages with known fields."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Analysis of handlers: their source, checked when a scheme is created, and the content of everything they reach."""
 
-from __future__ import annotations
-
 from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.checker import Mark, Marks
 from rdmacc.handlers.content import content_hash

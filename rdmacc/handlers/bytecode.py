@@ -1,7 +1,5 @@
 """A function's bytecode: its hash, without locations and docstrings, and the outside names that it uses."""
 
-from __future__ import annotations
-
 import dis
 import hashlib
 import types

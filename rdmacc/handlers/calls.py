@@ -1,7 +1,5 @@
 """The calls allowed in the handlers' language."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

@@ -5,8 +5,6 @@ that the engine will use: kinds, verdicts, classes, rates, windows, packet numbe
 their hooks; a `Trail` records the location when one fails, and the error names component, handler and line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ are marked for checked mode (`rdmacc.handlers.rewriting`): where integers may ex
 number, or `math` may have no result.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ It infers whether each is an integer, a float or a record, because a compiled va
 integer on one path and a float on another would always be a float there.
 """
 
-from __future__ import annotations
-
 import ast
 import types
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@ A hook of a scheme is the sequence of its components' handlers. Engines turn it 
 engine by writing Python source (`rdmacc.engine.reference.binding`), the compiled one by writing source for Numba.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

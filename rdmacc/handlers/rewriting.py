@@ -5,8 +5,6 @@ converted to integers, packet sets are only accessed with packets of their messa
 has marked where checks are needed. Line numbers stay the same.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import types

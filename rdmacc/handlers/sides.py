@@ -5,8 +5,6 @@ them writes is not read or written at another. That holds for all records that b
 its components' `Transfer` fields and a queue pair's are at hand at both ends, so the handlers are asked which they use.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The source of a function as a syntax tree, and the outside objects that it uses."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

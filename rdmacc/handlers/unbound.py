@@ -1,7 +1,5 @@
 """Find variables that a handler may read before they have a value: Python would raise, compiled code would read 0."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache

@@ -7,8 +7,6 @@ A value that is a table is `Scaled`, or a `formula` of `line_bps`, the rate of t
 another has all that the other has, except for what it sets itself.
 """
 
-from __future__ import annotations
-
 from rdmacc.presets import default
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 

@@ -1,7 +1,5 @@
 """Compositions that only presets have, with their components' defaults: the presets' files name them as `bare`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -4,8 +4,6 @@
 parameters used there, so `rdmacc.preset("dart-2020")["dart"]` may differ from `rdmacc.scheme("dart")`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -5,8 +5,6 @@ Source: Hu et al., "AMRT: Anti-ECN marking to improve utilization of receiver-dr
 those of `rdmacc.protocols.grant_clock`. It never slows down, so a queue persists once it has formed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component

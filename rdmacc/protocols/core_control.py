@@ -10,8 +10,6 @@ Assumptions: a host's first interval begins with its first packet, and the last 
 has arrived. In the simulator intervals span the whole run.
 """
 
-from __future__ import annotations
-
 from rdmacc.chance import uniform
 from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
 

@@ -4,8 +4,6 @@ Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A; the
 `L2_BACK_TO_ZERO`, whose receiver goes back with the sender.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.protocols.go_back_n import (

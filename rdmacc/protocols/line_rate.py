@@ -1,7 +1,5 @@
 """No congestion control: every queue pair sends at the rate of its host's link."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component

@@ -5,8 +5,6 @@ DASR hides them, and `MarkMeter` last, so that it sees the marks that remain. Th
 `Result.transfers`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component

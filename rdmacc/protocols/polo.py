@@ -18,8 +18,6 @@ serve as acknowledgments. Halves are rounded down, so some packet is always driv
 after the loss timeout.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import find_clear

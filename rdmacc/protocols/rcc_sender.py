@@ -4,8 +4,6 @@ Source: Zhang et al., ICNP 2021, III-G; RCC-sender in V-E-1. The receiver counts
 B_R in its ACKs; the sender runs the rest of algorithm 1 on true round-trip times.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.protocols.rcc import (

@@ -3,8 +3,6 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before, start_timer

@@ -1,7 +1,5 @@
 """Windows of rate-based protocols: the bytes that a rate sends in a base RTT."""
 
-from __future__ import annotations
-
 from rdmacc.state import UNLIMITED
 
 

@@ -1,7 +1,5 @@
 """The results of a simulation: frames, a summary, packets followed hop by hop, and captures for Wireshark."""
 
-from __future__ import annotations
-
 from rdmacc.results.result import Result
 from rdmacc.results.summary import Summary
 

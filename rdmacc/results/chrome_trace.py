@@ -1,7 +1,5 @@
 """A run as a timeline in Chrome's trace format, for Perfetto (ui.perfetto.dev) and chrome://tracing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Folders of saved frames, which any tool can read: Parquet, and a JSON file with a description and the digests."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

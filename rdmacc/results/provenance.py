@@ -1,7 +1,5 @@
 """Provenance: what made a result, so that it can be made again."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """Results loaded from a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from pathlib import Path

@@ -3,8 +3,6 @@
 `scheme` holds the sizes and classes (`rdmacc.schemes.Scheme`).
 """
 
-from __future__ import annotations
-
 from rdmacc.state import CNP, DATA, DATA_CLASS
 
 

@@ -5,8 +5,6 @@ is a `SharedBuffer`, `account` an `IngressAccount`. The threshold is Choudhury a
 of the shared pool (IEEE/ACM ToN 1998), or with PFC a static one.
 """
 
-from __future__ import annotations
-
 from rdmacc.records import Byte, Int, Record
 from rdmacc.state import CONTROL, CREDITS
 

@@ -4,8 +4,6 @@ Pure functions over records, called by both engines. `queueing` holds the parame
 of classes is a bit mask, class 0 the lowest bit.
 """
 
-from __future__ import annotations
-
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import NUM_CLASSES
 

@@ -3,8 +3,6 @@
 `agenda` knows the scheme's tick and the order of the event under way (`rdmacc.rules.ranks`).
 """
 
-from __future__ import annotations
-
 from rdmacc.chance import uniform
 from rdmacc.rules.ranks import next_order
 from rdmacc.state import DATA, MAC

@@ -3,8 +3,6 @@
 `agenda` knows the scheme's tick (`rdmacc.rules.ranks`).
 """
 
-from __future__ import annotations
-
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE, PACING, READY
 from rdmacc.units import cut_ps

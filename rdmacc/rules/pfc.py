@@ -5,8 +5,6 @@ Pure functions over records, called by both engines. `policy` is a `Pfc` (`rdmac
 simulator (`switch-mmu.cc`: `CheckShouldPause`, `CheckShouldResume`).
 """
 
-from __future__ import annotations
-
 import math
 
 from rdmacc.rules.admission import xoff_bytes

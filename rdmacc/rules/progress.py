@@ -1,7 +1,5 @@
 """The life of a message: when it starts, is delivered, ends, and lets what waits for it start."""
 
-from __future__ import annotations
-
 from rdmacc.records import NEVER
 
 OPEN = 2**30

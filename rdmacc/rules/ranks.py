@@ -9,8 +9,6 @@ arrival and the end of its transmission have that of the transmission, a timer t
 Messages start after whatever else is due at the time, and probes look last.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -5,8 +5,6 @@ link does not count. Whose end comes first would decide between empty queues, an
 port each, as if it were chosen for good.
 """
 
-from __future__ import annotations
-
 from rdmacc.chance import hash63
 from rdmacc.records import NEVER
 from rdmacc.state import ACCEPT, DATA, IN_NETWORK, REQUEST

@@ -1,7 +1,5 @@
 """Schemes: compositions of loss recovery, congestion control, switch features and a buffer policy."""
 
-from __future__ import annotations
-
 from rdmacc.schemes.composition import BaseRtt, Scheme
 from rdmacc.schemes.registry import SCHEMES, about, as_scheme, register_scheme, scheme, scheme_table
 

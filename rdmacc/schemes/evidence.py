@@ -1,7 +1,5 @@
 """What a parameter's value rests on: a class of evidence, read from the words of its source."""
 
-from __future__ import annotations
-
 import re
 
 CLASSES = {

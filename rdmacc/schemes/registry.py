@@ -1,7 +1,5 @@
 """Schemes by name: what is registered, and a table of a scheme's parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any

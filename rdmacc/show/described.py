@@ -4,8 +4,6 @@
 symbol and source.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

@@ -1,7 +1,5 @@
 """A progress bar that comes late, so that a short run neither shows nor makes one."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small tables, as text for a terminal and as HTML for a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from itertools import zip_longest

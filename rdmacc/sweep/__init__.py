@@ -1,7 +1,5 @@
 """Sweeps over the points of experiments: the workers that compute them, and the store that keeps them."""
 
-from __future__ import annotations
-
 from rdmacc.sweep.run import Sweep, SweepError, stored, sweep
 from rdmacc.sweep.store import Store
 

@@ -3,8 +3,6 @@
 Needs ``pip install "rdmacc[dask]"`` here and on the workers.
 """
 
-from __future__ import annotations
-
 import gc
 import platform
 from collections.abc import Iterator, Mapping

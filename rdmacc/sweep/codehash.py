@@ -6,8 +6,6 @@ experiment of the user's, the text of every module of theirs that the computing 
 these with the rows, and looks whether they are still the same (`rdmacc.sources.are_current`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Iterable

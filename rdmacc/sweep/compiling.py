@@ -4,8 +4,6 @@ One process compiles each unit of code and stores it in the cache, where the oth
 units in parallel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Describe a point as plain data, and compute the key of its stored rows: a hash of the description and of its code."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import hashlib

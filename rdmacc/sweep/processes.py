@@ -5,8 +5,6 @@ without `if __name__ == "__main__":` would then start all over in each process, 
 traceback. Most sweeps and studies use nothing from the script.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -4,8 +4,6 @@ An experiment uses randomness in one of three ways; see `Seeding`. In all of the
 for N + 1, so additional seeds only add to the stored points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum

@@ -4,8 +4,6 @@ A file is written atomically and identifies itself. A truncated, damaged or fore
 Nothing in a file is ever executed or unpickled.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

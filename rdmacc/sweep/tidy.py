@@ -3,8 +3,6 @@
 The columns are `TABLE_COLUMNS`, then one for each label of the points, then whatever a measurement adds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

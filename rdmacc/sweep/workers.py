@@ -1,7 +1,5 @@
 """Compute points here or in other processes, isolated so that a failing or dying one does not affect others."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import time

@@ -12,8 +12,6 @@ Any graph that :func:`validate` accepts works; the builders are conveniences.
 (12266880, 1.0)
 """
 
-from __future__ import annotations
-
 from rdmacc.topology.base import Graph, add_host, add_link, add_switch, completed, hosts, switches, validate
 from rdmacc.topology.bounds import default_buffer_bytes
 from rdmacc.topology.builders import clos, dumbbell, fat_tree, leaf_spine, star

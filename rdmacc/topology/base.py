@@ -1,7 +1,5 @@
 """Nodes and links of a network, and the check that rdmacc can simulate it."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from difflib import get_close_matches

@@ -4,8 +4,6 @@ The ideal completion time of a message, the denominator of its slowdown, is that
 Packets that take several paths may overtake each other; then it is a lower bound for all ways to share them out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Which rates, delays, buffers and numbers of nodes a network may have."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Builders of the usual networks: star, dumbbell, leaf-spine, fat tree and three-tier Clos."""
 
-from __future__ import annotations
-
 import networkx as nx
 
 from rdmacc.errors import ConfigError

@@ -8,8 +8,6 @@ and Beivide, "Topological characterization of Hamming and dragonfly networks and
 2014).
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from rdmacc.errors import ConfigError

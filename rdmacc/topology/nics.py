@@ -6,8 +6,6 @@ a queue for each port. It is no switch: it marks nothing, trims nothing and drop
 of its own that is down.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rdmacc.errors import ConfigError

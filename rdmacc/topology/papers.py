@@ -4,8 +4,6 @@ Dart: Xue et al., IEEE/ACM ToN 2020. REN: Li et al., IEEE TCC 2021. RCC: Zhang e
 Go-Back-N: Wang et al., 2019. Anything that a paper does not state is marked as assumed.
 """
 
-from __future__ import annotations
-
 import networkx as nx
 
 from rdmacc.errors import ConfigError

@@ -1,7 +1,5 @@
 """Networks whose hosts have several links: planes that never meet, and rails under common spines."""
 
-from __future__ import annotations
-
 from rdmacc.topology.base import Graph, fill_buffers
 from rdmacc.topology.bounds import checked_count, links
 from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start

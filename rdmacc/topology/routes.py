@@ -1,7 +1,5 @@
 """Compute arrays from a graph: ports, attachments, shortest paths, and the direction (up or down) of links."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, TypeAlias
 

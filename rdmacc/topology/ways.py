@@ -1,7 +1,5 @@
 """All shortest paths between hosts at once, hop by hop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 from weakref import WeakKeyDictionary

@@ -21,8 +21,6 @@ name that ends in ``_ps``; ``ps(number)`` turns computed picoseconds into a time
 (100000, 100000000000.0, 225000)
 """
 
-from __future__ import annotations
-
 from rdmacc.units.converters import GB, MB, B, KiB, MiB, bps, gbps, kB, kbps, mbps, ms, ns, ps, s, us
 from rdmacc.units.formatting import format_rate, format_size, format_time
 from rdmacc.units.parsing import Number, Picoseconds, Quantity, rate_bps, size_bytes, time_ps

@@ -1,7 +1,5 @@
 """Convert numbers in a unit to base units, rounded to the nearest: ``us(1.5)`` is 1,500,000 ps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Format quantities for tables and labels, each in a suitable unit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from numbers import Integral, Rational

@@ -1,7 +1,5 @@
 """The time that bytes take at a rate, and the one place that cuts it to ticks."""
 
-from __future__ import annotations
-
 
 def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
     """Return the time that `wire_bytes` bytes take at a rate, cut to whole ticks as ns-3 cuts ``Seconds(double)``.

@@ -46,8 +46,6 @@ how many to draw from ``hosts=``.
 All randomness comes from ``stream(seed, PURPOSE)``, with one stream for each purpose.
 """
 
-from __future__ import annotations
-
 from rdmacc.workload.arrivals import PAIR_STARTS, PAIRS, incasts, poisson, random_pairs
 from rdmacc.workload.checks import validate
 from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_reduce

@@ -4,8 +4,6 @@ The messages of one step form a group; without other delays they start together.
 to run several collectives one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

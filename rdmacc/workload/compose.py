@@ -1,7 +1,5 @@
 """Combine workloads, in parallel or in sequence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

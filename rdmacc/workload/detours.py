@@ -1,7 +1,5 @@
 """Minimal and Valiant routing over a dragonfly, as paths of messages."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rdmacc.errors import ConfigError

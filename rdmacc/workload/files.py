@@ -1,7 +1,5 @@
 """Workloads in files: CSV, easy to write by hand, and Parquet, small and fast."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager

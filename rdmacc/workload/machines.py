@@ -1,7 +1,5 @@
 """Published results of nccl-tests on real machines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.workload.nccl import Nccl

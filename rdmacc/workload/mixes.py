@@ -1,7 +1,5 @@
 """Dart's mixes: short flows in incasts, with long flows in the background."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from numbers import Real

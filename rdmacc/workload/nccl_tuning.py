@@ -5,8 +5,6 @@ Intel hosts. Not included: the NIC's own latency, which NCCL asks the driver for
 links finds: the rate of a channel, here its share of the NICs or of the inner network.
 """
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Jobs: named workloads, placed on different hosts of one network."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

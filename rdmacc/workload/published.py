@@ -9,8 +9,6 @@ REN states that in data mining more than 80% of the flows are below 100 KB and a
 all traffic of the same cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType

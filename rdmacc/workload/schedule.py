@@ -1,7 +1,5 @@
 """Build a schedule of messages and computations, row by row or in blocks, with dependencies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Benchmarks: the counts. Nothing here depends on the machine's speed."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import statistics

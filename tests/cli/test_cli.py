@@ -1,7 +1,5 @@
 """The command line, by its own runner and as a process."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import dataclass, replace

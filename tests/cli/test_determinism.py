@@ -1,7 +1,5 @@
 """``rdmacc determinism``: equal runs, and a run that is made to differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

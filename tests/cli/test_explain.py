@@ -1,7 +1,5 @@
 """``rdmacc explain``."""
 
-from __future__ import annotations
-
 import pytest
 from typer.testing import CliRunner
 

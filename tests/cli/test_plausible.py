@@ -1,7 +1,5 @@
 """The bench of plausibility: its measures, and the page that has its table, with a reason for all that is not green."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

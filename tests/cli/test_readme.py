@@ -1,7 +1,5 @@
 """The README's table of commands: each runs to its end, as a process; those that take minutes at night."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

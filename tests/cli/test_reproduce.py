@@ -1,7 +1,5 @@
 """``rdmacc reproduce``: a complete report that names failures, and is the same after an interruption."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

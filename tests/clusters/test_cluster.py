@@ -1,7 +1,5 @@
 """Clusters: who sends by which NIC, closed forms, NCCL's choice, and what an answer says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 ``python -m tests.docs.sessions`` writes the files anew; read the difference before you commit it.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import math

@@ -1,7 +1,5 @@
 """The documentation: every example runs, every page is in the table of contents."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import re

@@ -1,7 +1,5 @@
 """Every notebook runs to its end, at quick scale, in a shell of this process: a kernel takes seconds to start."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

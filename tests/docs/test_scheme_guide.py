@@ -1,7 +1,5 @@
 """The scheme guide: its tables, handlers and field names are those of the schemes; its code runs as written."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import runpy

@@ -1,7 +1,5 @@
 """The kernels are there before a test patches a module: code that is compiled of a changed one is never kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel

@@ -1,7 +1,5 @@
 """Draws of random scenarios: networks, workloads, schemes, faults, probes."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any, get_args
 

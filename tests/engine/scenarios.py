@@ -1,7 +1,5 @@
 """Random scenarios for property tests: small networks of any shape, workloads, schemes, buffers, losses, probes."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce

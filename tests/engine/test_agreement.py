@@ -1,7 +1,5 @@
 """The two engines agree to the picosecond: every flow, every counter, every sample, over random scenarios."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """Times alone in the network: ideal FCTs and base RTTs by each message's own path, whatever order a graph lists."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Sets of packets: plain and compiled, against Python's own sets."""
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The cache of compiled code: nothing damaged, foreign or stale is ever run, and nothing of others is removed."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 

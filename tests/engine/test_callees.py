@@ -1,7 +1,5 @@
 """Schemes share the compiled forms of handlers that are the same in all that they are made of, and of no others."""
 
-from __future__ import annotations
-
 import math
 from collections import OrderedDict
 from dataclasses import dataclass

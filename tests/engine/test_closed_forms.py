@@ -4,8 +4,6 @@ Theory: store-and-forward over k links. A packet of w bytes takes t_j = w / C_j 
 limited by the slowest link; FIFO queues serve in the order of arrival, hosts serve their queue pairs round robin.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Computation on hosts, and dependencies with delays: schedules worked out by hand, on both engines."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -3,8 +3,6 @@
 Random small networks (multi-homed hosts, unequal rates), workloads (groups, `after`), schemes, buffers and losses.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Messages that links cut off for good fail, whatever the scheme; others get through once the link is back."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

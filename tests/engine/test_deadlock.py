@@ -5,8 +5,6 @@ clockwise, each link carries what the next one must take; with small buffers eac
 a cycle (trees, up-down routes) there is no deadlock, however long a pause lasts.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import networkx as nx

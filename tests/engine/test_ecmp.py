@@ -3,8 +3,6 @@
 Theory: n flows over k equal paths are multinomial; k flows over k paths do not collide with probability k! / k^k.
 """
 
-from __future__ import annotations
-
 import math
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Links that come back, flap and are slow, pause storms: arrival times and losses; the engines agree."""
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

@@ -1,7 +1,5 @@
 """Numba's private interfaces: in one module only, and where one is missing the same comes out of the public ones."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

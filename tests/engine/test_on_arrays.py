@@ -1,7 +1,5 @@
 """Functions of arrays that models have compiled: all kinds of arguments, and code that is never stale."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

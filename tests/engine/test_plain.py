@@ -1,7 +1,5 @@
 """The compiled engine's plain kernel: it lacks rare features, and runs where none of them is used."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

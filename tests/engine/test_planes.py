@@ -1,7 +1,5 @@
 """Hosts with several links: a queue pair sends over all of them. Closed forms by hand, failures, refusals."""
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

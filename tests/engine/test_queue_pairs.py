@@ -1,7 +1,5 @@
 """Rows of queue pairs come when a message is about to start, and go when nothing more is read of them."""
 
-from __future__ import annotations
-
 import mmap
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`retransmissions` counts the packets that were sent before, whatever the order of the others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

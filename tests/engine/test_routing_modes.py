@@ -1,7 +1,5 @@
 """Routing modes: spraying even to the packet or at random, symmetric paths, and link failures (ECMP: test_ecmp.py)."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What was made of a network, a workload and a scheme is used again, and whatever is edited in between is noticed."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 

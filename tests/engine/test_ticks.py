@@ -1,7 +1,5 @@
 """Clock ticks: any whole fraction of a second, the same on both engines, and shorter than a packet."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The trace: the same from both engines, every packet accounted for, and the faults that show in it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

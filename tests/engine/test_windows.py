@@ -1,7 +1,5 @@
 """Windows: events of one node at a time give the results of time order; where they would not, they do not run."""
 
-from __future__ import annotations
-
 import _thread
 import pickle
 import signal

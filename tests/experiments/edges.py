@@ -3,8 +3,6 @@
 All have the shape of a measured value. `edges` yields them with whether the band must hold there.
 """
 
-from __future__ import annotations
-
 import math
 from functools import singledispatch
 

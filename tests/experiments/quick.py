@@ -1,7 +1,5 @@
 """Tables at the quick scale, for tests that read several experiments."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rdmacc.experiments import experiment

@@ -1,7 +1,5 @@
 """The words of figures: `rdmacc.experiments.api` has what figures share, and no figure gives one another meaning."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from pathlib import Path

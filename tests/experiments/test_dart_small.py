@@ -1,7 +1,5 @@
 """Dart's small figures: what they are made of, and what a quick run of them shows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Error bars and logarithmic axes of the experiments: drawn whatever the numbers, by one helper each."""
 
-from __future__ import annotations
-
 import io
 
 import matplotlib.pyplot as plt

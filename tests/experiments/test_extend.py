@@ -1,7 +1,5 @@
 """Points are added to a bundled table as long as the code behaves as the code that computed it did."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdmacc.errors import ConfigError

@@ -1,7 +1,5 @@
 """Every experiment: its points, and what a quick run of it says and shows."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Improved Go-Back-N's experiments: exact claims on both engines, the figures of random loss from one small sweep."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Micro-benchmarks: closed forms, and measurements on results with a known outcome."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

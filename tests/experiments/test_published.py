@@ -1,7 +1,5 @@
 """Published values in figures and judges, compared with the papers' texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdmacc.experiments.dart import fig01, fig11, fig12, fig13, fig14, fig15, testbed

@@ -1,7 +1,5 @@
 """RCC at scale: points, measurements and claims; the runs themselves are for the command line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """RCC's micro-benchmarks: exact claims, cheap figures from their runs, and the pieces that they are made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """REN on its leaf-spine networks: points, measurements and judges; the runs themselves are for the command line."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """REN's small figures: worked examples, models, parts, and the bursts on its testbed."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The score, the pages and the map of readings are what the ledger says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several seeds of one experiment: computing, storing, judging and drawing."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """The bundled tables: each is complete, agrees with the ledger, and decides its claims at every bound."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

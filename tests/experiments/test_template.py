@@ -1,7 +1,5 @@
 """The paper that does not exist, which docs/experiments.md shows: its folder alone adds all that a paper has."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The runs to compare with other simulators: their flows and options, closed forms, and the page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

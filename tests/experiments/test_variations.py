@@ -1,7 +1,5 @@
 """Schemes that experiments change: both engines agree on them, and they do what they are for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

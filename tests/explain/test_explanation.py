@@ -1,7 +1,5 @@
 """Explanations in frames and words, and what cannot be explained."""
 
-from __future__ import annotations
-
 import matplotlib
 
 matplotlib.use("Agg")

@@ -1,7 +1,5 @@
 """Every picosecond of every message belongs to one part, whatever happens to it; both engines explain it alike."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The explorer in a real browser: it opens, a click changes the picture. Skipped without Chromium and its driver."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The explorer shows the results of its Python code, and no control breaks it."""
 
-from __future__ import annotations
-
 import io
 import socket
 from urllib.parse import urlencode

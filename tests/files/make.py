@@ -3,8 +3,6 @@
 Later versions must read them (`tests.files.test_old_files`), or refuse them with a message that says what to do.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

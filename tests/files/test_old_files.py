@@ -1,7 +1,5 @@
 """Files of every released version are read, as `docs/compatibility.md` promises; a changed one is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Chakra traces, encoded here by protobuf's rules: schedules worked out by hand, and refusals."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """What NCCL writes: tables of nccl-tests, its log, a CSV of collectives."""
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

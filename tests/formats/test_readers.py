@@ -3,8 +3,6 @@
 Files that nobody writes by accident: our error, before anything large is allocated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

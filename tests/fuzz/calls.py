@@ -1,7 +1,5 @@
 """The public calls that are fuzzed, each with arguments that are right."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections.abc import Callable

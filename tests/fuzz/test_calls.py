@@ -1,7 +1,5 @@
 """A call with any arguments works or names its mistake, soon."""
 
-from __future__ import annotations
-
 import math
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Nothing stale is used: a change of whatever a handler reaches changes the results, at once and in new processes."""
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import functools

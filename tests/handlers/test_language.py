@@ -1,7 +1,5 @@
 """The handlers' language: the documentation lists exactly what is allowed, and both engines compute it alike."""
 
-from __future__ import annotations
-
 import math
 import re
 import struct

@@ -1,7 +1,5 @@
 """Checkpoints: a run goes on from its file in another process, killed or not; a file that does not fit is refused."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """A copy of a simulation goes on as the simulation itself would, and neither sees what the other does."""
 
-from __future__ import annotations
-
 import pytest
 import simpy
 from hypothesis import given, settings

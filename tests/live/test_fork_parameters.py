@@ -1,7 +1,5 @@
 """A copy of a simulation may go on with other parameters, alike on both engines."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Messages sent while a simulation runs have the times that a workload of all of them gives, to the picosecond."""
 
-from __future__ import annotations
-
 import math
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Common to all models: metadata, checks, frames, plots, sliders; and the frame of `compare`."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

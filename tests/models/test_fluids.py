@@ -10,8 +10,6 @@ that came in it at once.
 Delay differential equations: solutions known in closed form, order, and the boundary of stability.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

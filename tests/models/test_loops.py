@@ -3,8 +3,6 @@
 REN's equations: the paper's worked examples, the numbers of figure 9 at stated settings, statements that fail.
 """
 
-from __future__ import annotations
-
 import control
 import numpy as np
 import pytest

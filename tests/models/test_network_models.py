@@ -5,8 +5,6 @@ The fair share of a receiver's link: closed forms by hand, and against a simulat
 DASR, HPCC, ideal times and go-back-N: closed forms by hand, and DASR's fluids against packets.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

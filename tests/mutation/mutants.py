@@ -8,8 +8,6 @@ an experiment the judges, then the fast tests of the paper, then the slow ones; 
 (`tests.mutation.tries`), the cheapest first. A change that no test notices has survived; the exit code counts them.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

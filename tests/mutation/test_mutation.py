@@ -1,7 +1,5 @@
 """The changes that once survived are noticed now, each by a fast test."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.mutation.mutants import copied, killer, once_survived

@@ -1,7 +1,5 @@
 """Tests run on a copy of the package, each time in a fork of this process, which has done the slow imports."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

@@ -4,8 +4,6 @@ The session collects once. A mutant within a function is put into the functions 
 again; what is computed at import needs a session of its own (`tests.mutation.trial`).
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

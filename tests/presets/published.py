@@ -4,8 +4,6 @@ Written from the sources, not from the presets. A preset's assumed values are he
 unnoticed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rdmacc.scaling import Scaled

@@ -1,7 +1,5 @@
 """Presets: schemes as papers and simulators set them, scaled by the link, each value with its source."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -4,8 +4,6 @@ Theory (Hu et al., SIGCOMM 2020): unscheduled packets make no queue longer than 
 scheduled packet more; a message that is alone needs no round trip for credit, one whose burst is lost needs one.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

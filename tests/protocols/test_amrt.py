@@ -1,7 +1,5 @@
 """AMRT: gaps that keep the mark, growth into free bandwidth, and a queue that stays."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import rdmacc

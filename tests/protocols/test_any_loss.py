@@ -3,8 +3,6 @@
 Add a receiver-driven scheme to `CASES`. Losses are on the link that leaves the packet's host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property

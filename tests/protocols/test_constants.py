@@ -5,8 +5,6 @@ scheme's own pages explain: `ROUNDS` and `SHARE` list these. A timer below the r
 bandwidth-delay product breaks this at one end of the grid.
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

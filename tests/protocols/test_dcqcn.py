@@ -5,8 +5,6 @@ after n steps of fast recovery the gap to the target is 1 / 2^n of the cut; the 
 2016) has equal rates and a queue at Kmin + p* / Pmax (Kmax - Kmin).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

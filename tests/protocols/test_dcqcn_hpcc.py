@@ -5,8 +5,6 @@ check; later ones only set two flags. A decrease lowers the target only if the r
 one (or with clamp_target). Increases: stage < F recovery, = F additive, > F hyper.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

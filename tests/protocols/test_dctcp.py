@@ -4,8 +4,6 @@ Theory: RFC 8257; Alizadeh et al., SIGCOMM 2010, section 3.3: with W* = (C RTT +
 the queue of N synchronised flows swings between K + N and K + N - sqrt(2 N (C RTT + K)) / 2.
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """ExpressPass: its feedback by handlers alone, and its published facts in the simulator, on both engines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """The preset `expresspass-2017` against ns2-xpass's own results, and the feedback that the paper prints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transmission clocked by grants: packets sent for a grant, losses, and retransmissions."""
 
-from __future__ import annotations
-
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, Packet, QueuePair

@@ -5,8 +5,6 @@ packet beyond; RTTbytes at most are granted and not received; of n granted messa
 receiver whose link never idles has the last of N messages when all their bytes have passed.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

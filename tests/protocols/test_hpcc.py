@@ -4,8 +4,6 @@ Theory (Li et al., SIGCOMM 2019): W = W_c / (U / eta) + W_AI, or W_c + W_AI; wit
 that sum W settles at eta B T + N W_AI, whatever the number of flows; each flow's reference moves once a round trip.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The preset `hpcc-ns3` to the nanosecond: against that simulator's own results, and rule by rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -3,8 +3,6 @@
 Theory: line / (1 + multiplier / 2^shift); the index is BECNs times the increase less the ticks.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

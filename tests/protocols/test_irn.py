@@ -5,8 +5,6 @@ the last packet costs RTO_low; a cap of 120 KB over a round trip of 24 us is 40 
 p leaves 1 - p, but for retransmissions that are lost too and wait for RTO_high.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -5,8 +5,6 @@ Theory (Handley et al., SIGCOMM 2017): with headers and data both waiting, ten h
 are as far apart as full packets on the receiver's link, and go to the messages in turn.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ Theory: RFC 5681, 6582, 3042 and 6298. Bytes in flight are those sent and not ac
 duplicate ACK, which is how an inflated window reads from the other side.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

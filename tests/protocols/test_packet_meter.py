@@ -1,7 +1,5 @@
 """The packet meter: counts that follow from the topology and the losses, on both engines, without side effects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import rdmacc

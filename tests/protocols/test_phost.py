@@ -4,8 +4,6 @@ Theory (Gao et al., CoNEXT 2015): a token in each packet time of the receiver's 
 for 1.5 packet times is lost; a lone long message takes 1460 / 1500 of the link; a short one takes one way's delay.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

@@ -1,7 +1,5 @@
 """Polo: the number of packets driven beyond one for each, by the marks of an epoch; losses found without a timeout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

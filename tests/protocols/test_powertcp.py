@@ -1,7 +1,5 @@
 """PowerTCP and theta-PowerTCP: power by hand, windows, rates of the simulator's form; fair shares and short queues."""
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

@@ -1,7 +1,5 @@
 """Pri-Q: short messages overtake long ones, at the sender's NIC and at switches."""
 
-from __future__ import annotations
-
 import rdmacc
 from rdmacc.units import us
 from tests.support import WIRE, check_finished, transmission

@@ -1,7 +1,5 @@
 """RCC: who gets which window, where congestion is, the PID's steps; shares, stability and large incasts in packets."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Theory: the fixed point is C / N; a message alone takes a round trip for its first packet, then runs at the link's rate.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

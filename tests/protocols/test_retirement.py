@@ -1,7 +1,5 @@
 """Paths that are retired when a packet is lost: turns, penalties, retirement and probes by hand; planes that fail."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """The preset `roce-htsim` against csg-htsim's own results."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdmacc.experiments import experiment

@@ -1,7 +1,5 @@
 """Swift: target delays, the window's rules, pacing below one packet; the delay at the target in the simulator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq

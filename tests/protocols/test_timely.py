@@ -5,8 +5,6 @@ gradient in between, five steps at once after five non-positive ones. Zhu et al.
 the patched one has one, with equal rates and the queue at C T_low (1 + N delta / (beta C)).
 """
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

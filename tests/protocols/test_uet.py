@@ -1,7 +1,5 @@
 """Ultra Ethernet: delivery in any order, NSCC, receiver credit and path choice by hand; closed forms of whole runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

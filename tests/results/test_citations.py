@@ -1,7 +1,5 @@
 """The citations of a result."""
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

@@ -1,7 +1,5 @@
 """Ladder diagrams: which arrows they have, and go-back-N's four ways to its timer (IGBN, figure 4)."""
 
-from __future__ import annotations
-
 import matplotlib
 
 matplotlib.use("Agg")

@@ -1,7 +1,5 @@
 """pcapng files, read back by scapy and by Wireshark's dissector."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """Plots: content, axes, and messages about missing data."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Results: summaries, goodput, traces and status, against hand-made numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Saved results come back, and anything but a result is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import hashlib

@@ -8,8 +8,6 @@ shows that they do the same there.
 Ranks of simultaneous events: with a tick by order, then class, then number, and back to what they are without.
 """
 
-from __future__ import annotations
-
 from types import FunctionType, SimpleNamespace
 
 import numpy as np

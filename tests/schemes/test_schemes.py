@@ -3,8 +3,6 @@
 Classes of evidence: what a parameter's value rests on.
 """
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

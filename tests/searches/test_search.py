@@ -1,7 +1,5 @@
 """Searches: the same with any number of jobs, resumed, shrunk, and clear about what is wrong."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

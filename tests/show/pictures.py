@@ -1,7 +1,5 @@
 """What is wrong with a picture: text that is cut, that lies on other text or is too small, ticks that nobody reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

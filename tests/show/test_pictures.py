@@ -1,7 +1,5 @@
 """Pictures that people see can be read: no text is cut, covered or small, and ticks are few and in fitting units."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from runpy import run_path
 

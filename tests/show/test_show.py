@@ -5,8 +5,6 @@ Common to all plots: colours, units of axes, files.
 Tables as text: they fit the width that is given, and lose no word.
 """
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest

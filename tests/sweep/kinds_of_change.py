@@ -5,8 +5,6 @@ experiment's measurement and to a scheme's handler. Run as a script: ``kinds_of_
 rdmacc once, and every run is a fork of it that imports and executes the kind's files as a new process does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Clusters: a local Dask cluster gives the tables that one process gives, whatever becomes of its workers."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

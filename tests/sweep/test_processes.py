@@ -1,7 +1,5 @@
 """Processes of a sweep: a script needs no protection from being imported, unless it defines the computed functions."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from types import ModuleType

@@ -1,7 +1,5 @@
 """No stored row outlives its code: each kind of change between two processes is seen, by sweeps and by studies."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The store: identity of a point, place of its rows, and files that are never trusted."""
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle

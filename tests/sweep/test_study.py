@@ -1,7 +1,5 @@
 """Studies: schemes, parameters and seeds compared in one call."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib

@@ -1,7 +1,5 @@
 """Sweeps: the same table however it is computed, and nothing lost to failures, kills and signals."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

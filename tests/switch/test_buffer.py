@@ -3,8 +3,6 @@
 Theory: n queues under constant overload settle at q = alpha B / (1 + n alpha), leaving B / (1 + n alpha) free.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

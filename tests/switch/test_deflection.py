@@ -1,7 +1,5 @@
 """In-order flow deflection: the table, tokens and lanes on plain records; order and deadlocks in the simulator."""
 
-from __future__ import annotations
-
 import itertools
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """InfiniBand's FECN: threshold, marking rate, packet size, and the root of congestion."""
 
-from __future__ import annotations
-
 import pytest
 
 import rdmacc

@@ -1,7 +1,5 @@
 """INT records: each hop's values, units and wraps, and the copy in the reply."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -6,8 +6,6 @@ the decision to pause and its effect: the packet that crossed the threshold, one
 blocks the PAUSE, the frame itself, and the packet that the upstream port had begun (802.1Q annex N).
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RCP's link: one step of its equations, clips, the RTT's mean, and its fixed point."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

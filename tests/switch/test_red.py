@@ -4,8 +4,6 @@ Theory: no mark up to Kmin, probability Pmax (q - Kmin) / (Kmax - Kmin) up to Km
 without the packet itself. n packets at a fixed queue carry n p marks, variance n p (1 - p).
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """REN's marker: budgets on plain records, and a bottleneck in steps of one packet under each reading."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import pytest

@@ -1,7 +1,5 @@
 """NDP's payload trimming and Aeolus' selective dropping: on plain records and in the simulator."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -1,7 +1,5 @@
 """The queue of Ultra Ethernet's switches on plain records: marks by its length, trims what does not fit."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdmacc.state import ACCEPT, ACK, DATA, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL, Packet, Port

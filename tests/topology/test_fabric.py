@@ -3,8 +3,6 @@
 RTT, BDP, bisection and oversubscription: closed forms, brute force, and the papers' own numbers.
 """
 
-from __future__ import annotations
-
 import pickle
 from itertools import combinations, pairwise, permutations
 

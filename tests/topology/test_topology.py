@@ -3,8 +3,6 @@
 Dragonflies: counts, one link between two groups, minimal and Valiant paths, throughput of adversarial traffic.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, pairwise
 

@@ -1,7 +1,5 @@
 """Bodies at the edges of the handlers' language: those in it have one result, the others are refused."""
 
-from __future__ import annotations
-
 __all__ = ["DEFINITIONS", "MODULE", "REFUSED", "RUN"]
 
 MODULE = """

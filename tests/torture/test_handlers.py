@@ -1,7 +1,5 @@
 """Each odd handler is refused when its scheme is made, or ends the same way on both engines."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

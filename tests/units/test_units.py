@@ -1,7 +1,5 @@
 """Units: exact parsing, clear refusals, formatting that reads back; and the errors' texts and pickles."""
 
-from __future__ import annotations
-
 import pickle
 from decimal import Decimal
 from fractions import Fraction

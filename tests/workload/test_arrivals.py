@@ -3,8 +3,6 @@
 Size distributions: the published means, closed forms, sampling, and every refusal.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import matplotlib as mpl

@@ -5,8 +5,6 @@ Collectives as in NCCL: messages, and times against closed forms.
 A training step: the bytes of the worked 7B example, and times against closed forms.
 """
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pandas as pd

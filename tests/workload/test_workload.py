@@ -5,8 +5,6 @@ Workloads in files come back as written, by hand and at random.
 Jobs: placement, and the time of each of several.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import re

@@ -13,8 +13,6 @@ that is: the handlers in order, the lowest rate and window, and an event for eac
 the one pending. Set `source` to see what was written for a scheme.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Builds a network's objects from its plan: nodes and ports, queue pairs, messages, computation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import FunctionType

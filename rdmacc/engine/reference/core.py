@@ -1,7 +1,5 @@
 """What the parts of a network share: the plan, the clock, the scheme's handlers, messages and totals."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any

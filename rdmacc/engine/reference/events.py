@@ -5,8 +5,6 @@ priority, so simultaneous events run in a fixed order whoever scheduled them fir
 event object. SimPy's own events, those of processes that a user attaches, have priorities up to 1 and come before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any

@@ -1,7 +1,5 @@
 """Hosts: hand what arrives to the scheme's handlers and send what they reply."""
 
-from __future__ import annotations
-
 from rdmacc import state
 from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.core import Core

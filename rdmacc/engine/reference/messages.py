@@ -1,7 +1,5 @@
 """The life of a message: it starts, ends, and releases its dependents."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

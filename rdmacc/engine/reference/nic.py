@@ -1,7 +1,5 @@
 """A host's NIC: which queue pair sends next, and when."""
 
-from __future__ import annotations
-
 from bisect import bisect_right, insort
 from functools import partial
 from typing import Protocol

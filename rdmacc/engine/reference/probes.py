@@ -1,7 +1,5 @@
 """Probes: what a scenario watches, sampled or on every change."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads the counters of the reference engine off its objects."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -8,8 +8,6 @@ pairs with packets left, whatever their windows, unless that time has passed. Th
 on this, to the nanosecond (`Scheme.has_scanning_nics`).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 
 from rdmacc.engine.reference.core import Core

@@ -1,7 +1,5 @@
 """Deadlines: any record may have some, and each has an event pending at its earliest value."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

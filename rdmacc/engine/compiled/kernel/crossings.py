@@ -6,8 +6,6 @@ threads end a window together, at a barrier; then each takes in what was sent to
 the chains of the next window.
 """
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.events import wheel_event
 from rdmacc.engine.compiled.kernel.rows import globals_at, packet_at, port_at, rank_in
 from rdmacc.engine.compiled.machine_code.address import (

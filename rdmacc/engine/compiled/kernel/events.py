@@ -14,8 +14,6 @@ Pending events are what is in the heap, and in the `wheel_count` rows of `nodes`
 node's window ends, the heap is empty only if no event is pending.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from llvmlite import ir
 from numba import types

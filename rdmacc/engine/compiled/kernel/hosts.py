@@ -1,7 +1,5 @@
 """Hosts of the kernel, and timers. Mirrors `Host` of `rdmacc.engine.reference.hosts`, function by function."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.messages import after_sender, count_down, note_end
 from rdmacc.engine.compiled.kernel.ports import enqueue, pause_or_resume, schedule, send_request
 from rdmacc.engine.compiled.kernel.rows import (

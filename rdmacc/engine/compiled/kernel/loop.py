@@ -1,7 +1,5 @@
 """The kernel's event loop: pop, dispatch, repeat."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.events import (
     EVENT_BYTES,
     node_of,

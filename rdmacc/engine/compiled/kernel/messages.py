@@ -1,7 +1,5 @@
 """Messages of the kernel: how they start, end and wait. Mirrors `rdmacc.engine.reference.messages`."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.ports import schedule, send_request
 from rdmacc.engine.compiled.kernel.rows import (

@@ -1,7 +1,5 @@
 """A host's NIC in the kernel: which queue pair sends next. Mirrors `rdmacc.engine.reference.nic`."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.bit_trees import enter, following, leave, qp_in_place
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end

@@ -1,7 +1,5 @@
 """Ports of the kernel. Mirrors `rdmacc.engine.reference.ports`, function by function."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.kernel.queues import (
     join_queue,

@@ -3,8 +3,6 @@
 See `rdmacc.engine.reference.ports` and `switches`.
 """
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.crossings import cross_over
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.rows import (

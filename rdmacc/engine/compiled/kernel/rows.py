@@ -1,7 +1,5 @@
 """Access to the kernel's rows by number, and the pool of packets."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.machine_code.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.machine_code.plain import globals_at
 from rdmacc.engine.compiled.machine_code.units import cold

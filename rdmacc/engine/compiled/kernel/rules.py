@@ -3,8 +3,6 @@
 A set of packets is the address of its 64-bit words.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from numba.extending import overload

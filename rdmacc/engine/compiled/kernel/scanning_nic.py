@@ -1,7 +1,5 @@
 """A scanning NIC of the kernel. Read with `rdmacc.engine.reference.scanning_nic`, name by name."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.bit_trees import following, leave, qp_in_place
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.nic import join, note_stop, send_data, send_queued, unsent_message

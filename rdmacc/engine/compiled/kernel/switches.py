@@ -1,7 +1,5 @@
 """Switches of the kernel. Mirrors `rdmacc.engine.reference.switches`, function by function."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rdmacc.engine.compiled.kernel.ports import enqueue, forward, pause_or_resume

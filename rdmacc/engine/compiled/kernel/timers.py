@@ -5,8 +5,6 @@ of deadlines that moved before their pending event, one bit each: bits 0-11 for 
 transfers, 36-47 endpoints, 48-59 egresses.
 """
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.rows import (
     host_at,

@@ -1,7 +1,5 @@
 """The kernel's loop in windows: as `run_kernel`, a window of one node at a time (`rdmacc.engine.compiled.windows`)."""
 
-from __future__ import annotations
-
 from rdmacc.engine.compiled.kernel.crossings import globals_of, receive_crossings, release_all, wait_for_all
 from rdmacc.engine.compiled.kernel.events import GRAIN_BITS, go_to, next_bucket, pop_event, step_of, wheel_event
 from rdmacc.engine.compiled.kernel.loop import (

@@ -4,8 +4,6 @@ A record's row is known by its address. `record_at(dtype)` makes the function th
 compiled code reads and writes by field name; `call` calls a compiled handler by its address.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 from functools import cache

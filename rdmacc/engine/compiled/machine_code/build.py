@@ -1,7 +1,5 @@
 """Compiles the kernel, or loads what was compiled before."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

@@ -11,8 +11,6 @@ only the user can read: what was not written here under the same name is compile
 write the folder, or to put another in its place. Without a folder that can be written, code is compiled into memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import io

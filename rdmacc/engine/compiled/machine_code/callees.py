@@ -6,8 +6,6 @@ out about their types, under their content (`rdmacc.handlers.content`) and the p
 functions of arrays as machine code in the same way (`call_on_arrays`).
 """
 
-from __future__ import annotations
-
 import dis
 import hashlib
 import types

@@ -9,8 +9,6 @@ drops what it has inlined everywhere.
 No other module uses what Numba does not document. `numba_public` does the same without.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property

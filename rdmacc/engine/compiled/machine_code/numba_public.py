@@ -4,8 +4,6 @@ Each function that compiled code calls is optimized on its own, together with ev
 of a function called by address comes from `numba.cfunc`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any

@@ -7,8 +7,6 @@ they are 0. Likewise `node_bits` is 0 in the kernels that run in order of time; 
 What a trace and explanations need is a switch of its own: most simulations that want them use no other feature.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -5,8 +5,6 @@ Numba never unloads what it has compiled, nor what it was compiled from. So a un
 that quick (`rdmacc.engine.compiled.machine_code.numba_private`); where one of them is missing, its public ones do.
 """
 
-from __future__ import annotations
-
 import ctypes
 import logging
 from collections.abc import Callable, Iterable, Mapping

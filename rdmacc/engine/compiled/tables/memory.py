@@ -6,8 +6,6 @@ The system allocates memory one page at a time, on the first write; each page co
 events. A page of 2 MiB needs one call and one TLB entry.
 """
 
-from __future__ import annotations
-
 import mmap
 from typing import Any
 

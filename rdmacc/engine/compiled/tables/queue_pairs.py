@@ -5,8 +5,6 @@ space only where it has been written, and blocks of finished rows are unmapped a
 change.
 """
 
-from __future__ import annotations
-
 import mmap
 from typing import Any
 

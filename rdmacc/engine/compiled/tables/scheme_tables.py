@@ -1,7 +1,5 @@
 """What the kernel's memory holds of a scheme alone: layouts, hooks, parameters, and its part of the globals."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rdmacc.engine.compiled.kernel.timers import KINDS, MAX_SLOTS

@@ -1,7 +1,5 @@
 """The kernel's memory for a plan: tables that are filled from it, and those that grow while it runs."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from typing import Any
