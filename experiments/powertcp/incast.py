@@ -11,6 +11,8 @@ first runs were on one switch, with a base RTT of 4.5 us, and had the parameters
 from 10 to 20 ms, before they had met on this network.
 """
 
+from __future__ import annotations
+
 from ..api import *
 
 LOOKS = {"powertcp": ("PowerTCP", "blue"), "theta-powertcp": ("theta-PowerTCP", "sky"), "hpcc": ("HPCC", "green"),
