@@ -142,6 +142,16 @@ def git_commit() -> str:
         return ""
 
 
+def run_file(file: Path | str) -> None:
+    """Import a file of the user's, which may register schemes, as a module with its name."""
+    name = Path(file).stem
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
 # What has been changed in memory
 
 

@@ -259,6 +259,35 @@ def explain(
 
 
 @app.command()
+def scorecard(
+    schemes: Annotated[
+        list[str] | None, typer.Argument(help="Schemes, or Python files that register your own; default: all.")
+    ] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Instead, compare one scheme with another on cases drawn by --seed.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="With --held-out: a seed of your choice.", min=0)] = None,
+    against: Annotated[str, typer.Option("--against", help="With --held-out: the other scheme.")] = "dcqcn",
+    objective: Annotated[str, typer.Option("--objective", help="With --held-out: what to compare.")] = "p99 over fair",
+    count: Annotated[int, typer.Option("--count", help="With --held-out: number of cases.", min=1)] = 200,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes for the searches.", min=1)] = 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Search again, and write the rows into this table (Parquet).")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the map into this file, too.")] = None,
+) -> None:
+    """Show the worst cases found of schemes, beside those of all others, with cause and verdict."""
+    from rdmacc.cli import scorecard as card
+
+    names = card.registered(schemes or [])
+    if held_out:
+        typer.echo(card.on_held_out(names, seed, against, objective, count))
+        return
+    for line in card.report(names, jobs, out, plot):
+        typer.echo(line)
+
+
+@app.command()
 def bench(
     as_json: JsonOption = False,
     engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,

@@ -13,13 +13,14 @@ import tempfile
 from collections.abc import Sequence
 from html import escape
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from rdmacc.errors import ConfigError, not_installed, unknown
 from rdmacc.explorer.setup import Setup, warm_up
+from rdmacc.sources import run_file
 
 __all__ = ["Setup", "explore", "page", "serve"]
 
@@ -76,12 +77,7 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
 def page(files: Sequence[str] = ()) -> Any:
     """Show the explorers of schemes and models, in two tabs, as served by ``rdmacc explore``."""
     for file in files:
-        name = Path(file).stem
-        spec = spec_from_file_location(name, file)
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        run_file(file)
     from rdmacc.explorer.widgets import Explorer
 
     widgets: Any = import_module("ipywidgets")

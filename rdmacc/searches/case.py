@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rdmacc.engine.select import give_back
+from rdmacc.errors import SimulationError
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm
 from rdmacc.parameters import Parameters, Rate, Size, Time, fields_of, param
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.schemes import SCHEMES, Scheme, as_scheme
+from rdmacc.schemes.composition import parameter_rows
 from rdmacc.simulation import IS_QUIET
 from rdmacc.topology import Graph, leaf_spine, star
-from rdmacc.units import format_rate, format_size, format_time, ps
+from rdmacc.units import format_rate, format_size, format_time, ps, time_ps
 from rdmacc.workload import messages
 
 _PATIENCE = 20
 """A run ends after this many times the time that all bytes take on one link, and no sooner than `_LEAST_PS`."""
 _LEAST_PS = 10_000_000_000
+MOST_EVENTS = 5_000_000
+"""A run of a search is stopped after so many: seconds, where one usually takes some ten thousand."""
+_CHECKS = (16, 8, 4, 2, 1)
 _FORMATS = {"ps": format_time, "bps": format_rate, "bytes": format_size}
 
 
@@ -98,11 +104,11 @@ class Case(Parameters):
         Parameters
         ----------
         scheme : str or Scheme
-            The scheme; a scheme with changed parameters is written by its name alone.
+            The scheme, whose changed parameters are part of the line.
         """
         units = {one.name: one.metadata["unit"] for one in fields_of(self)}
         parts = [f"{name}={_written(value, units[name])}" for name, value in self.changed().items()]
-        return f'rdmacc.Case({", ".join(parts)}).run("{as_scheme(scheme).name}")'
+        return f"rdmacc.Case({', '.join(parts)}).run({_scheme_text(as_scheme(scheme))})"
 
     @property
     def horizon_ps(self) -> int:
@@ -164,17 +170,59 @@ class Case(Parameters):
 
 
 def _written(value: Any, unit: str) -> str:
-    if unit not in _FORMATS or isinstance(value, str):
+    if unit not in _FORMATS or not isinstance(value, int | float):
         return repr(value) if not isinstance(value, str) else f'"{value}"'
     shown = _FORMATS[unit](value, None)
     return f'"{shown}"'
 
 
+def _scheme_text(scheme: Scheme) -> str:
+    """Return the Python text of a scheme: its name, and the parameters in which it differs from the one registered."""
+    own, plain = ({_label(row): row for row in parameter_rows(one, {}, None)} for one in (scheme, _registered(scheme)))
+    changes = [
+        f'"{name}": {_written(row["value"], row["unit"])}'
+        for name, row in own.items()
+        if name in plain and row["value"] != plain[name]["value"]
+    ]
+    return f'rdmacc.scheme("{scheme.name}", **{{{", ".join(changes)}}})' if changes else f'"{scheme.name}"'
+
+
+def _registered(scheme: Scheme) -> Scheme:
+    return as_scheme(scheme.name) if scheme.name in SCHEMES else scheme
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return f"{row['component']}.{row['parameter']}"
+
+
+class TooLongError(SimulationError):
+    """A case took more events than a search lets it have."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        super().__init__(f"stopped at {format_time(result.now_ps)} after {MOST_EVENTS:,} events")
+
+
 def quietly(scenario: Scenario) -> Result:
-    """Run a scenario without warnings: a search is meant to meet what one would warn of."""
+    """Run a scenario without warnings: a search is meant to meet what one would warn of.
+
+    Raises
+    ------
+    TooLongError
+        After `MOST_EVENTS`, checked as the run reaches each of `_CHECKS` of its horizon: the same on any machine.
+    """
     token = IS_QUIET.set(True)
     try:
-        return scenario.run()
+        assert scenario.until is not None
+        simulation, until_ps = scenario.simulation(), time_ps(scenario.until, field="until")
+        for part in _CHECKS:
+            result = simulation.run(ps(until_ps // part), progress=False)
+            if simulation.is_finished:
+                break
+            if simulation.engine.events > MOST_EVENTS:
+                raise TooLongError(result)
+        give_back(simulation.engine)
+        return result
     finally:
         IS_QUIET.reset(token)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +216,7 @@ def search(
     sampler: str = "tpe",
     cases: Case | Sequence[Case] = (),
     control: bool = False,
+    after: Search | None = None,
     storage: str | Path | None = None,
     progress: bool = True,
 ) -> Search:
@@ -247,6 +248,9 @@ def search(
         Where to start from; with several, objectives are means over these. Default: a lone message.
     control : bool
         Also search by chance with the same budget, for `Search.control`.
+    after : Search, optional
+        A search of the same space that measured these objectives, and perhaps others: its runs come first and are not
+        run again, so several searches can begin with one sample. The budget is that of new runs.
     storage : path, optional
         File to which runs are written as they end. If it is there, the search goes on from it: so a search that was
         killed goes on when the same call is made again.
@@ -288,13 +292,14 @@ def search(
     if sampler == "cma-es" and (len(measures) > 1 or any(one.choices for one in axes)):
         raise ConfigError("sampler", sampler, "'tpe' or 'nsga-ii' for choices or several objectives")
     found = Search([], Work(subject, start, measures), goal, _axes=axes)
+    earlier = [] if after is None else _of_these(found, after)
     payload = payload_of(found.work, jobs)
     chance = Search([], found.work, goal, _axes=axes) if control else None
-    stored = Stored(storage, repr((axes, subject, start, found.names, goal, seed)))
+    stored = Stored(storage, repr((axes, subject, start, found.names, goal, seed, *earlier)))
     bar = LateBar(budget * (1 + control), 1.0 if progress else float("inf"), desc="search", unit="run", leave=False)
     try:
         with runner(found.work, payload, jobs) as run_all:
-            _fill(found, sampler, budget, seed, stored, run_all, bar)
+            _fill(found, sampler, budget, seed, stored, run_all, bar, earlier)
             if chance is not None:
                 _fill(chance, "random", budget, seed, stored, run_all, bar)
     except KeyboardInterrupt:
@@ -305,7 +310,18 @@ def search(
     return found
 
 
-def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, run_all: Any, bar: LateBar) -> None:
+def _of_these(found: Search, after: Search) -> list[Run]:
+    """Return the runs of an earlier search with these objectives only."""
+    if not isinstance(after, Search) or [one.name for one in after._axes] != [one.name for one in found._axes]:
+        raise ConfigError("after", after, "a search of the same space")
+    if missing := [name for name in found.names if name not in after.names]:
+        raise ConfigError("after", missing[0], f"a search that measured it, not only {', '.join(after.names)}")
+    places = [after.names.index(name) for name in found.names]
+    return [replace(one, objectives=tuple(one.objectives[i] for i in places if one.objectives)) for one in after.runs]
+
+
+def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, run_all: Any, bar: LateBar,
+          earlier: Sequence[Run] = ()) -> None:  # fmt: skip
     """Ask for a batch of runs, run those that are not stored, and tell the sampler of all in order."""
     try:
         import optuna
@@ -314,6 +330,13 @@ def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, r
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     directions = ["maximize" if found.sign(i) > 0 else "minimize" for i in range(len(found.names))]
     study = optuna.create_study(directions=directions, sampler=_sampler(optuna, sampler, seed))
+    for one in earlier:
+        study.enqueue_trial(one.values)
+        trial = study.ask()
+        _ = [axis.ask(trial) for axis in found._axes]
+        _tell(study, trial, one)
+        found.runs.append(one)
+    budget += len(earlier)
     while len(found.runs) < budget:
         trials = [study.ask() for _ in range(min(_BATCH, budget - len(found.runs)))]
         asked = [(trial.number, {axis.name: axis.ask(trial) for axis in found._axes}) for trial in trials]
@@ -325,10 +348,16 @@ def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, r
                 stored.keep(one)
             found.runs.append(one)
             bar.update(1, f"search, {_so_far(found)}")
-            if one.objectives:
-                study.tell(trial, one.objectives)
-            else:
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            _tell(study, trial, one)
+
+
+def _tell(study: Any, trial: Any, run: Run) -> None:
+    from optuna.trial import TrialState
+
+    if run.objectives:
+        study.tell(trial, run.objectives)
+    else:
+        study.tell(trial, state=TrialState.FAIL)
 
 
 def _so_far(found: Search) -> str:

@@ -1,0 +1,86 @@
+"""``rdmacc scorecard``: the worst cases found of schemes, from the bundled table or by new searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+from tqdm.auto import tqdm
+
+from rdmacc.cli.report import table
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.schemes import SCHEMES
+from rdmacc.searches import scorecard as cards
+from rdmacc.searches.held_out import held_out
+from rdmacc.sources import run_file
+from rdmacc.units import format_rate
+
+
+def registered(given: Sequence[str]) -> list[str]:
+    """Return the names of schemes; a Python file stands for those that it registers."""
+    names: list[str] = []
+    for one in given:
+        if not one.endswith(".py"):
+            names.append(one)
+            continue
+        if not Path(one).is_file():
+            raise ConfigError("scheme", one, "a scheme, or a Python file that registers some")
+        before = set(SCHEMES)
+        run_file(one)
+        new = [name for name in SCHEMES if name not in before]
+        if not new:
+            raise ConfigError("scheme", one, "a file that registers a scheme by rdmacc.register_scheme")
+        names += new
+    for name in names:
+        if name not in SCHEMES:
+            raise unknown("scheme", name, SCHEMES, "a scheme, or a Python file that registers some")
+    return names
+
+
+def on_held_out(names: Sequence[str], seed: int | None, against: str, objective: str, count: int) -> str:
+    """Return how a scheme compares on held-out cases."""
+    if len(names) != 1:
+        raise ConfigError("scheme", ", ".join(names), "one, with --held-out")
+    if seed is None:
+        raise ConfigError("--seed", None, "given with --held-out: a seed of your choice draws the cases")
+    return str(held_out(names[0], against, seed, objective, count=count))
+
+
+def report(names: Sequence[str], jobs: int, out: Path | None, plot: Path | None) -> Iterator[str]:
+    """Yield lines about schemes; those that the bundled table lacks are searched, with `out` all of them."""
+    stored = cards.bundled() if cards.TABLE.exists() else pd.DataFrame({"scheme": []})
+    if not names and out is None:
+        yield from summary(stored)
+    found = [stored]
+    for name in names or (list(SCHEMES) if out else []):
+        if out is None and (stored["scheme"] == name).any():
+            rows = stored[stored["scheme"] == name]
+        else:
+            rates = tqdm(cards.RATES, desc=name, unit="rate", leave=False)
+            rows = pd.concat([cards.measured(name, one, control=one == cards.RATES[1] and out is not None, jobs=jobs)
+                              for one in rates])  # fmt: skip
+            if out is not None:
+                cards.save(rows, out)
+            rows = cards.judged(rows)
+            found.append(rows)
+        yield from cards.text(rows, stored if len(stored) else rows)
+    if plot is not None:
+        from rdmacc.searches.score_map import draw
+        from rdmacc.show.style import save
+
+        yield f"Saved {save(draw(pd.concat(found)), plot)}"
+
+
+def summary(stored: pd.DataFrame) -> Iterator[str]:
+    """Yield the table at 100 Gb/s, and how many finds have which verdict."""
+    middle = stored[stored["rate_bps"] == 100e9]
+    cells = {(one.scheme, one.objective): cards.shown(one.objective, one.value) for one in cards.rows_of(middle)}
+    rows = [(name, *(cells[name, each] for each in cards.GRADES)) for name in dict.fromkeys(middle["scheme"])]
+    about = cards.provenance()
+    yield f"Worst cases found at {format_rate(100e9)} on {about['date']}, commit {about['commit'][:10]}:"
+    yield table(["scheme", *cards.GRADES], rows, "<" + ">" * len(cards.GRADES))
+    finds = stored[stored["verdict"] != ""]
+    counts = ", ".join(f"{count} {name}" for name, count in finds["verdict"].value_counts().items())
+    yield f"{len(finds)} finds in {len(stored)} rows, at all rates: {counts}."
+    yield "`rdmacc scorecard dcqcn` has the lines that repeat a scheme's worst cases, with causes."

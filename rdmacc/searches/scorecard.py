@@ -1,0 +1,231 @@
+"""The scorecard: each scheme's worst case in one box, by five objectives at three rates, with cause and verdict.
+
+The rule of the verdicts was written before the table was computed:
+
+1. A value at or beyond the objective's second bound (`GRADES`) is a find.
+2. Its cause is the kind of time, of the eleven of `result.explain`, that took most of the message which fared worst: by
+   completion time over max-min sharing, for "lost goodput" the last to end, and for "needless retransmissions" the one
+   with most of them.
+3. ``known.csv`` lists sentences, with the schemes, kinds of time and objectives that they speak of. A find in the list
+   is *known from its paper* or *known from elsewhere*, as the first such row says. Any other is *found here*.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from rdmacc.explain.explanation import Explanation
+from rdmacc.results.result import Result
+from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.searches.case import Case
+from rdmacc.searches.evaluate import Run
+from rdmacc.searches.objectives import OBJECTIVES, fair_ps, fct_ps
+from rdmacc.searches.search import Search, search
+from rdmacc.sources import git_commit
+from rdmacc.sweep.codehash import versions
+from rdmacc.sweep.store import write_table
+from rdmacc.units import format_rate, format_size
+
+BOX: dict[str, Any] = {
+    "delay_ps": ("200 ns", "5 us"),
+    "senders": (1, 24),
+    "size_bytes": ("1 kB", "200 kB"),
+    "stagger_ps": ("0 us", "20 us"),
+    "rounds": (1, 2),
+    "long_flows": (0, 3),
+    "long_bytes": ("200 kB", "1 MB"),
+    "after_ps": ("0 us", "50 us"),
+    "victims": (0, 4),
+    "slow": (0.25, 1.0),
+    "buffer_share": (0.1, 1.0),
+}
+"""Ranges of `rdmacc.Case`, on a star: no loss, no failures, exact clocks."""
+RATES = ("10 Gb/s", "100 Gb/s", "400 Gb/s")
+GRADES: dict[str, tuple[float, ...]] = {
+    "p99 over fair": (2.0, 5.0, 20.0, 100.0),
+    "lost goodput": (0.1, 0.25, 0.5, 0.75),
+    "Jain": (0.9, 0.8, 0.6, 0.4),
+    "peak queue": (1e5, 3e5, 1e6, 3e6),
+    "needless retransmissions": (0.001, 0.01, 0.05, 0.2),
+}
+"""Bounds of each objective: a value beyond none has grade 0, one beyond all grade 4; a find has grade 2 at least."""
+SAMPLE, REFINED, SHRINKING, SEED = 32, 12, 8, 0
+"""Runs for a scheme at a rate: a random sample for all objectives; by TPE and to make the worst smaller, for each."""
+TABLE, KNOWN = Path(__file__).with_name("scorecard.parquet"), Path(__file__).with_name("known.csv")
+VERDICTS = {"paper": "known from its paper", "elsewhere": "known from elsewhere", "": "found here"}
+
+
+def rows_of(table: pd.DataFrame) -> list[Any]:
+    """Return the rows of a table, each with its columns as attributes."""
+    return list(table.itertuples())
+
+
+def grade(objective: str, value: float) -> int:
+    """Return how many bounds a value reaches."""
+    sign = OBJECTIVES[objective].sign
+    return sum(sign * value >= sign * bound for bound in GRADES[objective])
+
+
+def measured(scheme: str | Scheme, rate: str, *, control: bool = False, jobs: int = 1) -> pd.DataFrame:
+    """Return the rows of a scheme at a rate, one for each objective.
+
+    Parameters
+    ----------
+    scheme : str or Scheme
+        The scheme.
+    rate : str
+        Rate of the links.
+    control : bool
+        Also draw as many runs by chance as the five searches take together.
+    jobs : int
+        Processes.
+
+    Returns
+    -------
+    DataFrame
+        As in the bundled table (`bundled`).
+    """
+    began, names = time.process_time(), list(GRADES)
+    given: dict[str, Any] = {"cases": Case(rate_bps=rate), "seed": SEED, "jobs": jobs, "progress": False}
+    total = SAMPLE + REFINED * len(names)
+    drawn = search(scheme, BOX, names, budget=total if control else SAMPLE, sampler="random", **given)
+    sample = Search(drawn.runs[:SAMPLE], drawn.work, drawn.goal, _axes=drawn._axes)
+    rows = []
+    for place, name in enumerate(names):
+        found = search(scheme, BOX, name, budget=REFINED, after=sample, **given)
+        small = found.shrink(most=SHRINKING) if grade(name, found.best.objectives[0]) >= 2 else found
+        rows.append(
+            {
+                "scheme": as_scheme(scheme).name,
+                "rate_bps": float(small.case.rate_bps),
+                "objective": name,
+                "value": small.best.objectives[0],
+                "searched": found.best.objectives[0],
+                "sampled": _worst(drawn, place, SAMPLE),
+                "chance": _worst(drawn, place, SAMPLE + REFINED) if control else np.nan,
+                "chance_all": _worst(drawn, place, total) if control else np.nan,
+                "line": small.line,
+                **_cause(name, small),
+                "problem": small.best.problem,
+                "broke": len(found.finds),
+                "broken": found.finds[0].problem if found.finds else "",
+            }
+        )
+    spent = time.process_time() - began
+    return pd.DataFrame(rows).assign(cpu_s=round(spent, 2))
+
+
+def _worst(drawn: Search, place: int, count: int) -> float:
+    known: list[Run] = [run for run in drawn.runs[:count] if run.objectives]
+    return max(known, key=lambda run: drawn.score(run, place)).objectives[place]
+
+
+def _cause(objective: str, small: Search) -> dict[str, Any]:
+    """Return what took most of the time of the message that fared worst, and the sentence about it."""
+    case, result = small.case, small.result()
+    why: Explanation = result.explain(result.flows["flow"].iloc[_unluckiest(objective, case, result)])
+    parts = why.parts.sort_values("time_ps", ascending=False, kind="stable").iloc[0]
+    head, _, rest = " ".join(why.title.split()).partition(" For ")
+    cause = f"{head} For {rest.split('. For ')[0]}".rstrip(".")
+    return {"kind": parts["kind"], "share": float(parts["share"]), "cause": cause}
+
+
+def _unluckiest(objective: str, case: Case, result: Result) -> int:
+    took = fct_ps(result)
+    if objective == "lost goodput":
+        return int((took + result.flows["start_ps"].to_numpy(np.float64)).argmax())
+    if objective == "needless retransmissions" and result.flows["retransmissions"].max() > 0:
+        return int(result.flows["retransmissions"].to_numpy(np.float64).argmax())
+    return int((took / fair_ps(case, result)).argmax())
+
+
+@cache
+def known() -> pd.DataFrame:
+    """Return the sentences of papers and of this guide, in order: columns of lists, `origin`, `source`, `sentence`."""
+    table = pd.read_csv(KNOWN)
+    return table.assign(**{name: table[name].str.split(";") for name in ("schemes", "kinds", "objectives")})
+
+
+def judged(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with `grade`, `verdict` (empty if it is no find), `source` and `sentence`."""
+    rows = []
+    for one in rows_of(table):
+        reached = grade(one.objective, one.value)
+        match = next((row for row in rows_of(known()) if _speaks_of(row, one)), None) if reached >= 2 else None
+        verdict = VERDICTS["" if match is None else str(match.origin)] if reached >= 2 else ""
+        about = ("", "") if match is None else (match.source, match.sentence)
+        rows.append((reached, verdict, *about))
+    return table.assign(**dict(zip(("grade", "verdict", "source", "sentence"), zip(*rows, strict=True), strict=True)))
+
+
+def _speaks_of(row: Any, one: Any) -> bool:
+    return one.scheme in row.schemes and one.kind in row.kinds and one.objective in row.objectives
+
+
+def save(table: pd.DataFrame, path: Path) -> None:
+    """Write rows, in place of those of the same schemes and rates that are there, with how they were computed."""
+    keys = ["scheme", "rate_bps", "objective"]
+    if path.exists():
+        old = pq.read_table(path).to_pandas()
+        table = pd.concat([old, table]).drop_duplicates(keys, keep="last")
+    about = {
+        "experiment": "scorecard", "box": {name: list(ends) for name, ends in BOX.items()}, "seed": SEED,
+        "runs": {"sample": SAMPLE, "refined": REFINED, "shrinking": SHRINKING}, "commit": git_commit(),
+        "versions": versions(), "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }  # fmt: skip
+    write_table(path, table.reset_index(drop=True), about)
+
+
+def bundled() -> pd.DataFrame:
+    """Return the bundled table with its verdicts; a row for each scheme, rate and objective.
+
+    Returns
+    -------
+    DataFrame
+        `value` of the case that `line` runs, which is the worst one found (`searched`) made smaller; `sampled`, the
+        worst of the random sample; at 100 Gb/s, `chance` and `chance_all`, the worst of as many random runs as the
+        objective's search, and as all five together, had; `kind`, `share` and `cause` of the message that fared worst;
+        how many runs `broke`, and how the first did (`broken`); `cpu_s`, for the scheme at that rate; the verdict.
+    """
+    return judged(pq.read_table(TABLE).to_pandas())
+
+
+def provenance() -> Mapping[str, Any]:
+    """Return how the bundled table was computed."""
+    about: Mapping[str, Any] = json.loads(pq.read_schema(TABLE).metadata[b"rdmacc"])
+    return about
+
+
+def shown(objective: str, value: float) -> str:
+    """Return a value with its unit, short."""
+    if objective == "peak queue":
+        return format_size(value, 2)
+    if OBJECTIVES[objective].unit == "share":
+        return f"{value:.0%}" if value == 0 or value >= 0.01 else f"{value:.1%}"
+    return f"{value:.3g}"
+
+
+def text(table: pd.DataFrame, others: pd.DataFrame) -> Iterator[str]:
+    """Yield lines about a scheme: at each rate, its value, its place among the others, the line, cause and verdict."""
+    for one in rows_of(table):
+        scheme, name, rate, value = one.scheme, one.objective, one.rate_bps, one.value
+        beside = others[(others["objective"] == name) & (others["rate_bps"] == rate) & (others["scheme"] != scheme)]
+        sign = OBJECTIVES[name].sign
+        better = int((sign * beside["value"] < sign * value).sum())
+        place = f"worse than {better} of {len(beside)} others" if len(beside) else "alone"
+        yield f"{scheme}, {format_rate(rate)}, {name}: {shown(name, value)}, {place}; {one.verdict or 'no find'}"
+        yield f"    {one.line}"
+        yield f"    {one.cause}"
+        if one.source:
+            yield f'    {one.source}: "{one.sentence}"'
+        if one.broke:
+            yield f"    {one.broke} runs broke, such as: {one.broken}"

@@ -1,0 +1,125 @@
+"""The scorecard: its rule, its lines, what is known, and the command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import rdmacc
+from rdmacc import Case, ConfigError
+from rdmacc.cli.main import app
+from rdmacc.explain.walk import KINDS
+from rdmacc.schemes.registry import SCHEMES
+from rdmacc.searches import case, scorecard
+from rdmacc.searches.evaluate import Work
+from rdmacc.searches.objectives import OBJECTIVES
+
+pytest.importorskip("optuna")
+
+PAGES = Path(__file__).parents[2] / "docs" / "schemes"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(scorecard, "SAMPLE", 4)
+    monkeypatch.setattr(scorecard, "REFINED", 2)
+    monkeypatch.setattr(scorecard, "SHRINKING", 2)
+
+
+def test_the_lines_of_a_scheme_repeat_its_values(small):
+    rows = scorecard.measured("dcqcn", "100 Gb/s", control=True)
+    assert rows["objective"].tolist() == list(scorecard.GRADES)
+    for row in rows.to_dict("records"):
+        result = eval(row["line"])
+        one = eval(row["line"].rsplit(".run", 1)[0])
+        assert OBJECTIVES[row["objective"]].measure(one, result) == row["value"]
+        sign = OBJECTIVES[row["objective"]].sign
+        assert sign * row["searched"] >= sign * row["sampled"]
+        assert sign * row["chance_all"] >= sign * row["chance"] >= sign * row["sampled"]
+        assert row["kind"] in KINDS
+        assert "dcqcn" in row["cause"]
+
+
+def test_a_find_is_known_only_if_a_sentence_speaks_of_its_scheme_cause_and_objective():
+    rows = [("rcp", "own rate", "lost goodput", 0.3), ("rcp", "own rate", "lost goodput", 0.2),
+            ("rcp", "queue at a port", "lost goodput", 0.3), ("rcc-pid", "own rate", "Jain", 0.5)]  # fmt: skip
+    table = scorecard.pd.DataFrame(rows, columns=["scheme", "kind", "objective", "value"])
+    found = scorecard.judged(table)
+    assert found["verdict"].tolist() == ["known from elsewhere", "", "found here", "known from its paper"]
+    assert found["grade"].tolist() == [2, 1, 2, 3]
+    assert found["source"].tolist() == ["this guide, RCP", "", "", "RCC, V-E"]
+
+
+def test_what_is_known_names_schemes_kinds_and_objectives_and_pages_say_it():
+    pages = re.sub(r"\s+", " ", " ".join(page.read_text() for page in sorted(PAGES.glob("*.md"))))
+    for row in scorecard.known().itertuples():
+        assert set(row.schemes) <= set(SCHEMES)
+        assert set(row.kinds) <= set(KINDS)
+        assert set(row.objectives) <= set(scorecard.GRADES)
+        assert row.origin in scorecard.VERDICTS
+        if row.source.startswith("this guide"):
+            assert row.sentence in pages
+
+
+def test_a_case_that_takes_too_many_events_is_a_find(monkeypatch):
+    monkeypatch.setattr(case, "MOST_EVENTS", 100)
+    run = Work(rdmacc.scheme("dcqcn"), (Case(loss=1.0),), (OBJECTIVES["Jain"],))(0, {})
+    assert re.match(r"stopped at [\d.]+ .s after 100 events", run.problem)
+    assert len(run.objectives) == 1
+
+
+def test_a_line_has_the_parameters_that_were_changed():
+    scheme = rdmacc.scheme("dcqcn", **{"Red.pmax": 0.5, "cnp_interval_ps": "4us"})
+    line = Case(senders=4).line(scheme)
+    assert '"Red.pmax": 0.5' in line
+    assert eval(line).digest() == Case(senders=4).run(scheme).digest() != Case(senders=4).run("dcqcn").digest()
+    assert Case().line("dcqcn") == 'rdmacc.Case().run("dcqcn")'
+
+
+def test_a_search_goes_on_from_the_runs_of_another():
+    space = {"senders": (1, 12), "size_bytes": ("1kB", "32kB")}
+    both = rdmacc.search("dcqcn", space, ["peak queue", "Jain"], budget=8, sampler="random", progress=False)
+    found = rdmacc.search("dcqcn", space, "Jain", budget=4, after=both, progress=False)
+    assert [run.objectives for run in found.runs[:8]] == [run.objectives[1:] for run in both.runs]
+    assert [run.number for run in found.runs] == list(range(12))
+    with pytest.raises(ConfigError, match="a search of the same space"):
+        rdmacc.search("dcqcn", {"senders": (1, 12)}, "Jain", budget=4, after=both, progress=False)
+    with pytest.raises(ConfigError, match="a search that measured it"):
+        rdmacc.search("dcqcn", space, "pause time", budget=4, after=both, progress=False)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["scorecard", *map(str, arguments)])
+
+
+def test_a_users_file_is_scored_and_held_out(small, tmp_path):
+    path = tmp_path / "gentle_scheme.py"
+    path.write_text(
+        "import rdmacc\nrdmacc.register_scheme('gentle', lambda: rdmacc.scheme('dcqcn', g=0.1, name='gentle'))\n"
+    )
+    try:
+        scored = run(path, "--out", tmp_path / "rows.parquet")
+        assert scored.exit_code == 0, scored.output
+        assert '.run("gentle")' in scored.output
+        assert len(scorecard.pd.read_parquet(tmp_path / "rows.parquet")) == 15
+        compared = run("gentle", "--held-out", "--seed", 3, "--count", 3)
+        assert compared.stdout.startswith("gentle against dcqcn in 3 cases drawn by seed 3")
+    finally:
+        del SCHEMES["gentle"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dcqnc"], "did you mean 'dcqcn'"),
+        (["none.py"], "a Python file that registers some"),
+        (["dcqcn", "--held-out"], "a seed of your choice"),
+        (["dcqcn", "hpcc", "--held-out", "--seed", 1], "one, with --held-out"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        raise run(*arguments).exception
