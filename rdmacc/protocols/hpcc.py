@@ -50,6 +50,9 @@ class Hpcc(IntStamp):
     min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="rdma-hw.cc, class default", low=1.0)
     whole_bps: bool = param(False, "truncate a rate over k to whole bits per second", source="rdma-hw.cc: DataRate")
     fast_reaction: bool = param(True, "every ACK sets the rate; otherwise one per round trip", source="section 3.2")
+    has_reference: bool = param(
+        True, "R_C changes once a round trip; otherwise with every ACK that sets the rate", source="section 3.2"
+    )
 
     class Sender(Record):
         """Reference rate, and the path as reported by the last ACK."""
@@ -100,7 +103,7 @@ class Hpcc(IntStamp):
                 rate, stage = sender.reference_rate_bps + sender.step_bps, sender.stage + 1
             rate = min(max(rate, params.min_rate_bps), qp.line_bps)
             set_rate(sender, rate)
-            if is_new_round:
+            if is_new_round or not params.has_reference:
                 sender.reference_rate_bps = rate
                 sender.stage = stage
         if is_new_round:

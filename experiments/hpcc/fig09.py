@@ -1,0 +1,99 @@
+"""HPCC's figure 9, on the testbed there: a short flow joins a long one, an incast of 7, mice beside two elephants.
+
+Simulated on one switch with `hpcc.micro`'s hosts of 25 Gb/s, whose base RTT is about 9 us (there 5.4 us within a rack),
+with the authors' simulator's schemes: DCQCN as at Alibaba, not as its NICs had it. "Long-short": 1 MB joins after
+300 us. "Incast": 7 x 500 KB do. "Mice": two long flows from the start, and from 1 ms on 1 KB each 50 us from a third
+host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`.
+"""
+
+from __future__ import annotations
+
+from ..api import *
+from .micro import DELAY, JOIN_PS, LINE_BPS, LOOKS, flows_of
+
+RTT_PS, EVERY_PS, MICE, COUNT = us(9), us(2), "mice", {"quick": 40, "paper": 400}
+ENDS_PS = {"join": ms(5), "incast of 7": ms(5)}
+
+
+def flows(case: str, scale: str) -> pd.DataFrame:
+    """Return the messages of a case, long flows first."""
+    if case != MICE:
+        return flows_of(case)
+    mice = [("h3", "h0", "1kB", ms(1) + i * us(50)) for i in range(COUNT[scale])]
+    return workload.messages([("h1", "h0", "100MB"), ("h2", "h0", "100MB"), *mice])
+
+
+def both(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
+    """Return a number of both schemes."""
+    found = rows[having(rows, quantity=quantity)].set_index("scheme")["value"]
+    return {name: float(found[scheme]) for scheme, (name, _) in LOOKS.items()}
+
+
+@register_experiment
+class Fig9(Experiment):
+    name = "hpcc.fig9"
+    title = "Rate recovery, an incast, mice"
+    description = "HPCC, figure 9: a long flow's rate after a short one, the queue of an incast, the latency of mice"
+    seeding = Seeding.NONE
+    claims = (
+        Claim(
+            "hpcc-f9-1", "figure 9(a), (b)", "long flow's rate over the line's, two round trips after the short one",
+            "HPCC", "line rate at once", measure=lambda rows: both(rows, "rate, 2 RTT later")["HPCC"],
+            band=AtLeast(0.9), unit="%", chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "hpcc-f9-2", "figure 9(a), (b)", "the long flow's rate over the line's, 2 ms after the short one", "DCQCN",
+            "not back at line rate", measure=lambda rows: both(rows, "rate, 2 ms later")["DCQCN"], band=LessThan(0.9),
+            unit="%", chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "hpcc-f9-3", "figure 9(c), (d)", "longest queue of the incast", "DCQCN", "about 550 KB",
+            measure=lambda rows: both(rows, "incast, longest")["DCQCN"], band=Size(550e3), unit="KB",
+            direction=MoreThan(0), chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "hpcc-f9-4", "figure 9(c), (d)", "time after the incast began until its queue is below 5% of the BDP",
+            "HPCC; DCQCN", "drains at once; later", measure=lambda rows: both(rows, "incast, drained"), unit="us",
+            band=Lowest("HPCC"),
+        ),
+        Claim(
+            "hpcc-f9-5", "figure 9(e), (f)", "95th percentile of the FCT of 1 KB over its own alone", "mice",
+            "HPCC close to the base RTT, DCQCN above 6.5 times (35 over 5.4 us)", unit="x",
+            measure=lambda rows: both(rows, "mice, p95"), band=All({"HPCC": Within(1, share=0.1),
+                                                                    "DCQCN": MoreThan(35 / 5.4)}),
+        ),
+    )  # fmt: skip
+    panels = tuple(
+        Traces(quantity=quantity, looks={f"{scheme}, {case}": look for scheme, look in LOOKS.items()}, unit=unit,
+               time_unit="ms", title=title, axes=axes)
+        for case, quantity, unit, title, axes in (
+            ("join", "rate", "Gb/s", "long-short: the long flow's rate", {}),
+            ("incast of 7", "queue", "KB", "incast: queue", {}), (MICE, "queue", "KB", "mice: queue", {}),
+        )
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        for scheme, case in product(LOOKS, (*ENDS_PS, MICE)):
+            end_ps = ENDS_PS.get(case, ms(2) + COUNT[check_scale(scale)] * us(50))
+            scenario = Scenario(
+                network=partial(topology.star, 66, rate=bps(LINE_BPS), delay=DELAY), until=ps(end_ps),
+                workload=partial(flows, case, scale), scheme=preset("hpcc-ns3", "25Gbps")[scheme],
+                probes=[probes.rate(0, every=ps(EVERY_PS)), probes.queue("s0", "h0", every=ps(EVERY_PS))],
+            )  # fmt: skip
+            yield Point(name=f"{scheme}, {case}", scenario=scenario, labels={"scheme": scheme, "case": case})
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        queue, rate = result.samples("queue s0->h0"), result.samples("rate 0")
+        curves, found, done = {"queue": (queue, "bytes"), "rate": (rate, "bps")}, {}, result.flows
+        if point.labels["case"] == MICE:
+            mice = done[done["size_bytes"] == 1_000]
+            found["mice, p95"] = float((mice["fct_ps"] / mice["ideal_fct_ps"].astype(float)).quantile(0.95))
+        elif point.labels["case"] == "join":
+            ended_ps = int(done["start_ps"][1] + done["fct_ps"][1])
+            for name, after_ps in (("2 RTT", 2 * RTT_PS), ("2 ms", ms(2))):
+                found[f"rate, {name} later"] = value_at(rate, ended_ps + after_ps) / LINE_BPS
+        else:
+            high = queue[(queue.index > JOIN_PS) & (queue > 0.05 * LINE_BPS * RTT_PS / 8e12)]
+            found |= {"incast, longest": float(queue.max()), "incast, drained": float(high.index[-1] - JOIN_PS)}
+        units = {"incast, longest": "bytes", "incast, drained": "ps"}
+        return tidy(point.name, {name: (value, units.get(name, "")) for name, value in found.items()}, curves)

@@ -1,0 +1,91 @@
+"""HPCC's figures 13 and 14: how an ACK changes the rate, and the additive step W_AI, in incasts of 16 within a rack.
+
+16 hosts of 100 Gb/s send without an end to one at the same switch; links of 1 us make T about 4.3 us, a BDP of 54 KB.
+Figure 13: HPCC; per ACK, without a reference rate; per RTT, where one ACK of each round trip counts. Figure 14: W_AI of
+5, 25, 150 and 300 bytes, from five round trips on; the rule of thumb is BDP (1 - eta) / 16, some 170 bytes. Five stages
+of additive increase, as in the paper's text. The claims are the paper's in our words.
+"""
+
+from __future__ import annotations
+
+from ..api import *
+
+LOOKS = {"HPCC": ("HPCC", "blue"), "per ACK": ("per ACK", "vermilion"), "per RTT": ("per RTT", "green")}
+CHANGES: dict[str, dict[str, Any]] = {"HPCC": {}, "per ACK": {"has_reference": False},
+                                      "per RTT": {"fast_reaction": False}}  # fmt: skip
+STEPS, END_PS, FROM_PS, ACK_END_PS = (5, 25, 150, 300), ms(10), us(22), us(400)
+
+
+def flows() -> pd.DataFrame:
+    """Return sixteen long flows."""
+    return workload.messages([(f"h{i}", "h0", "1GB") for i in range(1, 17)])
+
+
+def by(rows: pd.DataFrame, quantity: str, label: str) -> dict[str, float]:
+    """Return a number by a label."""
+    found = rows[having(rows, quantity=quantity)].set_index(label)["value"]
+    return {str(name): float(value) for name, value in found.items()}
+
+
+@register_experiment
+class Fig13(Experiment):
+    name = "hpcc.fig13"
+    title = "Reaction to ACKs, and the additive step"
+    description = "HPCC, figures 13 and 14: reacting per ACK, per RTT or as HPCC does; fairness and queue by W_AI"
+    seeding = Seeding.NONE
+    claims = (
+        Claim(
+            "hpcc-f13-1", "figure 13", "least throughput over 10 us, from 22 to 400 us, over the link's", "per ACK",
+            "overreacts: the lowest", measure=lambda rows: by(rows, "least throughput", "way"), unit="%",
+            band=Lowest("per ACK"),
+        ),
+        Claim(
+            "hpcc-f13-2", "figure 13", "mean queue in the first 400 us", "per RTT", "reacts too slowly: the longest",
+            measure=lambda rows: by(rows, "mean queue", "way"), unit="KB", band=Highest("per RTT"),
+        ),
+        Claim(
+            "hpcc-f13-3", "figure 13", "mean throughput from 22 to 400 us, over the link's", "HPCC", "high",
+            measure=lambda rows: by(rows, "mean throughput", "way")["HPCC"], band=AtLeast(0.9), unit="%",
+            chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "hpcc-f13-4", "figure 14(a)", "Jain's index of the goodputs", "W_AI of 5 and 25 over 150 bytes", "unfair",
+            measure=lambda rows: (found := by(rows, "fairness", "step")) and
+            {step: found[step] / found["150"] for step in ("5", "25")}, band=Each(LessThan(1)), unit="x",
+        ),
+        Claim(
+            "hpcc-f13-5", "figure 14(b)", "95th percentile of the queue", "W_AI of 300 bytes", "the longest",
+            measure=lambda rows: by(rows, "queue, p95", "step"), band=Highest("300"), unit="KB",
+        ),
+    )  # fmt: skip
+    panels = (
+        Traces(quantity="throughput", looks=LOOKS, unit="Gb/s", title="throughput"),
+        Traces(quantity="queue", looks=LOOKS, unit="KB", title="queue"),
+        Lines(quantity="fairness", by="way", looks={"HPCC, steps": ("HPCC", "blue")}, over="step", title="fairness",
+              xlabel="W_AI (bytes)", label="Jain's index"),
+        Lines(quantity="queue, p95", by="way", looks={"HPCC, steps": ("HPCC", "blue")}, over="step", unit="KB",
+              title="queue", xlabel="W_AI (bytes)", label="95th percentile of the queue"),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        check_scale(scale)
+        hpcc, hosts = preset("hpcc-ns3")["hpcc-mi5"], [probes.goodput(i, every=ps(us(100))) for i in range(16)]
+        last = [probes.queue("s0", "h0", every=ps(us(1))), probes.throughput("s0", "h0", every=ps(us(10)))]
+        for way, step in [*((way, 0) for way in LOOKS), *(("HPCC, steps", step) for step in STEPS)]:
+            changes = {"additive_bytes": step, "additive_bps": 0, "reference_bps": 0} if step else CHANGES[way]
+            scenario = Scenario(
+                network=partial(topology.star, 17, rate="100Gbps", delay="1us"), workload=flows,
+                scheme=hpcc.replace(**changes), until=ps(END_PS if step else ACK_END_PS), probes=[*last, *hosts],
+            )  # fmt: skip
+            yield Point(name=f"{way}, {step} bytes" if step else way, scenario=scenario,
+                        labels={"way": way, "step": step})  # fmt: skip
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        queue, sent = result.samples("queue s0->h0"), result.samples("throughput s0->h0")
+        later, share = queue[queue.index >= FROM_PS], sent[sent.index > FROM_PS] / 100e9
+        if point.labels["step"]:
+            got = np.array([mean_between(result.samples(f"goodput {i}"), FROM_PS, END_PS) for i in range(16)])
+            return tidy(point.name, {"fairness": (jain(got), ""), "queue, p95": (float(later.quantile(0.95)), "bytes")})
+        numbers = {"least throughput": (float(share.min()), ""), "mean throughput": (float(share.mean()), ""),
+                   "mean queue": (float(queue.mean()), "bytes")}  # fmt: skip
+        return tidy(point.name, numbers, {"throughput": (sent, "bps"), "queue": (queue, "bytes")})
