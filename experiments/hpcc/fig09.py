@@ -1,17 +1,18 @@
 """HPCC's figure 9, on the testbed there: a short flow joins a long one, an incast of 7, mice beside two elephants.
 
-Simulated on one switch with `hpcc.micro`'s hosts of 25 Gb/s, whose base RTT is about 9 us (there 5.4 us within a rack),
-with the authors' simulator's schemes: DCQCN as at Alibaba, not as its NICs had it. "Long-short": 1 MB joins after
-300 us. "Incast": 7 x 500 KB do. "Mice": two long flows from the start, and from 1 ms on 1 KB each 50 us from a third
-host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`.
+Simulated on one switch with hosts of 25 Gb/s and links that make the 5.4 us of the paper's rack, with its T of 9 us and
+five additive stages, and the authors' simulator's schemes: DCQCN as at Alibaba, not as in its NICs. "Long-short": 1 MB
+joins after 300 us. "Incast": 7 x 500 KB do. "Mice": two long flows from the start, and from 1 ms on 1 KB each 50 us from
+a third host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`. The first run had a base RTT
+of 9 us, and took the queue for drained below 5% of a BDP, which is one packet.
 """
 
 from __future__ import annotations
 
 from ..api import *
-from .micro import DELAY, JOIN_PS, LINE_BPS, LOOKS, flows_of
+from .micro import JOIN_PS, LINE_BPS, LOOKS, flows_of
 
-RTT_PS, EVERY_PS, MICE, COUNT = us(9), us(2), "mice", {"quick": 40, "paper": 400}
+RTT_PS, EVERY_PS, MICE, COUNT = 5_400_000, us(1), "mice", {"quick": 40, "paper": 400}
 ENDS_PS = {"join": ms(5), "incast of 7": ms(5)}
 
 
@@ -52,7 +53,7 @@ class Fig9(Experiment):
             direction=MoreThan(0), chosen=Chosen.BY_RULE,
         ),
         Claim(
-            "hpcc-f9-4", "figure 9(c), (d)", "time after the incast began until its queue is below 5% of the BDP",
+            "hpcc-f9-4", "figure 9(c), (d)", "time after the incast began until a tenth of its longest queue is left",
             "HPCC; DCQCN", "drains at once; later", measure=lambda rows: both(rows, "incast, drained"), unit="us",
             band=Lowest("HPCC"),
         ),
@@ -76,8 +77,8 @@ class Fig9(Experiment):
         for scheme, case in product(LOOKS, (*ENDS_PS, MICE)):
             end_ps = ENDS_PS.get(case, ms(2) + COUNT[check_scale(scale)] * us(50))
             scenario = Scenario(
-                network=partial(topology.star, 66, rate=bps(LINE_BPS), delay=DELAY), until=ps(end_ps),
-                workload=partial(flows, case, scale), scheme=preset("hpcc-ns3", "25Gbps")[scheme],
+                network=partial(topology.star, 66, rate=bps(LINE_BPS), delay="1.16us"), until=ps(end_ps),
+                workload=partial(flows, case, scale), scheme=preset("hpcc-ns3", "25Gbps")[scheme].replace(base_rtt_ps="9us"),
                 probes=[probes.rate(0, every=ps(EVERY_PS)), probes.queue("s0", "h0", every=ps(EVERY_PS))],
             )  # fmt: skip
             yield Point(name=f"{scheme}, {case}", scenario=scenario, labels={"scheme": scheme, "case": case})
@@ -92,8 +93,11 @@ class Fig9(Experiment):
             ended_ps = int(done["start_ps"][1] + done["fct_ps"][1])
             for name, after_ps in (("2 RTT", 2 * RTT_PS), ("2 ms", ms(2))):
                 found[f"rate, {name} later"] = value_at(rate, ended_ps + after_ps) / LINE_BPS
+            back = rate.index[(rate.index > ended_ps) & (rate >= 0.9 * LINE_BPS)]
+            found["back at 90%"] = float(back[0] - ended_ps) if len(back) else math.inf
         else:
-            high = queue[(queue.index > JOIN_PS) & (queue > 0.05 * LINE_BPS * RTT_PS / 8e12)]
-            found |= {"incast, longest": float(queue.max()), "incast, drained": float(high.index[-1] - JOIN_PS)}
-        units = {"incast, longest": "bytes", "incast, drained": "ps"}
+            after = queue[queue.idxmax() :]
+            drained_ps = after.index[after < after.iloc[0] / 10][0] - JOIN_PS
+            found |= {"incast, longest": float(queue.max()), "incast, drained": float(drained_ps)}
+        units = {"incast, longest": "bytes", "incast, drained": "ps", "back at 90%": "ps"}
         return tidy(point.name, {name: (value, units.get(name, "")) for name, value in found.items()}, curves)
