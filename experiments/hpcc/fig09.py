@@ -2,8 +2,8 @@
 
 Simulated on one switch with hosts of 25 Gb/s and links that make the 5.4 us of the paper's rack, with its T of 9 us and
 five additive stages, and the authors' simulator's schemes: DCQCN as at Alibaba, not as in its NICs. "Long-short": 1 MB
-joins after 300 us. "Incast": 7 x 500 KB do. "Mice": two long flows from the start, and from 1 ms on 1 KB each 50 us from
-a third host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`. The first run had a base RTT
+joins after 300 us. "Incast": 7 x 500 KB do. "Mice": two long flows from the start, and from 1 ms on 1 KB each 50 us
+from a third host. The claims are the paper's in our words. Fairness (9g, h) is in `hpcc.micro`. The first run had a base RTT
 of 9 us, and took the queue for drained below 5% of a BDP, which is one packet.
 """
 
@@ -76,9 +76,10 @@ class Fig9(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         for scheme, case in product(LOOKS, (*ENDS_PS, MICE)):
             end_ps = ENDS_PS.get(case, ms(2) + COUNT[check_scale(scale)] * us(50))
+            known = preset("hpcc-ns3", "25Gbps")[scheme].replace(base_rtt_ps="9us")
             scenario = Scenario(
                 network=partial(topology.star, 66, rate=bps(LINE_BPS), delay="1.16us"), until=ps(end_ps),
-                workload=partial(flows, case, scale), scheme=preset("hpcc-ns3", "25Gbps")[scheme].replace(base_rtt_ps="9us"),
+                workload=partial(flows, case, scale), scheme=known,
                 probes=[probes.rate(0, every=ps(EVERY_PS)), probes.queue("s0", "h0", every=ps(EVERY_PS))],
             )  # fmt: skip
             yield Point(name=f"{scheme}, {case}", scenario=scenario, labels={"scheme": scheme, "case": case})
@@ -96,7 +97,7 @@ class Fig9(Experiment):
             back = rate.index[(rate.index > ended_ps) & (rate >= 0.9 * LINE_BPS)]
             found["back at 90%"] = float(back[0] - ended_ps) if len(back) else math.inf
         else:
-            after = queue[queue.idxmax() :]
+            after = queue.loc[queue.idxmax() :]
             drained_ps = after.index[after < after.iloc[0] / 10][0] - JOIN_PS
             found |= {"incast, longest": float(queue.max()), "incast, drained": float(drained_ps)}
         units = {"incast, longest": "bytes", "incast, drained": "ps", "back at 90%": "ps"}
