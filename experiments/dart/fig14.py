@@ -86,6 +86,7 @@ class Figure14(ClosFigure):
     name = "dart.fig14"
     title = "Isolating Dart's techniques"
     description = "p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart"
+    seeds = 6
     claims = (
         claim(
             "dart-f14-1", "VI-C", "p99 reduction, Dart vs DCQCN", "typical, 20%", "84%",

@@ -104,7 +104,7 @@ class Figure15(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        seeds = range(seed, seed + (20 if scale == "paper" else 2))
+        seeds = range(seed, seed + (40 if scale == "paper" else 2))
         joining = [
             joining_point(case, "10G", weight, one, {"scheme": "expresspass", "seed": one})
             for case in (TWO, TEN)

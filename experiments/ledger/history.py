@@ -2,11 +2,13 @@
 
 ``python -m rdmacc.experiments.ledger history`` keeps each paper's ``data/history.json``: for each claim the numbers of
 its band and since when they are these, and when the figure's first table came; for each question its default, and
-since when. A band that is younger than the table was chosen with results in sight, and so was one that is not in the
-file or has other numbers there, unless the paper states it (`Claim.chosen`).
+since when; how many commits the history lacks of those that a table was computed from. A band that is younger than the
+table was chosen with results in sight, and so was one that is not in the file or has other numbers there, unless the
+paper states it (`Claim.chosen`).
 """
 
 import json
+import subprocess
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -19,6 +21,7 @@ from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import Question, questions_of
 from rdmacc.experiments.framework.registry import select, summary_path
 from rdmacc.experiments.ledger.record import recorded
+from rdmacc.sweep.store import read_table
 
 
 @cache
@@ -58,6 +61,20 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
     return Chosen.BEFORE if was.get("numbers") == now and was["since"] < table else Chosen.IN_SIGHT
 
 
+def elsewhere(paper: str) -> dict[str, str]:
+    """Return the figures whose tables were computed, in part, from commits that the history lacks, and how many."""
+    return dict(_recorded(paper).get("elsewhere", {}))
+
+
+def _lacking(paper: str) -> dict[str, str]:
+    asked = ["git", "-C", str(_path(paper).parent), "rev-list", "HEAD"]
+    known = set(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split())
+    tables = {one.name: summary_path(one.name) for one in select(paper)}
+    commits = {name: read_table(path)[1]["commits"] for name, path in tables.items() if path.exists()}
+    lacks = {name: len(set(found) - known) for name, found in commits.items()}
+    return {name: f"{count} of {len(commits[name])}" for name, count in lacks.items() if count}
+
+
 def write() -> None:
     """Add today's date to what is new or has changed, and to the first table of a figure.
 
@@ -84,7 +101,9 @@ def write() -> None:
                 claims[claim.id] = dated(was, numbers_of(claim)) | {"table": table}
         for question in questions_of(f"{paper}."):
             defaults[question.title] = dated(defaults.get(question.title, {}), [question.default.name])
-        text = json.dumps({"claims": claims, "defaults": defaults}, indent=1, sort_keys=True, ensure_ascii=False)
+        found = {"claims": claims, "defaults": defaults}
+        found |= {"elsewhere": lacks} if (lacks := _lacking(paper)) else {}
+        text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
         _path(paper).parent.mkdir(exist_ok=True)
         _path(paper).write_text(text + "\n", encoding="utf-8")
     _recorded.cache_clear()

@@ -10,7 +10,7 @@ from rdmacc.experiments.framework.claim import By, Claim, Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, questions_of, read_texts
 from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger.history import chosen
+from rdmacc.experiments.ledger.history import chosen, elsewhere
 from rdmacc.experiments.ledger.pages import cell, page
 from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import readings_text, score_text, standing_text
@@ -41,6 +41,7 @@ def page_of(paper: str) -> str:
     lines = _lines(paper)
     return page(
         "paper.md", paper=paper, name=PAPERS[paper].name, questions=questions_of(paper), chosen=chosen,
+        elsewhere=elsewhere(paper),
         sections=((By.PAPER, "All claims"), (By.OURS, "Checks that we added")), lines=lines,
         causes=_causes(paper, lines),
     )  # fmt: skip

@@ -42,7 +42,7 @@ def _flows(bursts: int, start_ps: int, seed: int) -> pd.DataFrame:
 
 def seeds_of(name: str, scale: str, seed: int) -> range:
     """Return the seeds of a scheme: many where chance decides how much f0 loses, and that lasts."""
-    few, many = (1, 5) if scale == "quick" else (3, 12)
+    few, many = (1, 5) if scale == "quick" else (3, 24)
     return range(seed, seed + (many if name in _BY_CHANCE else few))
 
 

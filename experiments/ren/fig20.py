@@ -140,7 +140,7 @@ class Figure20(ReadingFigure):
         shares = (0.2, 1.0) if is_quick else SHARES
         for degree in (0, 1, 8) if is_quick else (0, *DEGREES):
             names = (f"Homa, K = {degree}",) if degree else (KEPT, NOT_KEPT)
-            runs = 1 if is_quick else 6 if degree else 3
+            runs = 1 if is_quick else 12 if degree else 3
             for name in names:
                 for share in shares:
                     for one in range(seed, seed + runs):

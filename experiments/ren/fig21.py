@@ -127,7 +127,7 @@ class Figure21(ReadingFigure):
             own, _, reading = name.partition(", ")
             scheme = SIMULATED[own].replace(**_CHANGES.get(reading, {}))
             for count in servers:
-                for one in range(seed, seed + SEEDS[scale]):
+                for one in range(seed, seed + (1 if is_quick else 6)):
                     scenario = Scenario(
                         network=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
                         workload=partial(_rounds, count, total, rounds),

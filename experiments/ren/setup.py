@@ -12,7 +12,7 @@ For the questions that the paper leaves open see `experiments/ren/readings.toml`
 - Short flows have at most 100 KB, long ones more than 1 MB.
 - The load counts data packets with their headers.
 - REN's receivers grant packets in the order of their arrival; they do not schedule flows.
-- Figures with chance in them have three seeds at paper scale.
+- Figures with chance in them have three seeds or more at paper scale.
 """
 
 from rdmacc.workload import LoadDefinition
