@@ -59,10 +59,10 @@ for package in (rdmacc, rdmacc.models):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.startswith(("rdmacc.experiments", "rdmacc.notebooks", "rdmacc.explorer")):
             importlib.import_module(module.name)
-from rdmacc.cli.bench import _peak_memory_bytes
+from rdmacc.cli.bench import peak_memory_bytes
 from rdmacc.engine.compiled.machine_code.cache import cache_folder
 result = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "4kB"), "dcqcn", engine="simpy")
-print(_peak_memory_bytes(), len(result.flows), cache_folder().is_dir())
+print(peak_memory_bytes(), len(result.flows), cache_folder().is_dir())
 """
 
 

@@ -6,146 +6,77 @@ process, to separate memory peaks, and starts with a small run, so that compilat
 rdmacc.cli.bench a simpy 1.0`` is such a process.
 """
 
-from __future__ import annotations
-
-import dataclasses
 import gc
 import json
+import math
+import os
+import platform
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import rdmacc
 from rdmacc import topology, workload
-from rdmacc.cli.bench_cases import CASES, SCHEME, case_of
+from rdmacc.cli.bench_cases import CASES, FIXED_GOAL_S, SCHEME, case_of
+from rdmacc.cli.report import table
 from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, RdmaccError, SimulationError
-from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES
 from rdmacc.simulation import Simulation, simulate
+from rdmacc.sources import git_commit
+from rdmacc.units import format_size
 
-SCHEMES_CASE, SCHEMES_SCALE = "a", 0.25
-"""The case measured for each scheme: an incast of 8."""
-
-TOGETHER_CASE = "dart"
-"""The case measured in two processes at once."""
+ROOT = Path(rdmacc.__file__).resolve().parent.parent
+"""The folder of the running code."""
 
 _LEAST_WALL_S, _MOST_RUNS = 1.0, 5
-_FIXED_CALLS = 200
 
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """One case on one engine."""
-
-    case: str
-    engine: str
-    scale: float  # fraction of the case's messages that ran
-    messages: int
-    data_hops: int
-    control_hops: int
-    events: int
-    wall_s: float  # the shortest of `runs`
-    setup_s: float
-    warm_up_s: float
-    runs: int
-    peak_memory_bytes: int  # 0 if the system does not provide it
-    scheme: str = SCHEME
-    order: str = "auto"
-    visits: int = 0  # pairs of a window and a node with events in it
-    threads: int = 1
-    balance: float = 1.0  # events of all threads, over what they were if all had as many as the busiest
-    cpu_s: float = 0.0
-
-    @property
-    def hops_per_s(self) -> float:
-        """Packet-hops per second, data and control."""
-        return (self.data_hops + self.control_hops) / self.wall_s
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Measurement:
-        """Return what `to_dict` made, of whatever version."""
-        names = {field.name for field in dataclasses.fields(cls)}
-        return cls(**{name: value for name, value in content.items() if name in names})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields, and the rates of packet-hops."""
-        return dataclasses.asdict(self) | {
-            "data_hops_per_s": self.data_hops / self.wall_s,
-            "control_hops_per_s": self.control_hops / self.wall_s,
-            "hops_per_s": self.hops_per_s,
-        }
-
-
-@dataclass(frozen=True)
-class FixedCost:
-    """The fixed cost of a call of `simulate`: the median time, and the memory that it keeps."""
-
-    engine: str
-    calls: int
-    wall_s: float
-    kept_bytes: float
+Row = dict[str, Any]
+"""A measurement of one case on one engine."""
 
 
 def run_case(
     name: str, engine: str, scale: float = 1.0, scheme: str | None = None, order: str = "auto", threads: int = 1
-) -> Measurement:
-    """Run one case in this process, with its own scheme or another."""
+) -> Row:
+    """Run one case in this process, with its own scheme or another; the fastest of several runs counts."""
     case = case_of(name)
     scheme = case.scheme if scheme is None else scheme
     if not 0.0 < scale <= 1.0:
         raise ConfigError("scale", scale, "more than 0 and at most 1")
-    warm_up_s = _warm_up(engine, scheme)
-    begin = time.perf_counter()
-    graph = case.network()
-    work = case.part(graph, scale)
-    built_s = time.perf_counter() - begin
-    times_s: list[tuple[float, float]] = []
-    while not times_s or (len(times_s) < _MOST_RUNS and sum(wall_s for wall_s, _ in times_s) < _LEAST_WALL_S):
-        result, cpu_s = _timed(Simulation(graph, work, scheme, engine=engine, order=order, threads=threads))
-        times_s.append((result.wall_s, cpu_s))
-        gc.collect()  # an engine is a cycle; the peak of memory is that of one
-    wall_s, cpu_s = min(times_s)
-    return Measurement(
-        case=name,
-        scheme=scheme,
-        engine=result.engine,
-        scale=scale,
-        messages=len(work),
-        data_hops=int(result.counters["data_packet_hops"]),
-        control_hops=int(result.counters["control_packet_hops"]),
-        events=int(result.counters["events"]),
-        wall_s=wall_s,
-        cpu_s=cpu_s,
-        runs=len(times_s),
-        setup_s=built_s + result.setup_s,
-        warm_up_s=warm_up_s,
-        peak_memory_bytes=_peak_memory_bytes(),
-        order=order,
-        visits=result.outcome.visits,
-        threads=threads,
-        balance=result.outcome.balance,
-    )
-
-
-def _timed(simulation: Simulation) -> tuple[Result, float]:
-    """Run a simulation; return its result and the time of processors."""
-    begin_s = time.process_time()
-    return simulation.run(progress=False), time.process_time() - begin_s
-
-
-def _warm_up(engine: str, scheme: str) -> float:
-    """Run a small scenario with the same scheme; return how long it took, set-up and compilation included."""
     begin = time.perf_counter()
     simulate(topology.star(3), workload.incast(["h1", "h2"], "h0", "20kB"), scheme, engine=engine, progress=False)
-    return time.perf_counter() - begin
+    warm = time.perf_counter()
+    graph = case.network()
+    work = case.part(graph, scale)
+    built = time.perf_counter()
+    times_s: list[tuple[float, float]] = []
+    while not times_s or (len(times_s) < _MOST_RUNS and sum(wall_s for wall_s, _ in times_s) < _LEAST_WALL_S):
+        simulation = Simulation(graph, work, scheme, engine=engine, order=order, threads=threads)
+        begin_cpu_s = time.process_time()
+        result = simulation.run(progress=False)
+        times_s.append((result.wall_s, time.process_time() - begin_cpu_s))
+        del simulation
+        gc.collect()  # an engine is a cycle; the peak of memory is that of one
+    wall_s, cpu_s = min(times_s)
+    data, control = (int(result.counters[f"{kind}_packet_hops"]) for kind in ("data", "control"))
+    speeds = {"data_hops_per_s": data / wall_s, "control_hops_per_s": control / wall_s}
+    return speeds | {
+        "hops_per_s": (data + control) / wall_s, "case": name, "scheme": scheme, "engine": result.engine,
+        "scale": scale, "messages": len(work), "data_hops": data, "control_hops": control,
+        "events": int(result.counters["events"]), "wall_s": wall_s, "cpu_s": cpu_s, "runs": len(times_s),
+        "setup_s": built - warm + result.setup_s, "warm_up_s": warm - begin, "peak_memory_bytes": peak_memory_bytes(),
+        "order": order, "visits": result.outcome.visits, "threads": threads, "balance": result.outcome.balance,
+    }  # fmt: skip
 
 
-def _peak_memory_bytes() -> int:
+def peak_memory_bytes() -> int:
     """Return the peak memory of this process; 0 if the system does not provide it (Windows)."""
     try:
         import resource
@@ -157,66 +88,179 @@ def _peak_memory_bytes() -> int:
 
 def measure(
     name: str, engine: str, scale: float = 1.0, root: Path | None = None, order: str = "auto", threads: int = 1
-) -> Measurement:
+) -> Row:
     """Run one case in its own process; with `root`, with the code of that checkout."""
     case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
     if order != "auto" or threads > 1:
-        command += [order, str(threads)] if threads > 1 else [order]
+        command += [order, str(threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
         trouble = done.stderr.strip().splitlines()
         message = trouble[-1].removeprefix("rdmacc: ") if trouble else "no message"
         raise SimulationError(f"case {name} on {engine}: {message}")
-    return Measurement.from_dict(json.loads(done.stdout.splitlines()[-1]))
+    row: Row = json.loads(done.stdout.splitlines()[-1])
+    return row | {"hops_per_s": (row["data_hops"] + row["control_hops"]) / row["wall_s"]}  # an older checkout's, too
 
 
 def run(
-    engines: Iterable[str],
-    names: Iterable[str] = tuple(CASES),
-    scale: float | None = None,
-    order: str = "auto",
-    threads: Sequence[int] = (1,),
-    rounds: int = 1,
-) -> Iterable[Measurement]:
-    """Yield a measurement for each case and engine, and number of threads."""
+    engines: Iterable[str], names: Iterable[str] = tuple(CASES), scale: float | None = None, order: str = "auto",
+    threads: Sequence[int] = (1,), rounds: int = 1,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield a measurement for each case and engine, and number of threads: the fastest of rounds that take turns."""
     chosen = list(engines)
     for name in names:
         kinds = [(engine, count) for engine in chosen for count in (threads if engine == "compiled" else (1,))]
-        made: dict[tuple[str, int], list[Measurement]] = {kind: [] for kind in kinds}
+        rows = []
         for _ in range(rounds):
             for engine, count in kinds:
                 default = case_of(name).simpy_scale if engine == "simpy" else 1.0
                 part = default if scale is None else scale
-                made[engine, count].append(measure(name, engine, part, order=order, threads=count))
-        for several in made.values():
-            yield min(several, key=lambda one: one.wall_s)
+                rows.append(measure(name, engine, part, order=order, threads=count))
+        for i in range(len(kinds)):
+            yield min(rows[i :: len(kinds)], key=lambda row: float(row["wall_s"]))
 
 
-def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterable[Measurement]:
-    """Yield a measurement of one small case for each registered scheme, all in this process."""
+def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterator[Row]:
+    """Yield a measurement of a small incast of 8 for each registered scheme, all in this process."""
     for scheme in SCHEMES if schemes is None else schemes:
-        yield run_case(SCHEMES_CASE, engine, SCHEMES_SCALE, scheme)
+        yield run_case("a", engine, 0.25, scheme)
 
 
-def fixed_cost(engine: str, calls: int = _FIXED_CALLS) -> FixedCost:
-    """Measure the fixed cost of a call of `simulate`, by repeating an incast of 4 x 64 kB on a star."""
+def fixed_cost(engine: str, calls: int = 200) -> Row:
+    """Measure what a call of `simulate` costs, and keeps of memory, by repeating an incast of 4 x 64 kB on a star."""
     graph, work = topology.star(5), workload.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
-    for _ in range(10):
-        simulate(graph, work, SCHEME, engine=engine, progress=False)
-    before = _peak_memory_bytes()
-    walls_s = []
-    for _ in range(calls):
+    walls_s, before = [], 0
+    for call in range(10 + calls):
+        before = peak_memory_bytes() if call == 10 else before
         begin = time.perf_counter()
         simulate(graph, work, SCHEME, engine=engine, progress=False)
         walls_s.append(time.perf_counter() - begin)
-    return FixedCost(engine, calls, sorted(walls_s)[calls // 2], (_peak_memory_bytes() - before) / calls)
+    wall_s = statistics.median(walls_s[10:])
+    return {"engine": engine, "calls": calls, "wall_s": wall_s, "kept_bytes": (peak_memory_bytes() - before) / calls}
 
 
-def together(name: str = TOGETHER_CASE, scale: float = 1.0) -> list[Measurement]:
+def together(name: str = "dart", scale: float = 1.0) -> list[Row]:
     """Run one case on the compiled engine in two processes at once; return both measurements."""
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda _: measure(name, "compiled", scale), range(2)))
+
+
+# Stored runs
+
+
+def append_to(path: Path, rows: Iterable[Row]) -> None:
+    """Append measurements to a file, each as a line of JSON: a history over commits, readable by pandas."""
+    about = {
+        "recorded": datetime.now(UTC).isoformat(timespec="seconds"), "commit": git_commit(),
+        "version": rdmacc.__version__, "python": platform.python_version(), "numba": metadata.version("numba"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }  # fmt: skip
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(about | row) + "\n" for row in rows)
+    except OSError as error:
+        raise ConfigError("--record", str(path), f"a file that can be written ({error})") from None
+
+
+def compared_text(path: Path, names: Iterable[str], rounds: int = 3) -> str:
+    """Return a table of what ``rdmacc bench --json`` wrote to a file, next to this code on the same cases.
+
+    If the checkout that made the stored run still exists, both versions run alternately, so that other load on the
+    machine slows down both. Otherwise this code is compared with the stored numbers.
+    """
+    try:
+        stored = json.loads(path.read_text())
+        root = Path(stored["root"])
+        wanted = [row for row in stored["measurements"] if row["case"] in set(names)]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ConfigError("--compare", str(path), f"a file that `rdmacc bench --json` wrote ({error})") from None
+    is_there = root != ROOT and (root / "rdmacc" / "cli" / "bench.py").exists()
+    lines = []
+    for old in wanted:
+        case, engine, scale = old["case"], old["engine"], old["scale"]
+        pairs = []
+        for _ in range(rounds):
+            again = measure(case, engine, scale, root) if is_there else old
+            pairs.append((again["hops_per_s"], measure(case, engine, scale)["hops_per_s"]))
+        speeds = (f"{statistics.median(side) / 1e6:.2f}" for side in zip(*pairs, strict=True))
+        ratio = statistics.median(new / was for was, new in pairs)
+        lines.append((f"{case}: {CASES[case].description}", engine, *speeds, f"{ratio:.2f}", str(rounds)))
+    headers = ("case", "engine", "before M/s", "after M/s", "ratio", "rounds")
+    how = f"alternating with {root}" if is_there else "against the stored numbers, whose code is gone"
+    return table(headers, lines, "<<>>>>") + f"\n{how}"
+
+
+# Tables
+
+_SPEEDS = {"data M/s": "data_hops_per_s", "control M/s": "control_hops_per_s", "total M/s": "hops_per_s"}
+
+
+def _speeds(row: Row) -> list[str]:
+    return [f"{row[name] / 1e6:.2f}" for name in _SPEEDS.values()]
+
+
+def _decibel(ratio: float) -> str:
+    """Return a ratio in dB, positive where the goal is passed: 3 dB are a factor of 2."""
+    return f"{10 * math.log10(ratio):+.1f} dB"
+
+
+def table_text(rows: Sequence[Row]) -> str:
+    """Return measurements as a table, with a line for each ratio under it."""
+    headers = ["case", "engine", "messages", *_SPEEDS, "to goal", "events", "run s", "set-up s", "memory", "to goal"]
+    has_visits, has_threads = any(row["visits"] for row in rows), any(row["threads"] > 1 for row in rows)
+    headers += ["events a visit"] * has_visits + ["threads", "balance", "CPU s"] * has_threads
+    lines = []
+    for row in rows:
+        case, memory, is_compiled = CASES[row["case"]], row["peak_memory_bytes"], row["engine"] == "compiled"
+        line = [f"{row['case']}: {case.description}", row["engine"]]
+        line += [f"{row['messages']:,}" + ("" if row["scale"] == 1.0 else f" ({row['scale']:.0%})"), *_speeds(row)]
+        line += [_decibel(row["hops_per_s"] / case.goals.hops_per_s) if is_compiled else "", f"{row['events']:,}"]
+        line += [f"{row['wall_s']:.2f}", f"{row['setup_s']:.2f}", format_size(memory, 3)]
+        line.append(_decibel(case.goals.memory_bytes / memory) if is_compiled and memory else "")
+        line += [f"{row['events'] / row['visits']:.1f}" if row["visits"] else ""] * has_visits
+        line += [f"{row['threads']}", f"{row['balance']:.2f}", f"{row['cpu_s']:.2f}"] if has_threads else []
+        lines.append(line)
+    notes = [f"{name}: compiled is {ratio:.1f} times as fast as simpy" for name, ratio in ratios(rows).items()]
+    notes += [f"{name}: {CASES[name].peer}" for name in dict.fromkeys(row["case"] for row in rows) if CASES[name].peer]
+    alone = {row["case"]: row["wall_s"] for row in rows if row["threads"] == 1 and row["engine"] == "compiled"}
+    notes += [
+        f"{row['case']}: {row['threads']} threads are {alone[row['case']] / row['wall_s']:.2f} times as fast as one"
+        for row in rows
+        if row["threads"] > 1 and row["case"] in alone
+    ]
+    return "\n".join([table(headers, lines, "<<" + ">" * (len(headers) - 2)), *notes])
+
+
+def ratios(rows: Iterable[Row]) -> dict[str, float]:
+    """Return the ratio of compiled to SimPy in packet-hops per second, for cases measured on both."""
+    speed = {(row["case"], row["engine"]): row["hops_per_s"] for row in rows}
+    both = [name for name in CASES if {(name, "compiled"), (name, "simpy")} <= set(speed)]
+    return {name: speed[name, "compiled"] / speed[name, "simpy"] for name in both}
+
+
+def schemes_text(rows: Iterable[Row]) -> str:
+    """Return measurements of schemes as a table."""
+    lines = [
+        (row["scheme"], row["engine"], *_speeds(row), f"{row['events']:,}", f"{row['wall_s']:.3f}") for row in rows
+    ]
+    return table(("scheme", "engine", *_SPEEDS, "events", "run s"), lines, "<<>>>>>")
+
+
+def fixed_text(cost: Row) -> str:
+    """Return the cost of a small simulation in a line."""
+    text = f"a call of simulate, {cost['engine']}: {cost['wall_s'] * 1e3:.1f} ms, keeps"
+    goal = f"; {_decibel(FIXED_GOAL_S / cost['wall_s'])} of the goal" if cost["engine"] == "compiled" else ""
+    return f"{text} {cost['kept_bytes'] / 1024:.1f} KiB{goal}"
+
+
+def together_text(alone: Row, both: Sequence[Row]) -> str:
+    """Return the speed of two processes at once, relative to one alone."""
+    rates = " and ".join(f"{row['hops_per_s'] / 1e6:.2f}" for row in both)
+    times = sum(row["hops_per_s"] for row in both) / alone["hops_per_s"]
+    return (
+        f"{alone['case']} twice at once: {rates} M/s, {times:.2f} times one alone ({alone['hops_per_s'] / 1e6:.2f} M/s)"
+    )
 
 
 def _main(arguments: Sequence[str]) -> None:
@@ -229,7 +273,7 @@ def _main(arguments: Sequence[str]) -> None:
         raise ConfigError("arguments", " ".join(arguments), wanted) from None
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
-    sys.stdout.write(json.dumps(dataclasses.asdict(run_case(name, engine, part, None, order, count))) + "\n")
+    sys.stdout.write(json.dumps(run_case(name, engine, part, None, order, count)) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ Each command imports only what it needs, which keeps ``rdmacc --help`` fast. Com
 `rdmacc.cli.commands`.
 """
 
-import dataclasses
 import json
 import sys
 from enum import StrEnum
@@ -335,7 +334,6 @@ def bench(
         return
 
     from rdmacc.cli import bench as benchmark
-    from rdmacc.cli import bench_tables as tables
     from rdmacc.cli.bench_cases import CASES
     from rdmacc.schemes import SCHEMES
 
@@ -345,40 +343,30 @@ def bench(
     if strangers:
         raise ConfigError("--only", strangers[0], f"one of {', '.join(CASES)}")
     if compare is not None:
-        stored = tables.Stored.load(compare)
-        typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases, measure=benchmark.measure)))
+        typer.echo(benchmark.compared_text(compare, cases))
         return
     total = len(cases) * (len(engines) + ("compiled" in engines) * (len(threads or [1]) - 1))
     running = benchmark.run(engines, cases, scale, order, threads or [1], rounds)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
     if record is not None:
-        tables.append_to(record, measured)
-    by_scheme, fixed, both = [], [], []
-    if not only:
-        fixed = [benchmark.fixed_cost(name) for name in engines]
-        if "compiled" in engines:
-            both = benchmark.together(scale=1.0 if scale is None else scale)
-        each = benchmark.run_schemes(engines[-1])
-        by_scheme = list(tqdm(each, desc="schemes", unit="scheme", total=len(SCHEMES), leave=False))
+        benchmark.append_to(record, measured)
+    fixed = [] if only else [benchmark.fixed_cost(name) for name in engines]
+    both = [] if only or "compiled" not in engines else benchmark.together(scale=1.0 if scale is None else scale)
+    each = () if only else benchmark.run_schemes(engines[-1])
+    by_scheme = list(tqdm(each, desc="schemes", unit="scheme", total=len(SCHEMES), leave=False, disable=bool(only)))
     if as_json:
-        content = {
-            "root": str(tables.root()),
-            "measurements": [one.to_dict() for one in measured],
-            "fixed": [dataclasses.asdict(one) for one in fixed],
-            "together": [one.to_dict() for one in both],
-            "schemes": [one.to_dict() for one in by_scheme],
-            "compiled_over_simpy": tables.ratios(measured),
-        }
+        content = {"root": str(benchmark.ROOT), "measurements": measured, "fixed": fixed, "together": both,
+                   "schemes": by_scheme, "compiled_over_simpy": benchmark.ratios(measured)}  # fmt: skip
         typer.echo(json.dumps(content, indent=2))
         return
-    typer.echo(tables.table_text(measured))
+    typer.echo(benchmark.table_text(measured))
     if fixed:
-        typer.echo("\n" + tables.fixed_text(fixed))
+        typer.echo("\n" + "\n".join(map(benchmark.fixed_text, fixed)))
     if both:
-        alone = next(one for one in measured if (one.case, one.engine) == (both[0].case, "compiled"))
-        typer.echo(tables.together_text(alone, both))
+        alone = next(row for row in measured if (row["case"], row["engine"]) == (both[0]["case"], "compiled"))
+        typer.echo(benchmark.together_text(alone, both))
     if by_scheme:
-        typer.echo("\n" + tables.schemes_text(by_scheme))
+        typer.echo("\n" + benchmark.schemes_text(by_scheme))
 
 
 def _plausible(names: list[str], as_json: bool, page: Path | None) -> None:

@@ -1,6 +1,7 @@
 """Benchmarks: the counts. Nothing here depends on the machine's speed."""
 
 import json
+import re
 import runpy
 import statistics
 import subprocess
@@ -9,29 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from rdmacc.cli import bench, bench_tables
+from rdmacc.cli import bench
 from rdmacc.cli.bench_cases import CASES
 from rdmacc.errors import ConfigError, SimulationError
 from tests.support import mostly_at_night
 
 
-def made(case, engine, data_hops, wall_s):
-    return bench.Measurement(
-        case=case, engine=engine, scale=1.0, messages=32, data_hops=data_hops, control_hops=data_hops,
-        events=10, wall_s=wall_s, setup_s=0.1, warm_up_s=0.0, runs=1, peak_memory_bytes=10**8,
-    )  # fmt: skip
-
-
-def check_hops(one, engine):
-    assert (one.case, one.engine, one.messages) == ("a", engine, 2)
-    assert one.data_hops == 2 * 1000 * 2  # messages, packets, hops
-    assert one.control_hops >= one.data_hops  # an ACK for each packet, and CNPs
-    assert one.events > one.data_hops
-    assert one.peak_memory_bytes > 10**7
+def made(case, engine, hops, wall_s):
+    sums = {"data_hops": hops, "control_hops": hops, "hops_per_s": 2 * hops / wall_s, "data_hops_per_s": hops / wall_s,
+            "control_hops_per_s": hops / wall_s, "messages": 32, "events": 10, "visits": 0}  # fmt: skip
+    return sums | {"case": case, "engine": engine, "scale": 1.0, "wall_s": wall_s, "setup_s": 0.1, "threads": 1,
+                   "peak_memory_bytes": 10**8}  # fmt: skip
 
 
 def test_a_process_of_its_own_counts_hops():
-    check_hops(bench.measure("a", "simpy", 0.0625), "simpy")
+    one = bench.measure("a", "simpy", 0.0625)
+    assert (one["case"], one["engine"], one["messages"]) == ("a", "simpy", 2)
+    assert one["data_hops"] == 2 * 1000 * 2  # messages, packets, hops
+    assert one["control_hops"] >= one["data_hops"]  # an ACK for each packet, and CNPs
+    assert one["events"] > one["data_hops"]
+    assert one["peak_memory_bytes"] > 10**7
 
 
 @pytest.mark.parametrize(("name", "hosts", "messages"), [("a", 33, 32), ("b", 128, 128), ("c", 1024, 1024)])
@@ -46,32 +44,36 @@ def test_cases_are_what_they_say(name, hosts, messages):
     assert len(case.part(graph, 1e-9)) == 1
 
 
-def test_a_stored_run_is_compared_in_turns_with_the_code_that_made_it(tmp_path):
+def test_a_stored_run_is_compared_in_turns_with_the_code_that_made_it(tmp_path, monkeypatch):
     elsewhere = tmp_path / "checkout"
     (elsewhere / "rdmacc" / "cli").mkdir(parents=True)
     (elsewhere / "rdmacc" / "cli" / "bench.py").touch()
     file = tmp_path / "run.json"
-    old = made("a", "compiled", 1000, 1.0)
-    file.write_text(
-        json.dumps({"root": str(elsewhere), "measurements": [old.to_dict(), made("b", "simpy", 1, 1.0).to_dict()]})
-    )
+    rows = [made("a", "compiled", 1000, 1.0), made("b", "simpy", 1, 1.0)]
+    file.write_text(json.dumps({"root": str(elsewhere), "measurements": rows}))
     asked = []
 
-    def measure(name, engine, scale, root):
+    def measure(name, engine, scale, root=None):
         asked.append((name, engine, scale, root))
         return made(name, engine, 1000, (1.0 if root else 0.5) * len(asked))  # busier and busier
 
-    stored = bench_tables.Stored.load(file)
-    (one,) = bench_tables.compare(stored, ["a"], rounds=3, measure=measure)
+    monkeypatch.setattr(bench, "measure", measure)
+    text = bench.compared_text(file, ["a"])
     assert [root for *_, root in asked] == [elsewhere, None] * 3
-    assert one.ratio == pytest.approx(statistics.median([2 * 1 / 2, 2 * 3 / 4, 2 * 5 / 6]))
-    assert f"alternating with {elsewhere}" in bench_tables.comparisons_text(stored, [one])
+    assert text.splitlines()[2].split()[-2:] == [f"{statistics.median([2 * 1 / 2, 2 * 3 / 4, 2 * 5 / 6]):.2f}", "3"]
+    assert f"alternating with {elsewhere}" in text
 
 
-def test_fixed_cost(engine):
-    cost = bench.fixed_cost(engine, calls=3)
-    assert cost.wall_s > 0
-    assert "ms, keeps" in bench_tables.fixed_text([cost])
+def test_the_table_has_rates_the_ratio_and_distances_to_goals(engine):
+    goals = CASES["a"].goals
+    half = made("a", "compiled", goals.hops_per_s / 4, 1.0) | {"peak_memory_bytes": int(goals.memory_bytes / 2)}
+    rows = [made("a", "simpy", 500_000, 2.0), half, half | {"threads": 2, "wall_s": 1.25, "balance": 1.0, "cpu_s": 2.0}]
+    text = bench.table_text([row | {"balance": 1.0, "cpu_s": 2.0} for row in rows])
+    assert text.splitlines()[2].split()[-11:-8] == ["0.25", "0.25", "0.50"]
+    assert re.findall(r"[+-]\d\.\d dB", text)[:2] == ["-3.0 dB", "+3.0 dB"]
+    assert "a: compiled is 21.0 times as fast" in text
+    assert text.endswith("a: 2 threads are 0.80 times as fast as one")
+    assert "ms, keeps" in bench.fixed_text(bench.fixed_cost(engine, calls=3))
 
 
 @pytest.mark.slow
@@ -79,9 +81,9 @@ def test_fixed_cost(engine):
 def test_each_scheme_is_measured_on_the_same_case(engine):
     """An incast of 8 MB over two hops: as many data packets for each, apart from retransmissions."""
     measured = list(bench.run_schemes(engine, ["line-rate", "dcqcn"]))
-    assert [(one.scheme, one.messages) for one in measured] == [("line-rate", 8), ("dcqcn", 8)]
-    assert all(one.data_hops == 2 * 8 * 1000 for one in measured)
-    rows = bench_tables.schemes_text(measured).splitlines()[2:]
+    assert [(one["scheme"], one["messages"]) for one in measured] == [("line-rate", 8), ("dcqcn", 8)]
+    assert all(one["data_hops"] == 2 * 8 * 1000 for one in measured)
+    rows = bench.schemes_text(measured).splitlines()[2:]
     assert [row.split()[:2] for row in rows] == [["line-rate", engine], ["dcqcn", engine]]
 
 
