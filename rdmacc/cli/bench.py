@@ -130,7 +130,8 @@ def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterator[R
 def fixed_cost(engine: str, calls: int = 200) -> Row:
     """Measure what a call of `simulate` costs, and keeps of memory, by repeating an incast of 4 x 64 kB on a star."""
     graph, work = topology.star(5), workload.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
-    walls_s, before = [], 0
+    walls_s: list[float] = []
+    before = 0
     for call in range(10 + calls):
         before = peak_memory_bytes() if call == 10 else before
         begin = time.perf_counter()
