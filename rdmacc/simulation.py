@@ -6,6 +6,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
 from functools import cached_property, partial
@@ -19,14 +20,14 @@ import pandas as pd
 
 from rdmacc.engine import checkpoints
 from rdmacc.engine.fault_events import FaultEvents
-from rdmacc.engine.outcome import Engine
+from rdmacc.engine.outcome import Engine, RunOutcome
 from rdmacc.engine.plan import Plan, checked_seed, make_plan, plan_of, setting_of, warn_of_short_times
 from rdmacc.engine.select import give_back, load_engine, make_engine
 from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
 from rdmacc.engine.stalls import Progress, explain_stall, find_deadlock
 from rdmacc.engine.swap import check_swap
 from rdmacc.engine.trace import ROW
-from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
+from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, SimulationError, StalledError
 from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER
@@ -90,8 +91,8 @@ class Simulation:
     trace : bool
         Record every packet's events, for `result.packet_trace`.
     explain : bool or sequence of hashable
-        Record what kept packets from being sent, for `result.explain`: of all messages, or of some, given by their
-        labels. A run takes about twice as long, or a quarter longer for ten messages.
+        What `result.explain` needs: True records what kept packets from being sent, of all messages. Otherwise nothing
+        is recorded, and `result.explain` runs the simulation again, once for all messages in a list of labels.
     check : bool, optional
         Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
         field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
@@ -146,12 +147,12 @@ class Simulation:
             probes=probes, faults=faults, has_trace=trace, explains=explain, is_checked=is_checked(chosen, check),
         )  # fmt: skip
         plan = self._plan_of(workload)
-        if plan.explains:
-            _check_memory(int(plan.packets[plan.explained].sum(dtype=np.int64)))
+        _check_memory(plan)
         self._prepare(plan, engine, order, threads, begin)
 
     def _prepare(self, plan: Plan, engine: str, order: str, threads: int, begin: float) -> None:
         self.plan = plan
+        self._repeats: tuple[str, str, int] | None = engine, order, threads
         self._fault_events = FaultEvents(self.plan)
         self._sent = Sent(self.plan.workload)
         plan.kept.get(warn_of_short_times, lambda: warn_of_short_times(plan))
@@ -185,6 +186,8 @@ class Simulation:
         """True once every message is acknowledged or has failed."""
         return self.engine.unfinished == 0
 
+    _stop_ps = NEVER
+    """Where it was asked to stop."""
     _checkpoint: tuple[str | Path | None, float, float] = (None, 0.0, 0.0)
     """File, seconds between two, and when the next one is due."""
 
@@ -237,7 +240,7 @@ class Simulation:
 
     def _run_some(self, until_ps: int, progress: bool | None = False) -> bool:
         """Run to a time, or to an event by which awaited messages end; return whether there was one."""
-        begin = time.perf_counter()
+        begin, self._stop_ps = time.perf_counter(), until_ps
         bar, is_endless = self._progress_bar(until_ps, progress), until_ps == NEVER
         try:
             while not self.is_finished and self.now_ps < until_ps and not self.engine.ended:
@@ -456,6 +459,7 @@ class Simulation:
             plan = twin.plan = twin._plan_of(self._sent.frame())
         if parameters:
             check_swap(self.plan, plan, parameters)
+            twin._repeats = None  # it has run under two schemes
         if "_progress" in vars(self):
             twin._progress = copy(self._progress)
             twin._progress._plan = plan  # a copy leaves it out, as a file does
@@ -551,7 +555,9 @@ class Simulation:
     def result(self) -> Result:
         """Return the result so far."""
         self._note_plan()
-        return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
+        result = Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
+        result.repeat = partial(_repeated, *self._repeats, self._stop_ps) if self._repeats else None
+        return result
 
     def _warn(self, result: Result) -> None:
         """Warn, once, that messages have failed."""
@@ -619,8 +625,19 @@ class Simulation:
         bar.update(max(done - bar.n, 0), text)
 
 
-def _check_memory(packets: int) -> None:
-    """Raise a ConfigError if what explains so many packets would not fit into a bounded part of memory."""
+def _repeated(engine: str, order: str, threads: int, stop_ps: int, plan: Plan, until_ps: int) -> RunOutcome:
+    """Return what a run that stopped before `stop_ps` does up to a time, with another plan's trace."""
+    _check_memory(plan)
+    simulation = Simulation.__new__(Simulation)
+    simulation._prepare(plan, engine, order, threads, time.perf_counter())
+    with suppress(SimulationError):  # the run to explain may have ended so, too
+        simulation._run_some(min(until_ps, stop_ps), None)
+    return simulation.engine.outcome()
+
+
+def _check_memory(plan: Plan) -> None:
+    """Raise a ConfigError if what explains the plan's messages would not fit into a bounded part of memory."""
+    packets = int(plan.packets[plan.explained].sum(dtype=np.int64)) if len(plan.explained) else 0
     least_bytes = packets * _EXPLAINED_BYTES
     if least_bytes > _MOST_BYTES:
         need, most = format_size(least_bytes, 3), format_size(_MOST_BYTES, 3)
@@ -673,7 +690,7 @@ def simulate(
     trace : bool
         Record every packet's events, for `Result.packet_trace`.
     explain : bool or sequence of hashable
-        Record what explains completion times, for `Result.explain`: those of all messages, or of some.
+        Record what explains completion times, for `Result.explain`; or the messages to explain; see `Simulation`.
     check : bool, optional
         Catch errors in handlers; see `Simulation`. Default: only for handlers from outside the package.
     order : str

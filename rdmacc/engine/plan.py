@@ -75,7 +75,7 @@ class Plan(Setting):
     is_whole: bool
     """Whether the trace has all rows: it was asked for, not only explanations."""
     explained: npt.NDArray[np.bool_]
-    """Which messages can be explained: the trace has what that needs; empty for none."""
+    """Which messages are to be explained; empty for none."""
     is_partial: bool
     """Whether the trace is kept for these messages only, and for what ports send at which they queue."""
     watches: tuple[Watch, ...]
@@ -89,8 +89,13 @@ class Plan(Setting):
 
     @property
     def explains(self) -> bool:
-        """True if some message can be explained."""
-        return bool(len(self.explained))
+        """True if the trace has what explains messages."""
+        return self.has_trace and bool(len(self.explained))
+
+    def recorded(self, messages: npt.NDArray[np.bool_]) -> Plan:
+        """Return the plan of the same run with a trace of what explains these messages."""
+        is_partial = not bool(messages.all())
+        return replace(self, has_trace=True, is_whole=False, explained=messages, is_partial=is_partial)
 
 
 def make_plan(
@@ -154,8 +159,8 @@ def plan_of(
         **vars(setting) | (calm or _with_faults(setting, faults, seed)), seed=seed,
         qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key, ecmp_salt=ecmp_salt,
         symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key,
-        has_trace=has_trace or bool(explained.any()), explained=explained,
-        is_whole=has_trace, is_partial=not has_trace and not bool(explained.all()), is_checked=is_checked,
+        has_trace=has_trace or explains is True, explained=explained,
+        is_whole=has_trace, is_partial=False, is_checked=is_checked,
         watches=tuple(watch_of(probe, setting.fabric, setting.scheme, setting.qp, frame) for probe in probes),
     )  # fmt: skip
 

@@ -73,7 +73,7 @@ class Animation:
     Parameters
     ----------
     result : Result
-        Result of a run with ``trace=True`` or ``explain=True``.
+        Result; a run without ``explain=True`` is simulated again.
     edges_ps : ndarray of int64
         Where periods begin and end; shape (N + 1,).
 
@@ -89,14 +89,11 @@ class Animation:
     Raises
     ------
     ConfigError
-        If the run recorded too little, or the page would be larger than 3 MB.
+        If the page would be larger than 3 MB, or the run cannot be repeated.
     """
 
     def __init__(self, result: Result, edges_ps: npt.NDArray[np.int64]) -> None:
-        plan, trace = result.plan, result.outcome.trace
-        if trace is None or plan.is_partial:
-            raise ConfigError("trace", False, "True: call simulate() with trace=True, or explain=True for all messages")
-        fabric, steps = plan.fabric, len(edges_ps) - 1
+        plan, fabric, steps = result.plan, result.plan.fabric, len(edges_ps) - 1
         most = _MOST_BYTES * 9 // 10 // (fabric.n_ports * 8 // 3 + _HEAVIEST * 40)
         if steps > most:
             least = format_time(float(edges_ps[-1] - edges_ps[0]) / max(most, 1))
@@ -104,10 +101,10 @@ class Animation:
         self.edges_ps, self._fabric = edges_ps, fabric
         self._title = f"{plan.scheme.name} on {fabric.name}" if fabric.name else plan.scheme.name
         self._names = [f"{row.flow}: {row.src} to {row.dst}" for row in result.flows.itertuples()]
-        sent = trace[trace["what"] == SENT]
+        recording = result.recording()
+        sent = recording.rows[recording.rows["what"] == SENT]
         self.utilisation = _utilisation(sent, edges_ps, fabric)
-        self.queue_bytes = _queues(result, edges_ps)
-        recording = Recording(plan, trace, result.now_ps)
+        self.queue_bytes = _queues(recording, edges_ps)
         self.is_paused = _during(((key[0], spans) for key, spans in recording.all_pauses.items()), edges_ps, fabric)
         self.is_down = _during(recording.all_downs.items(), edges_ps, fabric)
         self._flows = _heaviest(sent[sent["kind"] == DATA], edges_ps, fabric.n_ports, plan.n_messages)
@@ -302,10 +299,9 @@ def _utilisation(sent: npt.NDArray[np.void], edges_ps: npt.NDArray[np.int64], fa
 
 
 @uncollected()
-def _queues(result: Result, edges_ps: npt.NDArray[np.int64]) -> Floats:
+def _queues(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Floats:
     """Return each switch port's longest queue of data, by period."""
-    rows, follower = result.outcome.trace, Follower(result.plan)
-    assert rows is not None
+    rows, follower = recording.rows, Follower(recording.plan)
     for row in rows[(rows["what"] <= QUEUED) & (rows["kind"] == DATA)].tolist():
         follower.read(row)
     waits = [(hop["port"], hop["ready_ps"], hop["sent_ps"] if hop["sent_ps"] >= 0 else hop["end_ps"], hop["wire_bytes"])
@@ -314,7 +310,7 @@ def _queues(result: Result, edges_ps: npt.NDArray[np.int64]) -> Floats:
     ports, times, changes = np.tile(port, 2), np.concatenate([left_ps, ready_ps]), np.concatenate([-size, size])
     order = np.lexsort((times, ports))  # at the same time, those that leave come first
     ports, times, changes = ports[order], times[order], changes[order]
-    found = np.zeros((result.plan.fabric.n_ports, len(edges_ps) - 1))
+    found = np.zeros((recording.plan.fabric.n_ports, len(edges_ps) - 1))
     for one in np.unique(ports).tolist():
         mine = slice(*np.searchsorted(ports, [one, one + 1]).tolist())
         at = np.searchsorted(times[mine], edges_ps, "right")

@@ -292,7 +292,7 @@ class ResultPlots:
         Raises
         ------
         ConfigError
-            If the run had no ``explain=True``, no message is delivered, or there would be no bar.
+            If no message is delivered, there would be no bar, or the run cannot be repeated.
         """
         from rdmacc.explain.drawing import by_size, draw_time_spent
 
@@ -310,7 +310,7 @@ class ResultPlots:
         else:
             jobs = self._result.plan.workload.get("job", pd.Series(dtype=str)).reindex(flows["flow"])
             groups, xlabel = jobs.fillna("no job").astype(str).tolist(), "job"
-        return draw_time_spent([self._result.explain(flow) for flow in flows["flow"]], groups, xlabel, ax)
+        return draw_time_spent(self._result.explanations(flows["flow"].tolist()), groups, xlabel, ax)
 
     @property
     def _scheme(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,8 @@ class Result:
         self.engine = engine
         self.wall_s = wall_s
         self.setup_s = setup_s
+        self.repeat: Callable[[Plan, int], RunOutcome] | None = None
+        self._again: Recording | None = None
 
     @property
     def plot(self) -> ResultPlots:
@@ -284,14 +286,48 @@ class Result:
         return frame
 
     @cached_property
-    def _recording(self) -> Recording:
-        if not self.plan.explains or self.outcome.trace is None:
-            raise ConfigError("explain", False, "True: call simulate() with explain=True")
+    def _recorded(self) -> Recording:
+        assert self.outcome.trace is not None
         return Recording(self.plan, self.outcome.trace, self.outcome.now_ps)
+
+    def recording(self, messages: npt.NDArray[np.bool_] | None = None) -> Recording:
+        """The trace with what explains some messages, or all: of this run, or of the same run once more."""
+        plan, acked_ps = self.plan, self.outcome.messages["acked_ps"]
+        chosen = np.ones(plan.n_messages, np.bool_) if messages is None else messages
+        if plan.explains and plan.explained[chosen].all():
+            return self._recorded
+        if self._again is None or not self._again.plan.explained[chosen].all():
+            stays = messages is None or (acked_ps[chosen] < 0).any()
+            until_ps = self.now_ps + 1 if stays else int(acked_ps[chosen].max()) + 1
+            repeated, before_ps = plan.recorded(chosen), min(until_ps, self.now_ps)
+            again = self.repeat(repeated, until_ps) if self.repeat else None
+            if again is None or not np.array_equal(_ends(self.outcome, before_ps), _ends(again, before_ps)):
+                allowed = (
+                    "True: its messages end at other times when it runs again, or it is a fork with other parameters"
+                )
+                raise ConfigError("explain", False, allowed)
+            assert again.trace is not None
+            self._again = Recording(repeated, again.trace, again.now_ps)
+        return self._again
+
+    def explanations(self, flows: Sequence[Hashable]) -> list[Explanation]:
+        """Say of several messages why they took as long as they did; see `explain`."""
+        numbers, plan = [self._number(flow) for flow in flows], self.plan
+        for flow, number in zip(flows, numbers, strict=True):
+            if not self._has_started()[number]:
+                raise ConfigError("flow", flow, "a message that has started: this one waits, or its time has not come")
+        chosen = np.isin(plan.qp, plan.qp[numbers])
+        if len(plan.explained) and not (chosen & ~plan.explained).any():
+            chosen = plan.explained
+        recording = self.recording(chosen)
+        return [Explanation(recording, self.outcome, number) for number in numbers]
 
     @typed
     def explain(self, flow: Hashable) -> Explanation:
-        """Say why a message took as long as it did, for runs with ``explain=True``.
+        """Say why a message took as long as it did.
+
+        A run with ``explain=True`` has recorded what that needs. Any other one is simulated again, up to the message's
+        end: once for all messages of a list, as in ``explain=[3, 17]``, else for each message.
 
         Parameters
         ----------
@@ -307,26 +343,23 @@ class Result:
         Raises
         ------
         ConfigError
-            If there is no such message, it has not started, or the run had no ``explain=True`` or not for it.
+            If there is no such message, it has not started, or the run cannot be repeated.
 
         Examples
         --------
         >>> import rdmacc
         >>> work = rdmacc.incast(["h1", "h2"], "h0", "64kB")
-        >>> why = rdmacc.simulate(rdmacc.star(3), work, "line-rate", explain=True).explain(1)
+        >>> why = rdmacc.simulate(rdmacc.star(3), work, "line-rate").explain(1)
         >>> why.parts[why.parts.time_ps > 0].kind.tolist()
         ['queue at a port', 'transmission', 'propagation']
         """
-        recording, number = self._recording, self._number(flow)
-        if not self.plan.explained[number]:
-            raise ConfigError("flow", flow, "one of those that simulate() was given as explain=[...]")
-        if not self._has_started()[number]:
-            raise ConfigError("flow", flow, "a message that has started: this one waits, or its time has not come")
-        return Explanation(recording, self.outcome, number)
+        return self.explanations([flow])[0]
 
     @typed
     def animate(self, bin: Quantity | None = None) -> Animation:
         """Show the network in motion: links, queues, pauses and the heaviest flows, in a page with a slider.
+
+        A run without ``explain=True`` is simulated again.
 
         Parameters
         ----------
@@ -342,7 +375,7 @@ class Result:
         Raises
         ------
         ConfigError
-            If the run had neither ``trace=True`` nor ``explain=True``, or the page would be larger than 3 MB.
+            If the page would be larger than 3 MB, or the run cannot be repeated.
         """
         bin_ps = max(self.now_ps // 100, 1) if bin is None else time_ps(bin, field="bin")
         if bin_ps < 1:
@@ -542,3 +575,9 @@ class Result:
 
 def _or_missing(values: npt.NDArray[np.int64], is_missing: npt.NDArray[np.bool_]) -> pd.arrays.IntegerArray:
     return pd.arrays.IntegerArray(np.where(is_missing, 0, values), is_missing)
+
+
+def _ends(outcome: RunOutcome, until_ps: int) -> npt.NDArray[np.int64]:
+    """Return when messages were delivered before a time; -1 for the others."""
+    delivered_ps = outcome.messages["delivered_ps"]
+    return np.where(delivered_ps < until_ps, delivered_ps, -1)

@@ -118,10 +118,6 @@ def test_traces_show_packets_only():
 
 
 def test_what_cannot_be_explained(tmp_path):
-    with pytest.raises(ConfigError, match=r"explain = False: must be True: call simulate\(\) with explain=True"):
-        incast(explain=False).explain(3)
-    with pytest.raises(ConfigError, match=r"explain = False"):
-        incast(explain=False, trace=True).explain(3)
     result = incast(until="50us")
     with pytest.raises(ConfigError, match=r"flow = 8: must be a message of the workload, 0 to 7"):
         result.explain(8)
@@ -230,30 +226,58 @@ def test_a_scenario_in_a_file_is_explained(tmp_path):
     scenario = rdmacc.Scenario(network=rdmacc.star(4), workload=work, scheme="dctcp", engine="simpy", explain=[1])
     read = rdmacc.Scenario.from_toml(scenario.to_toml(tmp_path / "x.toml"))
     assert words(read.run().explain(1)) == words(scenario.run().explain(1))
-    with pytest.raises(ConfigError, match="simulate\\(\\) was given as explain="):
-        read.run().explain(0)
     with pytest.raises(ConfigError, match="explain = 'all'"):
         rdmacc.Scenario(network=rdmacc.star(4), workload=work, scheme="dctcp", explain="all").to_toml(tmp_path / "y")
 
 
-def test_some_messages():
-    result, every = incast(explain=[3, 5]), incast()
+@pytest.mark.parametrize("until", [None, "50us"])
+def test_a_run_without_records_is_repeated_to_explain_it(until):
+    result, every = incast(explain=[3, 5], until=until), incast(until=until)
+    assert result.outcome.trace is None
     assert words(result.explain(3)) == words(every.explain(3))
-    assert len(result.outcome.trace) < 0.6 * len(every.outcome.trace)
-    with pytest.raises(ConfigError, match=r"flow = 4: must be one of those that simulate\(\) was given as explain="):
-        result.explain(4)
+    once = result.recording(result.plan.explained)
+    assert 0 < len(once.rows) < 0.6 * len(every.outcome.trace)
+    assert words(result.explain(5)) == words(every.explain(5))
+    assert result.recording(result.plan.explained) is once
+    assert words(result.explain(4)) == words(every.explain(4))
+    assert words(incast(explain=False, trace=True, until=until).explain(4)) == words(every.explain(4))
+    assert result.explain(4).parts.equals(incast(explain=[], until=until).explain(4).parts)
+
+
+def test_a_run_that_cannot_be_repeated_says_so():
+    work = rdmacc.incast(8, "h0", "300kB", hosts=rdmacc.star(9))
+    simulation = rdmacc.Simulation(rdmacc.star(9), work, "dctcp", engine="simpy")
+    simulation.run("20us", progress=False)
+    result = simulation.fork(faults=[rdmacc.SlowLink(link=("s0", "h0"), share=0.1, at_ps="30us")]).run(progress=False)
+    assert result.explain(3).time_ps == result.flows["fct_ps"][3]
+    result.outcome.messages["delivered_ps"][2] += 1
+    with pytest.raises(ConfigError, match="explain = False: must be True: its messages end at other times"):
+        result.explain(2)
+    result = simulation.fork(parameters={"g": 0.5}).run(progress=False)
+    with pytest.raises(ConfigError, match="or it is a fork with other parameters"):
+        result.explain(3)
+
+
+def test_messages_sent_while_it_ran_are_explained():
+    simulation = rdmacc.Simulation(rdmacc.star(3), rdmacc.messages([("h1", "h0", "30kB")]), "dctcp", engine="simpy")
+    simulation.run("1us", progress=False)
+    one = simulation.send("h2", "h0", "30kB")
+    result = simulation.run(progress=False)
+    assert result.explain(one).time_ps == result.flows["fct_ps"][one]
+
+
+def test_traces_and_lists_go_together():
+    every = incast()
     with pytest.raises(ConfigError, match="trace = False"):
-        _ = result.packet_trace
-    with pytest.raises(ConfigError, match="explain = 9: must be a row of the workload, 0 to 7"):
-        incast(explain=[3, 9])
+        _ = incast(explain=[3]).packet_trace
     with pytest.raises(ConfigError, match="trace = False"):
         _ = every.packet_trace
+    with pytest.raises(ConfigError, match="explain = 9: must be a row of the workload, 0 to 7"):
+        incast(explain=[3, 9])
     both = incast(explain=[3], trace=True)
     assert both.packet_trace.equals(incast(explain=False, trace=True).packet_trace)
     assert words(both.explain(3)) == words(every.explain(3))
     assert both.explain(3).parts.equals(every.explain(3).parts)
-    with pytest.raises(ConfigError, match="explain = False"):
-        incast(explain=[]).explain(3)
 
 
 def test_a_pause_is_followed_to_the_queue_that_was_full():
