@@ -4,22 +4,24 @@ import json
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questions_of
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger import record
-from rdmacc.experiments.ledger.pages import templates
+from rdmacc.experiments.ledger.pages import MARKS, claim_rows, count_outcomes, counted, html
 from rdmacc.experiments.ledger.reading_map import draw_map
-from rdmacc.experiments.ledger.score import MARKS, by_reading, count_outcomes, counted, score
+from rdmacc.experiments.ledger.score import by_reading, score
 from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +46,9 @@ class Claims:
         figures = []
         for name, rows in self.frame.groupby("experiment", sort=False):
             one = experiment(str(name))
-            claims = [{**row, "mark": MARKS[Outcome(row["verdict"])]} for row in rows.to_dict("records")]
-            figures.append({"name": name, "title": one.title, "claims": claims})
+            figures.append({"name": name, "title": one.title, "claims": claim_rows({DEFAULT: rows})})
         key = ", ".join(f"{mark} {outcome.value}" for outcome, mark in MARKS.items())
-        return templates().get_template("claims.html").render(title=self.title, key=key, figures=figures)
+        return html("claims.html", title=self.title, key=key, figures=figures)
 
 
 class Paper:
@@ -96,16 +97,10 @@ class Paper:
 
     def draw(self, *figures: str) -> None:
         """Draw figures, one below the other."""
-        import matplotlib.pyplot as plt
-
-        display: Any = import_module("IPython.display")
         for name in figures:
             one = experiment(f"{self.name}.{name}")
-            figure = one.plot(self.table(name))
-            plt.close(figure)
-            if self.scale(name) != "paper":
-                display.display(display.Markdown(f"*{one.name} at quick scale: no table at paper scale comes yet.*"))
-            display.display(display.Image(png(figure), alt=f"{one.title}. {one.description}"))
+            note = "" if self.scale(name) == "paper" else "at quick scale: no table at paper scale comes yet."
+            _show(one.plot(self.table(name)), f"{one.title}. {one.description}", note and f"*{one.name} {note}*")
 
     def claims(self, *figures: str, reading: str = DEFAULT) -> Claims:
         """Return claims with their verdicts."""
@@ -126,15 +121,12 @@ class Paper:
         """Return the paper's open questions: per reading, the question, the sentence, the answer and the evidence."""
         rows = {
             one.name: {
-                "question": question.title,
-                "sentence": f"{question.sentence} ({question.place})",
-                "answer": one.answer,
-                "default": one is question.default,
-                "evidence": one.evidence,
+                "question": question.title, "sentence": f"{question.sentence} ({question.place})",
+                "answer": one.answer, "default": one is question.default, "evidence": one.evidence,
             }
             for question in questions_of(self.name)
             for one in question.readings
-        }
+        }  # fmt: skip
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
 
     def score(self) -> pd.DataFrame:
@@ -148,13 +140,7 @@ class Paper:
 
     def draw_map(self) -> None:
         """Draw which claims depend on the reading of the paper (see `rdmacc.experiments.ledger.reading_map`)."""
-        import matplotlib.pyplot as plt
-
-        figure = draw_map(self.name)
-        plt.close(figure)
-        words = f"Claims by readings of {PAPERS[self.name].name}, coloured by verdict"
-        display: Any = import_module("IPython.display")
-        display.display(display.Image(png(figure), alt=words))
+        _show(draw_map(self.name), f"Claims by readings of {PAPERS[self.name].name}, coloured by verdict")
 
     def effort(self) -> pd.DataFrame:
         """Return what the tables that come with rdmacc took, a row for each: `points, packet-hops, simulated (ms)`."""
@@ -167,15 +153,22 @@ class Paper:
         return frame.set_index("experiment")
 
 
+def _show(figure: Figure, alt: str, note: str = "") -> None:
+    import matplotlib.pyplot as plt
+
+    display: Any = import_module("IPython.display")
+    plt.close(figure)
+    if note:
+        display.display(display.Markdown(note))
+    display.display(display.Image(png(figure), alt=alt))
+
+
 def write_draft(paper: str, folder: Path) -> Path:
     """Write a paper's first notebook: each figure, what it shows and its claims; the text is yours to write."""
     about, path = PAPERS[paper], folder / f"{paper}.ipynb"
     cells = [
         ("markdown", f"# {about.title}\n\n{about.authors}, {about.reference}. Rerun: {about.covers}."),
-        (
-            "code",
-            f'%matplotlib inline\nfrom rdmacc.experiments.ledger.notebook import Paper\n\n{paper} = Paper("{paper}")',
-        ),
+        ("code", f'%matplotlib inline\nfrom {__name__} import Paper\n\n{paper} = Paper("{paper}")'),
     ]
     for one in select(paper):
         figure = one.name.partition(".")[2]

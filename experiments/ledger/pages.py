@@ -1,10 +1,22 @@
-"""Templates: the report of a reproduction and the claims in a notebook in HTML, the pages on the papers in Markdown."""
+"""One renderer for the report of a reproduction, the claims in a notebook and the pages on the papers."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.reading import DEFAULT
+
+MARKS = {
+    Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.UNDECIDED: "?", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–",
+}  # fmt: skip
+"""Symbols of the outcomes."""
+KINDS = dict(zip(Outcome, ("holds", "direction", "undecided", "fails", "open"), strict=True))
+"""Class of each outcome in the pages' style."""
 
 
 @cache
@@ -18,11 +30,47 @@ def templates() -> Environment:
     return found
 
 
+def html(template: str, /, **values: Any) -> str:
+    """Return a page in HTML."""
+    return templates().get_template(template).render(values)
+
+
 def page(template: str, /, **values: Any) -> str:
     """Return a page in Markdown."""
-    return templates().get_template(template).render(values).strip("\n") + "\n"
+    return html(template, **values).strip("\n") + "\n"
 
 
 def cell(text: str) -> str:
     """Return a text as a cell of a table in Markdown."""
     return text.replace("|", "\\|")
+
+
+def claim_rows(checks: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Return the checks under the default reading as records, with their marks and the verdicts of other readings."""
+    others = {one: found.set_index("id")["verdict"] for one, found in checks.items() if one != DEFAULT}
+    rows: list[dict[str, Any]] = []
+    for row in checks[DEFAULT].to_dict("records") if checks else ():
+        outcome = Outcome(row["verdict"])
+        readings = {one: verdicts.get(row["id"], "") for one, verdicts in others.items()}
+        rows.append(
+            {
+                **{str(name): value for name, value in row.items()},
+                "outcome": KINDS[outcome],
+                "mark": MARKS[outcome],
+                "readings": readings,
+            }
+        )
+    return rows
+
+
+def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
+    """Return the number of checks per outcome."""
+    counts = checks["verdict"].value_counts()
+    return {outcome: int(counts.get(outcome.value, 0)) for outcome in Outcome}
+
+
+def counted(counts: Mapping[Outcome, int]) -> str:
+    """Return the number of checks per outcome in words."""
+    hold, direction, undecided, fail, rest = counts.values()
+    words = f"{hold} hold, {direction} direction only, {undecided} undecided, {fail} do not hold, {rest} not judged"
+    return words if undecided else words.replace(", 0 undecided", "")

@@ -2,17 +2,19 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.claim import By, Claim, Outcome
+from rdmacc.experiments.framework.claim import By, Outcome, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, questions_of, read_texts
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.history import chosen, elsewhere
-from rdmacc.experiments.ledger.pages import cell, page
-from rdmacc.experiments.ledger.record import recorded
+from rdmacc.experiments.ledger.pages import cell, claim_rows, page
+from rdmacc.experiments.ledger.record import checks, recorded
 from rdmacc.experiments.ledger.score import readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
 
@@ -38,41 +40,36 @@ def papers_page() -> str:
 
 def page_of(paper: str) -> str:
     """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause."""
-    lines = _lines(paper)
+    claims = [row for one in select(paper) for row in _rows(paper, one)]
     return page(
-        "paper.md", paper=paper, name=PAPERS[paper].name, questions=questions_of(paper), chosen=chosen,
+        "paper.md", paper=paper, name=PAPERS[paper].name, questions=questions_of(paper), chosen=chosen, claims=claims,
         elsewhere=elsewhere(paper),
-        sections=((By.PAPER, "All claims"), (By.OURS, "Checks that we added")), lines=lines,
-        causes=_causes(paper, lines),
+        sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
+        causes=_causes(paper, claims),
     )  # fmt: skip
 
 
-Line = tuple[str, Claim, dict[str, Any], dict[str, str]]
-"""A claim with its figure, its line of the ledger, and other verdicts under other readings."""
+def _rows(paper: str, one: Experiment) -> Iterator[dict[str, Any]]:
+    """Return an experiment's claims as the ledger has them, and other verdicts under other readings."""
+    readings = (DEFAULT, *recorded(one.name).get("claims", {}))
+    known = {row["id"]: row for row in claim_rows({reading: checks(one, reading) for reading in readings})}
+    for claim in one.claims:
+        nothing = {"verdict": Outcome.NOT_JUDGED.value, "measured": "nothing yet", "readings": {}}
+        row = claim.row(Verdict.not_judged("nothing yet"), {}, "paper") | known.get(claim.id, nothing)
+        same = ("", row["verdict"], Outcome.NOT_JUDGED.value)
+        others = {reading: verdict for reading, verdict in row["readings"].items() if verdict not in same}
+        yield row | {"figure": one.name, "why": claim.why, "chosen": chosen(claim, paper), "readings": others}
 
 
-def _lines(paper: str) -> list[Line]:
-    found = []
-    for one in select(paper):
-        every = recorded(one.name).get("claims", {})
-        for claim in one.claims:
-            line = {"verdict": Outcome.NOT_JUDGED.value, "measured": "nothing yet"}
-            line |= every.get(DEFAULT, {}).get(claim.id, {})
-            verdicts = {name: claims.get(claim.id, {}).get("verdict", "") for name, claims in every.items()}
-            same = ("", line["verdict"], Outcome.NOT_JUDGED.value)
-            found.append((one.name, claim, line, {name: word for name, word in verdicts.items() if word not in same}))
-    return found
-
-
-def _causes(paper: str, lines: list[Line]) -> list[dict[str, Any]]:
+def _causes(paper: str, claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the paper's causes with what does not hold, or has the right sign only, because of each.
 
     What several claims of a cause say in the same words stands at its head, once.
     """
     missed = {
-        claim.id: (line["verdict"], _SENTENCE.split(claim.why))
-        for _, claim, line, _ in lines
-        if claim.by == By.PAPER and line["verdict"] in (Outcome.FAILS.value, Outcome.DIRECTION.value)
+        row["id"]: (row["verdict"], _SENTENCE.split(row["why"]))
+        for row in claims
+        if row["by"] == By.PAPER.value and row["verdict"] in (Outcome.FAILS.value, Outcome.DIRECTION.value)
     }
     found = []
     causes = PAPERS[paper].folder / "causes.toml"
@@ -80,11 +77,11 @@ def _causes(paper: str, lines: list[Line]) -> list[dict[str, Any]]:
         own = {id_: missed.pop(id_) for id_ in one["claims"] if id_ in missed}
         counted = Counter(sentence for _, why in own.values() for sentence in dict.fromkeys(why))
         shared = [sentence for sentence, count in counted.items() if count > 1]
-        claims: dict[str, list[str]] = {}
+        links: dict[str, list[str]] = {}
         for id_, (verdict, why) in own.items():
             rest = " ".join(sentence for sentence in why if sentence not in shared)
-            claims.setdefault(rest, []).append(f"[{id_}](#{id_}) ({verdict})")
-        found.append({**one, "shared": " ".join(shared), "claims": claims})
+            links.setdefault(rest, []).append(f"[{id_}](#{id_}) ({verdict})")
+        found.append({**one, "shared": " ".join(shared), "claims": links})
     if missed:
         raise ConfigError("causes", list(missed), f"each in experiments/{paper}/causes.toml")
     return found

@@ -15,7 +15,8 @@ from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger.score import MARKS, by_reading
+from rdmacc.experiments.ledger.pages import MARKS
+from rdmacc.experiments.ledger.score import by_reading
 from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:

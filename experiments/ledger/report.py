@@ -19,12 +19,11 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.claim import By, Outcome
+from rdmacc.experiments.framework.claim import By
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
-from rdmacc.experiments.ledger.pages import templates
-from rdmacc.experiments.ledger.score import count_outcomes
+from rdmacc.experiments.ledger.pages import KINDS, claim_rows, count_outcomes, html
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.sweep.workers import reason_of
@@ -32,11 +31,6 @@ from rdmacc.units import format_time
 
 __all__ = ["Entry", "Report", "read_verdicts"]
 
-_KINDS = {
-    Outcome.HOLDS: "holds", Outcome.DIRECTION: "direction", Outcome.UNDECIDED: "undecided", Outcome.FAILS: "fails",
-    Outcome.NOT_JUDGED: "open",
-}  # fmt: skip
-"""Class of each outcome in the pages' style."""
 _SEEDINGS = {
     Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from least to greatest."
     " A claim holds if it does in more than half of them.",
@@ -58,7 +52,6 @@ class Entry:
     """A figure that was reproduced, or could not be."""
 
     experiment: Experiment
-    """The experiment."""
     table: pd.DataFrame | None = None
     """Its numbers; None if it failed."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -94,14 +87,9 @@ class Report:
     """
 
     def __init__(
-        self,
-        folder: str | Path,
-        planned: Sequence[Experiment],
-        scale: str,
-        seed: int = 0,
-        since: str | Path | None = None,
-        seeds: int | None = None,
-    ) -> None:
+        self, folder: str | Path, planned: Sequence[Experiment], scale: str, seed: int = 0,
+        since: str | Path | None = None, seeds: int | None = None,
+    ) -> None:  # fmt: skip
         self.folder = Path(folder)
         if self.folder.is_dir() and not all(_is_draft(path) for path in self.folder.iterdir()):
             try:
@@ -112,9 +100,7 @@ class Report:
         self._scale, self._seed, self._seeds, self._since = scale, seed, seeds, since
         self._before = read_verdicts(since) if since is not None else None
         self._entries: dict[str, Entry] = {}
-        self._checks: dict[str, pd.DataFrame] = {}
-        self._readings: dict[str, dict[str, pd.DataFrame]] = {}
-        self._pages = templates()
+        self._checks: dict[str, dict[str, pd.DataFrame]] = {}  # by figure and reading, the default first
 
     @property
     def index(self) -> Path:
@@ -128,7 +114,7 @@ class Report:
         """
         one = entry.experiment
         if not self._entries:  # first the file that marks the folder as a report's, in case this is interrupted
-            self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
+            self._write_verdicts()
         self._entries[one.name] = entry
         if entry.table is not None:
             table = entry.table
@@ -136,14 +122,14 @@ class Report:
                 try:
                     make(one, table)
                 except Exception as error:
-                    failures = filter(None, [self._entries[one.name].failure, f"{words}: {reason_of(error)}"])
+                    failures = filter(None, [entry.failure, f"{words}: {reason_of(error)}"])
                     self._entries[one.name] = entry = replace(entry, failure="; ".join(failures))
             data = self.folder / "data"
             write_table(data / f"{one.name}.parquet", table, entry.provenance)
             write_atomically(data / f"{one.name}.csv", lambda draft: table.to_csv(draft, index=False))
         self._write(f"{one.name}.html", self._figure_page(entry))
         self._write("index.html", self._front_page())
-        self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
+        self._write_verdicts()
 
     @property
     def failures(self) -> dict[str, str]:
@@ -152,26 +138,20 @@ class Report:
 
     def changes(self) -> list[dict[str, str]]:
         """Return the verdicts that differ from those of the other report: `id`, `before`, `now`, `page`."""
-        if self._before is None:
-            return []
+        before = self._before or {}
         return [
-            {
-                "id": str(row["id"]),
-                "before": self._before[row["id"]],
-                "now": str(row["verdict"]),
-                "page": f"{name}.html",
-            }
+            {"id": id_, "before": before[id_], "now": verdict, "page": f"{name}.html"}
             for name, checks in self._ordered(self._checks)
-            for row in checks.to_dict("records")
-            if self._before.get(row["id"], row["verdict"]) != row["verdict"]
+            for id_, verdict in _verdicts(checks[DEFAULT]).items()
+            if before.get(id_, verdict) != verdict
         ]
 
     def _ordered(self, known: Mapping[str, Any]) -> list[tuple[str, Any]]:
         return [(one.name, known[one.name]) for one in self._planned if one.name in known]
 
     def _judge(self, one: Experiment, table: pd.DataFrame) -> None:
-        readings = {reading: one.check(table, self._scale, reading) for reading in one.readings_in(table)}
-        self._checks[one.name], self._readings[one.name] = one.check(table, self._scale), readings
+        readings = (DEFAULT, *one.readings_in(table))
+        self._checks[one.name] = {reading: one.check(table, self._scale, reading) for reading in readings}
 
     def _draw(self, one: Experiment, table: pd.DataFrame) -> None:
         figures = self.folder / "figures"
@@ -190,33 +170,30 @@ class Report:
 
         write_atomically(self.folder / name, write)
 
+    def _write_verdicts(self) -> None:
+        every = {
+            id_: one for _, checks in self._ordered(self._checks) for id_, one in _verdicts(checks[DEFAULT]).items()
+        }
+        content = {"format": 1, "scale": self._scale, "seed": self._seed, "seeds": self._seeds, "verdicts": every,
+                   "failures": self.failures}  # fmt: skip
+        self._write(_VERDICTS, json.dumps(content, indent=1, sort_keys=True) + "\n")
+
     def _figure_page(self, entry: Entry) -> str:
-        one = entry.experiment
-        seeding = "" if entry.table is None else self._seeding(one, entry.table)
+        one, effort = entry.experiment, entry.effort
         names = [each.name for each in self._planned]
         place = names.index(one.name)
-        others = {
-            reading: checks.set_index("id")["verdict"] for reading, checks in self._readings.get(one.name, {}).items()
-        }
-        claims = [
-            {
-                **row,
-                "kind": _KINDS[Outcome(row["verdict"])],
-                "readings": [(name, verdicts[row["id"]]) for name, verdicts in others.items()],
-            }
-            for row in (self._checks[one.name].to_dict("records") if one.name in self._checks else ())
-        ]
         provenance = [
-            (_SHOWN[key], format_time(found) if key == "simulated_ps" else _words(found))
-            for key in _SHOWN
+            (words, format_time(found) if key == "simulated_ps" else _words(found))
+            for key, words in _SHOWN.items()
             if (found := entry.provenance.get(key)) not in (None, "", {}, [], [""])
         ]
-        if entry.effort:
-            rate = f"{entry.effort['packet_hops_per_s'] / 1e6:.2f} M packet-hops/s"
-            provenance.append(("time", f"{entry.effort['wall_s']:.1f} s, {rate}"))
-        return self._pages.get_template("figure.html").render(
-            title=f"{_heading(one.name)}: {one.title}", heading=_heading(one.name), caption=one.title, name=one.name,
-            description=one.description, claims=claims, seeding=seeding, about=_about(one),
+        if effort:
+            rate = f"{effort['packet_hops_per_s'] / 1e6:.2f} M packet-hops/s"
+            provenance.append(("time", f"{effort['wall_s']:.1f} s, {rate}"))
+        return html(
+            "figure.html", title=f"{_heading(one.name)}: {one.title}", heading=_heading(one.name), caption=one.title,
+            name=one.name, description=one.description, claims=claim_rows(self._checks.get(one.name, {})),
+            seeding="" if entry.table is None else self._seeding(one, entry.table), about=_about(one),
             provenance=provenance, failure=entry.failure, is_drawn=self._is_drawn(entry),
             has_table=entry.table is not None,
             before=names[place - 1] if place else "", after=names[place + 1] if place + 1 < len(names) else "",
@@ -226,25 +203,25 @@ class Report:
         return entry.table is not None and (self.folder / "figures" / f"{entry.experiment.name}.png").exists()
 
     def _front_page(self) -> str:
-        done = self._ordered({name: entry for name, entry in self._entries.items() if entry.table is not None})
-        seconds = sum(float(entry.effort.get("wall_s", 0.0)) for _, entry in done)
-        hops = sum(int(entry.provenance.get("packet_hops", 0)) for _, entry in done)
+        done = [entry for _, entry in self._ordered(self._entries) if entry.table is not None]
+        seconds = sum(float(entry.effort.get("wall_s", 0.0)) for entry in done)
+        hops = sum(int(entry.provenance.get("packet_hops", 0)) for entry in done)
         groups: dict[str, list[dict[str, Any]]] = {}
         for name, entry in self._ordered(self._entries):
-            counts = count_outcomes(self._checks[name]) if name in self._checks else {}
+            counts = count_outcomes(self._checks[name][DEFAULT]) if name in self._checks else {}
             groups.setdefault(name.partition(".")[0], []).append({
                 "name": name, "heading": _heading(name), "title": entry.experiment.title,
                 "description": entry.experiment.description, "failure": entry.failure,
                 "is_drawn": self._is_drawn(entry),
-                "counts": [(_KINDS[outcome], count) for outcome, count in counts.items() if count],
+                "counts": [(KINDS[outcome], count) for outcome, count in counts.items() if count],
                 "words": ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items() if count),
             })  # fmt: skip
-        return self._pages.get_template("index.html").render(
-            title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"), scale=self._scale,
-            seeds=self._seeds_words(), done=len(self._entries) - len(self.failures), planned=len(self._planned),
-            hops=f"{hops:,}",
+        return html(
+            "index.html", title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"),
+            scale=self._scale, seeds=self._seeds_words(), done=len(self._entries) - len(self.failures),
+            planned=len(self._planned), hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
-            outcomes=[(outcome.value, kind) for outcome, kind in _KINDS.items()], score=self._score(),
+            outcomes=[(outcome.value, kind) for outcome, kind in KINDS.items()], score=self._score(),
             failures=[{"name": name, "failure": failure} for name, failure in self.failures.items()],
             changes=None if self._before is None else self.changes(), since=self._since,
             groups=[{"name": _name(group), "entries": entries} for group, entries in groups.items()],
@@ -263,38 +240,28 @@ class Report:
 
     def _score(self) -> list[dict[str, Any]]:
         rows = []
-        for group in dict.fromkeys(name.partition(".")[0] for name, _ in self._ordered(self._checks)):
-            names = [name for name, _ in self._ordered(self._checks) if name.partition(".")[0] == group]
-            readings = dict.fromkeys(reading for name in names for reading in self._readings[name])
-            for reading in (DEFAULT, *readings):
-                parts = [self._readings[name].get(reading, self._checks[name]) for name in names]
-                checks = pd.concat(parts, ignore_index=True)
-                published = checks["by"] == By.PAPER.value
+        groups: dict[str, list[dict[str, pd.DataFrame]]] = {}
+        for name, checks in self._ordered(self._checks):
+            groups.setdefault(name.partition(".")[0], []).append(checks)
+        for group, every in groups.items():
+            for reading in dict.fromkeys(reading for checks in every for reading in checks):
+                found = pd.concat([one.get(reading, one[DEFAULT]) for one in every], ignore_index=True)
+                published = found["by"] == By.PAPER.value
                 for words, chosen in (("the paper's claims", published), ("checks we added", ~published)):
                     if chosen.any():
-                        counts = count_outcomes(checks[chosen])
                         name = f"{_name(group)}: {words}" if group in PAPERS else group
                         name += "" if reading == DEFAULT else f", reading: {reading}"
-                        rows.append({"name": name, "claims": int(chosen.sum()), "counts": list(counts.values())})
+                        counts = [*count_outcomes(found[chosen]).values()]
+                        rows.append({"name": name, "claims": int(chosen.sum()), "counts": counts})
         return rows
 
-    def _verdicts(self) -> dict[str, Any]:
-        return {
-            "format": 1,
-            "scale": self._scale,
-            "seed": self._seed,
-            "seeds": self._seeds,
-            "verdicts": {
-                row["id"]: row["verdict"]
-                for _, checks in self._ordered(self._checks)
-                for row in checks.to_dict("records")
-            },
-            "failures": self.failures,
-        }
+
+def _verdicts(checks: pd.DataFrame) -> dict[str, str]:
+    return {str(id_): str(verdict) for id_, verdict in zip(checks["id"], checks["verdict"], strict=True)}
 
 
 def _is_draft(path: Path) -> bool:
-    """Tell whether a file is what `write_atomically` leaves behind if its process is killed."""
+    """Return whether a file is what `write_atomically` leaves behind if its process is killed."""
     return path.name.startswith(".") and path.suffix == ".tmp"
 
 

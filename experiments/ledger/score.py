@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import By, Chosen, Claim, Kind, Outcome
+from rdmacc.experiments.framework.claim import By, Chosen, Kind, Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select, summary_path
 from rdmacc.experiments.ledger.history import chosen
+from rdmacc.experiments.ledger.pages import count_outcomes
 from rdmacc.experiments.ledger.record import recorded
 
-__all__ = [
-    "COLUMNS", "MARKS", "by_reading", "count_outcomes", "counted", "readings_text", "score", "score_text",
-    "standing", "standing_text", "under_each", "words_of",
-]  # fmt: skip
+__all__ = ["COLUMNS", "by_reading", "readings_text", "score", "score_text", "standing", "standing_text", "words_of"]
 
-MARKS = {
-    Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.UNDECIDED: "?", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–",
-}  # fmt: skip
-"""Symbols of the outcomes."""
-
-
-def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
-    """Return the number of checks per outcome."""
-    counts = checks["verdict"].value_counts()
-    return {outcome: int(counts.get(outcome.value, 0)) for outcome in Outcome}
-
-
-def counted(counts: Mapping[Outcome, int]) -> str:
-    """Return the number of checks per outcome in words."""
-    hold, direction, undecided, fail, rest = counts.values()
-    words = f"{hold} hold, {direction} direction only, {undecided} undecided, {fail} do not hold, {rest} not judged"
-    return words if undecided else words.replace(", 0 undecided", "")
-
-
-def _claims(paper: str) -> Iterator[tuple[str, Claim]]:
-    """Return the claims of a paper, with the experiments that they are of."""
-    for one in select(paper):
-        for claim in one.claims:
-            yield one.name, claim
+COLUMNS = (
+    "claims", "identities", "hold", "least", "most", "under all", "direction only", "undecided", "do not hold",
+    "not judged",
+)  # fmt: skip
 
 
 def by_reading(paper: str) -> pd.DataFrame:
@@ -55,30 +33,31 @@ def by_reading(paper: str) -> pd.DataFrame:
     """
     names = [DEFAULT, *(reading.name for _, reading in readings_of(paper))]
     rows = {}
-    for experiment, claim in _claims(paper):
-        claims = recorded(experiment).get("claims", {})
-        verdicts = {name: claims.get(name, {}).get(claim.id, {}).get("verdict", "") for name in names}
-        verdicts[DEFAULT] = verdicts[DEFAULT] or Outcome.NOT_JUDGED.value
-        rows[claim.id] = {
-            "experiment": experiment, "by": claim.by.value, "kind": str(claim.kind),
-            "chosen": chosen(claim, paper).value, **verdicts,
-        }  # fmt: skip
+    for one in select(paper):
+        every = recorded(one.name).get("claims", {})
+        for claim in one.claims:
+            verdicts = {name: every.get(name, {}).get(claim.id, {}).get("verdict", "") for name in names}
+            verdicts[DEFAULT] = verdicts[DEFAULT] or Outcome.NOT_JUDGED.value
+            about = (one.name, claim.by.value, str(claim.kind), chosen(claim, paper).value)
+            rows[claim.id] = [*about, *verdicts.values()]
     columns = ["experiment", "by", "kind", "chosen", *names]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("id")
 
 
-def under_each(paper: str, by: By = By.PAPER) -> pd.DataFrame:
-    """Return the verdicts on a paper's claims under the default and the readings that some table has rows of.
+def _under_each(paper: str) -> pd.DataFrame:
+    """Return the verdicts on a paper's own claims under the default and the readings that some table has rows of.
 
     Where a figure was not run under a reading, or not enough to judge the claim, the default's verdict counts.
     """
     found = by_reading(paper)
-    chosen = found[found["by"] == by.value]
-    names = [one.name for _, one in readings_of(paper) if (found[one.name] != "").any()]
-    unknown = chosen.isin(["", Outcome.NOT_JUDGED.value])
-    return pd.DataFrame({
-        name: chosen[name].mask(unknown[name], chosen[DEFAULT]) for name in (DEFAULT, *names)
-    })  # fmt: skip
+    own = found[found["by"] == By.PAPER.value]
+    names = [DEFAULT, *(one.name for _, one in readings_of(paper) if (found[one.name] != "").any())]
+    unknown = own[names].isin(["", Outcome.NOT_JUDGED.value])
+    return pd.DataFrame({name: own[name].mask(unknown[name], own[DEFAULT]) for name in names})
+
+
+def _counts(verdicts: pd.Series) -> list[int]:
+    return [*count_outcomes(verdicts.to_frame("verdict")).values()]
 
 
 def score() -> pd.DataFrame:
@@ -92,25 +71,18 @@ def score() -> pd.DataFrame:
     """
     rows = {}
     for paper, one in PAPERS.items():
-        verdicts = under_each(paper)
+        verdicts = _under_each(paper)
         readings = {each.name: each for _, each in readings_of(paper) if each.name in verdicts}
         allowed = [DEFAULT, *(each.name for each in readings.values() if not each.against)]
         holds = verdicts[allowed].eq(Outcome.HOLDS.value)
         identities = int((by_reading(paper)["kind"][verdicts.index] == Kind.IDENTITY.value).sum())
         ends = (int(holds.sum().min()), int(holds.sum().max()), int(holds.all(axis=1).sum()))
         for reading in (DEFAULT, *(each.name for each in readings.values() if each.is_setup)):
-            counts = count_outcomes(pd.DataFrame({"verdict": verdicts[reading]}))
-            hold, *others = counts.values()
+            hold, *others = _counts(verdicts[reading])
             words = one.name if reading == DEFAULT else f"{one.name}, reading \u201c{reading}\u201d"
             words += ", against its text" if reading != DEFAULT and readings[reading].against else ""
             rows[words] = [len(verdicts), identities, hold, *ends, *others]
     return pd.DataFrame(rows, index=list(COLUMNS)).T
-
-
-COLUMNS = (
-    "claims", "identities", "hold", "least", "most", "under all", "direction only", "undecided", "do not hold",
-    "not judged",
-)  # fmt: skip
 
 
 def score_text() -> str:
@@ -143,10 +115,9 @@ def readings_text() -> str:
     rows = {}
     for paper, one in PAPERS.items():
         against = {each.name: each.against for _, each in readings_of(paper)}
-        for reading, verdicts in under_each(paper).items():
-            counts = list(count_outcomes(pd.DataFrame({"verdict": verdicts})).values())
+        for reading, verdicts in _under_each(paper).items():
             mark = "no" if against.get(str(reading)) else "yes"
-            rows[f"{one.name}: {reading}"] = [mark, len(verdicts), *counts]
+            rows[f"{one.name}: {reading}"] = [mark, len(verdicts), *_counts(verdicts)]
     return _markdown(["reading", "allowed by the text", "claims", "hold", *COLUMNS[6:]], rows)
 
 
@@ -159,18 +130,11 @@ def _markdown(headings: Sequence[str], rows: Mapping[str, Sequence[object]]) -> 
 def standing() -> pd.Series[bool]:
     """Return, for each bundled table of the papers, whether the code still behaves as when it was computed.
 
-    Returns
-    -------
-    Series
-        By experiment; missing where the behaviour of the code that computed the table is not known.
+    Missing where the behaviour of the code that computed the table is not known.
     """
-    found: dict[str, bool | None] = {}
-    for paper in PAPERS:
-        for one in select(paper):
-            if summary_path(one.name).exists():
-                line = recorded(one.name)
-                made = line.get("made")
-                found[one.name] = None if made is None else made == line["now"]
+    names = [one.name for paper in PAPERS for one in select(paper) if summary_path(one.name).exists()]
+    lines = {name: recorded(name) for name in names}
+    found = {name: None if line.get("made") is None else line["made"] == line["now"] for name, line in lines.items()}
     return pd.Series(found, dtype="boolean")
 
 
@@ -183,13 +147,7 @@ def words_of(name: str) -> str:
 
 
 def standing_text(is_short: bool = False) -> str:
-    """Return how many of the tables behind the score stand, and which do not, in words.
-
-    Parameters
-    ----------
-    is_short : bool
-        Whether to count the unknown tables instead of naming them.
-    """
+    """Return how many of the tables behind the score stand, and which do not; if short, without unknown ones' names."""
     found = standing()
     stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))
     stands = int(found.fillna(False).sum())

@@ -132,7 +132,7 @@ def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str
 
 def counts_text(checks: pd.DataFrame) -> str:
     """Return the number of claims per verdict, in words."""
-    from rdmacc.experiments.ledger.score import count_outcomes, counted
+    from rdmacc.experiments.ledger.pages import count_outcomes, counted
 
     return f"{len(checks)} claims: {counted(count_outcomes(checks))}"
 
