@@ -252,11 +252,9 @@ class DasrIncast(Model):
         """Return the same quantities from a simulation of `scenario()`."""
         queue, flows = result.samples("queue s0->h0"), result.flows.iloc[1:]
         return _tidy(
-            queue.index,
-            queue,
-            np.arange(1, len(flows) + 1),
+            queue.index, queue, np.arange(1, len(flows) + 1),
             flows["fct_ps"].astype("Float64").to_numpy(np.float64, na_value=np.nan),
-        )
+        )  # fmt: skip
 
 
 @lru_cache(8)

@@ -97,11 +97,9 @@ class GoBackNGoodput(Model):
             for (name, rows), line in zip(table.groupby("variant", sort=False), _LINES, strict=True):
                 ax.plot(100 * rows["loss"], 100 * rows["goodput"], linestyle=line, label=str(name))
             ax.set(
-                title=self.title,
-                xlabel="loss rate of packets and replies (%)",
-                ylabel="goodput (% of line rate)",
+                title=self.title, xlabel="loss rate of packets and replies (%)", ylabel="goodput (% of line rate)",
                 xscale="log",
-            )
+            )  # fmt: skip
             ax.set_ylim(0, 102)
             ax.legend()
         return ax

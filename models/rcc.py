@@ -167,15 +167,13 @@ class RccFluid(RccTarget):
         flows = [(f"h{i}", f"h{self.flows + i}") for i in range(self.flows)]
         return Scenario(
             network=topology.dumbbell(self.flows, self.flows, rate=self.capacity_bps, delay=ps(delay), buffer="64MB"),
-            workload=workload.long_flows(flows, size="100GB"),
-            scheme=scheme,
-            until=ps(self.duration_ps),
+            workload=workload.long_flows(flows, size="100GB"), scheme=scheme, until=ps(self.duration_ps),
             probes=[
                 probes.queue("s0", "s1", every="1us"),
                 probes.throughput("s0", "s1", every="5us"),
                 *(probes.field("flow", i, "Rcc.cwnd_bytes", every="5us") for i in range(self.flows)),
             ],
-        )
+        )  # fmt: skip
 
     def predict(self, result: Result) -> pd.DataFrame:
         """Return the queue, the link's use and the mean window, averaged over 200 bins of the run.

@@ -225,11 +225,9 @@ ClosFigure.points_of = ClosFigure
 
 
 def cases(
-    schemes: Sequence[str],
-    loads: Iterable[tuple[str, float]],
-    readings: Sequence[str] = (DEFAULT_READING,),
+    schemes: Sequence[str], loads: Iterable[tuple[str, float]], readings: Sequence[str] = (DEFAULT_READING,),
     **options: Any,
-) -> list[ClosCase]:
+) -> list[ClosCase]:  # fmt: skip
     """Return a case for every scheme at every (mix, load) in every reading, without duplicates."""
     found = [
         ClosCase(scheme, mix, load, reading, **options)

@@ -27,14 +27,9 @@ def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAU
 
 
 def panels(
-    rows: pd.DataFrame,
-    quantity: str,
-    factor: float,
-    label: str,
-    title: str,
-    published: Mapping[tuple[str, float], float],
-    is_log: bool = False,
-) -> Figure:
+    rows: pd.DataFrame, quantity: str, factor: float, label: str, title: str,
+    published: Mapping[tuple[str, float], float], is_log: bool = False,
+) -> Figure:  # fmt: skip
     """Draw a quantity over the load: a column for each mix, a row for each reading; bands are the spread over seeds.
 
     The paper's axes cannot be read, but its text has Dart relative to others: `published`, by mix and load, is drawn

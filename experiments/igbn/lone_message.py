@@ -13,11 +13,9 @@ class LoneMessage(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         check_scale(scale)  # the same at both
         scenario = Scenario(
-            network=topology.igbn_pair,
-            workload=partial(chain_of_messages, 1),
-            scheme=preset("igbn-2019")["go-back-n"],
+            network=topology.igbn_pair, workload=partial(chain_of_messages, 1), scheme=preset("igbn-2019")["go-back-n"],
             seed=seed,
-        )
+        )  # fmt: skip
         return [Point(name=POINT, scenario=scenario)]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -19,9 +19,6 @@ from rdmacc.experiments.ledger.score import by_reading, score
 from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +150,7 @@ class Paper:
         return frame.set_index("experiment")
 
 
-def _show(figure: Figure, alt: str, note: str = "") -> None:
+def _show(figure: Any, alt: str, note: str = "") -> None:
     import matplotlib.pyplot as plt
 
     display: Any = import_module("IPython.display")

@@ -100,10 +100,8 @@ class StepTimes(Experiment):
             Point(
                 name=f"{name}, {change}",
                 scenario=Scenario(
-                    network=partial(network, change != "without the link"),
-                    workload=partial(work, change, scale),
-                    scheme=SCHEMES[name],
-                    seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
+                    network=partial(network, change != "without the link"), workload=partial(work, change, scale),
+                    scheme=SCHEMES[name], seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
                     faults=(LinkDown(link=LINK, at_ps=at, convergence_ps="200us"),) if change == "a link down" else (),
                 ),
                 labels={"scheme": name, "change": change},
@@ -111,7 +109,7 @@ class StepTimes(Experiment):
             )
             for name in SCHEMES
             for change in (CHANGES + _PATHS if name == "DCQCN" else CHANGES)
-        ]
+        ]  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         job, counters = result.jobs.iloc[0], result.counters
@@ -129,11 +127,9 @@ class StepTimes(Experiment):
         assert scenario is not None
         if point.labels["scheme"] == "DCQCN" and not scenario.faults:
             model = MaxMin(
-                network=scenario.make_network(),
-                workload=scenario.messages(),
-                scheme=scenario.scheme,
+                network=scenario.make_network(), workload=scenario.messages(), scheme=scenario.scheme,
                 seed=scenario.seed,
-            )
+            )  # fmt: skip
             rows = model.solve()
             numbers["step by max-min"] = (float((rows["start_ps"] + rows["fct_ps"]).max()), "ps")
         return tidy(point.name, numbers)

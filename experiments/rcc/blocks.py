@@ -28,11 +28,9 @@ def rows_of_calls(point: str, pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
 
 
 def draw_blocks(
-    ax: Axes,
-    blocks: Mapping[str, tuple[float, float, str, str]],
-    arrows: Iterable[tuple[str, str, str]],
+    ax: Axes, blocks: Mapping[str, tuple[float, float, str, str]], arrows: Iterable[tuple[str, str, str]],
     size: tuple[float, float] = (0.9, 0.5),
-) -> None:
+) -> None:  # fmt: skip
     """Draw boxes and arrows between them."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -52,11 +50,9 @@ def draw_blocks(
         step_y = 0.0 if is_level else half_y * (1 if y1 > y0 else -1)
         begin, end = (x0 + step_x, y0 + step_y), (x1 - step_x, y1 - step_y)
         ax.annotate(
-            "",
-            end,
-            begin,
+            "", end, begin,
             arrowprops={"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2, "shrinkA": 2, "shrinkB": 2},
-        )
+        )  # fmt: skip
         if label:
             ax.text(
                 (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2 + 0.08, label, ha="center", fontsize=7, color="0.3"

@@ -16,15 +16,9 @@ def ran(rows: pd.DataFrame, schemes: Iterable[str], name: str) -> list[str]:
 
 
 def draw_fct(
-    ax: Axes,
-    rows: pd.DataFrame,
-    quantity: str,
-    schemes: Sequence[str],
-    name: str,
-    *,
-    unit: float = 1e6,
+    ax: Axes, rows: pd.DataFrame, quantity: str, schemes: Sequence[str], name: str, *, unit: float = 1e6,
     is_log: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Draw a completion time, or a slowdown, over the load, in units; bands are the spread over seeds."""
     for scheme in ran(rows, schemes, name):
         spread = spreads(rows, quantity, scheme, name) / unit
@@ -38,13 +32,9 @@ def draw_fct(
 
 
 def draw_reductions(
-    ax: Axes,
-    rows: pd.DataFrame,
-    quantity: str,
-    schemes: Sequence[str],
-    name: str,
+    ax: Axes, rows: pd.DataFrame, quantity: str, schemes: Sequence[str], name: str,
     published: Mapping[str, tuple[float, ...]],
-) -> None:
+) -> None:  # fmt: skip
     """Draw by what percentage RCC is below others over the load; beside it, hollow, the published values.
 
     The paper names no load for them, so they stand in a column of their own.

@@ -171,16 +171,13 @@ class Figure5(Experiment):
         every = us(20) if scale == "quick" else ms(1)
         for name in SCHEMES:
             scenario = Scenario(
-                network=topology.rcc_dumbbell,
-                workload=partial(four_flows, factor),
-                scheme=PRESET[name],
-                seed=seed,
+                network=topology.rcc_dumbbell, workload=partial(four_flows, factor), scheme=PRESET[name], seed=seed,
                 probes=[
                     *(received(flow, every) for flow in range(4)),
                     *(probes.rate(flow, "1us") for flow in range(4)),
                     probes.queue("s0", "s1", "1us"),
                 ],
-            )
+            )  # fmt: skip
             yield Point(name=name, scenario=scenario, labels={"scheme": name, "factor": factor})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

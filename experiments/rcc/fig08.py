@@ -86,14 +86,12 @@ class Figure8(Experiment):
                 scenario = Scenario(
                     network=topology.rcc_testbed,
                     workload=workload.long_flows(flows, start=[0, lasts_ps // 4 if start == _LATER else 0]),
-                    scheme=PRESET.at("25Gbps")["rcc"],
-                    until=ps(lasts_ps),
-                    seed=seed,
+                    scheme=PRESET.at("25Gbps")["rcc"], until=ps(lasts_ps), seed=seed,
                     probes=[
                         *(received(flow, us(100)) for flow in range(2)),
                         *(probes.queue(*port, "1us") for port in PORTS),
                     ],
-                )
+                )  # fmt: skip
                 labels = {"setting": setting, "start": start}
                 yield Point(name=_point(setting, start), scenario=scenario, labels=labels)
 

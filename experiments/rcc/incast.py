@@ -131,10 +131,8 @@ class IncastFigure(Experiment):
             sent_ps = senders * size_bytes(case.size) * 8e12 / GOODPUT_BPS
             for run in range(seed, seed + SEEDS[scale]):
                 scenario = Scenario(
-                    network=partial(incast_star, senders),
-                    workload=partial(_messages, senders, case.size, run),
-                    scheme=PRESET[case.scheme].replace(**case.changes()),
-                    until=ps(round(BEGIN_PS + 1.25 * sent_ps)),
+                    network=partial(incast_star, senders), workload=partial(_messages, senders, case.size, run),
+                    scheme=PRESET[case.scheme].replace(**case.changes()), until=ps(round(BEGIN_PS + 1.25 * sent_ps)),
                     seed=run,
                     probes=[
                         probes.queue("s0", RECEIVER, "1us"),
@@ -144,7 +142,7 @@ class IncastFigure(Experiment):
                         ),
                         received(senders, "10us"),
                     ],
-                )
+                )  # fmt: skip
                 labels = asdict(case) | {"senders": senders, "bound_ps": sent_ps, "seed": run}
                 yield Point(name=f"{case.name}, seed {run}", scenario=scenario, labels=labels, cost=sent_ps)
 

@@ -117,13 +117,11 @@ class Verdicts(Experiment):
         results = {}
         for scheme in ("rcc", "rcc-ewa"):
             scenario = Scenario(
-                network=one_switch,
-                workload=partial(traffic, labels["scale"], labels["load"], labels["seed"]),
-                scheme=preset("rcc-2021")[scheme].replace(**READINGS[labels["reading"]]),
-                seed=labels["seed"],
+                network=one_switch, workload=partial(traffic, labels["scale"], labels["load"], labels["seed"]),
+                scheme=preset("rcc-2021")[scheme].replace(**READINGS[labels["reading"]]), seed=labels["seed"],
                 until="1s",
                 probes=[probes.field("flow", flow, "Rcc.is_iterative", every="20us") for flow in range(len(messages))],
-            )
+            )  # fmt: skip
             results[scheme] = run(scenario)
         judged = np.array([results["rcc"].samples(f"Rcc.is_iterative {i}").max() > 0 for i in range(len(messages))])
         fct = {scheme: result.flows["fct_ps"].to_numpy(np.float64) for scheme, result in results.items()}

@@ -154,16 +154,13 @@ class Figure20(ReadingFigure):
             scheme = SIMULATED["ren"].replace(keeps_one=name == KEPT)
         scenario = Scenario(
             network=partial(topology.ren_leaf_spine, hosts_per_leaf=_SENDERS + 1, leaves=2),
-            workload=partial(_flows, share, degree > 0, seed),
-            scheme=scheme,
-            until=_UNTIL,
-            seed=seed,
+            workload=partial(_flows, share, degree > 0, seed), scheme=scheme, until=_UNTIL, seed=seed,
             probes=[
                 probe
                 for port in _PORTS
                 for probe in (rdmacc.probes.queue(*port, every=us(5)), rdmacc.probes.throughput(*port, every=us(50)))
             ],
-        )
+        )  # fmt: skip
         labels = {"scheme": name, "degree": degree, "share": share, "seed": seed}
         return Point(name=f"{name}, {share:g} responsive, seed {seed}", scenario=scenario, labels=labels)
 

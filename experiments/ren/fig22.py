@@ -164,9 +164,7 @@ class Figure22(ReadingFigure):
                 delay=ps(SIMULATED_RTT_PS // 6), buffer=_BUFFER,
             ),
             workload=partial(_flows, load, sizes, count, seed),
-            scheme=SIMULATED["ren" if name == SLOW_TIMER else name].replace(**changes),
-            until=ps(end),
-            seed=seed,
+            scheme=SIMULATED["ren" if name == SLOW_TIMER else name].replace(**changes), until=ps(end), seed=seed,
             probes=[
                 rdmacc.probes.queue("s0", "s1", every=us(5)),
                 rdmacc.probes.throughput("s0", "s1", every=us(50)),

@@ -59,13 +59,9 @@ def percents(values: Mapping[str, float]) -> str:
 
 
 def reduction_claim(
-    id: str,
-    workload: str,
-    published: Mapping[str, Mapping[str, float]],
-    quote: str,
-    why: str,
+    id: str, workload: str, published: Mapping[str, Mapping[str, float]], quote: str, why: str,
     chosen: Chosen | None = None,
-) -> Claim:
+) -> Claim:  # fmt: skip
     """Return a claim on REN's reductions of a quantity at a load of 0.7."""
     ((quantity, values),) = published.items()
     return claim(

@@ -26,11 +26,9 @@ _QUANTITIES = ("AFCT", "AFCT, short", "p99 FCT, short")
 
 
 def _compared(
-    ren: str = "ren",
-    others: tuple[str, ...] = _OTHERS,
-    changes: dict[str, dict[str, Any]] | None = None,
+    ren: str = "ren", others: tuple[str, ...] = _OTHERS, changes: dict[str, dict[str, Any]] | None = None,
     **options: Any,
-) -> dict[str, LeafSpineCase]:
+) -> dict[str, LeafSpineCase]:  # fmt: skip
     """Return REN, as "ren", and the others under a variation; `changes` by scheme, or for "all" of them."""
     changes = changes or {}
     return {
