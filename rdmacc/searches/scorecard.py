@@ -58,7 +58,7 @@ GRADES: dict[str, tuple[float, ...]] = {
     "needless retransmissions": (0.001, 0.01, 0.05, 0.2),
 }
 """Bounds of each objective: a value beyond none has grade 0, one beyond all grade 4; a find has grade 2 at least."""
-SAMPLE, REFINED, SHRINKING, SEED = 32, 12, 8, 0
+SAMPLE, REFINED, SHRINKING, SEED = 20, 6, 4, 0
 """Runs for a scheme at a rate: a random sample for all objectives; by TPE and to make the worst smaller, for each."""
 TABLE, KNOWN = Path(__file__).with_name("scorecard.parquet"), Path(__file__).with_name("known.csv")
 VERDICTS = {"paper": "known from its paper", "elsewhere": "known from elsewhere", "": "found here"}
