@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rdmacc.explain import Explanation
+from rdmacc.explain.drawing import draw_explanation
 from rdmacc.explorer.setup import Setup
 from rdmacc.results.result import Result
 from rdmacc.show.style import COLOURS, draw_trace, ecdf, style, time_unit
@@ -58,6 +60,23 @@ def draw(setup: Setup, results: Mapping[str, Result]) -> dict[str, Any]:
             columns = 4 if len(labels) in (4, 7, 8) else 3
             figures[name].legend(handles, labels, loc="lower center", ncols=columns, fontsize=9)
     return figures
+
+
+def draw_message(explained: Explanation, scheme: str) -> Any:
+    """Draw where a message's time went, narrow enough for a telephone."""
+    from matplotlib.figure import Figure
+
+    ports = explained.events["place"].replace("", None).nunique()
+    with style():
+        figure = Figure(figsize=(5.4, 2.1 + 0.28 * ports), layout="none")  # type: ignore[arg-type]
+        below = 1.15 / figure.get_figheight()
+        ax = figure.add_axes((0.2, below, 0.77, 1 - below - 0.3 / figure.get_figheight()))
+        draw_explanation(explained, ax)
+        ax.set_title(f"Message {explained.flow} under {scheme}")
+        handles, labels = ax.get_legend_handles_labels()
+        ax.get_legend().remove()
+        figure.legend(handles, labels, loc="lower center", ncols=3, fontsize=9)
+    return figure
 
 
 def _goodput(ax: Any, setup: Setup, result: Result, unit_ps: float, colour: str, name: str) -> None:

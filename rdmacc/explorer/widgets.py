@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rdmacc.errors import RdmaccError, not_installed
-from rdmacc.explorer.picture import draw
+from rdmacc.explorer.picture import draw, draw_message
 from rdmacc.explorer.setup import MOST_SCHEMES, NETWORKS, WORKS, Setup, movable
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES, about
@@ -35,6 +35,8 @@ _HELP = {
     "load": "share of what the hosts' links carry",
     "seed": "draws messages, paths and marks",
 }
+_SLOWEST = 30
+"""Messages to choose from."""
 
 
 class Notes:
@@ -96,9 +98,10 @@ class Explorer:
             name: widgets.Image(format="png", layout={"flex": "1 1 27em", "min_width": "0", "max_width": "38em"})
             for name in ("goodput", "queue", "fct")
         }
-        self.table = widgets.HTML(
-            layout={"flex": "1 1 27em", "max_width": "100%", "min_width": "0", "overflow": "auto"}
-        )
+        self.table = widgets.HTML(layout={"max_width": "100%", "min_width": "0", "overflow": "auto"})
+        self.message = widgets.Dropdown(description="why slow?", **{"style": _LABEL, "layout": _WIDE})
+        self.message.observe(lambda _: self._explain(), names="value")
+        self.why = widgets.VBox(layout={"overflow": "visible"})
         self.code = widgets.Textarea(layout={"width": "100%", "height": "24em"}, disabled=True)
         self.reset = widgets.Button(description="Reset", tooltip="Back to where the page began")
         self.reset.on_click(lambda _: self._to(setup))
@@ -111,9 +114,21 @@ class Explorer:
             ],
             layout={"flex": "0 1 28em", "min_width": "0"},
         )
+        choice = self.notes.beside(
+            "why", self.message, "where the time of a message went: the slowest, in times of its time alone"
+        )
+        told = widgets.VBox(
+            [self.table, choice, self.why], layout={"flex": "1 1 27em", "min_width": "0", "overflow": "visible"}
+        )
         shown = widgets.HBox(
-            [*self.pictures.values(), self.table],
-            layout={"flex": "1 1 36em", "flex_flow": "row wrap", "min_width": "0", "overflow": "visible"},
+            [*self.pictures.values(), told],
+            layout={
+                "flex": "1 1 36em",
+                "flex_flow": "row wrap",
+                "min_width": "0",
+                "overflow": "visible",
+                "align_items": "flex-start",
+            },
         )
         code = widgets.Accordion(children=[self.code], titles=("As Python",))
         self.view = widgets.VBox(
@@ -293,7 +308,28 @@ class Explorer:
                 str(summary.pfc_pauses), str(summary.drops),
             ])  # fmt: skip
         columns = ["scheme", "FCT median (us)", "FCT p99 (us)", "all done (us)", "queue (kB)", "pauses", "drops"]
-        self.table.value = html_table(columns, rows)
+        self.table.value = f"<div style='font-size:85%; line-height:1.4'>{html_table(columns, rows)}</div>"
+        slowest = next(iter(self._results.values())).flows.sort_values("slowdown", ascending=False, kind="stable")
+        chosen = [(f"{row.flow}: {row.src} to {row.dst}, {row.slowdown:.3g} times", row.flow)
+                  for row in slowest[:_SLOWEST].itertuples()]  # fmt: skip
+        with self._quietly():
+            kept = self.message.value
+            self.message.options = [("choose a message", None), *chosen]
+            self.message.value = kept if kept in slowest["flow"][:_SLOWEST].array else None
+        self._explain()
+
+    def _explain(self) -> None:
+        """Show where the time of the chosen message went, under each scheme."""
+        if self._is_quiet:
+            return
+        shown = []
+        for result in self._results.values() if self.message.value is not None else ():
+            why = result.explain(self.message.value)
+            image = self._widgets.Image(format="png", value=png(draw_message(why, result.scheme_name), dpi=110))
+            image.layout = {"width": "100%", "max_width": "38em", "margin": "0"}
+            words = self._widgets.HTML(f"<p style='line-height:1.4'>{escape(why.title)}</p>")
+            shown.append(self._widgets.VBox([image, words], layout={"max_width": "38em", "overflow": "visible"}))
+        self.why.children = shown
 
 
 def _differ(old: Mapping[str, Result], new: Mapping[str, Result]) -> bool:

@@ -74,6 +74,22 @@ def test_dragging_changes_picture_numbers_and_script(explorer):
     assert "hpcc" in explorer.table.value
 
 
+def test_a_chosen_message_is_explained_under_each_scheme(explorer):
+    assert explorer.why.children == ()
+    explorer.message.value = slowest = explorer.message.options[1][1]
+    image, words = explorer.why.children[0].children
+    assert bytes(image.value).startswith(b"\x89PNG")
+    assert f"Message {slowest} (" in words.value
+    assert "hpcc)" in explorer.why.children[1].children[1].value
+    explorer.controls["scheme 2"].value = ""
+    assert explorer.message.value == slowest
+    assert len(explorer.why.children) == 1
+    explorer.controls["work"].value = "all-reduce"  # 30 messages to choose from, perhaps without this one
+    assert explorer.message.value in (None, *(flow for _, flow in explorer.message.options[1:]))
+    explorer.message.value = None
+    assert explorer.why.children == ()
+
+
 @pytest.mark.slow
 def test_schemes_bring_their_own_sliders(explorer):
     explorer.controls["scheme 2"].value = ""
