@@ -12,11 +12,9 @@ from types import EllipsisType
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.handlers.calls import Calls
-from rdmacc.handlers.expressions import UNSET, Code
-from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHING, NUMBERS, Kind
+from rdmacc.handlers.expressions import Code, Expressions
+from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHING, NUMBERS, Kind, advice
 from rdmacc.handlers.source import source_tree
-from rdmacc.handlers.unbound import falls_through, first_unbound
 
 Mark = tuple[int, str]
 """A node of a function's tree, by its position in `ast.walk`, and its treatment in checked mode."""
@@ -70,34 +68,33 @@ class Checker:
         return ConfigError(self.handler, _Text(text.split("\n")[0]), allowed, where=where)
 
 
-class _Body(Calls):
-    """A function with its statements."""
+class _Body(Expressions):
+    """A function with its statements. `_set` has the names that have a value on every path to the current one."""
 
     def read(self) -> Kind:
         """Check all of it."""
         self._block(self._tree.body)
-        unset = first_unbound(self._tree)
-        if unset is not None:
-            raise self._error(unset, UNSET)
         returned = self._returned or NOTHING
-        if returned is not NOTHING and falls_through(self._tree.body):
+        if returned is not NOTHING and self._set is not None:
             raise self._error(self._tree, "must return a value on every path", f"{self._tree.name}(...)")
         return returned
 
-    # Statements
-
     def _block(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:
-            name = type(statement).__name__
-            method = getattr(self, f"_do_{name}", None)
+            method = getattr(self, f"_do_{type(statement).__name__}", None)
             if method is None:
-                raise self._error(statement, ADVICE.get(name, ADVICE[""]))
+                raise self._error(statement, advice(type(statement).__name__))
             method(statement)
 
     def _do_Pass(self, node: ast.stmt) -> None:
         pass
 
-    _do_Break = _do_Continue = _do_Pass
+    def _do_Continue(self, node: ast.stmt) -> None:
+        self._set = None
+
+    def _do_Break(self, node: ast.stmt) -> None:
+        self._ends[-1] = _on_both(self._ends[-1], self._set)
+        self._set = None
 
     def _do_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | EllipsisType):
@@ -145,6 +142,8 @@ class _Body(Calls):
             known = self._names.get(target.id, kind)
             since = f"; {target.id} is {known.name} in line {self._first.get(target.id, self._tree.lineno)}"
             self._names[target.id] = self._join(node, known, kind, since)
+            if self._set is not None:
+                self._set = self._set | {target.id}
             self._first.setdefault(target.id, node.lineno)
             return
         code = self._place_to_write(target)
@@ -168,18 +167,22 @@ class _Body(Calls):
             if isinstance(target.value, ast.Attribute):
                 self._field(target.value, is_write=True)
             if vector.code:
-                self._index(target)
+                self._of(target)
                 return vector.code
         raise self._error(target, "must be a variable, a field of a record, or an element of a vector field")
 
     def _do_If(self, node: ast.If) -> None:
         self._condition(node.test)
+        before = self._set
         self._block(node.body)
+        self._set, after = before, self._set
         self._block(node.orelse)
+        self._set = _on_both(after, self._set)
 
     def _do_While(self, node: ast.While) -> None:
         self._condition(node.test)
-        self._loop(node)
+        is_endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        self._loop(node, None if is_endless else self._set)
 
     def _do_For(self, node: ast.For) -> None:
         if not isinstance(node.target, ast.Name):
@@ -187,25 +190,30 @@ class _Body(Calls):
         called = node.iter
         if isinstance(called, ast.Call) and self._value(called.func) is range:
             for argument in called.args:
-                self._integer(argument)
+                self._operand(argument, "i")
             if called.keywords or not 1 <= len(called.args) <= 3:
                 raise self._error(called, "must have one to three arguments")
             kind = INT
         else:
             kind = self._uniform(node.iter, self._of(node.iter))
+        before = self._set
         self._store(node, node.target, kind)
-        self._loop(node)
+        self._loop(node, before)
 
-    def _loop(self, node: ast.For | ast.While) -> None:
+    def _loop(self, node: ast.For | ast.While, after: set[str] | None) -> None:
+        """Check the body of a loop; `after` are the names that are set if it ends by its condition."""
+        self._ends.append(after)
         self._block(node.body)
         if node.orelse:
             raise self._error(node.orelse[0], "must not stand in the `else` of a loop: set a variable in the loop")
+        self._set = self._ends.pop()
 
     def _do_Return(self, node: ast.Return) -> None:
         kind = NOTHING if node.value is None else self._of(node.value)
         if kind is NOTHING and node.value is not None:
             raise self._error(node, "must return a value, but the function returns none")
         self._returned = kind if self._returned is None else self._join(node, self._returned, kind)
+        self._set = None
 
     def _do_Assert(self, node: ast.Assert) -> None:
         self._condition(node.test)
@@ -223,6 +231,7 @@ class _Body(Calls):
             raise self._error(node, f"must raise one of {names}")
         if len(given) > 1 or not all(map(_is_text, given)) or getattr(raised, "keywords", None):
             raise self._error(node, "must take at most a string literal")
+        self._set = None
 
 
 class _Text(str):
@@ -236,3 +245,8 @@ class _Text(str):
 
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _on_both(one: set[str] | None, other: set[str] | None) -> set[str] | None:
+    """Return the names that are set on both of two paths; None is a path that leads nowhere."""
+    return one & other if one is not None and other is not None else one if other is None else other

@@ -5,13 +5,33 @@ integer on one path and a float on another would always be a float there.
 """
 
 import ast
+import builtins
+import inspect
+import math
 import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from rdmacc import bits, chance
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.handlers.language import ADVICE, BITS, BOOL, FLOAT, INT, LARGEST, NUMBERS, Kind, constant, kind_of
+from rdmacc.handlers.language import (
+    ADVICE,
+    BITS,
+    BOOL,
+    CALLS,
+    FLOAT,
+    INT,
+    LARGEST,
+    NATIVE,
+    NOTHING,
+    NUMBERS,
+    OPERANDS,
+    Kind,
+    advice,
+    constant,
+    kind_of,
+)
 from rdmacc.handlers.source import MISSING, outside
 
 Code = str | tuple[str, ...]
@@ -24,7 +44,7 @@ _SAFE = {ast.RShift: 63, ast.BitAnd: LARGEST}
 _CHANCE = ("random", "secrets", "time", "datetime", "uuid")
 _EXACT = 2**53
 _PACKETS = frozenset({"packet", "reply", "notice", "request"})
-UNSET = "must be set on every path to this line: assign it a value first"
+_LONG = "must be an integer of at most 63 bits"
 
 
 def record_kind(*roles: str) -> Kind:
@@ -33,20 +53,20 @@ def record_kind(*roles: str) -> Kind:
 
 
 class Expressions:
-    """A function, for arguments of some kinds: its names, and its expressions that call nothing."""
+    """A function, for arguments of some kinds: its names, and its expressions."""
 
     def __init__(
         self, checker: Any, function: Callable[..., Any], tree: ast.FunctionDef, kinds: Mapping[str, Kind]
     ) -> None:
         self._checker, self._function, self._tree = checker, function, tree
         self._names = dict(kinds)
+        self._set: set[str] | None = set(kinds)  # names with a value here; None where no path leads
+        self._ends: list[set[str] | None] = []  # of the loops around: names with a value behind them
         self._first: dict[str, int] = {}
         self._locals = _stored(tree) | kinds.keys()
         self._place = _places(tree)
         self._marks = checker.marks.setdefault(function, set())
         self._returned: Kind | None = None
-
-    # Errors and marks
 
     def _error(self, node: Any, allowed: str, text: str = "") -> ConfigError:
         return self._checker.error(self._function, node.lineno, text or ast.unparse(node), allowed)
@@ -57,45 +77,41 @@ class Expressions:
             raise self._error(node, "must have one type in all calls: write a function for each type")
         self._marks.add((place, name))
 
-    # Expressions
-
     def _of(self, node: Any) -> Kind:
         """Return the kind of an expression."""
         try:
             number = constant(node)
         except OverflowError:
-            number = 2**64
+            raise self._error(node, _LONG) from None
         if type(number) is int and abs(number) > LARGEST:
-            raise self._error(node, "must be an integer of at most 63 bits")
+            raise self._error(node, _LONG)
         if number is not None:
             return {bool: BOOL, int: INT, float: FLOAT}[type(number)]
-        name = type(node).__name__
-        method = getattr(self, f"_of_{name}", None)
+        method = getattr(self, f"_of_{type(node).__name__}", None)
         if method is None:
-            raise self._error(node, ADVICE.get(name, ADVICE[""]))
+            raise self._error(node, advice(type(node).__name__))
         kind: Kind = method(node)
         return kind
 
-    def _number(self, node: ast.expr) -> Kind:
-        """Return the kind of an operand: an integer or a float."""
+    def _operand(self, node: ast.expr, wanted: str = "n") -> Kind:
+        """Return the kind of an operand; raise an error if it is not wanted, see `OPERANDS`."""
         kind = self._of(node)
-        if kind is BOOL:
-            raise self._error(node, "must be a number in arithmetic: use int(...)")
-        return self._checked_number(node, kind)
-
-    def _checked_number(self, node: ast.expr, kind: Kind) -> Kind:
-        if kind not in NUMBERS:
+        if wanted == "t":
+            if not kind.parts and not kind.code:
+                raise self._error(node, "must be a tuple of numbers or a vector field")
+        elif wanted == "s":
+            if kind is not BITS:
+                raise self._error(node, "must be a set of packets, a `Bits` field")
+        elif kind not in NUMBERS:
             hint = ""
             if kind.code or kind is BITS:
                 hint = "; use a vector element by element, and a set of packets through the functions of rdmacc.bits"
             elif kind.choices:
                 hint = f"; compare it: {ast.unparse(node)} == {kind.choices[0]!r}"
             raise self._error(node, f"must be a number, not {kind.name}{hint}")
+        elif kind not in OPERANDS[wanted][0]:
+            raise self._error(node, OPERANDS[wanted][1])
         return kind
-
-    def _integer(self, node: ast.expr) -> None:
-        if self._number(node) is not INT:
-            raise self._error(node, "must be an integer: use int(...)")
 
     def _condition(self, node: ast.expr) -> None:
         """Check what is true or false: any number, and what `and`, `or` and `not` make of them."""
@@ -103,7 +119,7 @@ class Expressions:
             for value in node.values:
                 self._condition(value)
         else:
-            self._checked_number(node, self._of(node))
+            self._operand(node, "v")
 
     def _join(self, node: Any, one: Kind, other: Kind, since: str = "") -> Kind:
         """Return the common kind of two alternatives."""
@@ -119,21 +135,21 @@ class Expressions:
         hint = ": write 1.0 for 1, or use int(...) or float(...)" if {one, other} == {INT, FLOAT} else ""
         raise self._error(node, f"must have one type, not {one.name} here and {other.name} there{hint}{since}")
 
+    # Names and fields
+
     def _of_Name(self, node: ast.Name) -> Kind:
-        if node.id in self._locals:
-            if node.id not in self._names:
-                raise self._error(node, UNSET)
-            return self._names[node.id]
-        return self._constant(node)
+        if node.id not in self._locals:
+            return self._constant(node)
+        if node.id not in self._names or (self._set is not None and node.id not in self._set):
+            raise self._error(node, "must be set on every path to this line: assign it a value first")
+        return self._names[node.id]
 
     def _constant(self, node: ast.expr) -> Kind:
         """Return the kind of a constant from outside the function."""
         value = self._value(node)
         kind = kind_of(value)
         if kind is None:
-            if type(value) is int:
-                raise self._error(node, "must be an integer of at most 63 bits")
-            raise self._error(node, ADVICE[topic(value) or "value"])
+            raise self._error(node, _LONG if type(value) is int else ADVICE[topic(value) or "value"])
         return kind
 
     def _value(self, node: ast.expr) -> Any:
@@ -173,8 +189,7 @@ class Expressions:
         for role in sorted(kind.roles):
             known = self._checker.fields[role]
             if node.attr not in known:
-                noun = "a parameter that handlers see" if role == "params" else f"a field of `{role}`"
-                raise self._unknown(node, known, noun)
+                raise self._unknown(node, known, role)
             if is_write and node.attr not in self._checker.writable[role]:
                 raise self._error(node, self._allowed(role), f"{ast.unparse(node)} = ...")
             codes.add(known[node.attr])
@@ -183,12 +198,11 @@ class Expressions:
             raise self._error(node, "must have the same type in all records that this may be")
         return codes.pop()
 
-    def _unknown(self, node: ast.Attribute, known: Iterable[str], noun: str) -> ConfigError:
-        names = sorted(known)
-        guess = unknown("", node.attr, names, noun).allowed
-        meant = guess.split("; did you mean ")[1].rstrip("?") if "; did you mean " in guess else ""
-        allowed = f"must be {noun}" + (f"; did you mean {meant}?" if meant else ".")
-        return self._error(node, f"{allowed} There are {', '.join(names)}" if names else f"{allowed} There is none")
+    def _unknown(self, node: ast.Attribute, known: Iterable[str], role: str) -> ConfigError:
+        noun = "a parameter that handlers see" if role == "params" else f"a field of `{role}`"
+        _, is_close, meant = unknown("", node.attr, sorted(known), noun).allowed.partition("; did you mean ")
+        are = f"There are {', '.join(sorted(known))}" if known else "There is none"
+        return self._error(node, f"must be {noun}" + (f"{is_close}{meant.rstrip('?')}? " if is_close else ". ") + are)
 
     def _allowed(self, role: str) -> str:
         names = sorted(self._checker.writable[role])
@@ -198,6 +212,8 @@ class Expressions:
         if not names:
             return f"must not write `{role}` in {hook}: its fields are the engine's"
         return f"must not write the engine's fields; of `{role}`, {hook} may write {', '.join(names)}"
+
+    # Tuples and vectors
 
     def _of_Tuple(self, node: ast.Tuple) -> Kind:
         if not node.elts:
@@ -214,67 +230,58 @@ class Expressions:
             raise self._error(node, "must be range(...), or a tuple of constants of one type")
         return kind.parts[0]
 
-    def _index(self, node: ast.Subscript) -> None:
-        if isinstance(node.slice, ast.Slice):
-            raise self._error(node, ADVICE["Slice"])
-        self._integer(node.slice)
-
     def _of_Subscript(self, node: ast.Subscript) -> Kind:
         kind = self._of(node.value)
         if kind.roles:
             raise self._error(node, "must name a record's field after a dot")
         if not kind.parts and not kind.code:
             raise self._error(node, "must be an element of a vector field, or of a tuple of numbers")
-        self._index(node)
+        if isinstance(node.slice, ast.Slice):
+            raise self._error(node, ADVICE["Slice"])
+        self._operand(node.slice, "i")
         if kind.parts:
             return self._uniform(node.value, kind)
         return FLOAT if kind.code == "f8" else INT
+
+    # Operators
 
     def _of_BinOp(self, node: ast.BinOp) -> Kind:
         return self._arithmetic(node, node.op, node.left, node.right)
 
     def _arithmetic(self, node: Any, op: ast.operator, left: ast.expr, right: ast.expr) -> Kind:
-        kinds = self._number(left), self._number(right)
-        by = constant(right)
+        kinds = self._operand(left), self._operand(right)
+        are_integers, by, mark = kinds == (INT, INT), constant(right), ""
         if type(op) in _BITWISE:
-            if kinds != (INT, INT):
+            if not are_integers:
                 raise self._error(node, "must take integers: use int(...)")
-            if not (isinstance(op, ast.RShift | ast.BitAnd) and by is not None and 0 <= by <= _SAFE[type(op)]):
-                self._mark(node, _BITWISE[type(op)])
-            return INT
-        if isinstance(op, ast.Div):
-            if kinds == (INT, INT):
-                self._mark(node, "divide")
-            return FLOAT
-        if type(op) not in _INTEGER:
-            raise self._error(node, ADVICE.get(type(op).__name__, ADVICE[""]))
-        if kinds == (INT, INT):
-            if _INTEGER[type(op)]:
-                self._mark(node, _INTEGER[type(op)])
-            return INT
-        if isinstance(op, ast.Pow):
+            is_safe = type(op) in _SAFE and by is not None and 0 <= by <= _SAFE[type(op)]
+            mark = "" if is_safe else _BITWISE[type(op)]
+        elif isinstance(op, ast.Div):
+            mark = "divide" if are_integers else ""
+        elif type(op) not in _INTEGER:
+            raise self._error(node, advice(type(op).__name__))
+        elif are_integers:
+            mark = _INTEGER[type(op)]
+        elif isinstance(op, ast.Pow):
             raise self._error(node, ADVICE["pow"])
-        return FLOAT
+        if mark:
+            self._mark(node, mark)
+        return INT if are_integers and not isinstance(op, ast.Div) else FLOAT
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Kind:
         if isinstance(node.op, ast.Not):
             self._condition(node.operand)
             return BOOL
-        kind = self._number(node.operand)
-        if isinstance(node.op, ast.Invert):
-            if kind is not INT:
-                raise self._error(node, "must take an integer: use int(...)")
-            self._mark(node, "word")
-        if isinstance(node.op, ast.USub) and kind is INT:
-            self._mark(node, "negative")
+        kind = self._operand(node.operand, "i" if isinstance(node.op, ast.Invert) else "n")
+        if kind is INT and not isinstance(node.op, ast.UAdd):
+            self._mark(node, "word" if isinstance(node.op, ast.Invert) else "negative")
         return kind
 
     def _of_BoolOp(self, node: ast.BoolOp) -> Kind:
-        kinds = [self._of(value) for value in node.values]
-        joined = kinds[0]
-        for kind in kinds[1:]:
-            joined = self._join(node, joined, kind)
-        return self._checked_number(node, joined)
+        joined = self._operand(node.values[0], "v")
+        for value in node.values[1:]:
+            joined = self._join(node, joined, self._operand(value, "v"))
+        return joined
 
     def _of_IfExp(self, node: ast.IfExp) -> Kind:
         self._condition(node.test)
@@ -285,23 +292,21 @@ class Expressions:
         texts = [one for one in operands if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         if texts:
             return self._compared_text(node, texts[0])
-        kinds = [self._of(operand) for operand in operands]
         for i, op in enumerate(node.ops):
-            left, right = kinds[i : i + 2]
-            if isinstance(op, ast.In | ast.NotIn):
-                if left is not self._uniform(operands[i + 1], right) or len(node.ops) > 1:
-                    raise self._error(node, "must look up a number in a tuple of numbers of the same type")
-            elif isinstance(op, ast.Is | ast.IsNot):
+            pair = operands[i : i + 2]
+            if isinstance(op, ast.Is | ast.IsNot):
                 raise self._error(node, ADVICE["Is"])
-            else:
-                for operand, kind in zip(operands[i : i + 2], (left, right), strict=True):
-                    self._checked_number(operand, kind)
-                if BOOL in (left, right) and FLOAT in (left, right):
-                    raise self._error(node, "must not compare a bool with a float")
-                if {left, right} == {INT, FLOAT}:
-                    whole = constant(operands[i if left is INT else i + 1])
-                    if whole is None or abs(whole) > _EXACT:
-                        self._mark(node, "exact")
+            if isinstance(op, ast.In | ast.NotIn):
+                if self._of(pair[0]) is not self._uniform(pair[1], self._of(pair[1])) or len(node.ops) > 1:
+                    raise self._error(node, "must look up a number in a tuple of numbers of the same type")
+                continue
+            left, right = (self._operand(one, "v") for one in pair)
+            if BOOL in (left, right) and FLOAT in (left, right):
+                raise self._error(node, "must not compare a bool with a float")
+            if {left, right} == {INT, FLOAT}:
+                whole = constant(pair[0 if left is INT else 1])
+                if whole is None or abs(whole) > _EXACT:
+                    self._mark(node, "exact")
         return BOOL
 
     def _compared_text(self, node: ast.Compare, text: ast.Constant) -> Kind:
@@ -316,6 +321,64 @@ class Expressions:
             raise self._error(text, unknown("", text.value, kind.choices, f"a choice of {name}").allowed)
         return BOOL
 
+    # Calls
+
+    def _of_Call(self, node: ast.Call) -> Kind:
+        if any(isinstance(one, ast.Starred) for one in node.args) or any(word.arg is None for word in node.keywords):
+            raise self._error(node, ADVICE["Starred"])
+        if isinstance(node.func, ast.Attribute):
+            self._field(node.func, is_write=False)  # a record has no methods
+        function = self._value(node.func)
+        if isinstance(function, types.FunctionType) and function not in NATIVE:
+            return self._plain(node, function)
+        try:
+            wanted, kind, mark = CALLS[function]
+        except (KeyError, TypeError):  # unknown, or not hashable
+            raise self._error(node, _no_call(function)) from None
+        if isinstance(node.func, ast.Attribute) and self._value(node.func.value) not in (math, bits, chance):
+            raise self._error(node, ADVICE["function"] + ": import it")
+        if node.keywords:
+            raise self._error(node, "must be called with positional arguments only")
+        least, count = len(wanted.rstrip("*")), len(node.args)
+        if count < least or (count > least and not wanted.endswith("*")):
+            noun = f"{'at least ' * wanted.endswith('*')}{least} argument{'s' * (least > 1)}"
+            raise self._error(node, ADVICE["round"] if function is round else f"must be called with {noun}")
+        kinds = [self._operand(value, wanted[min(i, least - 1)]) for i, value in enumerate(node.args)]
+        if mark == "in_message":
+            own = [name for name, held in sorted(self._names.items()) if held.roles == {"message"}]
+            if not own:
+                needs = "checked mode needs its number of packets"
+                raise self._error(node, f"must stand in a handler that takes `message`: {needs}")
+            mark = f"{mark} {own[0]}"
+        for one in kinds if kind is None else ():
+            kind = one if kind is None else self._join(node, kind, one)
+        if mark and not (mark == "to_int" and kinds == [BOOL]) and not (mark == "absolute" and kind is FLOAT):
+            self._mark(node, mark)
+        return kind or NOTHING
+
+    def _plain(self, node: ast.Call, function: types.FunctionType) -> Kind:
+        """Check the call of a function that is written in the language."""
+        if topic(function):
+            raise self._error(node, ADVICE[topic(function)])
+        if not isinstance(node.func, ast.Name):
+            raise self._error(node, ADVICE["function"] + ": import it")
+        if function in self._checker.under_way:
+            raise self._error(node, "must not call itself: use a loop")
+        positional = [self._of(value) for value in node.args]
+        named = {str(word.arg): self._of(word.value) for word in node.keywords}
+        signature = inspect.signature(function, follow_wrapped=False)
+        try:
+            bound = signature.bind(*positional, **named)
+        except TypeError as error:
+            raise self._error(node, f"must match the arguments of {function.__name__}: {error}") from None
+        kinds: dict[str, Kind] = {}
+        for name, parameter in signature.parameters.items():
+            kind = bound.arguments.get(name) or kind_of(parameter.default)
+            if kind is None or kind is NOTHING or not isinstance(kind, Kind):
+                raise self._error(node, f"must pass a number or a record as `{name}`")
+            kinds[name] = kind
+        return self._checker.read(function, kinds)
+
 
 @cache
 def _places(tree: ast.FunctionDef) -> dict[ast.AST, int]:
@@ -324,7 +387,8 @@ def _places(tree: ast.FunctionDef) -> dict[ast.AST, int]:
 
 @cache
 def _stored(tree: ast.FunctionDef) -> frozenset[str]:
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_read(node))
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if not isinstance(node.ctx, ast.Load))
 
 
 def topic(value: Any) -> str:
@@ -341,5 +405,9 @@ def topic(value: Any) -> str:
     return "math" if module == "math" else ""
 
 
-def _is_read(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Load)
+def _no_call(function: Any) -> str:
+    """Return what to write instead of calling something."""
+    name = getattr(function, "__name__", "")
+    if getattr(builtins, name, None) is function or function is math.pow or function is math.hypot:
+        return ADVICE.get(name, ADVICE["call"])
+    return ADVICE[topic(function) or "call"]

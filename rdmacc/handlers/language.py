@@ -53,28 +53,35 @@ NATIVE = (
 )  # fmt: skip
 """Functions for handlers that each engine implements itself."""
 
-SETS = {
-    bits.has_bit: (1, BOOL), bits.set_bit: (1, NOTHING), bits.clear_bit: (1, NOTHING),
-    bits.find_set: (2, INT), bits.find_clear: (2, INT),
+CALLS: dict[Any, tuple[str, Kind | None, str]] = {
+    **dict.fromkeys((
+        math.asinh, math.atan, math.degrees, math.erf, math.erfc, math.fabs, math.radians, math.tanh,
+    ), ("n", FLOAT, "")),
+    **dict.fromkeys((math.atan2, math.copysign), ("nn", FLOAT, "")),
+    # Undefined for some numbers, where Python raises but compiled code returns NaN or infinity
+    **dict.fromkeys((
+        math.acos, math.acosh, math.asin, math.atanh, math.cos, math.cosh, math.exp, math.exp2, math.expm1, math.log,
+        math.log10, math.log1p, math.log2, math.sin, math.sinh, math.sqrt, math.tan,
+    ), ("n", FLOAT, "finite")),
+    **dict.fromkeys((round, math.ceil, math.floor, math.trunc), ("f", INT, "bounded")),
+    **dict.fromkeys((math.isfinite, math.isinf, math.isnan), ("f", BOOL, "")),
+    bool: ("v", BOOL, ""), int: ("v", INT, "to_int"), float: ("n", FLOAT, ""), abs: ("n", None, "absolute"),
+    min: ("nn*", None, ""), max: ("nn*", None, ""), len: ("t", INT, ""),
+    chance.hash63: ("ii", INT, ""), chance.uniform: ("ii", FLOAT, ""),
+    bits.has_bit: ("si", BOOL, "in_message"), bits.set_bit: ("si", NOTHING, "in_message"),
+    bits.clear_bit: ("si", NOTHING, "in_message"), bits.find_set: ("sii", INT, "in_message"),
+    bits.find_clear: ("sii", INT, "in_message"),
 }  # fmt: skip
-"""Those of sets of packets: how many packet numbers they take, and what they return."""
+"""Functions that are not written in the language: the kinds of their arguments (see `OPERANDS`; * is any number more),
+that of the result (None: the arguments'), and the mark for checked mode."""
 
-MATH_EXACT = frozenset({
-    math.asinh, math.atan, math.atan2, math.copysign, math.degrees, math.erf, math.erfc, math.fabs, math.radians,
-    math.tanh,
-})  # fmt: skip
-"""Functions from numbers to a float that are defined everywhere."""
-
-MATH_FINITE = frozenset({
-    math.acos, math.acosh, math.asin, math.atanh, math.cos, math.cosh, math.exp, math.exp2, math.expm1, math.log,
-    math.log10, math.log1p, math.log2, math.sin, math.sinh, math.sqrt, math.tan,
-})  # fmt: skip
-"""Functions undefined for some numbers, where Python raises but compiled code returns NaN or infinity."""
-
-MATH_INT = frozenset({math.ceil, math.floor, math.trunc})
-"""From a float to an integer."""
-
-MATH_BOOL = frozenset({math.isfinite, math.isinf, math.isnan})
+OPERANDS: dict[str, tuple[tuple[Kind, ...], str]] = {
+    "v": (NUMBERS, ""),
+    "n": ((INT, FLOAT), "must be a number in arithmetic: use int(...)"),
+    "i": ((INT,), "must be an integer: use int(...)"),
+    "f": ((FLOAT,), "must be a float"),
+}
+"""Kinds of numbers, and what to write instead of others; s is a set of packets, t a tuple or a vector."""
 
 EXCEPTIONS = frozenset({
     ArithmeticError, AssertionError, Exception, IndexError, LookupError, NotImplementedError, OverflowError,
@@ -160,10 +167,16 @@ ADVICE = {
     "chance": "must take random numbers from rdmacc.chance and the time from `now`, to keep runs reproducible",
     "numpy": "must use `math` and plain numbers: NumPy's integers wrap around, unlike Python's",
     "numba": "must be a plain function, without `@njit`: the compiled engine compiles it with its own options",
-    "math": "must be a function of `math` that both engines share: {known}",
+    "math": "must be a function of `math` that both engines share: "
+    + ", ".join(sorted(one.__name__ for one in CALLS if one.__module__ == "math")),
     "function": _PLAIN,
     "call": f"{_PLAIN}, or min, max, abs, int, float, bool, round, len, or of math, rdmacc.bits, rdmacc.chance",
     "value": "must be a number, or a tuple of numbers, defined in the module; keep what changes in a record",
     "": "must not be used in a handler; docs/interface.md lists the language",
 }  # fmt: skip
 """Advice on what to write instead, by rejected construct."""
+
+
+def advice(word: str) -> str:
+    """Return the advice for a rejected construct."""
+    return ADVICE.get(word, ADVICE[""])

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from rdmacc.engine.compiled.machine_code.units import CHECKED
-from rdmacc.handlers.language import MATH_BOOL, MATH_EXACT, MATH_FINITE, MATH_INT
+from rdmacc.handlers.language import CALLS, FLOAT
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "interface.md").read_text()
-_PAIRS = (math.atan2, math.copysign)
+_MATH = {function: call for function, call in CALLS.items() if function.__module__ == "math"}
 
 
 def _row(name: str) -> set[str]:
@@ -25,14 +25,11 @@ def _row(name: str) -> set[str]:
 
 
 def test_the_page_lists_the_functions_of_math() -> None:
-    allowed = MATH_EXACT | MATH_FINITE | MATH_INT | MATH_BOOL
-    assert _row("`math`") == {function.__name__ for function in allowed}
+    assert _row("`math`") == {function.__name__ for function in _MATH}
 
 
 def test_the_page_lists_the_built_in_functions() -> None:
-    from rdmacc.handlers.calls import _BUILT_IN
-
-    names = {function.__name__ for function in _BUILT_IN if function.__module__ == "builtins"}
+    names = {function.__name__ for function in CALLS if function.__module__ == "builtins"}
     assert _row("built-in functions") == names
 
 
@@ -49,10 +46,10 @@ def _numbers(count: int) -> list[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function", sorted(MATH_EXACT | MATH_FINITE, key=lambda one: one.__name__))
+@pytest.mark.parametrize("function", [function for function, (_, kind, _) in _MATH.items() if kind is FLOAT])
 def test_a_function_of_math_has_the_same_bits_compiled(function: Any) -> None:
     numbers = _numbers(5000)
-    others = numbers[::-1] if function in _PAIRS else []
+    others = numbers[::-1] if CALLS[function][0] == "nn" else []
     if others:
         compiled = numba.njit(**CHECKED)(lambda a, b: function(a, b))
     else:
@@ -61,7 +58,7 @@ def test_a_function_of_math_has_the_same_bits_compiled(function: Any) -> None:
         try:
             expected = function(*given)
         except (ValueError, OverflowError):
-            assert function in MATH_FINITE
+            assert CALLS[function][2] == "finite"
             assert not math.isfinite(compiled(*given))
             continue
         assert _bits(expected) == _bits(compiled(*given)), given

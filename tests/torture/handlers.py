@@ -205,6 +205,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "setattr": ("on_ack", "setattr(qp, 'number', 3)"),
     "recursion": ("on_ack", "sender.big = deeper(3)"),
     "unbound local": ("on_ack", "if now < 0:\n    y = 1.0\nsender.x = y"),
+    "unbound after a break": ("on_ack", "while True:\n    if now:\n        break\n    y = 1\nsender.big = y"),
     "subscript": ("on_ack", "x = packet['dst']"),
     # Not in the language
     "return a value": ("on_ack", "return 5"),
