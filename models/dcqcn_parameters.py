@@ -1,7 +1,5 @@
 """Parameters of all models of DCQCN: the link, RED's marking and the sender's gains."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.models.base import Model, param

@@ -1,7 +1,5 @@
 """Networks, components and small models that several test files use."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import linecache

@@ -1,7 +1,5 @@
 """Components: parameters are checked, handlers are found, and take only the arguments that their hook offers."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar

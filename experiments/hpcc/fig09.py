@@ -7,8 +7,6 @@ from a third host. The claims are the paper's in our words. Fairness (9g, h) is 
 base RTT of 9 us, and took the queue for drained below 5% of a BDP, which is one packet.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .micro import JOIN_PS, LINE_BPS, LOOKS, flows_of
 

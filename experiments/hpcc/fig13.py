@@ -6,8 +6,6 @@ Figure 13: HPCC; per ACK, without a reference rate; per RTT, where one ACK of ea
 of additive increase, as in the paper's text. The claims are the paper's in our words.
 """
 
-from __future__ import annotations
-
 from ..api import *
 
 LOOKS = {"HPCC": ("HPCC", "blue"), "per ACK": ("per ACK", "vermilion"), "per RTT": ("per RTT", "green")}

@@ -8,8 +8,6 @@ those of rack 1 to rack 1, each as much as would load the uplinks to 60% if all 
 as we read it: the abstract has no size. The tail is the 99th percentile (for 99.9, a run has too few short messages).
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .incast import LOOKS, fabric, scheme_of
 

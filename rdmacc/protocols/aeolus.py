@@ -15,8 +15,6 @@ even if a grant arrives before its end. RESEND remains, for losses that the prob
 Assumption: if a probe overtakes earlier packets on another path, they are sent once more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_set, has_bit, set_bit

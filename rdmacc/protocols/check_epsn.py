@@ -3,8 +3,6 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C and figure 5.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import param

@@ -21,8 +21,6 @@ Assumptions where the paper is silent:
 - A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

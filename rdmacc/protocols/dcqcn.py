@@ -5,8 +5,6 @@ The switch (congestion point) marks by `Red`; the receiver (notification point) 
 are here. The variant of the HPCC simulator is in `dcqcn_hpcc`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -5,8 +5,6 @@ NAK, three periodic timers run independently, and there is neither a byte counte
 new rate only affects packets after the next one, whose time was set when its predecessor was sent.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -9,8 +9,6 @@ echoes the mark of one packet, so the RFC's two-state receiver is not needed; a 
 everything sent before it is acknowledged.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

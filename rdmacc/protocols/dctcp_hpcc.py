@@ -9,8 +9,6 @@ Nothing is marked until the windows of all flows together exceed the threshold p
 short path, two flows are limited by their windows alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

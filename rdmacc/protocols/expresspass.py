@@ -18,8 +18,6 @@ gets neither repeats the stop. A sender without credits for `idle_timeout_ps` se
 that has heard nothing for ten times as long stops. Credits that arrive at a sender without data are wasted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

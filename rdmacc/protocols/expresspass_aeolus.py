@@ -13,8 +13,6 @@ unscheduled packet of unknown fate is sent again only once its ACK could have co
 first credit, every message of one packet would be sent twice.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit

@@ -11,8 +11,6 @@ so even a timeout shorter than a round trip gets a cause. If the literal NAK int
 NAK at all, none of the four applies.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

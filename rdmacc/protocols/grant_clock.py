@@ -13,8 +13,6 @@ sends one lost packet without a grant. A grant that arrives when there is nothin
 everything that was in flight when it was set, and is set again once all of that is granted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit

@@ -10,8 +10,6 @@ over the path, averaged over T, is U. Rates are computed from the reference rate
 trip, so any number of ACKs in one round trip give the same rate for the same U.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -11,8 +11,6 @@ Assumptions: every marked packet triggers its own BECN, a CNP in class CONTROL; 
 the first BECN (in hardware all flows of a port share one, which changes the phase but not the mean).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

@@ -10,8 +10,6 @@ packets between the oldest unacknowledged one and the newest sent. If a retransm
 it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import find_clear, has_bit, set_bit

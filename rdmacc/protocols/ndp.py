@@ -16,8 +16,6 @@ of which restarts it; it moves on to the next packets once all of these are answ
 packet is sent after a longer timeout.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit

@@ -11,8 +11,6 @@ Assumptions: the receiver's buffer has room for the message; after a timeout eve
 an ACK arrives first; until the first sample the timeout is at least the one that a sample of the base RTT would give.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import find_clear, has_bit, set_bit

@@ -16,8 +16,6 @@ again (3.6.13.5 and 3.6.13.6 of the specification, as public notes quote them). 
 which is mostly trimmed, would reduce the window to one packet.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

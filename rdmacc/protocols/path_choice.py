@@ -18,8 +18,6 @@ Assumptions: a timeout counts against value 0, as in uet-htsim, whose sender doe
 keeps at most 256 values.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -8,8 +8,6 @@ skipped once for each answer that reported it; in the simulator it stays exclude
 never arrive.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.chance import uniform

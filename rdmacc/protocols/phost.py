@@ -21,8 +21,6 @@ serves the message with the fewest packets left after the one that its next toke
 tokens per message.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, get_args

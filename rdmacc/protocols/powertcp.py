@@ -15,8 +15,6 @@ link swing between an empty queue and one of a BDP every 13 us, which leaves par
 only stored. In ns3-datacenter it is compared with a record of zeros.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import param

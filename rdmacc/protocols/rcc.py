@@ -28,8 +28,6 @@ window under PID is at least one packet, or the fair share (`has_floor`; no equa
 the minimum is a byte); at a bound, u does not accumulate further.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import tanh
 from typing import Literal, get_args

@@ -8,8 +8,6 @@ carries a rate. If packets are more than a round trip apart, a probe (REF) per r
 stamp it like data, and an ACK answers it. Loss recovery is left to another component.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

@@ -21,8 +21,6 @@ it does not reserve several receivers that it cannot serve at once (`divides_req
 Assumption: an RTS requests everything that the receiver misses.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

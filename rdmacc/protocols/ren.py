@@ -16,8 +16,6 @@ Assumptions: a sender never cancels its last packet in flight (`keeps_one`), bec
 returns. Without that safeguard, one packet is sent `probe_ps` after the last was cancelled.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

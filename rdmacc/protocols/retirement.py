@@ -14,8 +14,6 @@ Assumptions, each a parameter: how many values, penalties, how often probes go a
 that brings nothing. A loss by itself leaves the window as it is; the resend timer still cuts it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

@@ -11,8 +11,6 @@ Assumptions: hosts take no time, so the delay is the fabric's and the endpoint's
 than one packet counts whole packets; hops are the switches on the path, counted in a header like a TTL.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import sqrt
 

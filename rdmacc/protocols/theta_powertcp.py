@@ -9,8 +9,6 @@ gradient of -1 and thus zero power, which would make windows jump to their bound
 default here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

@@ -12,8 +12,6 @@ Where the paper is silent: flows start at line rate; the first sample does not s
 T_high ends a run of non-positive gradients.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

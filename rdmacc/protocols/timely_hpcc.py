@@ -6,8 +6,6 @@ transmission, including serialisation; every increase, even below T_low, counts 
 with the sixth in a row and has its own step. A new rate applies from the next packet.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -18,8 +18,6 @@ packets wait for a lost credit has no timer; here it repeats its request in doub
 retransmission timer does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit

@@ -7,8 +7,6 @@ The sender sets the bit. A port clears it unless the link was idle for at least 
 data packet left. The receiver copies it into its grant.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

@@ -5,8 +5,6 @@ dynamic threshold, alpha times the free part of the shared pool (IEEE/ACM ToN 19
 accounting per ingress port and priority of the HPCC simulator.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.parameters import OptionalSize, Parameters, Size, param

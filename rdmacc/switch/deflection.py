@@ -29,8 +29,6 @@ message take the same path, so they change lanes at the same switch and stay in 
 serves the lanes in turn; otherwise they have strict priority.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

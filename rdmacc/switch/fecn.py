@@ -13,8 +13,6 @@ victims). The specification leaves the meaning of the threshold's weight to vend
 weight) / 16. The victim mask contains the ports towards hosts, the vendor's default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

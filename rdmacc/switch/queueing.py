@@ -5,8 +5,6 @@ classes take turns, as virtual lanes (Dart) or as the priority groups of the HPC
 rate-limited with a small buffer (ExpressPass); packets are trimmed to their header (NDP).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -13,8 +13,6 @@ are sent (they hardly wait); a port's first slot begins with its first data pack
 the code's random first slot; an idle port at the highest rate skips slots, which would change nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

@@ -4,8 +4,6 @@ Sources: RED/ECN as in DCQCN (Zhu et al., SIGCOMM 2015, section 3) and in the HP
 thresholds scaled with the link's speed).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar

@@ -22,8 +22,6 @@ arrives marked FULL does not use up the UNDER budget. A period without packets i
 only the packet that ends it follows a gap, and keeps UNDER. A port's very first packet follows none.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

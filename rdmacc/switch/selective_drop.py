@@ -10,8 +10,6 @@ credit, by `packet.unscheduled = 1` in `on_send`; probes, ACKs and retransmissio
 Assumption: with several priority classes, the threshold applies to all data classes of the port together.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param

@@ -13,8 +13,6 @@ only counts its own bytes; the data queue covers all data classes together. The 
 queued; in csg-htsim it does, and the limit is in bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Source: uet-htsim (`compositequeue.cpp`, `fat_tree_topology.cpp`). Bounds follow
 RTT T, so they are proportionally lower for a link that is slow from the start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
 

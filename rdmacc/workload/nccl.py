@@ -17,8 +17,6 @@ modelled, as all device overheads. Nor are the eight steps of the buffer (except
 receiver's "clear to send".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

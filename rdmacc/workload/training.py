@@ -15,8 +15,6 @@ The optimizer takes no time. Parameters of a sharded optimizer are gathered at t
 forward pass. Facts: Megatron-LM's rules for buckets and parallel groups; 2 FLOP per parameter and token.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Components of random scenarios: each does at odd times what a handler may do, and the engines must do the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit

@@ -1,7 +1,5 @@
 """The compiled engine: its event queue, its memory, a user's protocol, errors for one it cannot compile."""
 
-from __future__ import annotations
-
 import heapq
 import subprocess
 import sys

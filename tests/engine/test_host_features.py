@@ -1,7 +1,5 @@
 """Hosts: priorities, NIC order, start delay, receivers that choose among messages, clocks; on both engines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Parts of receiver-driven schemes: requests, several picks, returned headers, padding; on both engines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs that only retries keep alive are stopped by both engines, and name who waits for what; long pauses are not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parts of a message's time that a few lines of arithmetic give, to the picosecond where chance has no part."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

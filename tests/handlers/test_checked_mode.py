@@ -1,7 +1,5 @@
 """Checked mode: handlers' mistakes reach the user, and results stay as they are."""
 
-from __future__ import annotations
-
 import inspect
 import linecache
 import signal

@@ -1,7 +1,5 @@
 """REN: the worked examples of its paper with their counts, bursts on its testbed under each reading, its safeguards."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

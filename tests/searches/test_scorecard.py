@@ -1,7 +1,5 @@
 """The scorecard: its rule, its lines, what is known, and the command."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

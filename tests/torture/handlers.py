@@ -1,7 +1,5 @@
 """Handlers that misbehave: each is a clear error, or the same on both engines."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from textwrap import indent

@@ -1,7 +1,5 @@
 """Quantities, choices, vectors and components, given in the ways that the documentation shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
