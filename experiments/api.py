@@ -27,6 +27,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.show.style import COLOURS, draw_spread, draw_trace, ecdf, fit_above, log_axes, style, subplots
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars, tidy, typed, wide
+from rdmacc.topology import Graph
 from rdmacc.units import (
     MB,
     KiB,
@@ -75,12 +76,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 else:
-    Axes = Figure = object  # annotations are not evaluated, and matplotlib takes long to import
+    Axes = Figure = object  # only annotations name them, and matplotlib takes long to import
 
 __all__ = [
     "COLOURS", "DEFAULT", "MB", "OURS", "TABLE_COLUMNS", "All", "Any", "AnyOf", "At", "AtLeast", "AtMost", "Axes",
     "Band", "Bars", "Between", "Callable", "CaseFigure", "Chosen", "Claim", "ClassVar", "Distributions", "Each",
-    "Exactly", "Experiment", "Falls", "Figure", "Hashable", "Highest", "Iterable", "Iterator", "KiB", "Kind",
+    "Exactly", "Experiment", "Falls", "Figure", "Graph", "Hashable", "Highest", "Iterable", "Iterator", "KiB", "Kind",
     "LessThan", "Lines", "LinkDown", "Loss", "Lowest", "Mapping", "MappingProxyType", "Measured", "MiB", "MoreThan",
     "NotJudged", "Ordered", "Outcome", "Part", "Point", "Result", "Rises", "Run", "Scenario", "Scheme",
     "ScriptedLoss", "Seeding", "Sequence", "Size", "SlowLink", "Some", "Traces", "Verdict", "Within",

@@ -7,8 +7,6 @@ there. The message is sent in many rounds, each with another hash. In some, the 
 which leads back to the congested link ("way back"); the figure draws the other case.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.dart.paths import disorders, hops, visits
 from ..api import *
 from .setup import *
@@ -20,9 +18,9 @@ _FLOW, _SHORTEST = size_bytes("8kB"), 4
 _SCHEMES = {"none": {"tokens": 0}, "dart": {}, "any queue": {"threshold_bytes": 0}}
 
 
-def detour() -> nx.Graph[Any]:
+def detour() -> Graph:
     """Return the figure's network; its last leaf is the spare one."""
-    graph: nx.Graph[Any] = nx.Graph(name="detour")
+    graph: Graph = nx.Graph(name="detour")
     leaves = {"leaf0": ("S1", "S1'", "S2"), "leaf1": ("D1", "D2"), "leaf2": ("h0",)}
     for host in (host for hosts in leaves.values() for host in hosts):
         topology.add_host(graph, host)

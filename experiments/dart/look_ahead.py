@@ -11,8 +11,6 @@ as one of an incast of 16 whose other 15 senders send nothing. The arrangements:
 - "no look-ahead": one set, without look-ahead.
 """
 
-from __future__ import annotations
-
 from rdmacc.units import s
 from ..api import *
 from .setup import *
@@ -34,9 +32,9 @@ _NEVER_PS = s(1000)
 """When the listed senders that never send would start."""
 
 
-def shared_machine(is_private: bool) -> nx.Graph[Any]:
+def shared_machine(is_private: bool) -> Graph:
     """Return a star of senders and the machine that they send to: one host, or a host for each tenant."""
-    graph: nx.Graph[Any] = topology.star(2 + LISTED, rate=RATE, delay=DELAY, buffer=(2 + LISTED) * BUFFER_PER_PORT)
+    graph: Graph = topology.star(2 + LISTED, rate=RATE, delay=DELAY, buffer=(2 + LISTED) * BUFFER_PER_PORT)
     if not is_private:
         return graph
     graph.remove_edge(RECEIVER, "s0")

@@ -13,8 +13,6 @@ receiver is the first host, senders sit in other pods, six hops away: the base R
 the links.
 """
 
-from __future__ import annotations
-
 from ..api import *
 
 RATE, LINE_BPS = "10Gbps", 10e9
@@ -32,7 +30,7 @@ TESTBED_HOST_RATE = "43Gbps"
 TESTBED_PAYLOAD_BYTES = 4096
 """Assumed."""
 
-Network = Callable[[], "nx.Graph[Any]"]
+Network = Callable[[], "Graph"]
 
 
 def fat_tree(k: int) -> Network:
@@ -40,13 +38,13 @@ def fat_tree(k: int) -> Network:
     return partial(topology.fat_tree, k, rate=RATE, delay=DELAY, buffer=k * BUFFER_PER_PORT)
 
 
-def other_pods(graph: nx.Graph[Any]) -> list[Any]:
+def other_pods(graph: Graph) -> list[Any]:
     """Return the hosts that are six hops from the receiver."""
     hops = nx.single_source_shortest_path_length(graph, RECEIVER)
     return [host for host in topology.hosts(graph) if hops[host] == 6]
 
 
-def ports_towards(graph: nx.Graph[Any], receiver: Any) -> list[tuple[Any, Any]]:
+def ports_towards(graph: Graph, receiver: Any) -> list[tuple[Any, Any]]:
     """Return the switch ports, as (node, peer), on the last three hops of shortest paths to a receiver."""
     distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=3)
     switches = [name for name in topology.switches(graph) if name in distance]

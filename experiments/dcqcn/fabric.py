@@ -7,8 +7,6 @@ control. Rates are goodput, over the link's rate for payload, in the second half
 by up to 1 ms.
 """
 
-from __future__ import annotations
-
 from rdmacc.schemes import scheme
 from ..api import *
 
@@ -19,7 +17,7 @@ FAR, LINE_BPS = ("far 1", "far 2", "far 3"), 40e9
 END_PS, SEEDS = {"quick": ms(10), "paper": ms(100)}, {"quick": 1, "paper": 6}
 
 
-def fabric() -> nx.Graph[Any]:
+def fabric() -> Graph:
     """Return four hosts and three behind two switches."""
     return topology.dumbbell(4, 3, rate="40Gbps", bottleneck_rate="160Gbps", delay="1us")
 

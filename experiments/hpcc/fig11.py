@@ -11,8 +11,6 @@ with the paper (hpcc-group.github.io, results.md), which runs eta = 99% where we
 claims are the paper's in our words. Its latencies and the share of time in pause are not measured.
 """
 
-from __future__ import annotations
-
 from rdmacc.workload import LoadDefinition
 from ..api import *
 
@@ -28,7 +26,7 @@ RANGES = {"short": (0, 200_000), "small": (0, 120_000), "long": (1_000_000, math
 MUCH, FEW = AtLeast(0.1), "The quick scale has too few messages for a tail."
 
 
-def tree(scale: str) -> nx.Graph[Any]:
+def tree(scale: str) -> Graph:
     """Return two pods; at quick scale small ones."""
     return topology.clos(*PODS[scale], rate="100Gbps", fabric_rate="400Gbps", delay="1us", buffer="32MB")
 

@@ -32,7 +32,7 @@ _SAMPLE_PS = us(50)
 _TOO_FEW = "30 messages do not load 16 hosts, and an incast of 8 ends in 41 us, less than a timeout."
 
 
-def _network(scale: str) -> nx.Graph[Any]:
+def _network(scale: str) -> Graph:
     leaves, spines, each, uplink = (4, 2, 4, "200Gbps") if scale == "quick" else (9, 4, 16, "400Gbps")
     return topology.leaf_spine(
         leaves, spines, each, rate="100Gbps", fabric_rate=uplink, delay="200ns", buffer=leaves * each * 2_000_000

@@ -13,8 +13,6 @@ Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (
 of buffer plus 200 kB for each port.
 """
 
-from __future__ import annotations
-
 from rdmacc.probes import Probe
 from ..api import *
 
@@ -28,18 +26,18 @@ _SAMPLES = 200
 """Samples of a run, of goodputs and queue."""
 
 
-def _star(hosts: int) -> nx.Graph[Any]:
+def _star(hosts: int) -> Graph:
     return topology.star(hosts, rate=LINE_BPS, delay="1us", buffer=2_000_000 + hosts * 200_000)
 
 
-def _near_and_far() -> nx.Graph[Any]:
+def _near_and_far() -> Graph:
     """Return a star whose last host is ten times as far away."""
     graph = _star(3)
     graph.edges["h2", "s0"]["delay_ps"] = us(10)
     return graph
 
 
-def _two_bottlenecks() -> nx.Graph[Any]:
+def _two_bottlenecks() -> Graph:
     return topology.rcc_multi_bottleneck(rate=LINE_BPS, delay="2us", buffer="3MB")
 
 
@@ -104,7 +102,7 @@ class SenderSchemes(Experiment):
         points = []
 
         def add(
-            name: str, kind: str, flows: int, network: Callable[[], nx.Graph[Any]], work: Callable[[], pd.DataFrame],
+            name: str, kind: str, flows: int, network: Callable[[], Graph], work: Callable[[], pd.DataFrame],
             until: int | None, watch: list[Probe],
         ) -> None:  # fmt: skip
             scenario = Scenario(network=network, workload=work, scheme=name, seed=seed, until=until, probes=watch)

@@ -11,8 +11,6 @@ first runs were on one switch, with a base RTT of 4.5 us, and had the parameters
 from 10 to 20 ms, before they had met on this network.
 """
 
-from __future__ import annotations
-
 from ..api import *
 
 LOOKS = {"powertcp": ("PowerTCP", "blue"), "theta-powertcp": ("theta-PowerTCP", "sky"), "hpcc": ("HPCC", "green"),
@@ -43,7 +41,7 @@ def scheme_of(name: str) -> Scheme:
     return preset("hpcc-ns3", "25Gbps")[name].replace(name=name, **CONFIG[name])
 
 
-def fabric(pods: int = 4) -> nx.Graph[Any]:
+def fabric(pods: int = 4) -> Graph:
     """Return the three tiers; each pod has 64 hosts."""
     graph = topology.clos(pods, 2, 32, 2, 4, rate="25Gbps", fabric_rate="100Gbps", delay="1us", buffer="4MiB")
     for one, other, link in graph.edges(data=True):

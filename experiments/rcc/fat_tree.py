@@ -96,12 +96,12 @@ WORKLOADS = {
 """The workloads of V-A, from the fastest to simulate to the slowest."""
 
 
-def quick_tree(fabric_rate: str = "400Gbps") -> nx.Graph[Any]:
+def quick_tree(fabric_rate: str = "400Gbps") -> Graph:
     """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, as fast, as far apart, not oversubscribed."""
     return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate=fabric_rate, delay="1us", buffer="32MB")
 
 
-TREES: dict[str, Callable[[], nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
+TREES: dict[str, Callable[[], Graph]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
 
 
 def sizes_of(name: str, scale: str) -> SizeDistribution:
@@ -147,7 +147,7 @@ class FatTreeCase:
             "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
         }  # fmt: skip
 
-    def tree(self, scale: str) -> Callable[[], nx.Graph[Any]]:
+    def tree(self, scale: str) -> Callable[[], Graph]:
         """Return what makes the network."""
         return TREES[scale]
 

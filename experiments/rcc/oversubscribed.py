@@ -6,8 +6,6 @@ many pods the switches form, so the fabric may well be oversubscribed. Loads of 
 about 57, 76 and 95% of the ToRs' uplinks. Setup: `rdmacc.experiments.rcc.fat_tree`.
 """
 
-from __future__ import annotations
-
 from ..api import *
 from .fat_tree import *
 from .fct import *
@@ -17,7 +15,7 @@ _NAME = "web_search"
 _FABRIC = "200Gbps"
 _LOADS = MappingProxyType({"quick": (0.3,), "paper": (0.3, 0.4, 0.5)})
 _PARTS = VARIANTS[1:]
-_TREES: dict[str, Callable[[], nx.Graph[Any]]] = {
+_TREES: dict[str, Callable[[], Graph]] = {
     "quick": partial(quick_tree, _FABRIC), "paper": partial(topology.rcc_fat_tree, fabric_rate=_FABRIC),
 }  # fmt: skip
 
@@ -25,7 +23,7 @@ _TREES: dict[str, Callable[[], nx.Graph[Any]]] = {
 class FabricCase(FatTreeCase):
     """A run with slower links between the switches."""
 
-    def tree(self, scale: str) -> Callable[[], nx.Graph[Any]]:
+    def tree(self, scale: str) -> Callable[[], Graph]:
         return _TREES[scale]
 
     def point(self, scale: str, seed: int) -> Point:

@@ -10,8 +10,6 @@ is a mean over 12 us. It could also have meant three round trips, since table I 
 of one base RTT each are that reading, and n = 100 packets, eight microseconds of the line, come near it.
 """
 
-from __future__ import annotations
-
 from rdmacc.workload import SIZES
 from ..api import *
 from .setup import *
@@ -29,7 +27,7 @@ COLOUR_OF = dict(zip(READINGS, ("blue", "sky", "green")))
 LONG_BYTES = 1_000_000
 
 
-def one_switch() -> nx.Graph[Any]:
+def one_switch() -> Graph:
     """Return 32 hosts around a switch."""
     return topology.star(32, rate="100Gbps", delay="3us", buffer="32MB")
 

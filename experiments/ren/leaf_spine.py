@@ -21,7 +21,6 @@ and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures c
 """
 
 from rdmacc.state import HOST_NIC
-from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution
 from ..api import *
 from .setup import *

@@ -11,7 +11,6 @@ waiting packets: the period there is 1 ps shorter.
 """
 
 import rdmacc
-from rdmacc.topology import Graph
 from ..api import *
 from .setup import *
 

@@ -12,8 +12,6 @@ Completion runs from the first request to the last byte at the receiver.
 Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch's events by 0.5 us, and none at hosts.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.joining import (
     BUFFER,
@@ -40,7 +38,7 @@ _NOT_DEFINED = (
 )
 
 
-def _star(rate: str, senders: int) -> nx.Graph[Any]:
+def _star(rate: str, senders: int) -> Graph:
     return topology.star(senders + 1, rate=f"{rate}bps", delay=ps(_STAR_PS[rate]), buffer=BUFFER)
 
 

@@ -10,8 +10,6 @@ receiver.
   within 80 ms and 60 ms (run 1); "paper" scale only.
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from ..api import *
@@ -33,7 +31,7 @@ _fabric = partial(
 )  # fmt: skip
 
 
-def _star(rate: str, senders: int) -> nx.Graph[Any]:
+def _star(rate: str, senders: int) -> Graph:
     return topology.star(senders + 1, rate=f"{rate}bps", delay=DELAYS[rate], buffer=_BUFFER)
 
 

@@ -33,8 +33,6 @@ The queue of the port to the receiver is sampled every 100 ns from 0 until the l
 Left to chance are DCQCN's marks between the thresholds (the "paper" scale has ten seeds on stars and the permutation).
 """
 
-from __future__ import annotations
-
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from ..api import *
@@ -60,7 +58,7 @@ def _senders(case: str) -> int:
     return INCASTS[case][0] if case in INCASTS else 8
 
 
-def _network(senders: int) -> nx.Graph[Any]:
+def _network(senders: int) -> Graph:
     return topology.star(senders + 1, rate="100Gbps", delay="1us", buffer="32MiB")
 
 

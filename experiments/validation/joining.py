@@ -11,8 +11,6 @@ total; RTTs count from the first packet of the last flow to join. (Ten flows hav
 shares of one RTT never become equal.) Another reading: Jain's index of that RTT is at least 0.95.
 """
 
-from __future__ import annotations
-
 from ..api import *
 
 WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
@@ -30,11 +28,11 @@ _SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
 """Of "ten to one", each in a rack of its own; the receiver is h0."""
 
 
-def _dumbbell(rate: str) -> nx.Graph[Any]:
+def _dumbbell(rate: str) -> Graph:
     return topology.dumbbell(2, 2, rate=f"{rate}bps", delay=ps(_DUMBBELL[rate][0]), buffer=BUFFER)
 
 
-def fat_tree() -> nx.Graph[Any]:
+def fat_tree() -> Graph:
     """Return the fat tree of ns2-xpass, large-scale-fattree.tcl, in which agg a connects to the cores of its parity."""
     graph = topology.clos(8, 4, 6, 2, 8, rate="10Gbps", delay="4us", buffer=BUFFER)
     for host in topology.hosts(graph):

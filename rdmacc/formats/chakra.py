@@ -17,8 +17,6 @@ A node waits for its control and data dependencies; control dependencies on oper
 in a profile, are ignored. So are recorded start times, which are not a schedule.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

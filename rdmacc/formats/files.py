@@ -1,7 +1,5 @@
 """Helpers of the readers: text of a file, errors with file and line, and hosts for ranks."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Callable

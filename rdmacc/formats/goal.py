@@ -13,8 +13,6 @@ directly or not, for all that the one before it waits for; if not, the simulator
 error, as are wildcards and several NICs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -10,8 +10,6 @@ the nodes, and the type of GPU at the end: GPUs have several links, and those th
 use the NVSwitch. A link's ``error`` becomes a `rdmacc.Loss` of both data and control packets.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation

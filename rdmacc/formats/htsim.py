@@ -9,8 +9,6 @@ The matrix has no unit of time: main_uec and main_swift use whole microseconds, 
 values pass through a 32-bit float.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Formats: nccl-tests a0b82b2, src/common.cu; NCCL 5067397c, src/init.cc, src/graph/rings.cc, src/enqueue.cc.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ ranks; forward and input gradient use them, weight gradients the data-parallel g
 ``_EP`` or ``_DP_EP`` the groups of experts and those across these.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from rdmacc.errors import ConfigError

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import networkx as nx
 
@@ -20,7 +20,10 @@ from rdmacc.topology.bounds import (
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes
 
-Graph: TypeAlias = "nx.Graph[Any]"
+if TYPE_CHECKING:
+    Graph: TypeAlias = nx.Graph[Any]
+else:
+    Graph = nx.Graph  # takes no brackets
 
 
 @typed

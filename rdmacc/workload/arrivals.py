@@ -1,7 +1,5 @@
 """Random arrivals: Poisson messages at a load, incasts at a rate or a load."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Hosts as users give them: a network, a list of names, or how many to draw."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -11,9 +9,9 @@ from rdmacc.topology.base import Graph
 from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.frame import Host, checked_whole, host_names, hosts_in, stream
 
-Hosts: TypeAlias = "Graph | Fabric | Sequence[Any]"
+Hosts: TypeAlias = Graph | Fabric | Sequence[Any]
 """A network, which stands for all its hosts in their order, or a list of hosts."""
-SomeHosts: TypeAlias = "int | Graph | Fabric | Sequence[Any]"
+SomeHosts: TypeAlias = int | Graph | Fabric | Sequence[Any]
 """Like `Hosts`, or how many hosts to draw from ``hosts=``."""
 
 

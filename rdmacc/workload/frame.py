@@ -1,7 +1,5 @@
 """The DataFrame of a workload: columns, defaults, and helpers for generators."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral

@@ -10,8 +10,6 @@ links, and whether a message counts with its payload only or with the headers of
 never count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real

@@ -1,7 +1,5 @@
 """Traffic patterns: incast, long flows, permutation, many-to-many."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any

@@ -3,8 +3,6 @@
 A waiting message starts as soon as the last message it waits for is complete: there is no think time.
 """
 
-from __future__ import annotations
-
 from itertools import chain, repeat
 from numbers import Integral
 

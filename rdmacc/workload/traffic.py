@@ -1,7 +1,5 @@
 """Random pairs of hosts, and the division of their traffic over the links of a network."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +12,7 @@ from rdmacc.workload.choice import Hosts
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Objects, as_objects, host_names
 
-Network: TypeAlias = "Graph | Fabric"
+Network: TypeAlias = Graph | Fabric
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
