@@ -100,24 +100,23 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
 def constant(node: ast.AST) -> int | float | None:
     """Return the value of a purely numeric expression such as `2**31`; None for other expressions."""
     if isinstance(node, ast.Constant):
-        values: list[Any] = [node.value] if type(node.value) in _KINDS else []
-    elif isinstance(node, ast.UnaryOp | ast.BinOp):
-        operands = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
-        numbers = [constant(operand) for operand in operands]
-        if type(node.op) not in _OPERATIONS or not all(type(number) in (int, float) for number in numbers):
+        number = node.value
+    elif isinstance(node, ast.UnaryOp | ast.BinOp) and type(node.op) in _OPERATIONS:
+        nodes = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
+        operands: list[Any] = [constant(operand) for operand in nodes]
+        if not all(type(operand) in (int, float) for operand in operands):
             return None
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.LShift) and abs(numbers[1]) > 1100:  # type: ignore[arg-type]
+        if isinstance(node.op, ast.Pow | ast.LShift) and abs(operands[1]) > 1100:
             raise OverflowError
         try:
-            values = [_OPERATIONS[type(node.op)](*numbers)]
+            number = _OPERATIONS[type(node.op)](*operands)
         except (ArithmeticError, ValueError, TypeError):
             return None
     else:
         return None
-    if values and type(values[0]) is int and abs(values[0]) > 2**64:
+    if type(number) is int and abs(number) > 2**64:
         raise OverflowError
-    number: int | float | None = values[0] if values and type(values[0]) in _KINDS else None
-    return number
+    return number if type(number) in _KINDS else None  # type: ignore[return-value]
 
 
 _PLAIN = "must be a plain function, made by `def` and called by its own name"

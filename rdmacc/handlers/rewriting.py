@@ -235,15 +235,9 @@ class _Rewriter(ast.NodeTransformer):
         node.body, node.orelse = self._statements(node.body), self._statements(node.orelse)
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        node.iter = self.visit(node.iter)
-        return self._loop(node)
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        node.test = self.visit(node.test)
-        return self._loop(node)
-
-    def _loop(self, node: Any) -> Any:
+    def visit_For(self, node: Any) -> Any:
+        head = "iter" if isinstance(node, ast.For) else "test"
+        setattr(node, head, self.visit(getattr(node, head)))
         self._loops += 1
         node.body = [
             _parsed(f"{_OURS}turns += 1", node),
@@ -251,6 +245,8 @@ class _Rewriter(ast.NodeTransformer):
             *self._statements(node.body),
         ]
         return node
+
+    visit_While = visit_For
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.AST]:
         self.generic_visit(node)
@@ -267,23 +263,15 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(getattr(inner, "ctx", None), ast.Store):
                 inner.ctx = ast.Load()  # type: ignore[attr-defined]
         made: Any = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
-        if node.check == "word":
-            value = _call(node.check, made)
-        else:
-            value = _call(node.check, before, node.value) if node.check else made
-        return _store(node.target, value, node)
+        return _store(node.target, _checked(node.check, made, before, node.value), node)
 
     def visit_BinOp(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        if node.check == "word":
-            return _call(node.check, node)
-        return _call(node.check, node.left, node.right) if node.check else node
+        return _checked(node.check, node, node.left, node.right)
 
     def visit_UnaryOp(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        if node.check == "word":
-            return _call(node.check, node)
-        return _call(node.check, node.operand) if node.check else node
+        return _checked(node.check, node, node.operand)
 
     def visit_Compare(self, node: Any) -> ast.AST:
         self.generic_visit(node)
@@ -305,6 +293,11 @@ class _Rewriter(ast.NodeTransformer):
         elif check:
             return _call(check, *node.args)
         return node
+
+
+def _checked(check: str, node: Any, *operands: Any) -> Any:
+    """Return an operation as a call of its check, or with its result checked."""
+    return node if not check else _call(check, node) if check == "word" else _call(check, *operands)
 
 
 def _store(target: Any, value: Any, at: ast.AST) -> ast.Assign:

@@ -299,23 +299,7 @@ def stored(
     changes: Mapping[str, Any] | None = None,
     store: Store | Path | str | None = None,
 ) -> Sweep:
-    """Return the stored points of an experiment without computing any. Parameters are those of `sweep`.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    scale : str
-        "quick" or "paper".
-    seed : int
-        Seed of all randomness.
-    seeds : int, optional
-        Number of seeds, starting at `seed`.
-    changes : mapping, optional
-        Changed parameters of the schemes, by name.
-    store : Store or path, optional
-        Where to look; default: ``Store()``, the user's own.
-    """
+    """Return the stored points of an experiment without computing any. Parameters are those of `sweep`."""
     return _stored(experiment, scale, seed, seeds, changes, store if isinstance(store, Store) else Store(store))[0]
 
 

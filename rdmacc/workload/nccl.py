@@ -180,16 +180,7 @@ def all_reduce(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Qu
 def reduce_scatter(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return a reduce-scatter: every host ends with the sum of one n-th of all n hosts' `size` bytes.
 
-    Parameters
-    ----------
-    hosts : network or sequence
-        The ranks: different hosts, at least two, or the network whose hosts they are.
-    size : number or str
-        Data of each host before.
-    nccl : Nccl, optional
-        Algorithm and its parameters; default: one ring.
-    start : number or str
-        Start of the collective.
+    The parameters are those of :func:`all_reduce`; `size` is the data of each host before.
     """
     return _alone("reduce-scatter", hosts, size, nccl, start)
 
@@ -198,16 +189,7 @@ def reduce_scatter(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start
 def all_gather(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-gather: every host starts with one n-th of `size` bytes and ends with all of them.
 
-    Parameters
-    ----------
-    hosts : network or sequence
-        The ranks: different hosts, at least two, or the network whose hosts they are.
-    size : number or str
-        Data of each host afterwards.
-    nccl : Nccl, optional
-        Algorithm and its parameters; default: one ring.
-    start : number or str
-        Start of the collective.
+    The parameters are those of :func:`all_reduce`; `size` is the data of each host afterwards.
     """
     return _alone("all-gather", hosts, size, nccl, start)
 
@@ -216,17 +198,8 @@ def all_gather(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Qu
 def all_to_all(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-to-all: every host sends a different n-th of its `size` bytes to each host and keeps its own part.
 
-    Parameters
-    ----------
-    hosts : network or sequence
-        The ranks: different hosts, at least two, or the network whose hosts they are.
-    size : number or str
-        Data of each host.
-    nccl : Nccl, optional
-        Algorithm and its parameters. Each rank sends to `channels` peers at a time, and turns to the next peer when one
-        of them is done. Default: one. With `pxn`, peers are nodes.
-    start : number or str
-        Start of the collective.
+    The parameters are those of :func:`all_reduce`. Each rank sends to `channels` peers at a time (default: one), and
+    turns to the next peer when one of them is done. With `pxn`, peers are nodes.
     """
     return _alone("all-to-all", hosts, size, nccl, start)
 
@@ -235,16 +208,8 @@ def all_to_all(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Qu
 def broadcast(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return a broadcast: the first host's `size` bytes travel along the chain of the others, chunk by chunk.
 
-    Parameters
-    ----------
-    hosts : network or sequence
-        The ranks: different hosts, at least two, or the network whose hosts they are.
-    size : number or str
-        Data of the first host.
-    nccl : Nccl, optional
-        Algorithm and its parameters; default: one chain, in chunks of 512 KiB.
-    start : number or str
-        Start of the collective.
+    The parameters are those of :func:`all_reduce`; `size` is the data of the first host. Default: one chain, in chunks
+    of 512 KiB.
     """
     return _alone("broadcast", hosts, size, nccl, start)
 

@@ -25,6 +25,7 @@ from rdmacc.parameters import Parameters, param
 from rdmacc.workload.choice import Hosts
 from rdmacc.workload.frame import checked_hosts
 from rdmacc.workload.nccl import Nccl
+from rdmacc.workload.training_rows import rows_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,8 +245,6 @@ class TrainingStep(Parameters):
         ConfigError
             If there are fewer hosts than ranks.
         """
-        from rdmacc.workload.training_rows import rows_of  # imported late, because it reads steps
-
         names = checked_hosts(hosts)
         if len(names) < self.ranks:
             raise ConfigError("hosts", f"{len(names)} hosts", f"at least {self.ranks}, one for each rank")
