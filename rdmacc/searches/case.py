@@ -198,18 +198,18 @@ def _label(row: Mapping[str, Any]) -> str:
 class TooLongError(SimulationError):
     """A case took more events than a search lets it have."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Result, most_events: int) -> None:
         self.result = result
-        super().__init__(f"stopped at {format_time(result.now_ps)} after {MOST_EVENTS:,} events")
+        super().__init__(f"stopped at {format_time(result.now_ps)} after {most_events:,} events")
 
 
-def quietly(scenario: Scenario) -> Result:
+def quietly(scenario: Scenario, most_events: int = MOST_EVENTS) -> Result:
     """Run a scenario without warnings: a search is meant to meet what one would warn of.
 
     Raises
     ------
     TooLongError
-        After `MOST_EVENTS`, checked as the run reaches each of `_CHECKS` of its horizon: the same on any machine.
+        After so many events, checked as the run reaches each of `_CHECKS` of its horizon: the same on any machine.
     """
     token = IS_QUIET.set(True)
     try:
@@ -219,8 +219,8 @@ def quietly(scenario: Scenario) -> Result:
             result = simulation.run(ps(until_ps // part), progress=False)
             if simulation.is_finished:
                 break
-            if simulation.engine.events > MOST_EVENTS:
-                raise TooLongError(result)
+            if simulation.engine.events > most_events:
+                raise TooLongError(result, most_events)
         give_back(simulation.engine)
         return result
     finally:

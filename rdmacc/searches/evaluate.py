@@ -132,8 +132,10 @@ class Work:
     def _of_model(self, model: Model, measure: Any, values: Values) -> float:
         if measure != DISTANCE:
             return _number(measure, measure(model), values)
-        summary: Any = compare(model).summary()
-        return _number(measure, float(summary["relative"].abs().max()), values)
+        both = compare(model).summary()[["model", "simulation"]].to_numpy(np.float64)
+        larger = np.abs(both).max(axis=1)
+        apart = np.abs(both[:, 0] - both[:, 1]) / np.where(larger > 0, larger, 1.0)
+        return _number(measure, float(apart.max()), values)
 
 
 class _NotANumberError(Exception):

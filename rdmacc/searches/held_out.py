@@ -24,7 +24,7 @@ SAME = 0.01
 """Values that differ by less than this share of the larger one count as equal."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HeldOut:
     """A scheme and a baseline on drawn cases; print it.
 
@@ -63,10 +63,13 @@ class HeldOut:
         interval = binomtest(count, len(small)).proportion_ci(method="wilson")
         return count / len(small), float(interval.low), float(interval.high)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         (own, other), worst = self.names, self.frame.iloc[int(self.frame["scheme"].to_numpy().argmax())]
         shares = [
-            f"{word} in {share:.0%} ({low:.0%} to {high:.0%})"
+            f"{word} in {share:.0%} ({100 * low:.0f} to {100 * high:.0f})"
             for word, (share, low, high) in (("better", self.better), ("worse", self.worse))
         ]
         return (
@@ -133,7 +136,9 @@ def held_out(
                 raise ConfigError("scheme", one.name, f"one that can run {case} ({run.problem})")
             values.append(chosen.badness(run.objectives[0]) if run.objectives else np.inf)
         rows.append({"line": case.line(judge[0]), "scheme": values[0], "baseline": values[1]})
-    return HeldOut(pd.DataFrame(rows), objective, (judge[0].name, judge[1].name), int(seed))
+    own, other = (one.name for one in judge)
+    changed = " (changed)" if own == other and judge[0] != judge[1] else ""
+    return HeldOut(pd.DataFrame(rows), objective, (own + changed, other), int(seed))
 
 
 def drawn(seed: int, count: int) -> list[Case]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from rdmacc.explain.explanation import Explanation
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.searches.case import Case
-from rdmacc.searches.evaluate import Run
+from rdmacc.searches.evaluate import Run, Work, measures_of
 from rdmacc.searches.objectives import OBJECTIVES, fair_ps, fct_ps
 from rdmacc.searches.search import Search, search
 from rdmacc.sources import git_commit
@@ -49,6 +50,27 @@ BOX: dict[str, Any] = {
     "buffer_share": (0.1, 1.0),
 }
 """Ranges of `rdmacc.Case`, on a star: no loss, no failures, exact clocks."""
+EARLIER: tuple[dict[str, Any], ...] = (
+    {"long_flows": 1},
+    {"long_flows": 2},
+    {"long_flows": 1, "slow": 0.3},
+    {"long_flows": 1, "victims": 1, "slow": 0.7},
+    {"delay_ps": "4 us", "long_flows": 2, "slow": 0.3},
+    {"delay_ps": "2.3 us", "long_flows": 2, "slow": 0.265},
+    {"delay_ps": "1.5 us", "size_bytes": "4 kB", "long_flows": 1, "long_bytes": "200 kB"},
+    {"senders": 3, "size_bytes": "40 kB", "long_flows": 1},
+    {"senders": 6, "size_bytes": "80 kB", "slow": 0.3},
+    {"senders": 10, "long_flows": 1, "slow": 0.6},
+    {"senders": 10, "size_bytes": "2 kB", "stagger_ps": "10 us", "long_flows": 2, "slow": 0.3},
+    {"senders": 20, "rounds": 2, "slow": 0.4, "delay_ps": "300 ns"},
+    {"senders": 20, "rounds": 2, "long_flows": 1, "stagger_ps": "6 us"},
+    {"senders": 20, "rounds": 2, "long_flows": 2, "size_bytes": "140 kB"},
+    {"senders": 4, "size_bytes": "20 kB", "stagger_ps": "11.8 us", "rounds": 2, "long_flows": 1, "after_ps": "11 us",
+     "victims": 1, "slow": 0.5},
+    {"senders": 21, "size_bytes": "17 kB", "stagger_ps": "5.95 us", "rounds": 2, "long_flows": 1, "victims": 4,
+     "long_bytes": "660 kB", "after_ps": "30 us", "slow": 0.421},
+)  # fmt: skip
+"""Cases of the box in which an earlier search found one scheme bad (``docs/background/worst_cases.md``)."""
 RATES = ("10 Gb/s", "100 Gb/s", "400 Gb/s")
 GRADES: dict[str, tuple[float, ...]] = {
     "p99 over fair": (2.0, 5.0, 20.0, 100.0),
@@ -58,7 +80,7 @@ GRADES: dict[str, tuple[float, ...]] = {
     "needless retransmissions": (0.001, 0.01, 0.05, 0.2),
 }
 """Bounds of each objective: a value beyond none has grade 0, one beyond all grade 4; a find has grade 2 at least."""
-SAMPLE, REFINED, SHRINKING, SEED = 20, 6, 4, 0
+RUNS, SEED = (20, 6, 4), 0
 """Runs for a scheme at a rate: a random sample for all objectives; by TPE and to make the worst smaller, for each."""
 TABLE, KNOWN = Path(__file__).with_name("scorecard.parquet"), Path(__file__).with_name("known.csv")
 VERDICTS = {"paper": "known from its paper", "elsewhere": "known from elsewhere", "": "found here"}
@@ -75,7 +97,14 @@ def grade(objective: str, value: float) -> int:
     return sum(sign * value >= sign * bound for bound in GRADES[objective])
 
 
-def measured(scheme: str | Scheme, rate: str, *, control: bool = False, jobs: int = 1) -> pd.DataFrame:
+def measured(
+    scheme: str | Scheme,
+    rate: str,
+    *,
+    control: bool = False,
+    jobs: int = 1,
+    runs: tuple[int, int, int] = RUNS,
+) -> pd.DataFrame:
     """Return the rows of a scheme at a rate, one for each objective.
 
     Parameters
@@ -88,6 +117,8 @@ def measured(scheme: str | Scheme, rate: str, *, control: bool = False, jobs: in
         Also draw as many runs by chance as the five searches take together.
     jobs : int
         Processes.
+    runs : tuple of int
+        As `RUNS`.
 
     Returns
     -------
@@ -96,32 +127,55 @@ def measured(scheme: str | Scheme, rate: str, *, control: bool = False, jobs: in
     """
     began, names = time.process_time(), list(GRADES)
     given: dict[str, Any] = {"cases": Case(rate_bps=rate), "seed": SEED, "jobs": jobs, "progress": False}
-    total = SAMPLE + REFINED * len(names)
-    drawn = search(scheme, BOX, names, budget=total if control else SAMPLE, sampler="random", **given)
-    sample = Search(drawn.runs[:SAMPLE], drawn.work, drawn.goal, _axes=drawn._axes)
+    size, refined, shrinking = runs
+    total = size + refined * len(names)
+    drawn = search(scheme, BOX, names, budget=total if control else size, sampler="random", **given)
+    sample = Search(drawn.runs[:size], drawn.work, drawn.goal, _axes=drawn._axes)
     rows = []
     for place, name in enumerate(names):
-        found = search(scheme, BOX, name, budget=REFINED, after=sample, **given)
-        small = found.shrink(most=SHRINKING) if grade(name, found.best.objectives[0]) >= 2 else found
+        found = search(scheme, BOX, name, budget=refined, after=sample, **given)
+        small = found.shrink(most=shrinking) if grade(name, found.best.objectives[0]) >= 2 else found
         rows.append(
             {
                 "scheme": as_scheme(scheme).name,
                 "rate_bps": float(small.case.rate_bps),
                 "objective": name,
                 "value": small.best.objectives[0],
+                "found_by": "search",
                 "searched": found.best.objectives[0],
-                "sampled": _worst(drawn, place, SAMPLE),
-                "chance": _worst(drawn, place, SAMPLE + REFINED) if control else np.nan,
+                "sampled": _worst(drawn, place, size),
+                "chance": _worst(drawn, place, size + refined) if control else np.nan,
                 "chance_all": _worst(drawn, place, total) if control else np.nan,
-                "line": small.line,
-                **_cause(name, small),
-                "problem": small.best.problem,
+                **_about(name, small),
                 "broke": len(found.finds),
                 "broken": found.finds[0].problem if found.finds else "",
             }
         )
-    spent = time.process_time() - began
-    return pd.DataFrame(rows).assign(cpu_s=round(spent, 2))
+    rows_found = with_earlier(pd.DataFrame(rows), scheme, rate)
+    return rows_found.assign(cpu_s=round(time.process_time() - began, 2))
+
+
+def with_earlier(rows: pd.DataFrame, scheme: str | Scheme, rate: str) -> pd.DataFrame:
+    """Return the rows of a scheme at a rate, with a case of `EARLIER` where one is worse than what was found."""
+    names, known = list(GRADES), []
+    for one in EARLIER:
+        case = Case(rate_bps=rate, **one)
+        known.append((case, Work(as_scheme(scheme), (case,), measures_of(as_scheme(scheme), names))(0, {})))
+    changed: list[Any] = rows.to_dict("records")
+    for row in changed:
+        place, sign = names.index(row["objective"]), OBJECTIVES[row["objective"]].sign
+        case, worst = max(known, key=lambda one: sign * one[1].objectives[place] if one[1].objectives else -np.inf)
+        row["earlier"] = worst.objectives[place] if worst.objectives else np.nan
+        if sign * row["earlier"] > sign * row["value"]:
+            alone = Work(as_scheme(scheme), (case,), (OBJECTIVES[row["objective"]],))
+            run = replace(worst, objectives=(row["earlier"],))
+            row |= {"value": row["earlier"], "found_by": "earlier case"}
+            row |= _about(row["objective"], Search([run], alone, "worst"))
+    return pd.DataFrame(changed)
+
+
+def _about(objective: str, small: Search) -> dict[str, Any]:
+    return {"line": small.line, **_cause(objective, small), "problem": small.best.problem}
 
 
 def _worst(drawn: Search, place: int, count: int) -> float:
@@ -179,7 +233,7 @@ def save(table: pd.DataFrame, path: Path) -> None:
         table = pd.concat([old, table]).drop_duplicates(keys, keep="last")
     about = {
         "experiment": "scorecard", "box": {name: list(ends) for name, ends in BOX.items()}, "seed": SEED,
-        "runs": {"sample": SAMPLE, "refined": REFINED, "shrinking": SHRINKING}, "commit": git_commit(),
+        "runs": dict(zip(("sample", "refined", "shrinking"), RUNS, strict=True)), "commit": git_commit(),
         "versions": versions(), "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }  # fmt: skip
     write_table(path, table.reset_index(drop=True), about)
@@ -191,9 +245,10 @@ def bundled() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `value` of the case that `line` runs, which is the worst one found (`searched`) made smaller; `sampled`, the
-        worst of the random sample; at 100 Gb/s, `chance` and `chance_all`, the worst of as many random runs as the
-        objective's search, and as all five together, had; `kind`, `share` and `cause` of the message that fared worst;
+        `value` of the case that `line` runs, which is the worst one found (`searched`) made smaller, or one of
+        `EARLIER` that is worse (`found_by`; `earlier` has the worst of these); `sampled`, the worst of the sample;
+        at 100 Gb/s, `chance` and `chance_all`, the worst of as many random runs as the objective's search, and as all
+        five together, had; `kind`, `share` and `cause` of the message that fared worst;
         how many runs `broke`, and how the first did (`broken`); `cpu_s`, for the scheme at that rate; the verdict.
     """
     return judged(pq.read_table(TABLE).to_pandas())
@@ -211,7 +266,7 @@ def shown(objective: str, value: float) -> str:
         return format_size(value, 2)
     if OBJECTIVES[objective].unit == "share":
         return f"{value:.0%}" if value == 0 or value >= 0.01 else f"{value:.1%}"
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def text(table: pd.DataFrame, others: pd.DataFrame) -> Iterator[str]:

@@ -232,8 +232,8 @@ def search(
         the range of the parameter's slider. None: all fields of `Case` that have one.
     objective : str, callable or list
         Names from `OBJECTIVES` in `rdmacc.searches.objectives`, or functions of the result; for a model, functions of
-        the model, or "distance to model": how far a simulation is from what the model predicts. Several give a Pareto
-        front.
+        the model, or "distance to model": how far a simulation is from what the model predicts, over the larger of the
+        two, of the quantity that differs most (1: one of them is 0). Several give a Pareto front.
     budget : int
         Number of runs.
     seed : int

@@ -6,7 +6,7 @@ import pytest
 
 import rdmacc
 from rdmacc import Case, ConfigError, search
-from rdmacc.models import DcqcnMargin
+from rdmacc.models import DasrIncast, DcqcnMargin
 from rdmacc.searches.held_out import drawn
 from rdmacc.searches.objectives import OBJECTIVES, fct_ps, period_ps, probes_for
 from rdmacc.searches.space import axes_of
@@ -179,6 +179,15 @@ def test_a_model_is_searched_by_the_same_call():
         _ = found.case
     with pytest.raises(ConfigError, match="distance to model"):
         search(model, {"g": (0.001, 0.5)}, "Jain", budget=2, progress=False)
+
+
+def test_where_a_model_and_a_simulation_differ_most():
+    found = search(DasrIncast(), {"senders": (2, 64)}, "distance to model", budget=4, progress=False)
+    summary = rdmacc.compare(found.subject).summary()
+    larger = summary[["model", "simulation"]].max(axis=1)
+    apart = (summary["model"] - summary["simulation"]).abs() / larger
+    assert found.best.objectives[0] == pytest.approx(apart.max())
+    assert 0 < found.best.objectives[0] < 1
 
 
 def test_a_case_builds_what_its_fields_say():
