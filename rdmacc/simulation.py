@@ -56,7 +56,11 @@ _FIRST_STEP_PS = time_ps("20us")
 _FEW_HOSTS = 1_000
 """With fewer, the first step is as much longer."""
 _STEP_S = 0.1, 0.5
-"""Wall time of a step within a slice, in seconds; after each step, progress is shown and Ctrl-C takes effect."""
+"""CPU time of a step within a slice, in seconds; after each step, progress is shown and Ctrl-C takes effect.
+
+By the wall time, steps became ever shorter where a process waits for the CPU."""
+_FEW_EVENTS = 10_000
+"""A step of so few events becomes no shorter."""
 
 
 def is_checked(scheme: Scheme, check: bool | None) -> bool:
@@ -574,15 +578,15 @@ class Simulation:
         """Run to the end of a slice, in steps whose length only affects how often progress is shown."""
         short_s, long_s = _STEP_S
         while self.now_ps < stop_ps and not self.is_finished and not self.engine.ended:
-            begin = time.perf_counter()
+            begin, known = time.process_time(), self.engine.events
             target_ps = max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps
             self.engine.run(stop_ps, target_ps)
             self._save_if_due()
             self._advance(bar, until_ps)
-            took_s = time.perf_counter() - begin
+            took_s = time.process_time() - begin
             if took_s < short_s:
                 self._step_ps = min(2 * self._step_ps, _SLICE_PS)
-            elif took_s > long_s:
+            elif took_s > long_s and self.engine.events - known > _FEW_EVENTS:
                 self._step_ps = max(self._step_ps // 2, 1)
 
     def _raise_if_deadlocked(self) -> None:

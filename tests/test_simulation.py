@@ -205,6 +205,14 @@ def test_steps_change_no_result(engine, monkeypatch):
     same(whole, rdmacc.simulate(rdmacc.star(3), WORK.iloc[:2].assign(dst="h2", src="h1"), "dcqcn", engine=engine))
 
 
+def test_steps_of_few_events_get_no_shorter_where_everything_takes_long(engine, monkeypatch):
+    monkeypatch.setattr("rdmacc.simulation._STEP_S", (0.0, 0.0))
+    simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "20kB")]), "dcqcn", engine=engine)
+    first_ps = simulation._step_ps
+    simulation.run()
+    assert simulation._step_ps == first_ps
+
+
 def test_inputs_are_not_changed(engine):
     graph, work = rdmacc.star(3), WORK.iloc[:2].copy()
     nodes, edges, rows = dict(graph.nodes(data=True)), list(graph.edges(data=True)), work.copy()

@@ -17,7 +17,7 @@ import pandas as pd
 
 from rdmacc.experiments.framework.band import in_unit
 from rdmacc.experiments.framework.rows import having
-from rdmacc.show.style import COLOURS, draw_spread, ecdf, log_axes, subplots
+from rdmacc.show.style import COLOURS, draw_spread, ecdf, fit_above, log_axes, subplots
 from rdmacc.sweep.tidy import curve
 
 if TYPE_CHECKING:
@@ -128,6 +128,11 @@ class Bars(Panel):
     over: str = ""
     published: Mapping[Any, Mapping[Any, float]] = field(default_factory=dict)
     """By the value of the label, then of `over`."""
+
+    def draw(self, ax: Axes, table: pd.DataFrame) -> None:
+        super().draw(ax, table)
+        decades = np.log10(ax.dataLim.ymax / ax.get_ylim()[0]) if "y" in self.log else 0.0
+        fit_above(ax, 1.3 * 10 ** (0.3 * decades), bottom=None)  # room for the legend
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
         groups = list(table.loc[table["quantity"] == self.quantity, self.over].unique()) if self.over else [""]

@@ -99,6 +99,7 @@ class Incast(Experiment):
             "the same", by=OURS, unit="x",
             measure=lambda rows: {f"flow {i}": of_case(rows, f"share {i}", SHARE)[SHARE]["PowerTCP"] for i in range(4)},
             band=Each(Within(1, share=0.1), of="flow"), too_small="20 ms are too short for the shares to meet.",
+            chosen=Chosen.IN_SIGHT,
         ),
         Claim(
             "powertcp-i-5", "the authors in issue #8", "mean queue, last 2 of 5 ms, over the BDP", "255:1", "short",

@@ -527,7 +527,7 @@ def test_a_slow_machine_chooses_the_same_order(count: int):
     arguments = tree(workload=work, scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
     visits = []
     for step_s in ((0.0, 0.0), (1e9, 1e9)):
-        with mock.patch.object(simulation, "_STEP_S", step_s):
+        with mock.patch.multiple(simulation, _STEP_S=step_s, _FEW_EVENTS=-1):
             visits.append(run("windows", arguments, [], count)[1][-1].visits)
     assert visits[0] == visits[1] > 0
 
