@@ -4,10 +4,10 @@ The annotations define what is allowed; `typed` reads them once, at the first ca
 Functions check ranges themselves.
 """
 
-import ast
 import dataclasses
 import inspect
 import math
+import re
 import sys
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -172,42 +172,26 @@ def _fields(kind: type[Any]) -> list[tuple[str, _Kind]]:
     return [(one.name, _annotated(one.type, names)) for one in dataclasses.fields(kind)]
 
 
-def _annotated(annotation: Any, names: Mapping[str, Any]) -> _Kind:
-    if isinstance(annotation, str):
-        return _read(ast.parse(annotation, mode="eval").body, names)
-    return _ANYTHING if annotation is inspect.Parameter.empty else _of(annotation, names)
+_BRACKETS = re.compile(r"\b((?:nx|pd)\.\w+)\[[^][]*\]")
+"""Classes whose annotations take brackets, which few of them do when a program runs."""
 
 
-def _read(node: ast.expr, names: Mapping[str, Any]) -> _Kind:
-    """Return what an annotation allows. Only names are evaluated: few classes of pandas take brackets."""
-    if isinstance(node, ast.BinOp):
-        return _either([_read(node.left, names), _read(node.right, names)])
-    if isinstance(node, ast.Subscript):
-        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return _container(_value(node.value, names), [_parts(one, names) for one in inner])
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return _annotated(node.value, names)
-    return _of(_value(node, names), names)
+class _Names(dict[str, Any]):
+    """The names of a module, and those that it imports only for type checking."""
 
-
-def _parts(node: ast.expr, names: Mapping[str, Any]) -> _Kind | None:
-    """Return the contents of the brackets, with None for an ellipsis and for lists of arguments."""
-    is_kind = not isinstance(node, ast.List) and not (isinstance(node, ast.Constant) and node.value is ...)
-    return _read(node, names) if is_kind else None
-
-
-def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    if isinstance(node, ast.Attribute):
-        return getattr(_value(node.value, names), node.attr)
-    if isinstance(node, ast.Constant):
-        return node.value
-    assert isinstance(node, ast.Name), ast.dump(node)
-    if node.id in names:
-        return names[node.id]
-    if node.id in _LATE:
-        module, _, name = _LATE[node.id].partition(":")
+    def __missing__(self, name: str) -> Any:
+        if name not in _LATE:
+            return getattr(import_module("builtins"), name)
+        module, _, name = _LATE[name].partition(":")
         return getattr(import_module(module), name) if name else import_module(module)
-    return getattr(import_module("builtins"), node.id)
+
+
+def _annotated(annotation: Any, names: Mapping[str, Any]) -> _Kind:
+    if annotation is inspect.Parameter.empty:
+        return _ANYTHING
+    if isinstance(annotation, str):
+        annotation = eval(_BRACKETS.sub(r"\1", annotation), {}, _Names(names))
+    return _of(annotation, names)
 
 
 def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
@@ -224,8 +208,13 @@ def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
     if origin in (typing.Union, UnionType):
         return _either([_of(one, names) for one in inner])
     if origin is not None:
-        return _container(origin, [None if one is ... else _of(one, names) for one in inner if one is not np.ndarray])
+        return _container(origin, [_part(one, names) for one in inner if one is not np.ndarray])
     return _container(value, [])
+
+
+def _part(value: Any, names: Mapping[str, Any]) -> _Kind | None:
+    """Return what a type argument allows, with None for an ellipsis and for lists of arguments."""
+    return None if value is ... or isinstance(value, list) else _of(value, names)
 
 
 def _container(kind: Any, inner: Sequence[_Kind | None]) -> _Kind:
