@@ -26,6 +26,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import OptionalSize, Parameters, Rate, Time, param
+from rdmacc.show.described import describes
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.choice import Hosts
@@ -152,20 +153,18 @@ class Nccl(Parameters):
         return np.ceil(np.asarray(size) * 8e12 / self.inner_rate_bps).astype(np.int64)
 
 
+_described = describes(
+    hosts="network or sequence: The ranks: different hosts, at least two, or the network whose hosts they are.",
+    size="number or str: Data of each host: before a reduce-scatter, after an all-gather; of the first of a broadcast.",
+    nccl="Nccl, optional: Algorithm and its parameters; default: one ring, for a broadcast a chain of 512 KiB chunks.",
+    start="number or str: Start of the collective.",
+)
+
+
 @typed
+@_described
 def all_reduce(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-reduce: every host ends with the sum of all hosts' `size` bytes.
-
-    Parameters
-    ----------
-    hosts : network or sequence
-        The ranks: different hosts, at least two, or the network whose hosts they are.
-    size : number or str
-        Data of each host.
-    nccl : Nccl, optional
-        Algorithm and its parameters; default: one ring.
-    start : number or str
-        Start of the collective.
 
     Examples
     --------
@@ -177,40 +176,34 @@ def all_reduce(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Qu
 
 
 @typed
+@_described
 def reduce_scatter(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
-    """Return a reduce-scatter: every host ends with the sum of one n-th of all n hosts' `size` bytes.
-
-    The parameters are those of :func:`all_reduce`; `size` is the data of each host before.
-    """
+    """Return a reduce-scatter: every host ends with the sum of one n-th of all n hosts' `size` bytes."""
     return _alone("reduce-scatter", hosts, size, nccl, start)
 
 
 @typed
+@_described
 def all_gather(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
-    """Return an all-gather: every host starts with one n-th of `size` bytes and ends with all of them.
-
-    The parameters are those of :func:`all_reduce`; `size` is the data of each host afterwards.
-    """
+    """Return an all-gather: every host starts with one n-th of `size` bytes and ends with all of them."""
     return _alone("all-gather", hosts, size, nccl, start)
 
 
 @typed
+@_described
 def all_to_all(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return an all-to-all: every host sends a different n-th of its `size` bytes to each host and keeps its own part.
 
-    The parameters are those of :func:`all_reduce`. Each rank sends to `channels` peers at a time (default: one), and
-    turns to the next peer when one of them is done. With `pxn`, peers are nodes.
+    Each rank sends to `channels` peers at a time (default: one), and turns to the next peer when one of them is done.
+    With `pxn`, peers are nodes.
     """
     return _alone("all-to-all", hosts, size, nccl, start)
 
 
 @typed
+@_described
 def broadcast(hosts: Hosts, size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
-    """Return a broadcast: the first host's `size` bytes travel along the chain of the others, chunk by chunk.
-
-    The parameters are those of :func:`all_reduce`; `size` is the data of the first host. Default: one chain, in chunks
-    of 512 KiB.
-    """
+    """Return a broadcast: the first host's `size` bytes travel along the chain of the others, chunk by chunk."""
     return _alone("broadcast", hosts, size, nccl, start)
 
 
@@ -229,7 +222,7 @@ def send_receive(
     nccl : Nccl, optional
         Algorithm and its parameters; default: one chunk.
     start : number or str
-        Start of the collective.
+        Start of the messages.
 
     Raises
     ------
