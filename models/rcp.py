@@ -140,8 +140,7 @@ class RcpFluid(Model):
                 start=[0] * self.flows + [ps(self.join_ps)] * self.joining,
             ),
             scheme=Scheme(
-                name="rcp", control=(Rcp(),),
-                switch=(RcpStamp(alpha=self.alpha, beta=self.beta, target=self.target),),
+                name="rcp", control=(Rcp(),), switch=(RcpStamp(alpha=self.alpha, beta=self.beta, target=self.target),),
             ),
             until=ps(self.duration_ps),
             probes=[

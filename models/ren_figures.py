@@ -199,8 +199,7 @@ class RenUtilisation(Model):
         slider=(0.5, 2.0),
     )  # fmt: skip
     average: str = param(
-        "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed",
-        choices=("active", "all"),
+        "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed", choices=("active", "all"),
     )  # fmt: skip
     trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
     seed: int = param(0, "of the departures", low=0)

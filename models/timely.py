@@ -157,8 +157,7 @@ class TimelyFluid(Model):
         start = [0.0, self.start_first * capacity, 0.0, self.start * capacity, 0.0]
         floor = 1e-3 * capacity
         return solve_dde(
-            slope, start, self.duration_ps * 1e-12, self.step_ps * 1e-12,
-            low=[0.0, floor, -math.inf, floor, -math.inf],
+            slope, start, self.duration_ps * 1e-12, self.step_ps * 1e-12, low=[0.0, floor, -math.inf, floor, -math.inf],
             high=[math.inf, capacity, math.inf, capacity, math.inf],
         )  # fmt: skip
 

@@ -44,10 +44,9 @@ class Figure1(Experiment):
             measure=lambda table: rtts(table, "dart"), band=ABOUT_ONE, unit="RTT",
         ),
         Claim(
-            "dart-f1-3", "II-B", "convergence time / Dart's (counted as at least 1 RTT)",
-            "Dart vs iterative schemes", "Dart << DCQCN, TIMELY, RCP",
-            quote="accurate and faster, one-RTT convergence of sending rates than previous schemes which are "
-            "iterative",
+            "dart-f1-3", "II-B", "convergence time / Dart's (counted as at least 1 RTT)", "Dart vs iterative schemes",
+            "Dart << DCQCN, TIMELY, RCP",
+            quote="accurate and faster, one-RTT convergence of sending rates than previous schemes which are iterative",
             measure=_slower_than_dart, band=Each(AtLeast(5), "scheme"), unit="x",
         ),
     )  # fmt: skip

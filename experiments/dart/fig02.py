@@ -41,8 +41,7 @@ class Figure2(Experiment):
             "dart-f2-1", "III-A", "sender rate", "1 long flow", "line rate, n = 1",
             quote="That sender continues to transmit at the line rate without throttling as it sees the n value "
             "remain 1 in the ACKs from the receiver.",
-            measure=_alone,
-            band=All({"rate / line": _LINE, "throughput / line": _LINE, "n": Exactly(1)}),
+            measure=_alone, band=All({"rate / line": _LINE, "throughput / line": _LINE, "n": Exactly(1)}),
         ),
         Claim(
             "dart-f2-2", "III-A", "sender rates", "2 long flows, one receiver", "1/2 line each, n = 2",

@@ -155,8 +155,7 @@ class Figure3(Experiment):
             for scheme, (label, colour, line) in looks.items():
                 rate = curve(table, f"k={k} {size} {scheme}", "rate")
                 draw_trace(
-                    ax, rate.index - self.start_ps, rate, scale=1e9, label=label, color=COLOURS[colour],
-                    linestyle=line,
+                    ax, rate.index - self.start_ps, rate, scale=1e9, label=label, color=COLOURS[colour], linestyle=line,
                 )  # fmt: skip
             share = LINE_BPS / (k + 1) / 1e9
             ax.axhline(share, color="0.4", linewidth=1, linestyle=":")

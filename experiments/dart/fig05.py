@@ -97,8 +97,7 @@ class Figure5(Experiment):
         Claim(
             "dart-f5-1", "III-C", "state reached", "receiver congestion (marks, line-rate rx)",
             "n advertised, marks suppressed",
-            quote="In this state, Dart piggy-backs the n values while suppressing the ECN marks on the returning "
-            "ACKs.",
+            quote="In this state, Dart piggy-backs the n values while suppressing the ECN marks on the returning ACKs.",
             measure=_receiver,
             band=All({
                 "transitions": _ALL_STATES, "marks": MoreThan(0), "CNPs": Exactly(0), _OTHER: Exactly(0, "us"),

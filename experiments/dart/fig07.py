@@ -71,9 +71,8 @@ class Figure7(Experiment):
         ),
         Claim(
             "dart-f7-2", "IV-A", "DFT rules", "8 entries, no overwrite, alloc on start, free on end", "stated",
-            quote="Entries in the DFT are allocated when the start packet of an RDMA message is chosen for "
-            "deflection ... To ensure that the history of misrouted flows is not lost, no DFT entry may be "
-            "overwritten",
+            quote="Entries in the DFT are allocated when the start packet of an RDMA message is chosen for deflection "
+            "... To ensure that the history of misrouted flows is not lost, no DFT entry may be overwritten",
             measure=_rules,
             band=All({"steps as stated": Exactly(len(EXPECTED_STEPS)), "most entries in use": AtMost(ENTRIES)}),
         ),
@@ -121,8 +120,7 @@ class Figure7(Experiment):
             band=All({"long flows' deflections": Exactly(0), "long flows' packets": MoreThan(0)}),
         ),
         Claim(
-            "dart-x-7", "IV-B", "messages that never finish; lanes entered twice", "virtual lanes",
-            "no deadlock",
+            "dart-x-7", "IV-B", "messages that never finish; lanes entered twice", "virtual lanes", "no deadlock",
             quote="flows that traverse the escape VLs never flow back to non-escape VLs, deadlock-freedom is "
             "guaranteed",
             measure=_no_deadlock, band=Each(Exactly(0)),

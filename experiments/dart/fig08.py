@@ -22,8 +22,7 @@ class Figure8(Experiment):
             measure=_ratio, band=Between(1, 1.1), direction=AtLeast(1), unit="x", chosen=Chosen.IN_SIGHT,
             expect=Outcome.DIRECTION,
             why="LFS's message waits at R's port behind all that both senders sent at full rate before they heard of"
-            " each"
-            " other. Our LFS sends without a gap between its messages, which software may not do.",
+            " each other. Our LFS sends without a gap between its messages, which software may not do.",
         ),
     )  # fmt: skip
 

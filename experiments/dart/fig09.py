@@ -112,18 +112,16 @@ class Figure9(Experiment):
             "approaches the hardware RTT",
             quote="our convergence time would approach the hardware-RTT",
             measure=_hardware, band=All({"at R": _HARDWARE}), direction=All({"in truth": _HARDWARE}), unit="us",
-            chosen=Chosen.BY_RULE,
-            expect=Outcome.DIRECTION,
+            chosen=Chosen.BY_RULE, expect=Outcome.DIRECTION,
             why="R's clock also counts t_f', the time of a packet that waits at R's port behind all that both senders"
             " sent at full rate before they heard of each other. The paper assumes that the path is idle.",
         ),
         Claim(
             "dart-f9b-5", "V-A", "median convergence / RTT", "software, unloaded RTT 15 us",
             "about one RTT (<= 3x at p99.9)",
-            quote="The unloaded RTT is 15 μs. In contrast to DASR's one-RTT convergence, TIMELY's convergence takes "
-            "50",
-            measure=partial(_in_rtts, level=0.5), band=AtMost(2), unit="RTT", expect=Outcome.NOT_JUDGED, why=_CPU,
-            too_small=_FEW,
+            quote="The unloaded RTT is 15 μs. In contrast to DASR's one-RTT convergence, TIMELY's convergence takes 50",
+            measure=partial(_in_rtts, level=0.5), band=AtMost(2), unit="RTT", expect=Outcome.NOT_JUDGED,
+            why=_CPU, too_small=_FEW,
         ),
         Claim(
             "dart-f9b-6", "V-A", "TIMELY's convergence", "50 RTT of 1 ms", "50 ms",

@@ -106,11 +106,10 @@ class Figure14(ClosFigure):
         claim(
             "dart-f14-3", "VI-C", "p99 reduction, IOFD only", "typical, 20%", "31%",
             quote="IOFD-only contributes only 31% latency reduction in isolation",
-            measure=lambda rows: less(rows, "iofd", 0.2), band=Part(0.31), direction=_IS_GAIN, unit="%",
-            needs=_SIX, chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
+            measure=lambda rows: less(rows, "iofd", 0.2), band=Part(0.31), direction=_IS_GAIN, unit="%", needs=_SIX,
+            chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
             why="It is half of what is published: fewer flows meet 15 KB in the network (table II), and the seeds"
-            " scatter by 18"
-            " points.",
+            " scatter by 18 points.",
         ),
         claim(
             "dart-f14-4", "VI-C", "p99 reduction, Dart", "typical, 60%", "93%",
@@ -121,14 +120,13 @@ class Figure14(ClosFigure):
         claim(
             "dart-f14-5", "VI-C", "p99 reduction, IOFD only / DASR only", "typical, 60%", "79% / 77%",
             quote="IOFD contributes relatively more to the overall latency reduction at higher loads ... (79% of the "
-            "93% total latency reduction at 60% load). ... (77% latency reduction in isolation, and 35% "
-            "incremental latency over IOFD-only)",
+            "93% total latency reduction at 60% load). ... (77% latency reduction in isolation, and 35% incremental "
+            "latency over IOFD-only)",
             measure=lambda rows: _reductions(rows, *COMPONENTS, load=0.6),
-            band=All({VARIANTS["iofd"]: Part(0.79), VARIANTS["dasr"]: Part(0.77)}),
-            direction=Each(_IS_GAIN), unit="%", needs=_SIX, expect=Outcome.DIRECTION,
+            band=All({VARIANTS["iofd"]: Part(0.79), VARIANTS["dasr"]: Part(0.77)}), direction=Each(_IS_GAIN), unit="%",
+            needs=_SIX, expect=Outcome.DIRECTION,
             why="DASR alone has its size. IOFD alone takes off 44%, and the seeds scatter by 24 points: fewer flows"
-            " than in"
-            " the paper meet 15 KB in the network (table II).",
+            " than in the paper meet 15 KB in the network (table II).",
         ),
         claim(
             "dart-f14-6", "VI-C", "p99 reduction, Pri-Q", "20%", "no improvement",
@@ -136,8 +134,7 @@ class Figure14(ClosFigure):
             measure=lambda rows: less(rows, "pri-q", 0.2), band=Within(0, by=0.1), unit="%", needs=_SIX,
             chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
             why="Pri-Q's tail is 11% longer than DCQCN's, which is within the seeds' scatter: the short flows' own"
-            " kept rates"
-            " make the tail.",
+            " kept rates make the tail.",
         ),
         claim(
             "dart-f14-7", "VI-C", "p99 reduction, Pri-Q", "60%",
@@ -150,8 +147,7 @@ class Figure14(ClosFigure):
             " make the tail, and a priority does not raise them.",
         ),
         claim(
-            "dart-f14-8", "VI-C", "p99 reduction by look-ahead", "DASR only, 20%",
-            "look-ahead has a sizable benefit",
+            "dart-f14-8", "VI-C", "p99 reduction by look-ahead", "DASR only, 20%", "look-ahead has a sizable benefit",
             quote="The sizable difference between DASR w/o LA and DASR-only shows the look-ahead's impact.",
             measure=_look_ahead, band=AtLeast(0.1), direction=_IS_GAIN, unit="%", needs=_SIX, expect=Outcome.FAILS,
             why="Look-ahead gains 1% at 20% load and 19% at 60%. The flows of an incast start together, so its"

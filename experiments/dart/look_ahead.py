@@ -116,9 +116,8 @@ class LookAhead(Experiment):
         for (name, (scheme, is_private)), attack in product(_ARRANGEMENTS.items(), _LOOKS):
             work = victim if attack == "no attack" else workload.combine(victim, _attack(is_private, until_ps))
             scenario = Scenario(
-                network=partial(shared_machine, is_private), workload=work, scheme=PRESET[scheme],
-                until=until_ps, seed=seed,
-                probes=(probes.field("flow", 0, "received_packets", every=_BIN_PS), probes.rate(0)),
+                network=partial(shared_machine, is_private), workload=work, scheme=PRESET[scheme], until=until_ps,
+                seed=seed, probes=(probes.field("flow", 0, "received_packets", every=_BIN_PS), probes.rate(0)),
             )  # fmt: skip
             labels = {"arrangement": name, "attack": attack}
             yield Point(name=f"{name}, {attack}", scenario=scenario, labels=labels)

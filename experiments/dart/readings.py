@@ -161,8 +161,7 @@ class Readings(ClosFigure):
         claim(
             "dart-r-1b", "VI", "mean p99 reduction vs DCQCN and TIMELY", "fresh, 20 and 40%", "79%", by=OURS,
             measure=_of_all(lambda rows: _less(rows, FRESH, 0.2, 0.4)), band=AtLeast(0.4),
-            direction=AtLeast(NOTICEABLE),
-            unit="%", expect=Outcome.FAILS,
+            direction=AtLeast(NOTICEABLE), unit="%", expect=Outcome.FAILS,
             why="The incast is over before any sender hears of it, and queues in the network add little, so there is"
             " little for any scheme to remove. Dart's tail is 4% below that of the others.",
         ),

@@ -41,8 +41,7 @@ class Figure3(LossSweep):
         Claim(
             "igbn-f3-1", "III-A", "reason 3; 4; 1; 2", "p = 1%, 100 runs", "57.1; 33.9; 7.1; 1.8%",
             quote="The lost of last ACK (reason2) causes 1.8% timeout retransmission. ... (reason1) causes 7.1% ... "
-            "(reason4) causes 33.9% timeout. The lost of NAK (reason3) owns the largest proportion, i.e., "
-            "57.1%.",
+            "(reason4) causes 33.9% timeout. The lost of NAK (reason3) owns the largest proportion, i.e., 57.1%.",
             unit="%",
             measure=_each,
             band=All(
@@ -51,13 +50,11 @@ class Figure3(LossSweep):
             ),
             expect=Outcome.FAILS,
             why="Reasons 3 and 4 are equally frequent here, as a NAK and a packet sent again are lost equally often."
-            " The"
-            " paper's shares are of 56 timeouts, so they scatter by 13 points themselves; ours are of 1,216.",
+            " The paper's shares are of 56 timeouts, so they scatter by 13 points themselves; ours are of 1,216.",
         ),
         Claim(
             "igbn-f3-2", "III-A", "R3+R4", "p = 1%", "about 90%",
-            quote="It shows that reason3 and reason4 owns about 90%.",
-            unit="%",
+            quote="It shows that reason3 and reason4 owns about 90%.", unit="%",
             measure=lambda table: shares(table)[["timeouts_nak", "timeouts_twice"]].sum(), band=Part(0.9),
             expect=Outcome.FAILS,
             why="It is 95%. The paper's 51 of 56 timeouts are 91%, and scatter by 8 points themselves.",

@@ -117,9 +117,8 @@ class Figure6(LossSweep):
         Claim(
             "igbn-f6a-6", "IV-A", "CE - Improved", "100 ms, p <= 1e-3", "CE slightly above (no duplicate)",
             unit="points",
-            quote="Go-Back-N with CE plays even a little better than the Improved Go-Back-N, because the ST "
-            "mechanism applied to the Improved Go-Back-N caused some unnecessary transmission of the last "
-            "packet.",
+            quote="Go-Back-N with CE plays even a little better than the Improved Go-Back-N, because the ST mechanism "
+            "applied to the Improved Go-Back-N caused some unnecessary transmission of the last packet.",
             measure=_cost_of_the_duplicate, band=Each(Between(0, 0.02), of="loss rate"), too_small=FEW,
             expect=Outcome.FAILS,
             why="The duplicate costs 0.04 points at most. CE's timeouts, after the loss of the last packet or of the"
@@ -127,8 +126,7 @@ class Figure6(LossSweep):
         ),
         Claim(
             "igbn-f6b-1", "IV-A", "Improved", "10 ms, p = 1e-2", "around 60%",
-            quote="When the packet loss rate increases to 1%, the throughput maintains around 60%.",
-            unit="%",
+            quote="When the packet loss rate increases to 1%, the throughput maintains around 60%.", unit="%",
             measure=throughput(IGBN, MIDDLE, 1e-2), band=Between(0.52, 0.68),
         ),
         Claim(
@@ -141,19 +139,17 @@ class Figure6(LossSweep):
         ),
         Claim(
             "igbn-f6c-1", "IV-A", "best variant - worst", "500 us, p <= 5e-3", "almost the same",
-            quote="It can be seen that four algorithms play almost the same",
-            unit="points",
+            quote="It can be seen that four algorithms play almost the same", unit="points",
             measure=_gaps_of_variants, band=Each(AtMost(0.06), of="loss rate"),
         ),
         Claim(
             "igbn-f6c-2", "IV-A", "Improved and CE relative to ST and GBN", "500 us, p = 1e-2", "about 10% better",
             quote="The Improved Go-Back-N and the Go-Back-N with CE play about 10% better than the Go-Back-N with ST "
             "and the original Go-Back-N when the packet loss rate increases to 1%.",
-            unit="%", measure=_tenth, band=Part(0.1), direction=AtLeast(0.02), chosen=Chosen.IN_SIGHT,
-            expect=Outcome.DIRECTION,
-            why="It is 6.5%, a little below the band, and the runs scatter by 2 points. Our timer starts with the"
-            " last packet;"
-            " the paper does not say with which.",
+            unit="%",
+            measure=_tenth, band=Part(0.1), direction=AtLeast(0.02), chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
+            why="It is 6.5%, a little below the band, and the runs scatter by 2 points. Our timer starts with the last"
+            " packet; the paper does not say with which.",
         ),
         Claim(
             "igbn-f6-a", "derived", "mean - closed form", "p = 1e-2, all variants and timeouts", "(the model is ours)",

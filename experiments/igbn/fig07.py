@@ -61,8 +61,7 @@ class Figure7(LossSweep):
         ),
         Claim(
             "igbn-f7a-2", "IV-B", "GBN", "10 ms, 1e-2", "13.2%",
-            quote="The throughput decrease to 13.2% when the packet loss rate reaches 1%.",
-            unit="%",
+            quote="The throughput decrease to 13.2% when the packet loss rate reaches 1%.", unit="%",
             measure=throughput(GBN, MIDDLE, 1e-2), band=Part(0.132),
         ),
         Claim(
@@ -79,16 +78,13 @@ class Figure7(LossSweep):
         ),
         Claim(
             "igbn-f7c-1", "IV-B", "CE, mean of all runs", "100 ms, 2e-3", "68%",
-            quote="The throughput decreases to 68% when the packet loss rate is 0.2%",
-            unit="%", too_small=FEW,
+            quote="The throughput decreases to 68% when the packet loss rate is 0.2%", unit="%", too_small=FEW,
             measure=_check_at_two, band=At("p = 0.002", Within(0.68, by=0.1)), direction=Falls(),
         ),
         Claim(
             "igbn-f7c-2", "IV-B", "CE", "100 ms, 1e-2", "17.6%",
-            quote="the throughput is only 17.6% when the packet loss rate is 1%",
-            unit="%", too_small=FEW,
-            measure=throughput(CE, LONG, 1e-2), band=Part(0.176), direction=AtMost(0.40),
-            expect=Outcome.DIRECTION,
+            quote="the throughput is only 17.6% when the packet loss rate is 1%", unit="%", too_small=FEW,
+            measure=throughput(CE, LONG, 1e-2), band=Part(0.176), direction=AtMost(0.40), expect=Outcome.DIRECTION,
             why="CE still waits for the timer if the last packet or its ACK is lost, as in two messages of a hundred."
             " The mean of 1,200 messages is 27%; runs of 100 differ by several points.",
         ),
@@ -110,8 +106,7 @@ class Figure7(LossSweep):
             quote="When setting the timeout value to 100ms and 10ms, the throughput begins to decrease when the "
             "packet loss rate reaches 0.01%. The throughput is nearly 0% when the packet loss rate is 1%.",
             unit="%",
-            measure=_twice_long,
-            band=All({"100 ms": Falls(), "10 ms": Falls(), "p = 0.01": Each(_NEARLY_ZERO)}),
+            measure=_twice_long, band=All({"100 ms": Falls(), "10 ms": Falls(), "p = 0.01": Each(_NEARLY_ZERO)}),
             direction=All({"100 ms": Falls(), "10 ms": Falls(), "p = 0.01": At("100 ms", _NEARLY_ZERO)}),
             expect=Outcome.DIRECTION,
             why="The curve for 100 ms is as published. With 10 ms, half a timeout for each message of 0.9 ms leaves"
@@ -119,8 +114,7 @@ class Figure7(LossSweep):
         ),
         Claim(
             "igbn-f7d-2", "IV-B", "ST", "500 us, 1e-2", "much better",
-            quote="When setting the timeout value to 500us, the performance is much better.",
-            unit="%",
+            quote="When setting the timeout value to 500us, the performance is much better.", unit="%",
             measure=throughput(ST, SHORT, 1e-2), band=AtLeast(0.50),
         ),
     )  # fmt: skip

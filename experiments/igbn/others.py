@@ -75,8 +75,7 @@ class OtherRecoveries(LossSweep):
             least, most = [100 * one.min() for one in runs], [100 * one.max() for one in runs]
             draw_spread(
                 ax, 100 * losses, 100 * means, least, most, color=COLOURS[colour], marker=marker, capsize=2,
-                linewidth=1.2, linestyle="--" if variant == "irn" else "none",
-                label=f"{name} (simulated, all runs)",
+                linewidth=1.2, linestyle="--" if variant == "irn" else "none", label=f"{name} (simulated, all runs)",
             )  # fmt: skip
         label(ax, f"IGBN, sections II-A and V: {self.title}")
         ax.legend(loc="lower left", fontsize=8)

@@ -43,8 +43,7 @@ def page_of(paper: str) -> str:
     claims = [row for one in select(paper) for row in _rows(paper, one)]
     return page(
         "paper.md", paper=paper, name=PAPERS[paper].name, questions=questions_of(paper), chosen=chosen, claims=claims,
-        elsewhere=elsewhere(paper),
-        sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
+        elsewhere=elsewhere(paper), sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
         causes=_causes(paper, claims),
     )  # fmt: skip
 

@@ -79,8 +79,7 @@ class Collectives(Experiment):
             names = [f"h{rank}" for rank in range(one.hosts)]
             scenario = Scenario(
                 network=partial(topology.star, one.hosts, rate=one.rate, delay="500ns"),
-                workload=partial(call, names, one.size, one.settings),
-                scheme=scheme("nscc", payload_bytes=4096),
+                workload=partial(call, names, one.size, one.settings), scheme=scheme("nscc", payload_bytes=4096),
             )  # fmt: skip
             labels = {
                 "kind": "nccl-tests", "collective": one.operation, "ranks": one.hosts,

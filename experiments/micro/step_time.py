@@ -104,8 +104,7 @@ class StepTimes(Experiment):
                     scheme=SCHEMES[name], seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
                     faults=(LinkDown(link=LINK, at_ps=at, convergence_ps="200us"),) if change == "a link down" else (),
                 ),
-                labels={"scheme": name, "change": change},
-                cost=2.0 if change == "a second job" else 1.0,
+                labels={"scheme": name, "change": change}, cost=2.0 if change == "a second job" else 1.0,
             )
             for name in SCHEMES
             for change in (CHANGES + _PATHS if name == "DCQCN" else CHANGES)

@@ -48,8 +48,7 @@ class TrainingSteps(Experiment):
                     network=_network, workload=partial(_work, machine, scale),
                     scheme=scheme("dcqcn", payload_bytes=4096), seed=seed,
                 ),
-                labels={"machine": machine},
-                cost=1.0 if machine == "8 x 8" else 10.0,
+                labels={"machine": machine}, cost=1.0 if machine == "8 x 8" else 10.0,
             )
             for machine in MACHINES
         ]  # fmt: skip

@@ -155,8 +155,7 @@ class FatTreeCase:
         """Return the scenario as a point."""
         scenario = Scenario(
             network=self.tree(scale), workload=partial(traffic, self.workload, scale, self.load, seed),
-            scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes),
-            seed=seed, until=UNTIL_PS,
+            scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes), seed=seed, until=UNTIL_PS,
         )  # fmt: skip
         arrival_ms = WORKLOADS[self.workload].arrival_ms(scale)
         labels = self.identity | {"arrival_ms": arrival_ms, "seed": seed}

@@ -73,15 +73,13 @@ class Figure4(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            "rcc-f4-1", "IV", "phase margin", "K_p = 1e4, K_d = 1e5, R_ref = 13.2 us, in seconds",
-            "above 30 degrees",
+            "rcc-f4-1", "IV", "phase margin", "K_p = 1e4, K_d = 1e5, R_ref = 13.2 us, in seconds", "above 30 degrees",
             quote="setting ... ensures an acceptable phase margin above 30 degrees",
             measure=_default, band=MoreThan(ACCEPTABLE), unit="degrees", chosen=Chosen.BY_TEXT,
         ),
         Claim(
             "rcc-f4-2", "IV", "least phase margin", "K_p in [1, 1e4], K_d in [1e3, 1e5]", "above 30 degrees",
-            quote="setting K_p ∈ [1, 10^4] and K_d ∈ [10^3, 10^5] ensures an acceptable phase margin above 30 "
-            "degrees",
+            quote="setting K_p ∈ [1, 10^4] and K_d ∈ [10^3, 10^5] ensures an acceptable phase margin above 30 degrees",
             measure=_least, band=MoreThan(ACCEPTABLE), unit="degrees", expect=Outcome.FAILS,
             why="By the paper's own equation (12), in seconds, four fifths of the box on logarithmic axes are above 30"
             " degrees. The margin is negative where K_p is more than twice K_d. The claim needs the next sentence's"

@@ -144,8 +144,7 @@ class Figure5(Experiment):
             band=All({"RCC, at ends": Each(AtMost(2), "event"), "HPCC": Each(AtLeast(3), "event")}),
             expect=Outcome.DIRECTION,
             why="HPCC takes five RTTs or more after every event but the first: a lone flow begins at line rate, and"
-            " HPCC keeps"
-            " it there.",
+            " HPCC keeps it there.",
         ),
         Claim(
             "rcc-f5-4", "V-B-1", "Jain's index; standard deviation over mean of a flow's goodput, most",

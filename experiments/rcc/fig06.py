@@ -94,9 +94,8 @@ class Figure6(IncastFigure):
         median = mean(rows, HPCC, "median FCT") / 1e9
         tail = mean(rows, HPCC, "p99 FCT") / 1e9
         right.plot(
-            [median * (1 - PUBLISHED_MEDIAN), tail * (1 - PUBLISHED_P99)], [0.5, 0.99], "o",
-            color=COLOURS["black"], markersize=5,
-            label=f"published RCC: median −{PUBLISHED_MEDIAN:.1%}, p99 −{PUBLISHED_P99:.1%}, by our HPCC",
+            [median * (1 - PUBLISHED_MEDIAN), tail * (1 - PUBLISHED_P99)], [0.5, 0.99], "o", color=COLOURS["black"],
+            markersize=5, label=f"published RCC: median −{PUBLISHED_MEDIAN:.1%}, p99 −{PUBLISHED_P99:.1%}, by our HPCC",
         )  # fmt: skip
         right.legend(fontsize=8, loc="upper left")
         right.set(title="(b) completion times", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))

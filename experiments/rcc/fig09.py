@@ -109,8 +109,7 @@ class Figure9(FatTreeFigure):
             "the best performance under the web server and cache follower workloads.",
             measure=_above_lowest, band=Each(AtMost(0), "workload"), unit="%", chosen=Chosen.IN_SIGHT,
             expect=Outcome.FAILS,
-            why=_HOMA,
-            too_small=FEW_FLOWS, needs=_EVERY,
+            why=_HOMA, too_small=FEW_FLOWS, needs=_EVERY,
         ),
         Claim(
             "rcc-x-1", "abstract", "RCC's reduction of the overall average FCT, at most", "over five schemes",
@@ -129,8 +128,7 @@ class Figure9(FatTreeFigure):
             quote="RCC achieves 55% lower average FCT and 79% lower 99th percentile FCT than TIMELY and DCQCN for "
             "typical datacenter topology and workload settings",
             measure=_introduction, direction=Each(Each(MoreThan(0))), unit="%",
-            band=All({"average": Each(Part(0.55)), "99th percentile": Each(Part(0.79))}),
-            expect=Outcome.DIRECTION,
+            band=All({"average": Each(Part(0.55)), "99th percentile": Each(Part(0.79))}), expect=Outcome.DIRECTION,
             why="Over TIMELY both have the published size. Over DCQCN they are 38 and 57%: with CNPs, as in ns3-rdma,"
             " our DCQCN may be faster than the authors'.",
             too_small=FEW_FLOWS, needs=_EVERY,

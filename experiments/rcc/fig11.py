@@ -34,9 +34,8 @@ class Figure11(Breakdown):
             measure=partial(mean_and_tail, "short", "hpcc", _NAME), direction=LOWER_ON_AVERAGE,
             band=Each(Each(Between(0, 0.1), "load")), unit="%", chosen=Chosen.BY_RULE, too_small=FEW_FLOWS, needs=_ALL,
             expect=Outcome.DIRECTION,
-            why="The averages are equal within 0.3%, and at a load of 30% HPCC's is the lower by 0.02%: both keep"
-            " the queues"
-            " short. The tail is 4 to 5% shorter.",
+            why="The averages are equal within 0.3%, and at a load of 30% HPCC's is the lower by 0.02%: both keep the"
+            " queues short. The tail is 4 to 5% shorter.",
         ),
         Claim(
             "rcc-f11-3a", "V-D-2", "RCC's reduction of long flows' FCT over DCQCN", "data mining, average; p99",

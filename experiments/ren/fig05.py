@@ -45,9 +45,8 @@ class Figure5(WorkedExample):
     claims = (
         Claim(
             "ren-f5-1", "3.2.1", "queue after one round", "2 marks", "0, and the link is fully used",
-            quote="H0 and H1 only generate 2 new data packets at time T1 to drain the buffered packets at the "
-            "switch. Consequently, REN obtains the zero queueing delay, without degradation of link "
-            "utilization.",
+            quote="H0 and H1 only generate 2 new data packets at time T1 to drain the buffered packets at the switch. "
+            "Consequently, REN obtains the zero queueing delay, without degradation of link utilization.",
             measure=_drained,
             band=All({
                 "queue after the rounds of 2": Each(Exactly(0), of="round"), "rounds with a queue": AtMost(2),

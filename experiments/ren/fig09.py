@@ -212,8 +212,7 @@ class Figure9(Experiment):
         ),
         Claim(
             "ren-f9-4", "4.1", "BDP", "10 us, packets of 1,500 B", "C RTT / MSS",
-            quote="The bandwidth-delay product BDP is C × RTT/MSS in packets.",
-            unit="packets",
+            quote="The bandwidth-delay product BDP is C × RTT/MSS in packets.", unit="packets",
             measure=_bdp, band=All({f"{rate} Gb/s": Within(n, by=0.005) for rate, n in ((10, 8.33), (40, 33.33))}),
         ),
         Claim(

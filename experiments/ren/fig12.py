@@ -80,7 +80,6 @@ class Figure12(ReadingFigure):
             direction=Each(MoreThan(0)), unit="%", expect=Outcome.DIRECTION,
             why="The order is the published one, but the gaps are larger: pHost and Homa wait 1 ms for what a full"
             " buffer of 64 KB drops.",
-
         ),
         Claim(
             "ren-f12-2", "5.2", "AFCT and p99 FCT, REN's over the best other's", "30 to 60 KB", "REN's the lowest",
@@ -144,8 +143,7 @@ class Figure12(ReadingFigure):
                 places = np.arange(len(times)) + (number - (len(_SCHEMES) - 1) / 2) * width
                 is_beside = name == "traditional"
                 ax.bar(
-                    places, times[name], width, color=colour, alpha=0.5 if is_beside else 1.0,
-                    label=label,
+                    places, times[name], width, color=colour, alpha=0.5 if is_beside else 1.0, label=label,
                 )  # fmt: skip
             log_axes(ax, "y")
             ax.set(

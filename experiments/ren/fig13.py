@@ -69,10 +69,8 @@ class Figure13(ReadingFigure):
         Claim(
             "ren-f13-2", "5.2", "CPU share of enqueue and dequeue; measured: growth of operations with flows",
             "DPDK switch", "very low in both",
-            quote="REN still achieves very low CPU utilizations in both enqueue and dequeue operations",
-            unit="%",
-            measure=_per_packet, band=AtMost(0.01),
-            expect=Outcome.NOT_JUDGED,
+            quote="REN still achieves very low CPU utilizations in both enqueue and dequeue operations", unit="%",
+            measure=_per_packet, band=AtMost(0.01), expect=Outcome.NOT_JUDGED,
             why="Shares of CPU cycles belong to the authors' DPDK switch. We count operations instead.",
         ),
         Claim(

@@ -106,15 +106,13 @@ class Figure20(ReadingFigure):
         Claim(
             "ren-f20-1", "6.2", "Homa's utilisation and queue, steps of the means of the runs",
             "overcommitment and share of responsive senders up", "both rise",
-            quote="with the increasing degree of overcommitment and ratio of responsive senders, Homa achieves "
-            "higher link utilization. However, the queue length also increases at the same time.",
+            quote="with the increasing degree of overcommitment and ratio of responsive senders, Homa achieves higher "
+            "link utilization. However, the queue length also increases at the same time.",
             measure=_homa_rises,
             band=All({"utilisation": _never_falls(0.05, "points"), "queue": _never_falls(5.0, "packets")}),
-            direction=Each(At("end to end", MoreThan(0))), chosen=Chosen.BY_TEXT,
-            expect=Outcome.DIRECTION,
+            direction=Each(At("end to end", MoreThan(0))), chosen=Chosen.BY_TEXT, expect=Outcome.DIRECTION,
             why="Both rise from end to end. One step falls by 0.4 points, and one by two packets, within the scatter"
-            " of six"
-            " runs.",
+            " of six runs.",
             too_small="The quick scale has one run: chance decides which messages Homa's receivers prefer.",
         ),
         Claim(

@@ -107,8 +107,7 @@ class Figure22(ReadingFigure):
             quote="with different sampling periods, REN generally achieves the satisfied FCT of short flows under "
             "light load",
             unit="%",
-            measure=_spread, band=Each(_INSENSITIVE), direction=At("AFCT", _INSENSITIVE),
-            expect=Outcome.FAILS,
+            measure=_spread, band=Each(_INSENSITIVE), direction=At("AFCT", _INSENSITIVE), expect=Outcome.FAILS,
             why="From 1/2 to 2 RTTs AFCT varies by 14% only. A period of 8 RTTs lets the queue grow for as long.",
         ),
         Claim(
@@ -130,8 +129,7 @@ class Figure22(ReadingFigure):
             "utilization losses, resulting in small increase of FCT",
             unit="x",
             measure=_too_small, band=Each(Between(1, 1.1)), direction=Some(MoreThan(1), of="the loads"),
-            chosen=Chosen.BY_RULE,
-            expect=Outcome.FAILS,
+            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
             why="A short period does lose utilisation (ren-f22-a: 70% instead of 85% at load 0.2), but what the long"
             " flows do not use is room for the short ones. Their AFCT falls, under every reading of the marks.",
         ),

@@ -152,11 +152,10 @@ class Gains(LeafSpineReadings):
         claim(
             "ren-f15c-1", "Fig 15-18c", "gain in throughput of long flows, least at loads >= 0.5",
             "REN over pHost and Homa", "significantly higher",
-            quote="REN significantly outperforms pHost and Homa in long flow throughput across all workloads",
-            unit="%",
+            quote="REN significantly outperforms pHost and Homa in long flow throughput across all workloads", unit="%",
             measure=_long_flows, band=Each(Each(AtLeast(0.1), of="workload"), of="scheme"),
-            direction=Each(POSITIVE, of="scheme"), needs=_ALL, chosen=Chosen.IN_SIGHT,
-            expect=Outcome.FAILS, why=f"{ALL_FLOWS} REN's are up to 6% slower than pHost's, up to 11% than Homa's.",
+            direction=Each(POSITIVE, of="scheme"), needs=_ALL, chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS,
+            why=f"{ALL_FLOWS} REN's are up to 6% slower than pHost's, up to 11% than Homa's.",
         ),
         claim(
             "ren-f15c-2", "Fig 15-18c", "gain in throughput of long flows by workload",
@@ -179,11 +178,9 @@ class Gains(LeafSpineReadings):
         ),
         claim(
             "ren-f15d-2", "Fig 15-18d", "gain in AFCT over the load", "mean over baselines", "grows",
-            quote="As the load increases, REN performs better than the other protocols across all workloads",
-            unit="%",
+            quote="As the load increases, REN performs better than the other protocols across all workloads", unit="%",
             measure=_grows_with_load, band=Each(_GROWS, of="workload"),
-            direction=Some(_GROWS, count=3, of="the workloads"), needs=_ALL,
-            expect=Outcome.FAILS,
+            direction=Some(_GROWS, count=3, of="the workloads"), needs=_ALL, expect=Outcome.FAILS,
             why="It grows up to a load of 0.4 to 0.6, and is at 0.7 what it was at 0.3, or less: marks take more from"
             " long flows than queues would (ren-x-1c).",
         ),
@@ -234,8 +231,7 @@ class Gains(LeafSpineReadings):
             "ren-x-3", "6", "flows as drawn: data mining, short and long; bytes in the largest tenth", "four workloads",
             "> 80% below 100 KB, about 10% above 1 MB; > 90%",
             quote="with about more than 90% bytes contributed by less than 10% large flows. ... in data mining "
-            "application, more than 80% of flows are smaller than 100KB and about 10% flows are larger than "
-            "1MB",
+            "application, more than 80% of flows are smaller than 100KB and about 10% flows are larger than 1MB",
             unit="%",
             measure=_statistics, needs=_ALL,
             band=All(_SHORT, {

@@ -93,8 +93,7 @@ class LeafSpineCase:
         network = network_of(scale, self.hosts_per_leaf, self.is_shared)
         traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed, count=self.count)
         scenario = Scenario(
-            network=network, workload=traffic, scheme=self.run_as(),
-            seed=seed, until=UNTIL,
+            network=network, workload=traffic, scheme=self.run_as(), seed=seed, until=UNTIL,
         )  # fmt: skip
         return Point(
             name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario,

@@ -97,8 +97,7 @@ class Messages(LeafSpineFigure):
         claim(
             "ren-n-4a", "Fig 15-18c", "throughput of long flows, ExpressPass's over NDP's", "0.7 of hosts' links",
             "degraded", by=OURS, unit="%",
-            measure=_expresspass,
-            band=All({"1,000 messages": Each(LessThan(1)), "5,000 messages": Each(MoreThan(1))}),
+            measure=_expresspass, band=All({"1,000 messages": Each(LessThan(1)), "5,000 messages": Each(MoreThan(1))}),
             expect=Outcome.FAILS,
             why="It does in cache follower and web search, where NDP's long flows starve behind 5,000 messages, but"
             " not in Hadoop, whose messages are much shorter.",

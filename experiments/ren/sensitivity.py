@@ -157,10 +157,9 @@ class Sensitivity(LeafSpineFigure):
         claim(
             "ren-x-1b", "3.2.3", "increase of the AFCT by literal marks, one packet kept",
             "against marks less those outstanding", "not stated", by=OURS, unit="%",
-            measure=_kept, band=MoreThan(0.05), direction=MoreThan(0), needs=_ALL,
-            expect=Outcome.FAILS,
-            why="Queues are short and sprayed over eight ports, so few marks are made twice. On a single bottleneck the"
-            " literal reading leaves a quarter of the link unused.",
+            measure=_kept, band=MoreThan(0.05), direction=MoreThan(0), needs=_ALL, expect=Outcome.FAILS,
+            why="Queues are short and sprayed over eight ports, so few marks are made twice. On a single bottleneck"
+            " the literal reading leaves a quarter of the link unused.",
         ),
         claim(
             "ren-x-1c", "2, 3", "reduction by marks alone", "REN against one packet for each grant",
