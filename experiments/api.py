@@ -64,7 +64,7 @@ from .framework.case import CaseFigure
 from .framework.claim import OURS, Chosen, Claim, Kind, Measured, NotJudged, Outcome, Verdict
 from .framework.experiment import Experiment, Run, Seeding
 from .framework.ideal import in_order_fct_ps
-from .framework.panels import Bars, Distributions, Lines, Traces
+from .framework.panels import Bars, Distributions, Lines, Traces, draw_panels
 from .framework.point import Point
 from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
@@ -86,7 +86,7 @@ __all__ = [
     "NotJudged", "Ordered", "Outcome", "Part", "Point", "Result", "Rises", "Run", "Scenario", "Scheme",
     "ScriptedLoss", "Seeding", "Sequence", "Size", "SlowLink", "Some", "Traces", "Verdict", "Within",
     "abstractmethod", "among", "asdict", "bps", "by_load", "cache", "cast", "check_scale", "curve", "dataclass",
-    "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields", "first_within", "fit_above",
+    "draw_panels", "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields", "first_within", "fit_above",
     "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "jain", "kB", "labels_of", "load_summary",
     "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise", "partial", "pd", "pivoted",
     "preset", "probes", "product", "ps", "rate_bps", "reduction", "register_experiment", "replace",

@@ -111,11 +111,9 @@ class ClosCase:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Labels that no other case of a reading has."""
         return {"scheme": self.scheme, "mix": self.mix, "load": self.load, "changes": self.differences}
 
     def point(self, scale: str, seed: int) -> Point:
-        """Return the scenario as a point."""
         what = f"{self.scheme}, {self.mix} {self.load:.0%}"
         name = ", ".join(filter(None, [what, self.reading, self.differences, f"seed {seed}"]))
         traffic = partial(
@@ -183,7 +181,6 @@ class ClosFigure(CaseFigure):
         return rows if len(rows) and not rows["point"].isin(of_reading(table)["point"]).all() else None
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return latencies, throughput, marks, path lengths, deflections, drops and failures."""
         flows, ports = result.flows.reset_index(drop=True), result.ports
         met = result.transfers
         is_short, counts = flows["group"].notna(), flows["start_ps"] >= WARM_UP_PS

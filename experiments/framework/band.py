@@ -110,20 +110,17 @@ class Band(ABC):
         return show_all(value, self.unit or unit)
 
 
-# One number
-
-
 @dataclass(frozen=True)
 class Number(Band):
     """A band of one number: between two limits, which may be included or excluded."""
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The smallest and the largest number inside."""
-        raise NotImplementedError
-
     is_open = False
     """Whether the limits are excluded."""
+
+    @property
+    @abstractmethod
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest number inside."""
 
     def holds(self, value: Value) -> bool:
         low, high = self.limits
@@ -137,56 +134,44 @@ class Number(Band):
 
 
 @dataclass(frozen=True)
-class _OneSided(Number):
-    """Numbers to one side of a bound."""
+class AtLeast(Number):
+    """At least the number. The slack is a fraction of the bound."""
 
     bound: float
     unit: str = ""
     slack: float = 0.0
-    _name = ""
-    _is_least = True
+    _name, _is_least = "at least", True
 
     @property
     def limits(self) -> tuple[float, float]:
         slack = self.slack * abs(self.bound)
         return (self.bound - slack, math.inf) if self._is_least else (-math.inf, self.bound + slack)
 
+    def holds(self, value: Value) -> bool:
+        if not self.is_open:
+            return super().holds(value)
+        return bool(value > self.bound if self._is_least else value < self.bound)  # the bound may be infinite
+
     def words(self, unit: str = "") -> str:
         return f"{self._name} {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
 
 
-class AtLeast(_OneSided):
-    """At least the number. The slack is a fraction of the bound."""
-
-    _name = "at least"
-
-
-class AtMost(_OneSided):
+class AtMost(AtLeast):
     """At most the number. The slack is a fraction of the bound."""
 
     _name, _is_least = "at most", False
 
 
-@dataclass(frozen=True)
-class _Beyond(_OneSided):
-    """Numbers beyond a bound, which may be infinite."""
-
-    is_open = True
-
-    def holds(self, value: Value) -> bool:
-        return bool(value > self.bound if self._is_least else value < self.bound)
-
-
-class MoreThan(_Beyond):
+class MoreThan(AtLeast):
     """More than the number."""
 
-    _name = "more than"
+    _name, is_open = "more than", True
 
 
-class LessThan(_Beyond):
+class LessThan(AtLeast):
     """Less than the number."""
 
-    _name, _is_least = "less than", False
+    _name, _is_least, is_open = "less than", False, True
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Bands of several numbers, and combinations of bands. `rdmacc.experiments.framework.band` has those of one number."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.band import (
@@ -22,7 +23,7 @@ from rdmacc.experiments.framework.band import (
     in_brackets,
     show,
     show_all,
-)
+)  # fmt: skip
 
 __all__ = [
     "All", "AnyOf", "At", "AtLeast", "AtMost", "Band", "Between", "Each", "Exactly", "Falls", "Highest", "LessThan",
@@ -138,21 +139,19 @@ class Ordered(Band):
 class Rises(Ordered):
     """The numbers rise at every step."""
 
+    _sign, _name = "<", "rises"
+
     def __init__(self, slack: float = 0.0) -> None:
-        super().__init__("<", slack)
+        super().__init__(self._sign, slack)
 
     def words(self, unit: str = "") -> str:
-        return f"rises at every step{in_brackets(self.slack)}"
+        return f"{self._name} at every step{in_brackets(self.slack)}"
 
 
-class Falls(Ordered):
+class Falls(Rises):
     """The numbers fall at every step."""
 
-    def __init__(self, slack: float = 0.0) -> None:
-        super().__init__(">", slack)
-
-    def words(self, unit: str = "") -> str:
-        return f"falls at every step{in_brackets(self.slack)}"
+    _sign, _name = ">", "falls"
 
 
 @dataclass(frozen=True)
@@ -184,9 +183,6 @@ class Highest(Lowest):
     way = -1
 
 
-# Combined
-
-
 @dataclass(frozen=True)
 class At(Band):
     """A band for the value of this name."""
@@ -210,6 +206,10 @@ class At(Band):
 class _Combined(Band):
     """Several bands of one value; a mapping has one band per name."""
 
+    _every: ClassVar[Callable[[Iterable[bool]], bool]]
+    _least: ClassVar[Callable[[Iterable[float]], float]]
+    _and: ClassVar[str]
+
     def __init__(self, *parts: Band | Mapping[str, Band]) -> None:
         self.parts: tuple[Band, ...] = tuple(
             band
@@ -218,6 +218,15 @@ class _Combined(Band):
         )
         if not self.parts:
             raise ConfigError(type(self).__name__, parts, "at least one band")
+
+    def holds(self, value: Value) -> bool:
+        return type(self)._every(part.holds(value) for part in self.parts)
+
+    def margin(self, value: Value) -> float:
+        return float(type(self)._least(part.margin(value) for part in self.parts))
+
+    def words(self, unit: str = "") -> str:
+        return self._and.join(part.words(unit) for part in self.parts)
 
     def shown(self, value: Value, unit: str = "") -> str:
         named = {part.name: part.band for part in self.parts if isinstance(part, At)}
@@ -233,31 +242,17 @@ class _Combined(Band):
 class All(_Combined):
     """All of these bands."""
 
-    def holds(self, value: Value) -> bool:
-        return all(part.holds(value) for part in self.parts)
-
-    def margin(self, value: Value) -> float:
-        return min(part.margin(value) for part in self.parts)
+    _every, _least, _and = all, min, "; "
 
     def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
         return all_of([part.surely(value, others) for part in self.parts])
-
-    def words(self, unit: str = "") -> str:
-        return "; ".join(part.words(unit) for part in self.parts)
 
 
 class AnyOf(_Combined):
     """Any of these bands."""
 
-    def holds(self, value: Value) -> bool:
-        return any(part.holds(value) for part in self.parts)
-
-    def margin(self, value: Value) -> float:
-        return max(part.margin(value) for part in self.parts)
+    _every, _least, _and = any, max, ", or "
 
     def surely(self, value: Value, others: Sequence[Value]) -> bool | None:
         found = [part.surely(value, others) for part in self.parts]
         return True if True in found else None if None in found else False
-
-    def words(self, unit: str = "") -> str:
-        return ", or ".join(part.words(unit) for part in self.parts)

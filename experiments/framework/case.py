@@ -49,9 +49,9 @@ class CaseFigure(Experiment):
     def cases(self, scale: str) -> Sequence[Case]:
         """Return the cases to run."""
 
-    @abstractmethod
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the figure."""
+        """Draw the figure. Default: its panels."""
+        return self.drawn(self.panels, rows)
 
     def seeds_of(self, case: Any) -> int:
         """Return the runs of a case at paper scale."""

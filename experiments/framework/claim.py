@@ -27,8 +27,7 @@ __all__ = [
 
 CHECK_COLUMNS = (
     "id", "by", "kind", "place", "quote", "quantity", "condition", "published", "band", "measured", "margin", "verdict",
-    "holds",
-    "expected", "matches", "seeds_judged", "seeds_held", "reason",
+    "holds", "expected", "matches", "seeds_judged", "seeds_held", "reason",
 )  # fmt: skip
 """`seeds_judged`: seeds whose rows can decide the claim by themselves; `seeds_held`: those in which it holds."""
 
@@ -94,36 +93,23 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The measured value, and whether the claim holds.
-
-    Attributes
-    ----------
-    measured : str
-        The measured value, in words.
-    holds : bool
-        Whether the claim holds.
-    has_direction : bool
-        Whether the sign is right, whatever the magnitude.
-    is_judged : bool
-        Whether the table can decide the claim at all.
-    is_decided : bool
-        Whether the verdict would be the same anywhere in the numbers' interval over the seeds.
-    numbers : float or mapping
-        The value that the band judged; None if there is no band.
-    margin : float
-        How far the numbers are inside the band (above zero) or outside, relative to the nearest bound.
-    half_widths : float or mapping
-        Half of each number's 95% interval over the seeds; None if there is one run.
-    """
+    """The measured value, and whether the claim holds."""
 
     measured: str
+    """In words."""
     holds: bool
     has_direction: bool = False
+    """Whether the sign is right, whatever the magnitude."""
     is_judged: bool = True
+    """Whether the table can decide the claim at all."""
     is_decided: bool = True
+    """Whether the verdict would be the same anywhere in the numbers' interval over the seeds."""
     numbers: Value = None
+    """The value that the band judged; None if there is no band."""
     margin: float = math.nan
+    """How far the numbers are inside the band (above zero) or outside, relative to the nearest bound."""
     half_widths: Value = None
+    """Half of each number's 95% interval over the seeds; None if there is one run."""
 
     @classmethod
     def not_judged(cls, why: str) -> Verdict:
@@ -134,8 +120,8 @@ class Verdict:
     def recorded(cls, outcome: Outcome, measured: str, margin: float) -> Verdict:
         """Return a verdict that was reached before."""
         return cls(
-            measured, outcome == Outcome.HOLDS, outcome == Outcome.DIRECTION, is_judged=outcome != Outcome.NOT_JUDGED,
-            is_decided=outcome != Outcome.UNDECIDED, margin=margin,
+            measured, outcome == Outcome.HOLDS, outcome == Outcome.DIRECTION, outcome != Outcome.NOT_JUDGED,
+            outcome != Outcome.UNDECIDED, margin=margin,
         )  # fmt: skip
 
     @property
@@ -318,21 +304,13 @@ class Claim:
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
         why = self.too_small if scale == "quick" and self.too_small else self.why
         return values | {
-            "by": self.by.value,
-            "kind": str(self.kind),
-            "band": self.band_words(),
-            "measured": verdict.measured,
-            "margin": verdict.margin,
-            "numbers": verdict.numbers,
-            "half_widths": verdict.half_widths,
-            "verdict": outcome.value,
-            "holds": outcome == Outcome.HOLDS,
-            "expected": expected.value,
-            "matches": outcome in (expected, Outcome.UNDECIDED),
-            "seeds_judged": len(judged),
+            "by": self.by.value, "kind": str(self.kind), "band": self.band_words(), "measured": verdict.measured,
+            "margin": verdict.margin, "numbers": verdict.numbers, "half_widths": verdict.half_widths,
+            "verdict": outcome.value, "holds": outcome == Outcome.HOLDS, "expected": expected.value,
+            "matches": outcome in (expected, Outcome.UNDECIDED), "seeds_judged": len(judged),
             "seeds_held": sum(one.outcome == Outcome.HOLDS for one in judged),
             "reason": "" if outcome == expected == Outcome.HOLDS else why,
-        }
+        }  # fmt: skip
 
 
 def _kind_of(band: Band | None) -> Kind:
@@ -352,11 +330,9 @@ def _plain(value: Any) -> Value:
 
 def _middle(each: Mapping[int, Verdict]) -> Verdict:
     """Return the median of several seeds' verdicts; of two, the worse one."""
-    order = list(Outcome)
-    judged = sorted(
-        ((seed, one) for seed, one in each.items() if one.is_judged), key=lambda item: order.index(item[1].outcome)
-    )
+    judged = [(seed, one) for seed, one in each.items() if one.is_judged]
     if not judged:
         return next(iter(each.values()))
+    judged.sort(key=lambda item: [*Outcome].index(item[1].outcome))
     seed, middle = judged[len(judged) // 2]
     return replace(middle, measured=f"seed {seed}: {middle.measured}")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from inspect import isgeneratorfunction
 from textwrap import wrap
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -78,7 +79,11 @@ class Experiment(ABC):
     repetition : str
         The column that numbers repetitions judged together: each claim gets an interval over them.
     panels : tuple of Panel
-        What to draw, side by side, unless `plot` is overridden.
+        What to draw, unless `plot` is overridden.
+    grid : mapping
+        How `draw_panels` arranges them.
+    more : str
+        What else the heading says.
     """
 
     name: str
@@ -90,6 +95,8 @@ class Experiment(ABC):
     seed_stride: int = 1
     repetition: str = SEED
     panels: tuple[Panel, ...] = ()
+    grid: Mapping[str, Any] = MappingProxyType({})
+    more: str = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Draw in rdmacc's style, and let `points` yield them."""
@@ -108,27 +115,20 @@ class Experiment(ABC):
         """Return one point's rows of the table (see `rdmacc.sweep.tidy`), only from its simulation.
 
         Every experiment overrides this or `execute`.
-
-        Raises
-        ------
-        NotImplementedError
-            If `execute` is overridden instead.
         """
         raise NotImplementedError(f"{type(self).__name__} measures in execute()")
 
     @on_a_page
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure from the table, in rdmacc's style. Default: its panels, under the default reading."""
-        return self.headed(draw_panels(self.panels, self.view(table)))
+        return self.drawn(self.panels, self.view(table))
+
+    def drawn(self, panels: Sequence[Panel], table: pd.DataFrame, more: str = "", **grid: Any) -> Figure:
+        """Return panels of a table as a figure with its heading."""
+        return self.headed(draw_panels(panels, table, **{**self.grid, **grid}), more or self.more)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        """Compute one point's rows. Override if a point is not one simulation.
-
-        Raises
-        ------
-        ConfigError
-            If the point has no scenario, and the method is not overridden.
-        """
+        """Compute one point's rows. Override if a point is not one simulation."""
         if point.scenario is None:
             raise ConfigError(
                 f"scenario of {self.name}, {point.name}", None, "a Scenario, unless execute() is overridden"
@@ -162,14 +162,7 @@ class Experiment(ABC):
     def checked_points(
         self, scale: str = "quick", seed: int = 0, changes: Mapping[str, Any] | None = None
     ) -> list[Point]:
-        """Return the points, with parameters of their schemes changed.
-
-        Raises
-        ------
-        ConfigError
-            If the scale is unknown, the seed is not a whole number, two points have the same name, or no scheme has
-            such a parameter.
-        """
+        """Return the points, with parameters of their schemes changed."""
         points = list(self.points(check_scale(scale), check_seed(seed)))
         if not points:
             raise ConfigError(f"points of {self.name}", [], f"at least one at {scale} scale")
@@ -181,13 +174,7 @@ class Experiment(ABC):
     def seeded_points(
         self, scale: str = "quick", seed: int = 0, seeds: int | None = None, changes: Mapping[str, Any] | None = None
     ) -> dict[str, tuple[Point, Point]]:
-        """Return the points of several seeds by name, each as computed and as shown in the table.
-
-        Raises
-        ------
-        ConfigError
-            As `checked_points`; or if `seeds` is not at least 1.
-        """
+        """Return the points of several seeds by name, each as computed and as shown in the table."""
         seed, seeds = check_seed(seed), check_seeds(seeds)
         if seeds is None:
             return {point.name: (point, point) for point in self.checked_points(scale, seed, changes)}
@@ -238,13 +225,7 @@ class Experiment(ABC):
         return [one.name for _, one in readings_of(self.name) if self.under(table, one.name) is not None]
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
-        """Return the part of a table that claims see: its rows of a reading.
-
-        Raises
-        ------
-        ConfigError
-            If the paper has no such reading, or the table no rows of it.
-        """
+        """Return the part of a table that claims see: its rows of a reading."""
         rows = self.under(table, check_reading(self.name, reading))
         if rows is None:
             allowed = f"a reading in the table of {self.name}: {', '.join([DEFAULT, *self.readings_in(table)])}"
@@ -260,11 +241,6 @@ class Experiment(ABC):
 
         Over pooled seeds each number has an interval. Separate seeds are also judged separately: `seeds_judged` and
         `seeds_held` say how often a claim holds.
-
-        Raises
-        ------
-        ConfigError
-            As `view`.
         """
         return pd.DataFrame(self.judge(table, scale, reading), columns=list(CHECK_COLUMNS))
 

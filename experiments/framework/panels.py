@@ -1,14 +1,14 @@
 """Drawings as declarations: a figure names the quantities of its panels, and their drawing is the same everywhere.
 
 Numbers are shown in the panel's `unit`. The spread over seeds is a band, or an error bar; published values are hollow
-marks in the colour of the curve that they belong to.
+marks in the colour of the curve that they belong to. A table is long, or has a row for each run (`wide`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import pandas as pd
 
 from rdmacc.experiments.framework.band import in_unit
 from rdmacc.experiments.framework.rows import having
-from rdmacc.show.style import COLOURS, draw_spread, ecdf, fit_above, log_axes, subplots
+from rdmacc.show.style import COLOURS, PAGE, draw_spread, ecdf, fit_above, log_axes, subplots
 from rdmacc.sweep.tidy import curve
 
 if TYPE_CHECKING:
@@ -31,39 +31,61 @@ _MARKERS = "os^Dv<>P"
 class Panel(ABC):
     """One quantity of a table, by the values of a label: `looks` has the legend and the colour of each."""
 
-    quantity: str
     looks: Mapping[Any, tuple[str, ...]]
-    """Legend and colour; a trace's line style may follow."""
-    by: str = "scheme"
+    """Legend and colour; a line's look may follow, such as "o--"."""
+    quantity: str = ""
+    by: str | tuple[str, ...] = "scheme"
+    """The label, or several: `looks` then has a tuple of their values. "quantity" may be one."""
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """Other labels that the rows must have."""
     title: str = ""
     unit: str = ""
     label: str = ""
     """The quantity on its axis; default: its name."""
     log: str = ""
     """Logarithmic axes: "x", "y" or "xy"."""
+    levels: Mapping[str, float] = field(default_factory=dict)
+    """Dotted lines by name; a name with "_" before it is not in the legend."""
     axes: Mapping[str, Any] = field(default_factory=dict)
     """What else to set on the axes: `xlim`, `ylim` and such, by matplotlib's names."""
+    legend: Mapping[str, Any] | None = field(default_factory=lambda: {"fontsize": 8})
+    """How the legend looks; None: there is none."""
 
     def draw(self, ax: Axes, table: pd.DataFrame) -> None:
         """Draw it."""
+        for name, level in self.levels.items():
+            ax.axhline(level * self.factor, color="0.5", linewidth=1, linestyle=":", label=name)
         self.fill(ax, table)
         log_axes(ax, self.log)
         ax.set(title=self.title, **self.axes)
-        ax.legend(fontsize=8)
+        if self.legend is not None:
+            ax.legend(**self.legend)
 
     @abstractmethod
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
         """Draw the values."""
+
+    @property
+    def factor(self) -> float:
+        """What a number of the table is multiplied by."""
+        return in_unit(1.0, self.unit)[0]
 
     def axis(self) -> str:
         """Return the label of the quantity's axis."""
         suffix = in_unit(1.0, self.unit)[1].strip()
         return f"{self.label or self.quantity} ({suffix})" if suffix else self.label or self.quantity
 
+    def labels(self, one: Any) -> dict[str, Any]:
+        """Return the labels of a curve, its quantity among them."""
+        own = {self.by: one} if isinstance(self.by, str) else dict(zip(self.by, one, strict=True))
+        return {"quantity": self.quantity, **self.where, **own}
+
     def rows(self, table: pd.DataFrame, one: Any) -> pd.DataFrame:
-        """Return the rows of a value of the label, in the panel's unit."""
-        rows = table[having(table, **{self.by: one, "quantity": self.quantity})]
-        return rows.assign(value=rows["value"] * in_unit(1.0, self.unit)[0])
+        """Return the rows of a curve, in the panel's unit."""
+        labels = self.labels(one)
+        column = "value" if "quantity" in table else labels.pop("quantity")
+        rows = table[having(table, **labels)]
+        return rows.assign(value=rows[column] * self.factor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,18 +94,22 @@ class Lines(Panel):
 
     over: str
     xlabel: str = ""
+    percent: bool = False
+    """Whether the parameter is shown in percent."""
     published: Mapping[Any, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
-        for marker, (one, (name, colour, *_)) in zip(_MARKERS, self.looks.items(), strict=False):
-            spread = self.rows(table, one).groupby(self.over)["value"].agg(["min", "mean", "max"])
-            look: dict[str, Any] = {"marker": marker, "color": COLOURS[colour]}
-            ax.plot(spread.index, spread["mean"], label=name, **look)
-            ax.fill_between(spread.index, spread["min"], spread["max"], color=COLOURS[colour], alpha=0.2, linewidth=0)
+        for marker, (one, (name, colour, *line)) in zip(_MARKERS * 2, self.looks.items(), strict=False):
+            spread = self.rows(table, one).groupby(self.over)["value"].agg(["min", "mean", "max"]).dropna()
+            if spread.empty:
+                continue
+            at, shade = spread.index * (100 if self.percent else 1), COLOURS.get(colour, colour)
+            (drawn,) = ax.plot(at, spread["mean"], line[0] if line else f"{marker}-", label=name, color=shade)
+            ax.fill_between(at, spread["min"], spread["max"], color=shade, alpha=0.2, linewidth=0)
             if one in self.published:
                 at, values = np.transpose(self.published[one])
-                shown = values * in_unit(1.0, self.unit)[0]
-                ax.plot(at, shown, **look, mfc="none", markersize=9, linestyle="none", label=f"{name}, published")
+                look: dict[str, Any] = {"marker": drawn.get_marker(), "mfc": "none", "markersize": 9, "color": shade}
+                ax.plot(at, values * self.factor, **look, linestyle="none", label=f"{name}, published")
         ax.set(xlabel=self.xlabel or self.over, ylabel=self.axis())
 
 
@@ -101,41 +127,51 @@ class Distributions(Panel):
 
 @dataclass(frozen=True, kw_only=True)
 class Traces(Panel):
-    """A quantity over time, of the points that `looks` names; `phases` shades times, `levels` are dotted lines."""
+    """A quantity over time, of the points that `looks` names; `phases` shades times."""
 
-    by: str = "point"
+    by: str | tuple[str, ...] = "point"
     time_unit: str = "us"
+    width: float = 1.2
     phases: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Begin and end in ps, by name."""
-    levels: Mapping[str, float] = field(default_factory=dict)
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
-        time, factor = in_unit(1.0, self.time_unit)[0], in_unit(1.0, self.unit)[0]
+        time = in_unit(1.0, self.time_unit)[0]
         for shade, (name, (begin_ps, end_ps)) in zip(("0.95", "0.9", "0.85"), self.phases.items(), strict=False):
             ax.axvspan(begin_ps * time, end_ps * time, color=shade, zorder=0, label=name)
-        for name, level in self.levels.items():
-            ax.axhline(level * factor, color="0.5", linewidth=1, linestyle=":", label=name)
-        for point, (name, colour, *line) in self.looks.items():
-            trace, look = curve(table, point, self.quantity), line[0] if line else "-"
-            ax.plot(trace.index * time, trace * factor, look, color=COLOURS[colour], linewidth=1.2, label=name)
+        for one, (name, colour, *line) in self.looks.items():
+            labels = self.labels(one)
+            trace = curve(table, labels["point"], labels["quantity"])
+            ax.plot(trace.index * time, trace * self.factor, line[0] if line else "-", color=COLOURS[colour],
+                    linewidth=self.width, label=name)  # fmt: skip
         ax.set(xlabel=f"time ({self.time_unit})", ylabel=self.axis(), ylim=(0, None))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Panel):
-    """A number by the values of the label, grouped by the column `over`; published values are black marks."""
+    """A number by the values of the label, grouped by the column `over`; published values are black marks.
+
+    Without `over`, `is_flat` draws a horizontal bar for each of `looks`, with its name beside it.
+    """
 
     over: str = ""
+    is_flat: bool = False
     published: Mapping[Any, Mapping[Any, float]] = field(default_factory=dict)
     """By the value of the label, then of `over`."""
 
     def draw(self, ax: Axes, table: pd.DataFrame) -> None:
         super().draw(ax, table)
+        if self.is_flat or self.legend is None:
+            return
         decades = np.log10(ax.dataLim.ymax / ax.get_ylim()[0]) if "y" in self.log else 0.0
         fit_above(ax, 1.3 * 10 ** (0.3 * decades), bottom=None)  # room for the legend
 
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
-        groups = list(table.loc[table["quantity"] == self.quantity, self.over].unique()) if self.over else [""]
+        if self.is_flat:
+            self._flat(ax, table)
+            return
+        known = table[having(table, quantity=self.quantity)] if "quantity" in table else table
+        groups = list(known[self.over].unique()) if self.over else [""]
         width, at = 0.8 / len(self.looks), np.arange(len(groups))
         for place, (one, (name, colour, *_)) in enumerate(self.looks.items()):
             rows = self.rows(table, one)
@@ -145,17 +181,47 @@ class Bars(Panel):
             ).reindex(groups)  # fmt: skip
             ax.bar(x, each["mean"], width, color=COLOURS[colour], label=name)
             draw_spread(ax, x, each["mean"], each["min"], each["max"], fmt="none", ecolor="0.2")
-            marks = [self.published.get(one, {}).get(group, np.nan) * in_unit(1.0, self.unit)[0] for group in groups]
+            marks = [self.published.get(one, {}).get(group, np.nan) * self.factor for group in groups]
             if not np.isnan(marks).all():
                 ax.plot(x, marks, "_", color="black", markersize=14, label=f"{name}, published")
         ax.set_xticks(at, [fill(str(group), 8, break_long_words=False) for group in groups])
         ax.set(xlabel=self.over, ylabel=self.axis())
         ax.grid(visible=False, axis="x")
 
+    def _flat(self, ax: Axes, table: pd.DataFrame) -> None:
+        values = {one: self.rows(table, one)["value"] for one in self.looks}
+        shown = [one for one, found in values.items() if len(found)]
+        for place, one in enumerate(shown):
+            found = values[one]
+            ax.barh(place, found.mean(), color=COLOURS[self.looks[one][1]], height=0.7)
+            draw_spread(ax, place, found.mean(), found.min(), found.max(), is_upright=False, fmt="none", ecolor="black")
+        ax.set_yticks(np.arange(len(shown)), [self.looks[one][0] for one in shown])
+        ax.set(xlabel=self.axis(), ylim=(len(shown) - 0.4, -0.6))
+        ax.grid(visible=False, axis="y")
 
-def draw_panels(panels: Sequence[Panel], table: pd.DataFrame) -> Figure:
-    """Draw panels side by side."""
-    figure, axes = subplots(1, len(panels), figsize=(4.8 * len(panels), 3.8), squeeze=False)
-    for ax, panel in zip(axes[0], panels, strict=True):
-        panel.draw(ax, table)
+
+def draw_panels(
+    panels: Sequence[Panel], table: pd.DataFrame, *, columns: int = 0, size: tuple[float, float] = (4.8, 3.8),
+    legend: str = "", **grid: Any,
+) -> Figure:  # fmt: skip
+    """Draw panels in a grid of `size` inches each, by default side by side.
+
+    `legend` is the place of one legend for all of them; `sharex`, `sharey` and the like are matplotlib's.
+    """
+    columns = columns or len(panels)
+    rows = -(-len(panels) // columns)
+    figure, axes = subplots(rows, columns, figsize=(size[0] * columns, size[1] * rows), squeeze=False, **grid)
+    handles: dict[str, Any] = {}
+    for ax, panel in zip(axes.flat, panels, strict=False):
+        (replace(panel, legend=None) if legend else panel).draw(ax, table)
+        handles |= {name: one for one, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for ax in axes.flat if grid.get("sharey") or grid.get("sharex") else ():
+        ax.label_outer()
+    if legend:
+        letters = min(figure.get_figwidth(), PAGE) * 120 / 9
+        fit = max(1, int(letters / (max(map(len, handles)) + 6)))
+        place: Any = legend
+        figure.legend(list(handles.values()), list(handles), loc=place, ncols=min(len(handles), fit), fontsize=9)
     return figure

@@ -26,24 +26,9 @@ _Registered = TypeVar("_Registered", bound="Experiment | type[Experiment]")
 
 
 def register_experiment(one: _Registered, *, replace: bool = False) -> _Registered:
-    """Add an experiment under its name. Also a class decorator, for a class that needs no arguments.
+    """Add an experiment under its name, and return it; a class decorator, for a class that needs no arguments.
 
-    Parameters
-    ----------
-    one : Experiment or type of Experiment
-        The experiment, or its class.
-    replace : bool
-        Whether it may replace an experiment of that name.
-
-    Returns
-    -------
-    Experiment or type of Experiment
-        `one`, unchanged.
-
-    Raises
-    ------
-    ConfigError
-        If another experiment has that name, or this one overrides neither `measure` nor `execute`.
+    With `replace` it may take the place of an experiment of that name.
     """
     added = one() if isinstance(one, type) else one
     kind = type(added)
@@ -79,26 +64,14 @@ def import_modules(package: str) -> None:
 
 
 def experiment(name: str) -> Experiment:
-    """Return the experiment of that name.
-
-    Raises
-    ------
-    ConfigError
-        If there is none.
-    """
+    """Return the experiment of that name; raise `ConfigError` if there is none."""
     if not isinstance(name, str) or name not in EXPERIMENTS:
         raise unknown("experiment", name, EXPERIMENTS, "an experiment's name")
     return EXPERIMENTS[name]
 
 
 def select(name: str) -> list[Experiment]:
-    """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on.
-
-    Raises
-    ------
-    ConfigError
-        If there is none.
-    """
+    """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on."""
     if name in EXPERIMENTS:
         return [EXPERIMENTS[name]]
     chosen = [one for known, one in EXPERIMENTS.items() if known.startswith(f"{name}.")]

@@ -49,23 +49,11 @@ class Claims:
 
 
 class Paper:
-    """A paper's figures in a notebook.
+    """A paper's figures in a notebook; `name` is the group of its experiments, such as "dart".
 
     Tables at paper scale come with rdmacc. A missing one is computed at quick scale, as the picture's caption says, and
     kept in the store.
 
-    Parameters
-    ----------
-    name : str
-        Group of its experiments, such as "dart".
-
-    Raises
-    ------
-    ConfigError
-        If there is no such paper.
-
-    Examples
-    --------
     >>> paper = Paper("igbn")
     >>> paper.scale("fig2")
     'paper'

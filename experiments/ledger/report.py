@@ -55,9 +55,8 @@ class Entry:
     table: pd.DataFrame | None = None
     """Its numbers; None if it failed."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Their origin, as `rdmacc.sweep.Sweep.summary` returns it."""
     effort: Mapping[str, Any] = field(default_factory=dict)
-    """Effort of computing, as `rdmacc.sweep.Sweep.effort` returns it; empty if unknown."""
+    """Where the numbers come from and what they took, as `rdmacc.sweep.Sweep` has both."""
     failure: str = ""
     """Why there are no numbers, no verdicts or no picture."""
 
@@ -65,25 +64,8 @@ class Entry:
 class Report:
     """A report in a folder, complete after each figure that is added.
 
-    Parameters
-    ----------
-    folder : path
-        Target folder; created if it does not exist.
-    planned : sequence of Experiment
-        The figures, in the order of the pages.
-    scale : {"quick", "paper"}
-        Scale of all figures.
-    seed : int
-        Seed of all randomness.
-    since : path, optional
-        Another report, or its folder: the front page says which verdicts have changed since.
-    seeds : int, optional
-        How many seeds; None for as many as each experiment has.
-
-    Raises
-    ------
-    ConfigError
-        If `since` is no report, or the folder contains anything but a report.
+    `planned` has the figures in the order of the pages; `since` is another report, or its folder: the front page says
+    which verdicts have changed since. A folder with anything but a report is refused.
     """
 
     def __init__(
@@ -266,13 +248,7 @@ def _is_draft(path: Path) -> bool:
 
 
 def read_verdicts(path: str | Path) -> dict[str, str]:
-    """Return the verdicts of a report, by claim.
-
-    Raises
-    ------
-    ConfigError
-        If it is no report.
-    """
+    """Return the verdicts of a report, by claim; raise `ConfigError` if it is none."""
     file = Path(path) / _VERDICTS if Path(path).is_dir() else Path(path)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))

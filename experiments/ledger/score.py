@@ -25,11 +25,8 @@ COLUMNS = (
 def by_reading(paper: str) -> pd.DataFrame:
     """Return the verdict on every claim of a paper under each of its readings, by the bundled tables.
 
-    Returns
-    -------
-    DataFrame
-        By claim: `experiment`, `by`, `kind`, `chosen`, and a column for each reading, the default first; empty where
-        the table has no rows of the reading. A claim of a figure without a table is "not judged".
+    By claim: `experiment`, `by`, `kind`, `chosen`, and a column for each reading, the default first; empty where the
+    table has no rows of the reading. A claim of a figure without a table is "not judged".
     """
     names = [DEFAULT, *(reading.name for _, reading in readings_of(paper))]
     rows = {}
@@ -63,11 +60,8 @@ def _counts(verdicts: pd.Series) -> list[int]:
 def score() -> pd.DataFrame:
     """Return the score: a row for each paper, and for each other set-up that a paper may have run as a whole.
 
-    Returns
-    -------
-    DataFrame
-        The columns of `COLUMNS`. `least`, `most` and `under all` count the claims that hold over the readings that the
-        text allows; they are the same in all rows of a paper.
+    `least`, `most` and `under all` count the claims that hold over the readings that the text allows; they are the same
+    in all rows of a paper.
     """
     rows = {}
     for paper, one in PAPERS.items():

@@ -92,20 +92,18 @@ class Baselines(FatTreeFigure):
         return [FatTreeCase(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        quantities = {"all mean": "average of all", "short mean": "average of short", "long mean": "average of long"}
-        colours = [COLOURS[LOOKS[scheme][1]] for scheme, *_ in _SHOWN.values()]
-        figure, axes = subplots(1, 3, figsize=(12, 4.6), sharey=True)
-        for ax, (quantity, title) in zip(axes, quantities.items(), strict=True):
-            each = pd.DataFrame({
-                name: values.agg(["min", "mean", "max"]) / 1e6 for name, values in _found(rows, quantity).items()
-            }).T  # fmt: skip
-            at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
-            ax.barh(at, each["mean"], color=colours, height=0.7)
-            draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
-            ax.axvline(each.loc["RCC", "mean"], color="0.4", linestyle=":", linewidth=1.2)
-            ax.set(title=f"{title} flows", xlabel="FCT (us)")
-        axes[0].set_yticks(np.arange(len(_SHOWN)), list(_SHOWN))
-        axes[0].invert_yaxis()
-        load = rows["load"].iloc[0]
-        figure.suptitle(f"RCC: readings of the parameters, web search at {load:.0%} (dotted: RCC as in the figures)")
+        looks = {
+            (scheme, differences(changes)): (words, LOOKS[of][1]) for words, (of, scheme, changes) in _SHOWN.items()
+        }
+        panels = [
+            Bars(
+                quantity=f"{kind} mean", looks=looks, by=("scheme", "changes"), is_flat=True, unit="us", label="FCT",
+                title=f"average of {kind} flows", legend=None,
+            )
+            for kind in ("all", "short", "long")
+        ]  # fmt: skip
+        figure = self.drawn(panels, rows, f", web search at {rows['load'].iloc[0]:.0%} (dotted: as in the figures)",
+                            size=(4, 4.6), sharey=True)  # fmt: skip
+        for ax, panel in zip(figure.axes, panels, strict=True):
+            ax.axvline(_found(rows, panel.quantity)["RCC"].mean() / 1e6, color="0.4", linestyle=":", linewidth=1.2)
         return figure

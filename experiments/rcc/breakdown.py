@@ -33,20 +33,13 @@ class Breakdown(FatTreeFigure):
         return cases((*SCHEMES, OTHER_DCQCN), [self.workload], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN
-        figure, axes = subplots(1, 4, figsize=(14.4, 4.0), layout="constrained")
-        for ax, (quantity, title) in zip(axes, _PANELS.items(), strict=True):
-            draw_fct(ax, rows, quantity, SCHEMES, self.workload, is_log=True)
+        panels = [fct_lines(one, SCHEMES, self.workload, title, log="y") for one, title in _PANELS.items()]
+        words = f"RCC, figure {self.number}: {WORKLOADS[self.workload].name}, flows below 100 KB and above 1 MB"
+        figure = draw_panels(panels, rows, size=(3.6, 4.0), legend="outside lower center")
+        for ax, (quantity, (least, most)) in zip(
+            figure.axes, (SHORT_OVER_DCQCN | LONG_OVER_DCQCN).items(), strict=True
+        ):
             dcqcn = means(rows, quantity, DCQCN, self.workload) / 1e6
-            least, most = published[quantity]
-            ax.fill_between(
-                dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color="0.5", alpha=0.25, linewidth=0,
-                label="RCC as published, relative to our DCQCN",
-            )  # fmt: skip
-            ax.set_title(title)
-            log_axes(ax, "y")
-        axes[0].set_ylabel("FCT (us)")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
-        name = WORKLOADS[self.workload].name
-        figure.suptitle(f"RCC, figure {self.number}: {name}, flows below 100 KB and above 1 MB")
+            ax.fill_between(dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color="0.5", alpha=0.25)
+        figure.suptitle(f"{words} (grey: RCC as published, relative to our DCQCN)")
         return figure

@@ -142,17 +142,14 @@ class FatTreeCase:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Labels that no other case has."""
         return {
             "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
         }  # fmt: skip
 
     def tree(self, scale: str) -> Callable[[], Graph]:
-        """Return what makes the network."""
         return TREES[scale]
 
     def point(self, scale: str, seed: int) -> Point:
-        """Return the scenario as a point."""
         scenario = Scenario(
             network=self.tree(scale), workload=partial(traffic, self.workload, scale, self.load, seed),
             scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes), seed=seed, until=UNTIL_PS,
@@ -186,7 +183,6 @@ class FatTreeFigure(CaseFigure):
         return 1 if case.changes in _ONE_SEED else self.seeds
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return completion times of all, of short and of long flows, drops and failures."""
         flows, ports = result.flows.reset_index(drop=True), result.ports
         counts = (flows["start_ps"] >= ms(point.labels["arrival_ms"]) / 5).to_numpy()
         passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
@@ -233,11 +229,6 @@ def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[
 def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
     return by_load(rows, quantity, scheme=scheme, workload=name, changes="").mean()
-
-
-def spreads(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.DataFrame:
-    """Return minimum, mean and maximum of a quantity over seeds, by load, for the figures' own runs."""
-    return by_load(rows, quantity, scheme=scheme, workload=name, changes="").agg(["min", "mean", "max"])
 
 
 def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.Series[float]:

@@ -15,20 +15,15 @@ def ran(rows: pd.DataFrame, schemes: Iterable[str], name: str) -> list[str]:
     return [scheme for scheme in schemes if scheme in found]
 
 
-def draw_fct(
-    ax: Axes, rows: pd.DataFrame, quantity: str, schemes: Sequence[str], name: str, *, unit: float = 1e6,
-    is_log: bool = False,
-) -> None:  # fmt: skip
-    """Draw a completion time, or a slowdown, over the load, in units; bands are the spread over seeds."""
-    for scheme in ran(rows, schemes, name):
-        spread = spreads(rows, quantity, scheme, name) / unit
-        colour = COLOURS[LOOKS[scheme][1]]
-        ax.plot(spread.index * 100, spread["mean"], marker=_MARKERS[scheme], color=colour, label=NAMES[scheme])
-        ax.fill_between(spread.index * 100, spread["min"], spread["max"], color=colour, alpha=0.2, linewidth=0)
-    if is_log:
-        log_axes(ax, "y")
-    fit_above(ax, 1.08, bottom=None if is_log else 0.0)
-    ax.set_xlabel("load (% of the hosts' links)")
+def fct_lines(
+    quantity: str, schemes: Sequence[str], name: str, title: str, label: str = "FCT", unit: str = "us", log: str = ""
+) -> Lines:
+    """Return a completion time, or a slowdown, of a workload over the load; bands are the spread over seeds."""
+    return Lines(
+        quantity=quantity, looks={one: (*LOOKS[one], f"{_MARKERS[one]}-") for one in schemes}, over="load",
+        where={"workload": name, "changes": ""}, percent=True, xlabel="load (% of the hosts' links)", unit=unit,
+        label=label, log=log, title=title, legend=None, axes={} if log else {"ylim": (0, None)},
+    )  # fmt: skip
 
 
 def draw_reductions(

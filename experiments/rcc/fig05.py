@@ -212,24 +212,20 @@ class Figure5(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 3, figsize=(13, 3.6))
-        factor = scalar(table, "rcc", "times as fast")
-        done = [time / factor / 1e9 for time in processor_sharing(PUBLISHED_BPS)]
-        for ax, scheme, letter in zip(axes[:2], SCHEMES, "ab", strict=True):
-            for flow, colour in zip(FLOWS, ("blue", "vermilion", "green", "orange"), strict=True):
-                rate = curve(table, scheme, f"goodput of flow {flow}")
-                rate = rate[rate > 0]
-                ax.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1.2, label=f"flow {flow}")
-            for n in FLOWS:
-                ax.axhline(PUBLISHED_BPS / n / 1e9, color="0.5", linewidth=1, linestyle=":", zorder=0)
+        flows = list(zip(FLOWS, ("blue", "vermilion", "green", "orange"), strict=True))
+        panels = [
+            Traces(
+                looks={(scheme, f"goodput of flow {flow}"): (f"flow {flow}", colour) for flow, colour in flows},
+                by=("point", "quantity"), unit="Gb/s", label="goodput", time_unit="ms",
+                title=f"({letter}) {NAMES[scheme]}",
+                levels={f"_{n}": PUBLISHED_BPS / n for n in FLOWS}, axes={"ylim": (0, 105)},
+            )
+            for scheme, letter in zip(SCHEMES, "ab", strict=True)
+        ]  # fmt: skip
+        queue = Traces(quantity="queue", looks={scheme: LOOKS[scheme] for scheme in SCHEMES}, unit="KB", time_unit="ms",
+                       width=1, title="(c) peak queue of each interval")  # fmt: skip
+        figure = self.drawn([*panels, queue], table, " (dotted: 95/N Gb/s; bars: ends by processor sharing)")
+        done = [time / scalar(table, "rcc", "times as fast") / 1e9 for time in processor_sharing(PUBLISHED_BPS)]
+        for ax in figure.axes[:2]:
             ax.plot(done, np.full(4, 1.5), "|", color="0.3", markersize=12)
-            ax.set(title=f"({letter}) {NAMES[scheme]}", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
-            ax.set_xlim(left=0)
-        axes[0].legend(fontsize=8)
-        for scheme in SCHEMES:
-            queue = curve(table, scheme, "queue")
-            axes[2].plot(queue.index / 1e9, queue / 1e3, color=COLOURS[LOOKS[scheme][1]], linewidth=1,
-                         label=NAMES[scheme])  # fmt: skip
-        axes[2].set(title="(c) peak queue of each interval", xlabel="time (ms)", ylabel="queue (kB)")
-        axes[2].legend(fontsize=8)
-        return self.headed(figure, " (dotted: 95/N Gb/s; bars: ends by processor sharing)")
+        return figure

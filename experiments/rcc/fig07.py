@@ -101,24 +101,18 @@ class Figure7(IncastFigure):
         return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values(), *others, RCC_TOGETHER, TOGETHER_LONG]
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        panels = {
-            "(a) from line rate, 200 KB each": [(HPCC, "vermilion", "-"), (RCC, "sky", "-")],
-            "(b) share in the request, 200 KB each": [(REQUESTED, "sky", "-"), (RCC_TOGETHER, "blue", "-")],
-            "(c) 2 MB each": [
-                (STEADY["hpcc"], "vermilion", "-"), (RCC_LONG, "sky", "-"), (TOGETHER_LONG, "blue", "-"),
-            ],
-        }  # fmt: skip
-        figure, axes = subplots(1, 3, figsize=(13, 3.6), sharey=True)
-        for ax, (title, cases) in zip(axes, panels.items(), strict=True):
-            for case, colour, look in cases:
-                for point in points_in(table, case)[:1]:
-                    queue = curve(table, point, "queue")
-                    ax.plot(queue.index / 1e9, queue / 1e3, look, color=COLOURS[colour], linewidth=1.2,
-                            label=case.label)  # fmt: skip
-            ax.axhline(PUBLISHED_BYTES / 1e3, color="0.5", linewidth=1, linestyle=":", zorder=0)
-            ax.set_yscale("symlog", linthresh=1)
-            ax.set(title=title, xlabel="time (ms)", ylim=(0, 3e5))
-            ax.legend(fontsize=8, loc="upper right")
-        axes[0].set_ylabel("queue (kB), log scale above 1")
-        senders = int(table["senders"].iloc[0])
-        return self.headed(figure, f", {senders:,} senders (dotted: HPCC's 900 KB as published)")
+        cases = {
+            "(a) from line rate, 200 KB each": {HPCC: "vermilion", RCC: "sky"},
+            "(b) share in the request, 200 KB each": {REQUESTED: "sky", RCC_TOGETHER: "blue"},
+            "(c) 2 MB each": {STEADY["hpcc"]: "vermilion", RCC_LONG: "sky", TOGETHER_LONG: "blue"},
+        }
+        panels = [
+            Traces(
+                quantity="queue", unit="KB", time_unit="ms", title=title, levels={"_": PUBLISHED_BYTES},
+                looks={one: (case.label, colour) for case, colour in of.items() for one in points_in(table, case)[:1]},
+                axes={"yscale": "symlog", "ylim": (0, 3e5)},
+            )
+            for title, of in cases.items()
+        ]  # fmt: skip
+        words = f", {int(table['senders'].iloc[0]):,} senders (dotted: HPCC's 900 KB as published)"
+        return self.drawn(panels, table, words, sharey=True)

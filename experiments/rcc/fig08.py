@@ -17,6 +17,7 @@ PORTS = (("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "h2"))
 PUBLISHED_BPS = 12e9
 TESTBED_BPS = 25e9
 _TOGETHER, _LATER = "together", "one later"
+_FLOWS = ((1, "blue"), (2, "vermilion"))
 
 
 def _lasts_ps(scale: str) -> int:
@@ -117,21 +118,22 @@ class Figure8(Experiment):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(2, 4, figsize=(13, 5), sharex=True, height_ratios=(1.3, 1))
         points = [_point(setting, start) for setting in SETTINGS for start in (_TOGETHER, _LATER)]
-        for column, point in enumerate(points):
-            above, below = axes[:, column]
-            for flow, colour in ((1, "blue"), (2, "vermilion")):
-                rate = curve(table, point, f"goodput of flow {flow}")
-                above.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1, label=f"flow {flow}")
-            above.axhline(PUBLISHED_BPS / 1e9, color="0.5", linewidth=1, linestyle=":")
-            letter = "a" if point.startswith("last") else "b"
-            above.set(title=f"({letter}) {point}", ylim=(0, 26))
-            queue = curve(table, point, "queue")
-            below.plot(queue.index / 1e9, queue / 1e3, color=COLOURS["green"], linewidth=0.8)
-            below.axhline(scalar(table, point, "target queue") / 1e3, color="0.5", linewidth=1, linestyle=":")
-            below.set(xlabel="time (ms)", ylim=(0, 30))
-        axes[0, 0].set_ylabel("goodput (Gb/s)")
-        axes[1, 0].set_ylabel("queue (kB)")
-        axes[0, 0].legend(fontsize=8, loc="upper right")
-        return self.headed(figure, " (dotted: 12 Gb/s as published; the target queue)")
+        rates = [
+            Traces(
+                looks={(one, f"goodput of flow {flow}"): (f"flow {flow}", colour) for flow, colour in _FLOWS},
+                by=("point", "quantity"), unit="Gb/s", label="goodput", time_unit="ms", width=1,
+                title=f"({'a' if one.startswith('last') else 'b'}) {one}", levels={"12 Gb/s": PUBLISHED_BPS},
+                axes={"ylim": (0, 26)},
+            )
+            for one in points
+        ]  # fmt: skip
+        queues = [
+            Traces(
+                quantity="queue", looks={one: ("queue", "green")}, unit="KB", time_unit="ms", width=0.8,
+                levels={"target": scalar(table, one, "target queue")}, axes={"ylim": (0, 30)},
+            )
+            for one in points
+        ]  # fmt: skip
+        return self.drawn([*rates, *queues], table, " (dotted: 12 Gb/s as published; the target queue)", columns=4,
+                          size=(3.3, 2.5), sharex=True, sharey="row", legend="outside lower center")  # fmt: skip

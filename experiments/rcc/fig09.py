@@ -153,10 +153,9 @@ class Figure9(FatTreeFigure):
             2, len(names), figsize=(3.3 * len(names) + 0.6, 6.6), sharex=True, squeeze=False, layout="constrained"
         )
         for (top, bottom), name in zip(axes.T, names, strict=True):
-            draw_fct(top, rows, "all mean", SCHEMES, name)
+            fct_lines("all mean", SCHEMES, name, WORKLOADS[name].name, "average FCT").draw(top, rows)
             draw_reductions(bottom, rows, "all mean", OTHERS, name, PUBLISHED[name])
-            top.set(title=WORKLOADS[name].name, xlabel="")
-        axes[0][0].set_ylabel("average FCT (us)")
+            top.set_xlabel("")
         axes[1][0].set_ylabel("RCC below the scheme by (%)\n(hollow: largest published)")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=9)
         hosts = 320 if rows["arrival_ms"].max() >= 1 else 32

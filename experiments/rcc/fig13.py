@@ -69,20 +69,20 @@ class Figure13(FatTreeFigure):
         return cases(VARIANTS, [_NAME], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        figure, ((mean, tail, gap), (slow, short, slow_gap)) = subplots(2, 3, figsize=(11.4, 6.6))
-        draw_fct(mean, rows, "all mean", VARIANTS, _NAME)
-        draw_fct(tail, rows, "all p99", VARIANTS, _NAME)
-        draw_reductions(gap, rows, "all mean", _PARTS, _NAME, PUBLISHED)
-        mean.set(title="average", ylabel="FCT (us)")
-        tail.set(title="99th percentile", ylabel="FCT (us)")
-        gap.set(title="average: RCC below the variant", ylabel="%  (hollow: largest published)")
-        draw_fct(slow, rows, "all slowdown", VARIANTS, _NAME, unit=1.0)
-        draw_fct(short, rows, "short slowdown", VARIANTS, _NAME, unit=1.0)
-        draw_reductions(slow_gap, rows, "all slowdown", _PARTS, _NAME, {})
-        slow.set(title="mean slowdown", ylabel="FCT over the ideal")
-        short.set(title="mean slowdown, flows below 100 KB", ylabel="FCT over the ideal")
-        slow_gap.set(title="slowdown: RCC below variant", ylabel="%")
-        mean.legend()
-        gap.legend()
+        figure, axes = subplots(2, 3, figsize=(11.4, 6.6))
+        over = "FCT over the ideal"
+        for ax, panel in (
+            (axes[0, 0], fct_lines("all mean", VARIANTS, _NAME, "average")),
+            (axes[0, 1], fct_lines("all p99", VARIANTS, _NAME, "99th percentile")),
+            (axes[1, 0], fct_lines("all slowdown", VARIANTS, _NAME, "mean slowdown", over, "")),
+            (axes[1, 1], fct_lines("short slowdown", VARIANTS, _NAME, "mean slowdown, flows below 100 KB", over, "")),
+        ):
+            panel.draw(ax, rows)
+        draw_reductions(axes[0, 2], rows, "all mean", _PARTS, _NAME, PUBLISHED)
+        draw_reductions(axes[1, 2], rows, "all slowdown", _PARTS, _NAME, {})
+        axes[0, 2].set(title="average: RCC below the variant", ylabel="%  (hollow: largest published)")
+        axes[1, 2].set(title="slowdown: RCC below variant", ylabel="%")
+        axes[0, 0].legend()
+        axes[0, 2].legend()
         figure.suptitle("RCC, figure 13: with one of its laws, and with both, web search")
         return figure

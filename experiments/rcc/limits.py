@@ -121,15 +121,15 @@ class Limits(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 2, figsize=(11, 3.8), sharey=True)
-        for ax, (form, title) in zip(axes, FORMS.items(), strict=True):
-            for quantity, (label, colour, look) in CURVES.items():
-                swings = _swings(table, form, quantity)
-                ax.plot(swings.index / 1e3, swings, look, color=COLOURS[colour], markersize=4, label=label)
-            ax.axvline(linear_limit(form) / 1e3, color="0.3", linewidth=1, linestyle="--",
-                       label="roots on the unit circle")  # fmt: skip
-            ax.axhline(OSCILLATES, color="0.6", linewidth=1, linestyle=":")
-            ax.set(title=title, xlabel="$K_d$ (1000/s)")
-        axes[0].set(ylabel="swing of the queue (targets)", ylim=(0, None))
-        axes[0].legend(fontsize=8)
-        return self.headed(figure, f", $K_p$ = {KP:g}/s (dotted: counts as oscillation)")
+        panels = [
+            Lines(
+                looks=CURVES, by="quantity", where={"form": form}, over="kd", title=title, xlabel="$K_d$ (1/s)",
+                label="swing of the queue (targets)", levels={"_": OSCILLATES}, axes={"ylim": (0, None)},
+            )
+            for form, title in FORMS.items()
+        ]  # fmt: skip
+        figure = self.drawn(panels, table, f", $K_p$ = {KP:g}/s (dotted: counts as oscillation; dashed: the roots)",
+                            sharey=True, legend="outside lower center")  # fmt: skip
+        for ax, form in zip(figure.axes, FORMS, strict=True):
+            ax.axvline(linear_limit(form), color="0.3", linewidth=1, linestyle="--")
+        return figure

@@ -66,22 +66,14 @@ class Oversubscribed(FatTreeFigure):
         return [FabricCase(scheme, _NAME, load) for load in _LOADS[scale] for scheme in VARIANTS]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        panels = {
-            "all slowdown": ("all flows", "mean slowdown", 1.0),
-            "short slowdown": ("flows below 100 KB", "mean slowdown", 1.0),
-            "all mean": ("all flows", "average FCT (us)", 1e6),
-        }
-        loads, width = sorted(rows["load"].unique()), 0.26
-        figure, axes = subplots(1, 3, figsize=(7.6 + 1.2 * len(loads), 3.6), layout="constrained")
-        for ax, (quantity, (title, label, unit)) in zip(axes, panels.items(), strict=True):
-            for place, scheme in enumerate(VARIANTS):
-                at = np.arange(len(loads)) + width * (place - 1)
-                values = means(rows, quantity, scheme, _NAME)[loads] / unit
-                bars = ax.bar(at, values, width, color=COLOURS[LOOKS[scheme][1]], label=NAMES[scheme])
-                ax.bar_label(bars, fmt=lambda value: f"{value:.{0 if value >= 100 else 1}f}", fontsize="x-small")
-            ax.set_xticks(range(len(loads)), [f"{load:.0%}" for load in loads])
-            ax.set(title=title, ylabel=label, xlabel="load of the hosts' links")
-            ax.margins(y=0.12)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-        figure.suptitle("RCC, figure 13 on a fabric oversubscribed by 2, web search")
-        return figure
+        looks = {scheme: LOOKS[scheme] for scheme in VARIANTS}
+        kinds = (
+            ("all slowdown", "all flows", "mean slowdown", ""),
+            ("short slowdown", "flows below 100 KB", "mean slowdown", ""),
+            ("all mean", "all flows", "average FCT", "us"),
+        )
+        panels = [
+            Bars(quantity=quantity, looks=looks, over="load", title=title, label=label, unit=unit)
+            for quantity, title, label, unit in kinds
+        ]
+        return self.drawn(panels, rows, ", web search", size=(3.6, 3.6), legend="outside lower center")

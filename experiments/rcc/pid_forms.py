@@ -14,8 +14,11 @@ _FLOWS = {"quick": (2, 4), "paper": (2, 4, 8, 16)}
 _LASTS_PS = {"quick": ms(3), "paper": ms(10)}
 PERIODS = {"rtt": "in each RTT", "base-rtt": "in each base RTT"}
 _LOOKS = {
-    ("accumulating", "rtt"): ("vermilion", "o-"), ("accumulating", "base-rtt"): ("orange", "o--"),
-    ("pd", "rtt"): ("sky", "s-"), ("pd", "base-rtt"): ("blue", "s--"),
+    (form, period, DELTA): (f"{FORMS[form]}, {PERIODS[period]}", colour, line)
+    for form, period, colour, line in (
+        ("accumulating", "rtt", "vermilion", "o-"), ("accumulating", "base-rtt", "orange", "o--"),
+        ("pd", "rtt", "sky", "s-"), ("pd", "base-rtt", "blue", "s--"),
+    )
 }  # fmt: skip
 
 
@@ -109,6 +112,18 @@ class PidForms(Experiment):
         ),
     )  # fmt: skip
 
+    panels = tuple(
+        Lines(
+            quantity=quantity, looks=_LOOKS, by=("form", "period", "delta"), over="flows", log="x", title=title,
+            xlabel="flows through the link", axes={"ylim": (0, None)},
+        )
+        for quantity, title in (
+            ("Jain", "Jain's index"), ("use", "use of the link"), ("mean queue", "mean queue (targets)"),
+        )
+    )  # fmt: skip
+    grid = MappingProxyType({"legend": "outside lower center"})
+    more = ", gains of the paper"
+
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         lasts_ps = _LASTS_PS[check_scale(scale)]
         cases = [(n, form, period, DELTA) for n in _FLOWS[scale] for form in FORMS for period in PERIODS]
@@ -133,19 +148,3 @@ class PidForms(Experiment):
             "mean queue in bytes": (queue[queue.index > half].mean(), "bytes"),
         }
         return tidy(point.name, numbers)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        panels = {"Jain": "Jain's index", "use": "use of the link", "mean queue": "mean queue (targets)"}
-        figure, axes = subplots(1, 3, figsize=(13, 3.8))
-        for ax, (quantity, label) in zip(axes, panels.items(), strict=True):
-            for (form, period), (colour, look) in _LOOKS.items():
-                found = _numbers(table, form, period, quantity)
-                ax.plot(found.index, found, look, color=COLOURS[colour], markersize=5,
-                        label=f"{FORMS[form]}, {PERIODS[period]}")  # fmt: skip
-            log_axes(ax, "x")
-            ax.set(xlabel="flows through the link", title=label)
-            ax.set_xticks(found.index, [str(n) for n in found.index])
-            ax.minorticks_off()
-            ax.set_ylim(bottom=0)
-        axes[0].legend(fontsize=7, loc="lower left")
-        return self.headed(figure, ", gains of the paper")

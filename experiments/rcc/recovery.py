@@ -15,7 +15,6 @@ Web search. Setup: `rdmacc.experiments.rcc.fat_tree` and `oversubscribed`.
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, FatTreeCase, FatTreeFigure, scheme_for, sizes_of
 from rdmacc.experiments.rcc.oversubscribed import FabricCase
 from rdmacc.experiments.rcc.receivers import OrderedHoma, ReturningRcc
-from rdmacc.experiments.rcc.setup import LOOKS
 from ..api import *
 
 _NAME = "web_search"
@@ -34,11 +33,9 @@ class Changed(FatTreeCase):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Labels that no other case has."""
         return super().identity | {"changes": BACK if self.scheme == "rcc" else IN_ORDER}
 
     def point(self, scale: str, seed: int) -> Point:
-        """Return the scenario as a point."""
         point = super().point(scale, seed)
         own = scheme_for(self.scheme, sizes_of(self.workload, scale))
         assert point.scenario is not None
@@ -116,6 +113,19 @@ class Recovery(FatTreeFigure):
         ),
     )  # fmt: skip
 
+    panels = tuple(
+        Bars(
+            quantity="all mean", by=("scheme", "changes"), where={"load": load}, is_flat=True, unit="us", legend=None,
+            label="average FCT", title=f"{fabric} fabric, load {load:.0%}",
+            looks={
+                ("rcc-ewa", ""): ("RCC-EWA", "vermilion"), ("rcc", ""): ("RCC", "blue"),
+                ("rcc", BACK): (f"RCC, {BACK}", "sky"), ("homa", ""): ("Homa", "green"),
+                ("homa", IN_ORDER): (f"Homa, {IN_ORDER}", "yellow"),
+            },
+        )
+        for fabric, load in _LOADS.items()
+    )  # fmt: skip
+
     def seeds_of(self, case: FatTreeCase) -> int:
         return 1 if isinstance(case, Changed) and case.scheme == "homa" else self.seeds
 
@@ -124,22 +134,3 @@ class Recovery(FatTreeFigure):
 
     def cases(self, scale: str) -> list[FatTreeCase]:
         return [*_beside(), *_OWN]
-
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        shown = {
-            "RCC-EWA": ("rcc-ewa", ""), "RCC": ("rcc", ""), f"RCC, {BACK}": ("rcc", BACK), "Homa": ("homa", ""),
-            f"Homa, {IN_ORDER}": ("homa", IN_ORDER),
-        }  # fmt: skip
-        figure, axes = subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-        for ax, (fabric, load) in zip(axes, _LOADS.items(), strict=True):
-            for name, (scheme, changes) in shown.items():
-                chosen = rows[having(rows, scheme=scheme, changes=changes, load=load)]
-                if len(chosen):
-                    values = chosen["all mean"] / 1e6
-                    ax.barh(name, values.mean(), color=COLOURS[LOOKS[scheme][1]], alpha=0.5 if changes else 1.0)
-                    draw_spread(ax, name, values.mean(), values.min(), values.max(), is_upright=False, fmt="none",
-                                ecolor="black")  # fmt: skip
-            ax.invert_yaxis()
-            ax.set(title=f"{fabric} fabric, load {load:.0%}", xlabel="average FCT (us)")
-        figure.suptitle("RCC: windows under the PID that come back; Homa with a receiver that takes packets in order")
-        return figure

@@ -114,28 +114,16 @@ class Tuned(Experiment):
         return tidy(point.name, numbers, {"queue": (shown, "target")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rtts = sorted(table["base_rtt_ps"].unique())
-        figure, axes = subplots(
-            2, len(rtts), figsize=(4.2 * len(rtts), 6.4), sharey=True, squeeze=False, layout="constrained"
-        )
-        for row, form in enumerate(FORMS):
-            for column, rtt in enumerate(rtts):
-                ax = axes[row, column]
-                margins = []
-                for gains, label in GAINS.items():
-                    point = _point(gains, int(rtt), form)
-                    queue = curve(table, point, "queue")
-                    margins.append(f"{scalar(table, point, 'margin with delay'):.0f}°")
-                    ax.plot(queue.index / rtt, queue, color=COLOURS[_COLOURS[gains]], linewidth=0.8, label=label)
-                ax.axhline(1, color="0.5", linewidth=1, linestyle=":")
-                ax.set(ylim=(0, 8))
-                ax.set_title(f"{rtt / 1e6:g} us, {FORMS[form]}", pad=18)
-                words = f"margins with one RTT of delay: {', '.join(margins)}"
-                ax.annotate(words, (0, 1.02), xycoords="axes fraction", fontsize=8)
-        for ax in axes[1]:
-            ax.set_xlabel("time (base RTTs)")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("queue (targets)")
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, title="gains, in the margins' order")
-        return self.headed(figure, "; a third flow joins halfway")
+        rtts = [int(rtt) for rtt in sorted(table["base_rtt_ps"].unique())]
+        panels = []
+        for form, rtt in product(FORMS, rtts):
+            points = {gains: _point(gains, rtt, form) for gains in GAINS}
+            margins = ", ".join(f"{scalar(table, one, 'margin with delay'):.0f}°" for one in points.values())
+            panels.append(Traces(
+                quantity="queue", looks={one: (GAINS[gains], _COLOURS[gains]) for gains, one in points.items()},
+                time_unit="ms", width=0.8, label="queue (targets)", levels={"_": 1.0}, axes={"ylim": (0, 8)},
+                title=f"{rtt / 1e6:g} us, {FORMS[form]}\nmargins with one RTT of delay: {margins}",
+            ))  # fmt: skip
+        words = "; a third flow joins halfway"
+        return self.drawn(panels, table, words, columns=len(rtts), size=(4.2, 3.2), sharey=True,
+                          legend="outside lower center")  # fmt: skip

@@ -23,7 +23,12 @@ READINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """The samples, and their number for a verdict: as published, for about a round trip, of round trips."""
 AS_PUBLISHED, *OTHERS = READINGS
-COLOUR_OF = dict(zip(READINGS, ("blue", "sky", "green")))
+_LINES = {"n = 3": ("blue", "o-"), "n = 100": ("sky", "o-"), "n = 3 round trips": ("green", "o--")}
+"""The last covers another."""
+_OVER_LOAD = partial(
+    Lines, over="load", percent=True, unit="%", xlabel="load (% of the hosts' links)", levels={"_": 0.0},
+    by=("quantity", "reading"),
+)  # fmt: skip
 LONG_BYTES = 1_000_000
 
 
@@ -91,6 +96,20 @@ class Verdicts(Experiment):
         ),
     )  # fmt: skip
 
+    panels = (
+        _OVER_LOAD(
+            looks={("false verdicts", one): (one, *look) for one, look in _LINES.items()}, label="share",
+            title="flows above 1 MB judged congested in the network",
+        ),
+        _OVER_LOAD(
+            looks={
+                ("cost of the judged", AS_PUBLISHED): (f"under the PID, {AS_PUBLISHED}", "vermilion", "o-"),
+                **{("cost of the others", one): (f"others, {one}", *look) for one, look in _LINES.items()},
+            },
+            label="longer by", title="their mean FCT over that under RCC-EWA",
+        ),
+    )  # fmt: skip
+
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         if reading not in OTHERS:
             return super().under(table, reading)
@@ -135,27 +154,3 @@ class Verdicts(Experiment):
             own, other = (fct[scheme][is_long & chosen] for scheme in ("rcc", "rcc-ewa"))
             numbers[f"cost of the {name}"] = (own.mean() / other.mean() - 1 if len(own) else np.nan, "")
         return tidy(point.name, numbers)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        figure, (left, right) = subplots(1, 2, figsize=(9, 3.6))
-        _draw(left, rows, "false verdicts", COLOUR_OF, "{}")
-        _draw(right, rows, "cost of the judged", {AS_PUBLISHED: "vermilion"}, "under the PID, {}")
-        _draw(right, rows, "cost of the others", COLOUR_OF, "others, {}")
-        left.set(title="flows above 1 MB judged congested in the network", ylabel="share (%)")
-        right.set(title="their mean FCT over that under RCC-EWA", ylabel="longer by (%)")
-        figure.suptitle("RCC around one switch: every queue is at the last hop")
-        return figure
-
-
-def _draw(ax: Axes, rows: pd.DataFrame, quantity: str, colours: dict[str, str], label: str) -> None:
-    """Draw a quantity in percent over the load; bands are the spread over seeds."""
-    for reading, colour in colours.items():
-        spread = by_load(rows, quantity, reading=reading).agg(["min", "mean", "max"]) * 100
-        at = spread.index * 100
-        line = "--" if reading == OTHERS[-1] else "-"  # it covers another
-        ax.plot(at, spread["mean"], line, marker="o", color=COLOURS[colour], label=label.format(reading))
-        ax.fill_between(at, spread["min"], spread["max"], color=COLOURS[colour], alpha=0.2, linewidth=0)
-    ax.axhline(0, color="0.5", linewidth=0.8)
-    ax.set_xlabel("load (% of the hosts' links)")
-    ax.legend()

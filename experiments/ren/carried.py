@@ -32,11 +32,9 @@ class Length:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Labels that no other run has."""
         return {"scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": PARTS[self.parts]}
 
     def point(self, scale: str, seed: int) -> Point:
-        """Return the scenario as a point."""
         network = network_of(scale)
         traffic = partial(messages, network, self.workload, scale, self.load, "core", seed, self.parts)
         return Point(
@@ -183,7 +181,6 @@ class Carried(CaseFigure):
         return tidy(point.name, numbers)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the load carried over the load offered, and REN's gains in longer runs over those in the figures."""
         figure, (left, right) = subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
         _draw_loads(left, rows)
         _draw_gains(right, rows)

@@ -123,11 +123,9 @@ class Figure14(LeafSpineReadings):
     read_at = MappingProxyType(dict.fromkeys(WorkloadFigure.read_at, (_LOAD,)))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
-        """Return all schemes and workloads at the one load."""
         return list(_ALL)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw a panel for each workload."""
         figure, axes = subplots(2, 2, figsize=(10.4, 7.0), layout="constrained")
         for ax, (workload, title) in zip(axes.flat, WORKLOADS.items(), strict=True):
             self._panel(ax, rows, workload)

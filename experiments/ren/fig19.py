@@ -59,11 +59,9 @@ class Figure19(LeafSpineReadings):
         return 1 if case.load_of == "host" else self.seeds
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
-        """Return all schemes, workloads and loads."""
         return cases(WORKLOADS, LOADS[scale], hosts_per_leaf=8)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw a panel for each workload, and the largest reductions beside the published ones."""
         figure, axes = subplots(2, 3, figsize=(12.0, 6.6), layout="constrained")
         for ax, letter, (name, title) in zip(axes.flat, "abcd", WORKLOADS.items()):
             over_load(ax, rows, "AFCT", name)

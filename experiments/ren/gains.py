@@ -245,11 +245,9 @@ class Gains(LeafSpineReadings):
     read_at = WorkloadFigure.read_at
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
-        """Return the runs of figures 15 to 18."""
         return cases(WORKLOADS, LOADS[scale])
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the gains in each quantity, a column for each workload; stars are published."""
         published = {one.workload: one.published for one in (Figure15, Figure16, Figure18)}
         ran = [name for name in WORKLOADS if (rows["workload"] == name).any()]
         figure, axes = subplots(

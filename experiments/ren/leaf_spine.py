@@ -77,7 +77,6 @@ class LeafSpineCase:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Labels that no other case has."""
         return {
             "scheme": self.scheme, "workload": self.workload, "load": self.load, "hosts": 8 * self.hosts_per_leaf,
             "changes": self.differences,
@@ -88,7 +87,6 @@ class LeafSpineCase:
         return scheme_of(self.scheme, self.changes)
 
     def point(self, scale: str, seed: int) -> Point:
-        """Return the scenario as a point."""
         what = f"{self.scheme}, {self.workload} {self.load:.0%}, {8 * self.hosts_per_leaf} hosts"
         network = network_of(scale, self.hosts_per_leaf, self.is_shared)
         traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed, count=self.count)
@@ -177,7 +175,6 @@ class LeafSpineFigure(CaseFigure):
     seeds = SEEDS["paper"]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return completion times, throughput, slowdowns by size, drops and failures."""
         flows, counters = result.flows, result.counters
         size, fct_ps = flows["size_bytes"].to_numpy(), fct_so_far_ps(result)
         slowdown = fct_ps / in_order_fct_ps(result)

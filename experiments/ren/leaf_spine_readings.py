@@ -96,5 +96,4 @@ class LeafSpineReadings(LeafSpineFigure):
         return in_place_of(table, self.runs(reading))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure as assumed, or from the rows of a reading."""
         return super().plot(_as_assumed(table))

@@ -148,11 +148,9 @@ class WorkloadFigure(LeafSpineReadings):
     read_at: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(READ_AS, LOADS["paper"]))
 
     def assumed(self, scale: str) -> list[LeafSpineCase]:
-        """Return all schemes at all loads."""
         return cases([self.workload], LOADS[scale])
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the four panels."""
         number = self.name.removeprefix("ren.fig")
         figure, axes = subplots(2, 2, figsize=(9.6, 6.6), layout="constrained")
         for ax, letter, quantity in zip(axes.flat, "abcd", PANELS, strict=True):

@@ -115,7 +115,6 @@ class Messages(LeafSpineFigure):
         return [*_needs((_ALL_MESSAGES,), *_NAMES), *found] if scale == "paper" else found
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the gains over the number of messages, a column for each workload; stars are published."""
         numbers = sorted(int(one) for one in rows["flows"].unique())
         figure, axes = subplots(2, len(_NAMES), figsize=(11.0, 6.4), sharex=True, layout="constrained")
         published = {"web_search": Figure16.published["AFCT"], "cache_follower": Figure18.published["AFCT"]}

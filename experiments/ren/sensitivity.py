@@ -182,7 +182,6 @@ class Sensitivity(LeafSpineFigure):
         return in_place_of(table, {_ASSUMED[label]: run for label, run in runs_of.items()})
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the reductions under each variation; error bars are the spread over seeds."""
         names = _ran(rows)
         figure, axes = subplots(
             1, len(_QUANTITIES), figsize=(12.0, 1.4 + 0.42 * len(names)), sharey=True, layout="constrained"
