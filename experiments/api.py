@@ -60,6 +60,7 @@ from .framework.band import (
     show_all,
 )
 from .framework.bands import All, AnyOf, At, Each, Falls, Highest, Lowest, Ordered, Rises, Some
+from .framework.blocks import draw_blocks
 from .framework.case import CaseFigure
 from .framework.claim import OURS, Chosen, Claim, Kind, Measured, NotJudged, Outcome, Verdict
 from .framework.experiment import Experiment, Run, Seeding
@@ -86,7 +87,8 @@ __all__ = [
     "NotJudged", "Ordered", "Outcome", "Part", "Point", "Result", "Rises", "Run", "Scenario", "Scheme",
     "ScriptedLoss", "Seeding", "Sequence", "Size", "SlowLink", "Some", "Traces", "Verdict", "Within",
     "abstractmethod", "among", "asdict", "bps", "by_load", "cache", "cast", "check_scale", "curve", "dataclass",
-    "draw_panels", "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields", "first_within", "fit_above",
+    "draw_blocks", "draw_panels", "draw_spread", "draw_trace", "ecdf", "experiment", "field", "fields", "first_within",
+    "fit_above",
     "format_rate", "format_size", "format_time", "having", "in_order_fct_ps", "jain", "kB", "labels_of", "load_summary",
     "log_axes", "math", "mean_between", "ms", "np", "npt", "ns", "nx", "pairwise", "partial", "pd", "pivoted",
     "preset", "probes", "product", "ps", "rate_bps", "reduction", "register_experiment", "replace",

@@ -62,7 +62,6 @@ class ControlTable(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        check_scale(scale)
         none = {"table": "", "increase": 0, "timer": ""}
         dasr = incasts(_DEGREE, "dasr-no-look-ahead", scale, seed)
         yield Point(name=_DASR, scenario=dasr, labels={"setting": _DASR, **none})

@@ -114,7 +114,6 @@ class Figure4(Experiment):
     """Start of the announced sender that stays silent."""
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        check_scale(scale)  # the same at both: the figure is of one receiver
         network = partial(topology.star, 4, rate=RATE, delay=DELAY, buffer=4 * BUFFER_PER_PORT)
         overlap = workload.combine(
             workload.incast(["h1", "h2"], RECEIVER, "64kB"),

@@ -143,7 +143,6 @@ class Figure5(Experiment):
     until_ps = us(1500)
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        check_scale(scale)  # the same at both: the figure is of one receiver
         scenarios: list[tuple[str, Any, list[tuple[str, str]]]] = [
             ("receiver", partial(topology.star, 3), [("h1", "h0"), ("h2", "h0")]),
             ("network", partial(topology.dumbbell, 2, 2), [("h0", "h2"), ("h1", "h3")]),

@@ -147,8 +147,7 @@ class Readings(ClosFigure):
     title = "What the paper leaves open"
     description = "Tails and marks by what the paper leaves open: queue pairs, groups, DASR's window"
 
-    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        return table if reading == DEFAULT else None  # all readings
+    under = Experiment.under  # all readings
 
     def seeds_of(self, case: ClosCase) -> int:
         return self.seeds if not case.changes and case == ClosCase(case.scheme, case.mix, case.load) else 1

@@ -11,7 +11,6 @@ class LoneMessage(Experiment):
     """One message of 4 MB, without loss."""
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)  # the same at both
         scenario = Scenario(
             network=topology.igbn_pair, workload=partial(chain_of_messages, 1), scheme=preset("igbn-2019")["go-back-n"],
             seed=seed,

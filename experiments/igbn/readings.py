@@ -37,8 +37,7 @@ class OtherReadings(LossSweep):
         usual = dict.fromkeys([*super().settings(scale), *both])
         return [*usual, *(Setting(variant, ACK_TIMEOUT_PS, _ONE_PERCENT, nak_interval=FOR_ALL) for variant in VARIANTS)]
 
-    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        return table if reading == DEFAULT else None  # of all readings
+    under = Experiment.under  # of all readings
 
     def plot(self, table: pd.DataFrame) -> Figure:
         x = np.arange(len(VARIANTS))

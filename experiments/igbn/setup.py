@@ -132,7 +132,6 @@ class LossSweep(Experiment):
         )
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        check_scale(scale)
         for setting in self.settings(scale):
             runs = self.runs(setting, scale)
             messages = self.messages["paper" if setting in _QUICK_RUNS else scale]

@@ -187,16 +187,16 @@ class Dragonfly(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        figure, axes = subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
-        for axis, traffic in zip(axes, TRAFFICS, strict=True):
-            for routing, colour, mark in zip(ROUTINGS, ("blue", "vermilion", "green"), "os^", strict=True):
-                part = rows[(rows["traffic"] == traffic) & (rows["routing"] == routing)].sort_values("load")
-                axis.plot(part["load"], part["latency, mean"] / 1e6, mark + "-", color=COLOURS[colour], label=routing)
-                axis.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
-            log_axes(axis, "y")
-            axis.set(title=traffic, xlabel="load of the hosts' links; dashed: closed form")
-        axes[0].set_ylabel("mean latency (us)")
-        axes[0].legend()
-        figure.suptitle(self.title)
+        looks = {name: (name, colour) for name, colour in zip(ROUTINGS, ("blue", "vermilion", "green"), strict=True)}
+        panels = [
+            Lines(
+                quantity="latency, mean", looks=looks, by="routing", where={"traffic": traffic}, over="load", log="y",
+                title=traffic, xlabel="load of the hosts' links; dashed: closed form", label="mean latency", unit="us",
+            )
+            for traffic in TRAFFICS
+        ]  # fmt: skip
+        figure = self.drawn(panels, table, sharey=True)
+        for ax, traffic in zip(figure.axes, TRAFFICS, strict=True):
+            for routing, (_, colour) in looks.items():
+                ax.axvline(most_load(traffic, routing), color=COLOURS[colour], linestyle="--", linewidth=1)
         return figure

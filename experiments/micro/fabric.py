@@ -118,7 +118,6 @@ class Fabric(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)
         return [
             Point(
                 name=f"{_case(traffic, slow)}, {name}",

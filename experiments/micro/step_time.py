@@ -94,7 +94,6 @@ class StepTimes(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)
         at = "900us" if scale == "quick" else "60ms"
         return [
             Point(

@@ -40,7 +40,6 @@ class TrainingSteps(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)
         return [
             Point(
                 name=machine,

@@ -85,8 +85,7 @@ class Baselines(FatTreeFigure):
         ),
     )  # fmt: skip
 
-    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        return table if reading == DEFAULT else None  # all readings, side by side
+    under = Experiment.under  # all readings, side by side
 
     def cases(self, scale: str) -> list[FatTreeCase]:
         return [FatTreeCase(scheme, _NAME, _LOADS[scale], changes) for _, scheme, changes in _SHOWN.values()]

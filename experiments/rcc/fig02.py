@@ -5,7 +5,7 @@ both are read from the functions' own code. The paths of algorithm 1 are walked 
 flow among three whose samples are on time or late while its last hop is busy or not.
 """
 
-from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
+from rdmacc.experiments.rcc.blocks import calls_in, rows_of_calls
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.protocols import rcc
 from ..api import *
@@ -105,7 +105,6 @@ class Figure2(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)  # the same at both: no simulation
         return [Point(name="handlers")]
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:

@@ -5,7 +5,6 @@ us above it, stays there, and falls below. Their u and windows are compared with
 of equation (4) as printed, and without it ("pd"), as rdmacc runs it: Table I has no room for u.
 """
 
-from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from ..api import *
 from .setup import *
@@ -89,7 +88,6 @@ class Figure3(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)  # the same at both: no simulation
         return [Point(name=form, labels={"form": form}) for form in FORMS]
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:

@@ -148,7 +148,6 @@ class Figure14(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)
         return [point_for(name, scale, seed, (0, 200, 300), 400, quick=50) for name in SCHEMES]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

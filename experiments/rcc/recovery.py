@@ -129,8 +129,7 @@ class Recovery(FatTreeFigure):
     def seeds_of(self, case: FatTreeCase) -> int:
         return 1 if isinstance(case, Changed) and case.scheme == "homa" else self.seeds
 
-    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        return table if reading == DEFAULT else None
+    under = Experiment.under
 
     def cases(self, scale: str) -> list[FatTreeCase]:
         return [*_beside(), *_OWN]

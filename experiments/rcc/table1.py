@@ -75,7 +75,6 @@ class Table1(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        check_scale(scale)  # the same at both: no simulation
         return [Point(name="records")]
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """REN, figure 1: one grant, one packet, and a queue that stays. Set-up: `rdmacc.experiments.ren.worked`."""
 
-from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, extremes, rounds_of
+from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, extremes, rounds_of
 from ..api import *
 
 
@@ -17,6 +17,7 @@ class Figure1(WorkedExample):
     description = "REN, figure 1: grants put back in flight what they acknowledge, so a queue stays"
     example = QUEUE
     schemes = ("traditional",)
+    top, level, more = 5, 2, " (dotted: as in the paper)"
     claims = (
         Claim(
             "ren-f1-1", "2.1", "queue and packets in flight", "2 + 2 packets, 2 a round trip",
@@ -27,15 +28,3 @@ class Figure1(WorkedExample):
             band=All(dict.fromkeys(("queue", "packets"), Each(Exactly(2), of="round")) | {"in flight": Exactly(4)}),
         ),
     )  # fmt: skip
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 2, figsize=(9, 3.4), sharey=True)
-        for ax, quantity, title in zip(
-            axes, ("packets", "queue"), ("sent by S0 in each round", "waiting at S0 at its end"), strict=True
-        ):
-            draw_rounds(ax, table, quantity, self.schemes)
-            ax.set(title=title, ylabel="packets", ylim=(0, 5))
-        axes[0].axhline(2, color="0.5", linestyle=":", linewidth=1)
-        axes[1].axhline(2, color="0.5", linestyle=":", linewidth=1, label="as in the paper")
-        axes[1].legend()
-        return self.headed(figure)

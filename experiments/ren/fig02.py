@@ -1,6 +1,6 @@
 """REN, figure 2: one grant, one packet, and bandwidth that stays free. Set-up: `rdmacc.experiments.ren.worked`."""
 
-from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, extremes, rounds_of
+from rdmacc.experiments.ren.worked import GAP, WorkedExample, extremes, rounds_of
 from ..api import *
 
 
@@ -18,6 +18,8 @@ class Figure2(WorkedExample):
     description = "REN, figure 2: when one flow has ended, the other one keeps its 3 packets of 5"
     example = GAP
     schemes = ("traditional",)
+    parts = MappingProxyType({"packets": "sent by S0 in each round"})
+    top, level, more = 6.5, 5, " (dotted: the link)"
     claims = (
         Claim(
             "ren-f2-1", "2.2", "utilisation after H1 has finished", "3 of 5 packets a round trip",
@@ -28,11 +30,3 @@ class Figure2(WorkedExample):
             measure=_used, band=All({"first round": Exactly(1.0), "later": Each(Exactly(0.6), of="round")}),
         ),
     )  # fmt: skip
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        figure, ax = subplots(figsize=(6, 3.4))
-        draw_rounds(ax, table, "packets", self.schemes)
-        ax.axhline(5, color="0.5", linestyle=":", linewidth=1, label="link")
-        ax.set(title=f"REN, figure 2: {self.title}", ylabel="packets sent by S0", ylim=(0, 6.5))
-        ax.legend(loc="upper right", ncols=2)
-        return figure

@@ -88,24 +88,21 @@ class Figure4(Experiment):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        from matplotlib.patches import Rectangle
-
-        boxes = {"sender": 0.0, "port": 1.15, "receiver": 2.3}
-        colours = {"sender": COLOURS["blue"], "port": COLOURS["orange"], "receiver": COLOURS["green"]}
+        colours = {"sender": "blue", "port": "orange", "receiver": "green"}
+        blocks = {}
+        for number, (place, colour) in enumerate(colours.items()):
+            handlers = table.loc[table["place"] == place, "quantity"]
+            words = "\n".join([_PLACES[place], "", *handlers])
+            blocks[place] = (3.6 * number, 0.0, words, COLOURS[colour])
+        blocks["grant"] = (3.6, -2.7, "grant of 40 bytes\nwith the packet's mark", "0.8")
+        arrows = [
+            ("sender", "port", "00"),
+            ("port", "receiver", "marked"),
+            ("receiver", "grant", ""),
+            ("grant", "sender", ""),
+        ]
         figure, ax = subplots(figsize=(11, 4.4))
-        for place, left in boxes.items():
-            handlers = table.loc[table["place"] == place, "quantity"].to_list()
-            ax.add_patch(Rectangle((left, 0.1), 0.95, 0.72, facecolor="none", edgecolor=colours[place], linewidth=2))
-            ax.text(left + 0.475, 0.76, _PLACES[place], ha="center", fontsize=10, weight="bold")
-            for number, handler in enumerate(handlers):
-                ax.text(left + 0.05, 0.68 - 0.065 * number, handler, fontsize=9, family="monospace")
-        for left, right, word in ((0.95, 1.15, "data,\n00"), (2.1, 2.3, "data,\nmarked")):
-            ax.annotate("", (right, 0.5), (left, 0.5), arrowprops={"arrowstyle": "->"})
-            ax.text((left + right) / 2, 0.53, word, ha="center", fontsize=8)
-        ax.annotate(
-            "", (0.475, 0.1), (2.775, 0.1), arrowprops={"arrowstyle": "->", "connectionstyle": "bar,fraction=-0.03"}
-        )
-        ax.text(1.6, -0.03, "grant of 40 bytes with the packet's mark", ha="center", fontsize=9)
-        ax.set(xlim=(-0.05, 3.3), ylim=(-0.08, 0.9), title=f"REN, figure 4: {self.title} (the handlers of the scheme)")
-        ax.axis("off")
+        draw_blocks(ax, blocks, arrows, (1.4, 1.2))
+        ax.set(xlim=(-1.6, 8.8), ylim=(-4.0, 1.4))
+        ax.set_title(f"REN, figure 4: {self.title} (the handlers of the scheme)")
         return figure

@@ -1,6 +1,6 @@
 """REN, figure 5: marked grants drain the queue of figure 1. Set-up: `rdmacc.experiments.ren.worked`."""
 
-from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, after, draw_rounds, extremes, rounds_of
+from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, after, extremes, rounds_of
 from ..api import *
 from .setup import *
 
@@ -42,6 +42,8 @@ class Figure5(WorkedExample):
     description = "REN, figure 5: two of four grants are marked, let no packet go, and the queue is gone"
     example = replace(QUEUE, early_ps=1)
     schemes = ("traditional", "ren", "ren-packet", "ren-literal")
+    parts = MappingProxyType({"queue": "waiting at S0 at the end of each round", "packets": "sent by S0 in it"})
+    top, more = 3.4, " (sampled at the end of round 1, marked in 2)"
     claims = (
         Claim(
             "ren-f5-1", "3.2.1", "queue after one round", "2 marks", "0, and the link is fully used",
@@ -64,13 +66,3 @@ class Figure5(WorkedExample):
             measure=_readings, band=Exactly(2),
         ),
     )  # fmt: skip
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 2, figsize=(10, 3.6), sharey=True)
-        for ax, quantity, title in zip(
-            axes, ("queue", "packets"), ("waiting at S0 at the end of each round", "sent by S0 in it"), strict=True
-        ):
-            draw_rounds(ax, table, quantity, self.schemes)
-            ax.set(title=title, ylabel="packets", ylim=(0, 3.4))
-        axes[0].legend(fontsize=8, loc="upper right")
-        return self.headed(figure, " (sampled at the end of round 1, marked in 2)")

@@ -106,8 +106,6 @@ class Figure10(Experiment):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        from matplotlib.patches import Rectangle
-
         marker = type(TESTBED["ren"].switch[0]).__name__
         came, left, dropped = (scalar(table, POINT, name) for name in ("received", "transmitted", "dropped"))
         stages = (
@@ -119,19 +117,14 @@ class Figure10(Experiment):
             ),
             ("transmitting", "strict priorities,\ngrants first; the link", "green"),
         )
+        blocks = {name: (3.2 * k, 0.0, f"{name}\n\n{words}", COLOURS[of]) for k, (name, words, of) in enumerate(stages)}
+        blocks["in"], blocks["out"] = (
+            (-3.2, 0.0, f"{came:.0f} packets", "0.8"),
+            (9.6, 0.0, f"{left:.0f} packets", "0.8"),
+        )
+        blocks["dropped"] = (0.0, -2.2, f"{dropped:.0f} dropped", "0.8")
+        way = pairwise(("in", *(name for name, *_ in stages), "out"))
         figure, ax = subplots(figsize=(10, 3.4))
-        for number, (title, words, colour) in enumerate(stages):
-            x = 1.25 * number
-            ax.add_patch(Rectangle((x, 0.2), 1, 0.6, facecolor="none", edgecolor=COLOURS[colour], linewidth=2))
-            ax.text(x + 0.5, 0.7, title, ha="center", weight="bold")
-            ax.text(x + 0.5, 0.42, words, ha="center", va="center", fontsize=9, family="monospace")
-            if number:
-                ax.annotate("", (x, 0.5), (x - 0.25, 0.5), arrowprops={"arrowstyle": "->"})
-        ax.annotate(f"{came:.0f} packets", (0, 0.5), (-0.55, 0.5), arrowprops={"arrowstyle": "->"}, va="center")
-        ax.annotate("", (0.5, 0.02), (0.5, 0.2), arrowprops={"arrowstyle": "->"})
-        ax.annotate("", (3.75, 0.5), (3.5, 0.5), arrowprops={"arrowstyle": "->"})
-        ax.text(3.78, 0.5, f"{left:.0f}", va="center")
-        ax.text(0.55, 0.08, f"{dropped:.0f} dropped", fontsize=9)
-        ax.set(xlim=(-0.6, 4.0), ylim=(-0.02, 0.95), title=f"REN, figure 10: {self.title}")
-        ax.axis("off")
+        draw_blocks(ax, blocks, [(*pair, "") for pair in (*way, ("receiving", "dropped"))], (1.35, 0.75))
+        ax.set(xlim=(-4.7, 11.1), ylim=(-3.1, 1.0), title=f"REN, figure 10: {self.title}")
         return figure

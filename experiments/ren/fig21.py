@@ -159,24 +159,20 @@ class Figure21(ReadingFigure):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        figure, axes = subplots(1, 2, figsize=(11, 4.2))
-        for ax, quantity, factor in zip(axes, ("utilisation", "RCT"), (100, 1e-9), strict=True):
-            for name in (*_SCHEMES, *_BESIDE):
-                _, colour, marker = LOOKS["ren" if name == SLOW_TIMER else name]
-                found = rows[rows["scheme"] == name].groupby("servers")[quantity]
-                mean = found.mean() * factor
-                line = "--" if name in _BESIDE else "-"
-                face = "white" if name in _BESIDE else colour
-                ax.plot(
-                    mean.index, mean, marker + line, color=colour, markerfacecolor=face, label=_label(name),
-                    markersize=5,
-                )  # fmt: skip
-                ax.fill_between(mean.index, found.min() * factor, found.max() * factor, color=colour, alpha=0.2)
-            ax.set(xlabel="servers of a client", xticks=sorted(rows["servers"].unique()))
-        least_ms = rows["total_bytes"].iloc[0] * 8e3 / SIMULATED_LINE_BPS
-        axes[1].axhline(least_ms, color="0.5", linestyle=":", linewidth=1, label="payload on the link")
-        axes[0].set(title="(a) use of the client's link", ylabel="utilisation (%)", ylim=(0, 104))
-        axes[1].set(title="(b) average request completion time", ylabel="RCT (ms)", ylim=(0, None))
-        axes[1].legend(fontsize=8)
-        return self.headed(figure)
+        looks = {}
+        for name in (*_SCHEMES, *_BESIDE):
+            _, colour, marker = LOOKS["ren" if name == SLOW_TIMER else name]
+            looks[name] = (
+                _label(name),
+                colour,
+                marker + (":" if name == SLOW_TIMER else "--" if name in _BESIDE else "-"),
+            )
+        bytes_ = float(table["total_bytes"].iloc[0])
+        least_ps = {"payload on the link": bytes_ * 8e12 / SIMULATED_LINE_BPS}
+        over = partial(Lines, looks=looks, over="servers", xlabel="servers of a client")
+        panels = (
+            over(quantity="utilisation", unit="%", title="(a) use of the client's link", axes={"ylim": (0, 104)}),
+            over(quantity="RCT", unit="ms", title="(b) average request completion time", levels=least_ps,
+                 axes={"ylim": (0, None)}),
+        )  # fmt: skip
+        return self.drawn(panels, table, legend="outside lower center")

@@ -66,6 +66,14 @@ class WorkedExample(ReadingFigure):
 
     example: Example
     schemes: Sequence[str]
+    parts: Mapping[str, str] = MappingProxyType(
+        {"packets": "sent by S0 in each round", "queue": "waiting at S0 at its end"}
+    )
+    """What is drawn, and its title."""
+    top: float
+    """Of the axis of packets."""
+    level: float | None = None
+    """Drawn dotted."""
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         example = self.example
@@ -113,6 +121,16 @@ class WorkedExample(ReadingFigure):
             "queue": (pd.Series(queue, times), "packets"),
         }
         return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        figure, axes = subplots(1, len(self.parts), figsize=(5 * len(self.parts), 3.6), sharey=True, squeeze=False)
+        for ax, (quantity, title) in zip(axes[0], self.parts.items(), strict=True):
+            draw_rounds(ax, table, quantity, self.schemes)
+            ax.set(title=title, ylabel="packets", ylim=(0, self.top))
+            if self.level is not None:
+                ax.axhline(self.level, color="0.5", linestyle=":", linewidth=1)
+        axes[0, 0].legend(fontsize=8, loc="upper right", ncols=2)
+        return self.headed(figure, self.more)
 
 
 def rounds_of(table: pd.DataFrame, scheme: str, quantity: str) -> list[int]:
