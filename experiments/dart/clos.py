@@ -265,11 +265,6 @@ def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str
     return by_load(rows, quantity, scheme=scheme, mix=mix, changes=changes).mean()
 
 
-def spreads(rows: pd.DataFrame, quantity: str, scheme: str, mix: str) -> pd.DataFrame:
-    """Return minimum, mean and maximum of a quantity over seeds, by load."""
-    return by_load(rows, quantity, scheme=scheme, mix=mix, changes="").agg(["min", "mean", "max"])
-
-
 claim = partial(
     Claim, too_small="The quick scale has one seed, 1 ms of flows and two loads of the typical mix: too few to tell."
 )

@@ -176,4 +176,4 @@ class Figure11(ClosFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         title = "Dart, figure 11: tail latency at 1,024 hosts"
-        return panels(rows, "p99", 1e-6, "p99 of 8 KB flows (us)", title, PUBLISHED_TAIL, is_log=True)
+        return panels(rows, "p99", "us", "p99 of 8 KB flows", title, PUBLISHED_TAIL, is_log=True)

@@ -72,4 +72,4 @@ class Figure12(ClosFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         title = "Dart, figure 12: median latency at 1,024 hosts"
-        return panels(rows, "p50", 1e-6, "median of 8 KB flows (us)", title, PUBLISHED_MEDIAN)
+        return panels(rows, "p50", "us", "median of 8 KB flows", title, PUBLISHED_MEDIAN)

@@ -119,4 +119,4 @@ class Figure13(ClosFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         title = "Dart, figure 13: throughput at 1,024 hosts"
-        return panels(rows, _GOODPUT, 1e-9, "goodput of a flow (Gb/s)", title, PUBLISHED_GOODPUT)
+        return panels(rows, _GOODPUT, "Gb/s", "goodput of a flow", title, PUBLISHED_GOODPUT)

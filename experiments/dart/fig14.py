@@ -28,30 +28,25 @@ def variants(scale: str) -> list[ClosCase]:
 
 
 def _draw_variants(rows: pd.DataFrame) -> Figure:
-    loads = sorted(rows["load"].unique())
     readings = drawn_readings(rows)
-    palette = list(COLOURS.values())
+    looks = {one: (name, colour) for (one, name), colour in zip([*VARIANTS.items()][1:], COLOURS, strict=False)}
+    published = {one: {load: ratio for (of, load), ratio in PUBLISHED_RATIOS.items() if of == one} for one in looks}
     figure, axes = subplots(1, len(readings), figsize=(6.4 * len(readings), 4.2), squeeze=False, sharey=True)
     for ax, reading in zip(axes[0], readings, strict=True):
-        chosen = of_reading(rows, reading).query("changes == ''")
-        p99 = {one: part.set_index(["load", "seed"])["p99"] for one, part in chosen.groupby("scheme")}
-        for place, (scheme, name) in enumerate(list(VARIANTS.items())[1:]):
-            spread = (p99[scheme] / p99["dcqcn"]).groupby("load").agg(["min", "mean", "max"])
-            at = np.arange(len(loads)) + (place - 2) * 0.16
-            ax.bar(at, spread["mean"], 0.15, color=palette[place], label=name)
-            draw_spread(ax, at, spread["mean"], spread["min"], spread["max"], fmt="none", ecolor="black")
-            known = [number for number, load in enumerate(loads) if (scheme, load) in PUBLISHED_RATIOS]
-            ax.plot(
-                at[known], [PUBLISHED_RATIOS[scheme, loads[number]] for number in known], "_", color="black",
-                markersize=11, markeredgewidth=2.5, label=None if place else "published",
-            )  # fmt: skip
-        ax.axhline(1, color="black", linewidth=1)
-        ax.set_xticks(np.arange(len(loads)), [f"{load:.0%}" for load in loads])
-        ax.set(title=reading, xlabel="load (% of ToR uplinks)")
-    axes[0][0].set_ylabel("p99 of 8 KB flows / DCQCN's")
+        chosen = of_reading(rows, reading).query("changes == ''").sort_values("load", kind="stable")
+        dcqcn = chosen[chosen["scheme"] == "dcqcn"].set_index(["load", "seed"])["p99"]
+        ratios = chosen["p99"].to_numpy() / dcqcn.loc[[*zip(chosen["load"], chosen["seed"], strict=True)]].to_numpy()
+        Bars(
+            quantity="ratio", looks=looks, over="load", published=published, title=reading, levels={"_": 1.0},
+            label="p99 of 8 KB flows / DCQCN's", legend=None,
+        ).draw(ax, chosen.assign(ratio=ratios))  # fmt: skip
+        ax.set_xlabel("load of ToR uplinks")
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=3, loc="outside lower center", fontsize=9)
-    figure.suptitle("Dart, figure 14: each technique alone, typical mix")
+    shown = [k for k, name in enumerate(labels) if "published" not in name or name == labels[-1]]
+    figure.legend(
+        [handles[k] for k in shown], [labels[k] for k in shown], ncols=3, loc="outside lower center", fontsize=9
+    )
+    figure.suptitle("Dart, figure 14: each technique alone, typical mix (black: published)")
     return figure
 
 

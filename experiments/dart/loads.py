@@ -7,7 +7,8 @@ OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")
 SCHEMES = ("dctcp", "dcqcn", "timely", "dart")
 NAMES = {"dctcp": "DCTCP", "dcqcn": "DCQCN", "timely": "TIMELY", "dart": "Dart"}
-_LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D", 1)}
+LOOKS = {"dctcp": ("DCTCP", "green", "s-"), "dcqcn": ("DCQCN", "blue", "o-"), "timely": ("TIMELY", "orange", "^-"),
+         "dart": ("Dart", "vermilion", "D-")}  # fmt: skip
 
 
 def runs(scale: str) -> list[ClosCase]:
@@ -27,7 +28,7 @@ def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAU
 
 
 def panels(
-    rows: pd.DataFrame, quantity: str, factor: float, label: str, title: str,
+    rows: pd.DataFrame, quantity: str, unit: str, label: str, title: str,
     published: Mapping[tuple[str, float], float], is_log: bool = False,
 ) -> Figure:  # fmt: skip
     """Draw a quantity over the load: a column for each mix, a row for each reading; bands are the spread over seeds.
@@ -37,31 +38,23 @@ def panels(
     """
     mixes = [mix for mix in LOADS if (rows["mix"] == mix).any()]
     readings = drawn_readings(rows)
-    palette = list(COLOURS.values())
     size = (3.6 * len(mixes) + 0.6, 3.1 * len(readings) + 0.5)
     figure, axes = subplots(len(readings), len(mixes), figsize=size, squeeze=False)
     for row, reading in zip(axes, readings, strict=True):
+        chosen = of_reading(rows, reading)
         for ax, mix in zip(row, mixes, strict=True):
-            chosen = of_reading(rows, reading)
-            for scheme in SCHEMES:
-                spread = spreads(chosen, quantity, scheme, mix) * factor
-                marker, colour = _LOOKS[scheme]
-                at = spread.index * 100
-                ax.plot(at, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
-                ax.fill_between(at, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
-            dcqcn = means(chosen, quantity, "dcqcn", mix) * factor
-            levels = {load: dcqcn[load] * published[mix, load] for load in dcqcn.index if (mix, load) in published}
-            ax.plot(
-                [load * 100 for load in levels], list(levels.values()), "x", color="black", markersize=8, zorder=5,
-                label="Dart, as published from DCQCN's",
-            )  # fmt: skip
-            ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)")
-            if is_log:
-                log_axes(ax, "y")
-            else:
-                ax.set_ylim(bottom=0)
+            dcqcn = means(chosen, quantity, "dcqcn", mix)
+            marks = [
+                (100 * load, dcqcn[load] * published[mix, load]) for load in dcqcn.index if (mix, load) in published
+            ]
+            Lines(
+                quantity=quantity, looks=LOOKS, over="load", where={"mix": mix, "changes": ""}, percent=True, unit=unit,
+                label=label, title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)", log="y" * is_log,
+                published={"dart": marks} if marks else {}, axes={} if is_log else {"ylim": (0, None)}, legend=None,
+            ).draw(ax, chosen)  # fmt: skip
             ax.set_xticks([load * 100 for load in LOADS[mix]])
-        row[0].set_ylabel(label)
+        for ax in row[1:]:
+            ax.set_ylabel("")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
     figure.suptitle(title)

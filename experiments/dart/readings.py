@@ -119,19 +119,16 @@ def _fresh_beside_kept(rows: pd.DataFrame) -> dict[str, float]:
 
 def _draw_readings(rows: pd.DataFrame) -> Figure:
     shown = [one for one in _SHOWN if len(of_reading(rows, one))]
-    palette = list(COLOURS.values())
+    names, colours = {**VARIANTS, "timely": "TIMELY"}, (*COLOURS,)
+    looks = {one: (names[one], colours[k], f"{'o^vsPD'[k]}-") for k, one in enumerate(_COMPARED)}
     figure, axes = subplots(1, len(shown), figsize=(2.7 * len(shown) + 0.6, 3.6), sharey=True, squeeze=False)
     for ax, reading in zip(axes[0], shown, strict=True):
-        for place, scheme in enumerate(_COMPARED):
-            chosen = by_load(of_reading(rows, reading), "p99", scheme=scheme, changes="")
-            spread = chosen.agg(["min", "mean", "max"]) / 1e6
-            at, name = spread.index * 100, {**VARIANTS, "timely": "TIMELY"}[scheme]
-            ax.plot(at, spread["mean"], marker="o^vsPD"[place], color=palette[place], label=name)
-            ax.fill_between(at, spread["min"], spread["max"], color=palette[place], alpha=0.2)
-        log_axes(ax, "y")
-        ax.set(title=reading, xlabel="load (% of ToR uplinks)")
-    axes[0][0].set_ylabel("p99 of 8 KB flows (us)")
-    axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+        Lines(
+            quantity="p99", looks=looks, over="load", where={"changes": ""}, percent=True, unit="us", log="y",
+            title=reading, label="p99 of 8 KB flows", xlabel="load (% of ToR uplinks)", legend=None,
+        ).draw(ax, of_reading(rows, reading))  # fmt: skip
+        ax.label_outer()
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right center")
     figure.suptitle("Dart, VI: the tail by what the paper leaves open, typical mix")
     return figure
 
