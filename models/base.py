@@ -86,9 +86,17 @@ def binned_curves(
 
 
 def plot_over_time(
-    ax: Axes | None, frame: pd.DataFrame, curves: Mapping[str, tuple[str, str, str]], level: tuple[float, str],
-    *, scale: float, title: str, ylabel: str, top: float | None = None, **legend: Any,
-) -> Axes:  # fmt: skip
+    ax: Axes | None,
+    frame: pd.DataFrame,
+    curves: Mapping[str, tuple[str, str, str]],
+    level: tuple[float, str],
+    *,
+    scale: float,
+    title: str,
+    ylabel: str,
+    top: float | None = None,
+    **legend: Any,
+) -> Axes:
     """Draw columns of a frame (label, colour, line) over `time_ps`, and a level with its label; `scale` is the unit."""
     with canvas(ax) as ax:
         unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))

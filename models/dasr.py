@@ -217,9 +217,12 @@ class DasrIncast(Model):
                 curve = self.replace(look_ahead=choice).solve()
                 label = "with look-ahead" if choice else "without look-ahead"
                 ax.plot(
-                    (curve["time_ps"] - self.start_ps) / 1e6, curve["queue_bytes"] / 1e3, line, color=COLOURS[colour],
+                    (curve["time_ps"] - self.start_ps) / 1e6,
+                    curve["queue_bytes"] / 1e3,
+                    line,
+                    color=COLOURS[colour],
                     label=label,
-                )  # fmt: skip
+                )
             ax.set(
                 title=f"{self.title}: {self.senders} senders and a long flow",
                 xlabel="time since the incast's start (us)",
@@ -252,9 +255,11 @@ class DasrIncast(Model):
         """Return the same quantities from a simulation of `scenario()`."""
         queue, flows = result.samples("queue s0->h0"), result.flows.iloc[1:]
         return _tidy(
-            queue.index, queue, np.arange(1, len(flows) + 1),
+            queue.index,
+            queue,
+            np.arange(1, len(flows) + 1),
             flows["fct_ps"].astype("Float64").to_numpy(np.float64, na_value=np.nan),
-        )  # fmt: skip
+        )
 
 
 @lru_cache(8)
@@ -320,10 +325,15 @@ def _run_fluids(model: DasrIncast) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _tidy(time: npt.ArrayLike, queue: npt.ArrayLike, flow: npt.ArrayLike, fct: npt.ArrayLike) -> pd.DataFrame:
     parts = [
-        pd.DataFrame({
-            "quantity": name, "unit": unit, "x": np.asarray(x, np.float64), "value": np.asarray(value, np.float64),
-            "over_time": name == "queue",
-        })
+        pd.DataFrame(
+            {
+                "quantity": name,
+                "unit": unit,
+                "x": np.asarray(x, np.float64),
+                "value": np.asarray(value, np.float64),
+                "over_time": name == "queue",
+            }
+        )
         for name, unit, x, value in (("queue", "bytes", time, queue), ("FCT", "ps", flow, fct))
-    ]  # fmt: skip
+    ]
     return pd.concat(parts, ignore_index=True)

@@ -109,10 +109,15 @@ class DcqcnFluid(DcqcnEquations):
         frame, queue = self.solve(), float(self.fixed_point()["queue_bytes"])
         late = frame["queue_bytes"].iloc[len(frame) // 4 :].max()  # the first peak, at line rate, is far above
         return plot_over_time(
-            ax, frame, {"queue_bytes": ("queue", "blue", "-")}, (queue, "fixed point"), scale=1e3,
-            title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} us", ylabel="queue (kB)",
+            ax,
+            frame,
+            {"queue_bytes": ("queue", "blue", "-")},
+            (queue, "fixed point"),
+            scale=1e3,
+            title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} us",
+            ylabel="queue (kB)",
             top=1.4 * max(late, queue),
-        )  # fmt: skip
+        )
 
     def scenario(self) -> Scenario:
         """Return the equivalent scenario on a star.
@@ -196,7 +201,9 @@ def _tidy(
     queue_ps: npt.ArrayLike, queue: npt.ArrayLike, rate_ps: npt.ArrayLike, rates: Floats, end_ps: float
 ) -> pd.DataFrame:
     curves = {
-        "queue": ("bytes", queue_ps, queue), "mean rate": ("bps", rate_ps, rates.mean(axis=1)),
-        "least rate": ("bps", rate_ps, rates.min(axis=1)), "largest rate": ("bps", rate_ps, rates.max(axis=1)),
-    }  # fmt: skip
+        "queue": ("bytes", queue_ps, queue),
+        "mean rate": ("bps", rate_ps, rates.mean(axis=1)),
+        "least rate": ("bps", rate_ps, rates.min(axis=1)),
+        "largest rate": ("bps", rate_ps, rates.max(axis=1)),
+    }
     return binned_curves(curves, end_ps, _BINS)

@@ -45,17 +45,26 @@ class DcqcnEquations(DcqcnParameters):
         "55us", "period of alpha's update", unit="ps", symbol="tau_a", low=1, slider=("4us", "100us")
     )
     increase_period_ps: Time = param(
-        "55us", "period of the rate-increase timer", unit="ps", symbol="T", low=1, slider=("20us", "1500us"),
+        "55us",
+        "period of the rate-increase timer",
+        unit="ps",
+        symbol="T",
+        low=1,
+        slider=("20us", "1500us"),
         is_log=True,
-    )  # fmt: skip
+    )
     byte_counter_bytes: Size = param(
         "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", low=1
     )
     fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10))
     delay_ps: Time = param(
-        "4us", "from marking to the changed rate's arrival at the queue", unit="ps", symbol="tau*", low=0,
+        "4us",
+        "from marking to the changed rate's arrival at the queue",
+        unit="ps",
+        symbol="tau*",
+        low=0,
         slider=("0us", "100us"),
-    )  # fmt: skip
+    )
     at_dequeue: bool = param(
         True, "mark packets as they leave the queue, which excludes its delay from tau*; false: as they join it"
     )

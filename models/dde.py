@@ -75,9 +75,14 @@ Slope: TypeAlias = Callable[[float, list[float], Past], Sequence[float]]
 
 
 def solve_dde(
-    slope: Slope, start: Sequence[float], duration_s: float, step_s: float, *, low: Sequence[float] | None = None,
+    slope: Slope,
+    start: Sequence[float],
+    duration_s: float,
+    step_s: float,
+    *,
+    low: Sequence[float] | None = None,
     high: Sequence[float] | None = None,
-) -> Trajectory:  # fmt: skip
+) -> Trajectory:
     """Integrate a delay differential equation from a constant past.
 
     Examples

@@ -91,12 +91,17 @@ class FairShare(Model):
             The last five are missing for the long flow, which does not end.
         """
         incast: dict[str, Any] = {
-            "kind": "incast", "count": self.senders, "share_bps": self.share_bps,
+            "kind": "incast",
+            "count": self.senders,
+            "share_bps": self.share_bps,
             # A message's last packet may be short: its own bytes, not a full packet's, tell its goodput.
             "goodput_bps": self.share_bps * self.message_bytes / self.message_wire_bytes,
-            "size_bytes": self.message_bytes, "wire_bytes": self.message_wire_bytes, "fct_ps": self.fct_ps,
-            "ideal_fct_ps": self.ideal_fct_ps, "slowdown": self.fct_ps / self.ideal_fct_ps,
-        }  # fmt: skip
+            "size_bytes": self.message_bytes,
+            "wire_bytes": self.message_wire_bytes,
+            "fct_ps": self.fct_ps,
+            "ideal_fct_ps": self.ideal_fct_ps,
+            "slowdown": self.fct_ps / self.ideal_fct_ps,
+        }
         goodput = self.share_bps * self.efficiency
         long = {"kind": "long", "count": 1, "share_bps": self.share_bps, "goodput_bps": goodput}
         return pd.DataFrame([incast, long] if self.has_long_flow else [incast], columns=list(incast))
@@ -124,11 +129,21 @@ class FairShare(Model):
         with canvas(ax) as ax:
             for kind, curve in self.curves().groupby("kind", sort=False):
                 label, colour = looks[str(kind)]
-                draw_trace(ax, curve["time_ps"], curve["rate_bps"], unit_ps=unit_ps, scale=1e9, label=label,
-                           color=COLOURS[colour])  # fmt: skip
+                draw_trace(
+                    ax,
+                    curve["time_ps"],
+                    curve["rate_bps"],
+                    unit_ps=unit_ps,
+                    scale=1e9,
+                    label=label,
+                    color=COLOURS[colour],
+                )
             ax.axhline(self.line_bps / 1e9, color="0.6", linewidth=1, linestyle=":")
-            ax.set(title=f"{self.title}: line / {self.n} each", xlabel=f"time since the incast's start ({unit})",
-                   ylabel="rate on the wire (Gb/s)")  # fmt: skip
+            ax.set(
+                title=f"{self.title}: line / {self.n} each",
+                xlabel=f"time since the incast's start ({unit})",
+                ylabel="rate on the wire (Gb/s)",
+            )
             ax.set_ylim(bottom=0)
             ax.legend()
         return ax

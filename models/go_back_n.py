@@ -60,9 +60,14 @@ class GoBackNGoodput(Model):
         4096, "packets of a message", symbol="n", source="Table I", low=1, slider=(64, 65_536), is_log=True
     )
     rtt_ps: Time = param(
-        "4.5us", "round-trip time", unit="ps", symbol="RTT", source="Table I: 1 us for each hop", low=0,
+        "4.5us",
+        "round-trip time",
+        unit="ps",
+        symbol="RTT",
+        source="Table I: 1 us for each hop",
+        low=0,
         slider=("1us", "100us"),
-    )  # fmt: skip
+    )
     nak_interval_ps: Time = param(
         "500us", "least time between NAKs for a packet", unit="ps", source="Table I", low=0, slider=("10us", "2ms")
     )
@@ -97,9 +102,11 @@ class GoBackNGoodput(Model):
             for (name, rows), line in zip(table.groupby("variant", sort=False), _LINES, strict=True):
                 ax.plot(100 * rows["loss"], 100 * rows["goodput"], linestyle=line, label=str(name))
             ax.set(
-                title=self.title, xlabel="loss rate of packets and replies (%)", ylabel="goodput (% of line rate)",
+                title=self.title,
+                xlabel="loss rate of packets and replies (%)",
+                ylabel="goodput (% of line rate)",
                 xscale="log",
-            )  # fmt: skip
+            )
             ax.set_ylim(0, 102)
             ax.legend()
         return ax

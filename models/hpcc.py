@@ -38,9 +38,13 @@ class HpccSteady(Model):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 256), is_log=True)
     capacity_bps: Rate = param(
-        "100Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="B", low=1.0,
+        "100Gbps",
+        "bottleneck, and line rate of each sender",
+        unit="bps",
+        symbol="B",
+        low=1.0,
         slider=("10Gbps", "400Gbps"),
-    )  # fmt: skip
+    )
     rtt_ps: Time = param("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
     eta: float = param(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
     max_stage: int = param(

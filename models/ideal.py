@@ -85,9 +85,11 @@ class ProcessorSharing(Model):
             ax.plot(table["size_bytes"] / 1e3, table["slowdown"], color=COLOURS["blue"], label="mean slowdown")
             ax.axhline(limit, color="0.4", linewidth=1, linestyle="--", label=f"1 / (1 - rho) = {limit:.2f}")
             ax.set(
-                title=f"{self.title}, load {100 * self.load:.0f}%", xlabel="message size (kB)",
-                ylabel="FCT / FCT alone", xscale="log",
-            )  # fmt: skip
+                title=f"{self.title}, load {100 * self.load:.0f}%",
+                xlabel="message size (kB)",
+                ylabel="FCT / FCT alone",
+                xscale="log",
+            )
             ax.set_ylim(0.9, 1.05 * limit + 0.1)
             ax.legend()
         return ax

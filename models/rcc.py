@@ -50,17 +50,34 @@ class RccFluid(RccTarget):
     flows: int = param(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
     capacity_bps: Rate = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
     kp: float = param(
-        1e4, "proportional gain", unit="1/s", symbol="K_p", equation="(9)", source="V-A", low=0.0, slider=(1.0, 1e5),
+        1e4,
+        "proportional gain",
+        unit="1/s",
+        symbol="K_p",
+        equation="(9)",
+        source="V-A",
+        low=0.0,
+        slider=(1.0, 1e5),
         is_log=True,
-    )  # fmt: skip
+    )
     kd: float = param(
-        1e5, "derivative gain", unit="1/s", symbol="K_d", equation="(9)", source="V-A", low=0.0, slider=(1e3, 2e5),
+        1e5,
+        "derivative gain",
+        unit="1/s",
+        symbol="K_d",
+        equation="(9)",
+        source="V-A",
+        low=0.0,
+        slider=(1e3, 2e5),
         is_log=True,
-    )  # fmt: skip
+    )
     start: float = param(
-        1.0, "window of all flows but the first at 0, over their equilibrium share", low=1e-3, high=1e3,
+        1.0,
+        "window of all flows but the first at 0, over their equilibrium share",
+        low=1e-3,
+        high=1e3,
         slider=(0.1, 4.0),
-    )  # fmt: skip
+    )
     start_first: float = param(
         1.5, "window of the first flow at 0, over its equilibrium share", low=1e-3, high=1e3, slider=(0.1, 4.0)
     )
@@ -146,11 +163,17 @@ class RccFluid(RccTarget):
         frame = self.solve()
         delay = f"feedback after {self.feedback_rtts:g} RTT" if self.feedback_rtts else "no feedback delay"
         return plot_over_time(
-            ax, frame, {"queue_bytes": (f"queue, {delay}", "blue", "-")},
-            (float(self.equilibrium()["queue_bytes"]), "equilibrium"), scale=1e3,
-            title=f"{self.title}, {self.flows} flows", ylabel="queue (kB)", top=1.3 * frame["queue_bytes"].max(),
-            loc="upper right", ncols=2,
-        )  # fmt: skip
+            ax,
+            frame,
+            {"queue_bytes": (f"queue, {delay}", "blue", "-")},
+            (float(self.equilibrium()["queue_bytes"]), "equilibrium"),
+            scale=1e3,
+            title=f"{self.title}, {self.flows} flows",
+            ylabel="queue (kB)",
+            top=1.3 * frame["queue_bytes"].max(),
+            loc="upper right",
+            ncols=2,
+        )
 
     def scenario(self) -> Scenario:
         """Return the same as packets: flows to receivers of their own through one link, windows by PID alone.
@@ -167,13 +190,15 @@ class RccFluid(RccTarget):
         flows = [(f"h{i}", f"h{self.flows + i}") for i in range(self.flows)]
         return Scenario(
             network=topology.dumbbell(self.flows, self.flows, rate=self.capacity_bps, delay=ps(delay), buffer="64MB"),
-            workload=workload.long_flows(flows, size="100GB"), scheme=scheme, until=ps(self.duration_ps),
+            workload=workload.long_flows(flows, size="100GB"),
+            scheme=scheme,
+            until=ps(self.duration_ps),
             probes=[
                 probes.queue("s0", "s1", every="1us"),
                 probes.throughput("s0", "s1", every="5us"),
                 *(probes.field("flow", i, "Rcc.cwnd_bytes", every="5us") for i in range(self.flows)),
             ],
-        )  # fmt: skip
+        )
 
     def predict(self, result: Result) -> pd.DataFrame:
         """Return the queue, the link's use and the mean window, averaged over 200 bins of the run.

@@ -38,9 +38,15 @@ class RccTarget(Model):
         "12us", "round-trip time without queue", unit="ps", symbol="d", source="V-A", low=1, slider=("4us", "50us")
     )
     delta: float = param(
-        0.2, "R_ref = d (1 + delta / 2)", symbol="delta", equation="(2)", source="III-F", low=1e-6, high=1.0,
+        0.2,
+        "R_ref = d (1 + delta / 2)",
+        symbol="delta",
+        equation="(2)",
+        source="III-F",
+        low=1e-6,
+        high=1.0,
         slider=(0.05, 1.0),
-    )  # fmt: skip
+    )
     feedback_rtts: float = param(
         0.0, "delay of the control signal, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0)
     )
@@ -89,13 +95,29 @@ class RccLoop(RccTarget):
     title: ClassVar[str] = "RCC's open loop (12)"
 
     kp: float = param(
-        1e4, "proportional gain", unit="1/s", symbol="K_p", equation="(12)", source="V-A", low=1e-9, high=1e9,
-        slider=(1.0, 1e5), is_log=True,
-    )  # fmt: skip
+        1e4,
+        "proportional gain",
+        unit="1/s",
+        symbol="K_p",
+        equation="(12)",
+        source="V-A",
+        low=1e-9,
+        high=1e9,
+        slider=(1.0, 1e5),
+        is_log=True,
+    )
     kd: float = param(
-        1e5, "derivative gain", unit="1/s", symbol="K_d", equation="(12)", source="V-A", low=0.0, high=1e9,
-        slider=(1e3, 1e6), is_log=True,
-    )  # fmt: skip
+        1e5,
+        "derivative gain",
+        unit="1/s",
+        symbol="K_d",
+        equation="(12)",
+        source="V-A",
+        low=0.0,
+        high=1e9,
+        slider=(1e3, 1e6),
+        is_log=True,
+    )
 
     @property
     def gain(self) -> float:

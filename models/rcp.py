@@ -166,7 +166,12 @@ class RcpFluid(Model):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the link's rate over time."""
         return plot_over_time(
-            ax, self.solve(), {"rate_bps": ("R", "blue", "-")}, (float(self.fixed_point()["rate_bps"]), "fixed point"),
-            scale=1e9, title=f"{self.title}, {self.flows} and {self.joining} more flows", ylabel="rate (Gb/s)",
+            ax,
+            self.solve(),
+            {"rate_bps": ("R", "blue", "-")},
+            (float(self.fixed_point()["rate_bps"]), "fixed point"),
+            scale=1e9,
+            title=f"{self.title}, {self.flows} and {self.joining} more flows",
+            ylabel="rate (Gb/s)",
             loc="upper right",
-        )  # fmt: skip
+        )

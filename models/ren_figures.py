@@ -122,9 +122,14 @@ class RenQueue(Model):
     mss_bytes: Size = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
     rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
     factor: float = param(
-        1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, high=1000.0,
+        1.0,
+        "Poisson parameter over strength",
+        symbol="lambda/strength",
+        source="assumed",
+        low=0.0,
+        high=1000.0,
         slider=(0.5, 2.0),
-    )  # fmt: skip
+    )
     has_departures: bool = param(
         True, "flows leave as often as they arrive", symbol="f_i", equation="(2)", source="assumed"
     )
@@ -179,8 +184,14 @@ def _draw_strengths(
         for line, (words, table) in zip(("-", "--", ":", "-."), tables.items(), strict=False):
             for name, curve in table.groupby("protocol", sort=False):
                 colour, marker = _LOOK[str(name)]
-                ax.plot(curve["strength"], scale * curve[column], line, marker=marker, color=colour,
-                        label=f"{name}, {words}")  # fmt: skip
+                ax.plot(
+                    curve["strength"],
+                    scale * curve[column],
+                    line,
+                    marker=marker,
+                    color=colour,
+                    label=f"{name}, {words}",
+                )
         ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
         ax.legend()
     return ax
@@ -195,9 +206,14 @@ class RenUtilisation(Model):
     flows: int = param(20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
     rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
     factor: float = param(
-        1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, high=1000.0,
+        1.0,
+        "Poisson parameter over strength",
+        symbol="lambda/strength",
+        source="assumed",
+        low=0.0,
+        high=1000.0,
         slider=(0.5, 2.0),
-    )  # fmt: skip
+    )
     average: str = param(
         "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed", choices=("active", "all"),
     )  # fmt: skip

@@ -60,9 +60,13 @@ class TimelyFluid(Model):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
     capacity_bps: Rate = param(
-        "10Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="C", low=1.0,
+        "10Gbps",
+        "bottleneck, and line rate of each sender",
+        unit="bps",
+        symbol="C",
+        low=1.0,
         slider=("10Gbps", "100Gbps"),
-    )  # fmt: skip
+    )
     t_low_ps: Time = param("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
     t_high_ps: Time = param("500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms"))
     min_rtt_ps: Time = param("20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us"))
@@ -184,10 +188,17 @@ class TimelyFluid(Model):
             curves["rate_other_bps"] = (label, "vermilion", "--")
         frame = self.solve()
         return plot_over_time(
-            ax, frame, curves, (self.capacity_bps / self.flows, "fair share"), scale=1e9,
-            title=f"{self.title}, {self.flows} flows", ylabel="rate (Gb/s)",
-            top=1.25 * float(frame[list(curves)].to_numpy().max()), loc="upper right", ncols=3,
-        )  # fmt: skip
+            ax,
+            frame,
+            curves,
+            (self.capacity_bps / self.flows, "fair share"),
+            scale=1e9,
+            title=f"{self.title}, {self.flows} flows",
+            ylabel="rate (Gb/s)",
+            top=1.25 * float(frame[list(curves)].to_numpy().max()),
+            loc="upper right",
+            ncols=3,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,9 +213,15 @@ class PatchedTimelyFluid(TimelyFluid):
     title: ClassVar[str] = "Patched TIMELY, fluid model"
 
     beta: float = param(
-        0.008, "multiplicative decrease", symbol="beta", source="ECN or Delay", low=1e-9, high=1.0, slider=(0.001, 1.0),
+        0.008,
+        "multiplicative decrease",
+        symbol="beta",
+        source="ECN or Delay",
+        low=1e-9,
+        high=1.0,
+        slider=(0.001, 1.0),
         is_log=True,
-    )  # fmt: skip
+    )
 
     @property
     def is_patched(self) -> bool:

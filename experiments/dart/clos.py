@@ -200,9 +200,13 @@ class ClosFigure(CaseFigure):
         in_order = flows["retransmissions"].to_numpy() == 0
         marks = ports["marked_packets"]
         numbers = {
-            "p50": (np.percentile(short_ps, 50), "ps"), "p99": (np.percentile(short_ps, 99), "ps"),
-            "goodput": (goodput_bps[is_long].mean(), "bps"), "goodput of all": (goodput_bps[is_counted].mean(), "bps"),
-            "reported flows": (len(short_ps), ""), "long flows": (is_long.sum(), ""), "unfinished": (is_late.sum(), ""),
+            "p50": (np.percentile(short_ps, 50), "ps"),
+            "p99": (np.percentile(short_ps, 99), "ps"),
+            "goodput": (goodput_bps[is_long].mean(), "bps"),
+            "goodput of all": (goodput_bps[is_counted].mean(), "bps"),
+            "reported flows": (len(short_ps), ""),
+            "long flows": (is_long.sum(), ""),
+            "unfinished": (is_late.sum(), ""),
             "marked": (short["marks_left"].sum() / arrived, ""),
             "marked on arrival": (short["marked_arrivals"].sum() / arrived, ""),
             "path": (short["hops_passed"].sum() / arrived + nic, "links"),
@@ -211,10 +215,11 @@ class ClosFigure(CaseFigure):
             "deflections": (ports["deflected_packets"].sum(), ""),
             "longest path": (short["most_hops"].max() + nic, "links"),
             "longest path of long flows": (met["most_hops"][~is_short.to_numpy()].max() + nic, "links"),
-            "refused": (met["refused_packets"][in_order].sum(), ""), "pauses": (ports["pauses"].sum(), ""),
+            "refused": (met["refused_packets"][in_order].sum(), ""),
+            "pauses": (ports["pauses"].sum(), ""),
             "dropped": (ports["dropped_packets"].sum() + ports["violations"].sum(), ""),
             "packet hops": (ports["tx_data_packets"].sum() + ports["tx_control_packets"].sum(), ""),
-        }  # fmt: skip
+        }
         return tidy(point.name, numbers)
 
 
@@ -222,9 +227,11 @@ ClosFigure.points_of = ClosFigure
 
 
 def cases(
-    schemes: Sequence[str], loads: Iterable[tuple[str, float]], readings: Sequence[str] = (DEFAULT_READING,),
+    schemes: Sequence[str],
+    loads: Iterable[tuple[str, float]],
+    readings: Sequence[str] = (DEFAULT_READING,),
     **options: Any,
-) -> list[ClosCase]:  # fmt: skip
+) -> list[ClosCase]:
     """Return a case for every scheme at every (mix, load) in every reading, without duplicates."""
     found = [
         ClosCase(scheme, mix, load, reading, **options)

@@ -33,13 +33,15 @@ def points_for(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
         scenario = Scenario(
             network=partial(topology.star, 3, rate=RATE, delay=DELAY, buffer=3 * BUFFER_PER_PORT),
             workload=workload.long_flows([("h1", RECEIVER), ("h2", RECEIVER)], start=[0, _JOIN_PS]),
-            scheme=PRESET[name], until=_JOIN_PS + lasting_rtts * RTT_PS, seed=seed,
+            scheme=PRESET[name],
+            until=_JOIN_PS + lasting_rtts * RTT_PS,
+            seed=seed,
             probes=(
                 *(probes.rate(flow) for flow in range(2)),
                 *(probes.field("flow", flow, "received_packets") for flow in range(2)),
                 probes.queue("s0", RECEIVER),
             ),
-        )  # fmt: skip
+        )
         found.append(Point(name=name, scenario=scenario, labels={"scheme": name}))
     return found
 

@@ -78,7 +78,9 @@ class Figure2(Experiment):
         scenario = Scenario(
             network=network,
             workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, ps(self.start_ps)]),
-            scheme=PRESET["dasr"], until=ps(self.until_ps), seed=seed,
+            scheme=PRESET["dasr"],
+            until=ps(self.until_ps),
+            seed=seed,
             probes=(
                 *(probes.rate(flow) for flow in range(2)),
                 probes.field("host", RECEIVER, "Dasr.auss_n"),
@@ -86,7 +88,7 @@ class Figure2(Experiment):
                 probes.throughput("tor0", RECEIVER, every="50us"),
                 *(probes.queue(node, peer, every=ps(self.every_ps)) for node, peer in towards),
             ),
-        )  # fmt: skip
+        )
         return [Point(name="long", scenario=scenario)]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

@@ -108,14 +108,17 @@ class Figure3(Experiment):
             )
             lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
             scenario = Scenario(
-                network=network, workload=work, scheme=PRESET[scheme],
-                until=ps(self.start_ps + round(1.5 * lasts_ps)) + us(300), seed=seed,
+                network=network,
+                workload=work,
+                scheme=PRESET[scheme],
+                until=ps(self.start_ps + round(1.5 * lasts_ps)) + us(300),
+                seed=seed,
                 probes=(
                     probes.rate(k),
                     probes.field("host", RECEIVER, "Dasr.auss_n"),
                     probes.field("flow", k, "received_packets"),
                 ),
-            )  # fmt: skip
+            )
             labels = {"k": k, "size": size, "scheme": scheme}
             yield Point(name=f"k={k} {size} {scheme}", scenario=scenario, labels=labels)
 

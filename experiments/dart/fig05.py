@@ -161,9 +161,13 @@ class Figure5(Experiment):
                 probes.Probe(name="marked", place="host", at=receiver, field="Dasr.marked_ps"),
             )
             scenario = Scenario(
-                network=network, workload=workload.long_flows(pairs), scheme=PRESET["dasr"], until=ps(self.until_ps),
-                probes=watched, seed=seed,
-            )  # fmt: skip
+                network=network,
+                workload=workload.long_flows(pairs),
+                scheme=PRESET["dasr"],
+                until=ps(self.until_ps),
+                probes=watched,
+                seed=seed,
+            )
             yield Point(name=name, scenario=scenario, labels={"flows": len(pairs)})
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
@@ -229,9 +233,12 @@ class Figure5(Experiment):
             Line2D([], [], color=COLOURS["vermilion"], marker="v", linestyle="none"),
         ]
         figure.legend(
-            handles, [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"], loc="outside lower center", ncols=5,
+            handles,
+            [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"],
+            loc="outside lower center",
+            ncols=5,
             fontsize=8,
-        )  # fmt: skip
+        )
         axes[-1].set_xlabel("time (us)")
         return self.headed(figure)
 

@@ -125,9 +125,12 @@ class Figure6(Experiment):
         rounds, bursts = (4, self.bursts[1::2]) if check_scale(scale) == "quick" else (100, self.bursts)
         for packets, (name, changes) in product(bursts, _SCHEMES.items()):
             scenario = Scenario(
-                network=detour, workload=_rounds(packets, rounds), scheme=PRESET["dart"].replace(**changes), seed=seed,
+                network=detour,
+                workload=_rounds(packets, rounds),
+                scheme=PRESET["dart"].replace(**changes),
+                seed=seed,
                 trace=True,
-            )  # fmt: skip
+            )
             labels = {"packets": packets, "scheme": name}
             yield Point(name=f"{packets} packets, {name}", scenario=scenario, labels=labels)
 

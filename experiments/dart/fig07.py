@@ -147,9 +147,12 @@ class Figure7(Experiment):
             yield Point(name=f"order {number}", scenario=scenario)
         for load in self.loads:
             scenario = Scenario(
-                network=clos, workload=partial(_typical_mix, clos, load, duration, long, seed), scheme=PRESET["dart"],
-                seed=seed, trace=True,
-            )  # fmt: skip
+                network=clos,
+                workload=partial(_typical_mix, clos, load, duration, long, seed),
+                scheme=PRESET["dart"],
+                seed=seed,
+                trace=True,
+            )
             labels = {"load": load}
             yield Point(name=f"typical {load:.0%}", scenario=scenario, labels=labels, cost=1 + 10 * load)
 

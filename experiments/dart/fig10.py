@@ -28,10 +28,12 @@ def incasts(degree: int, scheme: str, scale: str, seed: int, **changes: Any) -> 
     """Return the incasts of a degree beside the long flow under a scheme of the preset, changed."""
     rounds, period_ps = (3, ms(3)) if scale == "quick" else (30, ms(100))
     return Scenario(
-        network=topology.dart_testbed, workload=partial(_messages, degree, rounds, period_ps, seed),
-        scheme=PRESET[scheme].replace(payload_bytes=TESTBED_PAYLOAD_BYTES, **changes), until=ms(1) + rounds * period_ps,
+        network=topology.dart_testbed,
+        workload=partial(_messages, degree, rounds, period_ps, seed),
+        scheme=PRESET[scheme].replace(payload_bytes=TESTBED_PAYLOAD_BYTES, **changes),
+        until=ms(1) + rounds * period_ps,
         seed=seed,
-    )  # fmt: skip
+    )
 
 
 def latencies(result: Result) -> dict[str, tuple[float, str]]:

@@ -37,9 +37,15 @@ def _draw_variants(rows: pd.DataFrame) -> Figure:
         dcqcn = chosen[chosen["scheme"] == "dcqcn"].set_index(["load", "seed"])["p99"]
         ratios = chosen["p99"].to_numpy() / dcqcn.loc[[*zip(chosen["load"], chosen["seed"], strict=True)]].to_numpy()
         Bars(
-            quantity="ratio", looks=looks, over="load", published=published, title=reading, levels={"_": 1.0},
-            label="p99 of 8 KB flows / DCQCN's", legend=None,
-        ).draw(ax, chosen.assign(ratio=ratios))  # fmt: skip
+            quantity="ratio",
+            looks=looks,
+            over="load",
+            published=published,
+            title=reading,
+            levels={"_": 1.0},
+            label="p99 of 8 KB flows / DCQCN's",
+            legend=None,
+        ).draw(ax, chosen.assign(ratio=ratios))
         ax.set_xlabel("load of ToR uplinks")
     handles, labels = axes[0][0].get_legend_handles_labels()
     shown = [k for k, name in enumerate(labels) if "published" not in name or name == labels[-1]]

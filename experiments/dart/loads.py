@@ -7,8 +7,12 @@ OTHERS = ("dctcp", "dcqcn", "timely")
 BASELINES = ("dcqcn", "timely")
 SCHEMES = ("dctcp", "dcqcn", "timely", "dart")
 NAMES = {"dctcp": "DCTCP", "dcqcn": "DCQCN", "timely": "TIMELY", "dart": "Dart"}
-LOOKS = {"dctcp": ("DCTCP", "green", "s-"), "dcqcn": ("DCQCN", "blue", "o-"), "timely": ("TIMELY", "orange", "^-"),
-         "dart": ("Dart", "vermilion", "D-")}  # fmt: skip
+LOOKS = {
+    "dctcp": ("DCTCP", "green", "s-"),
+    "dcqcn": ("DCQCN", "blue", "o-"),
+    "timely": ("TIMELY", "orange", "^-"),
+    "dart": ("Dart", "vermilion", "D-"),
+}
 
 
 def runs(scale: str) -> list[ClosCase]:
@@ -28,9 +32,14 @@ def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAU
 
 
 def panels(
-    rows: pd.DataFrame, quantity: str, unit: str, label: str, title: str,
-    published: Mapping[tuple[str, float], float], is_log: bool = False,
-) -> Figure:  # fmt: skip
+    rows: pd.DataFrame,
+    quantity: str,
+    unit: str,
+    label: str,
+    title: str,
+    published: Mapping[tuple[str, float], float],
+    is_log: bool = False,
+) -> Figure:
     """Draw a quantity over the load: a column for each mix, a row for each reading; bands are the spread over seeds.
 
     The paper's axes cannot be read, but its text has Dart relative to others: `published`, by mix and load, is drawn
@@ -48,10 +57,20 @@ def panels(
                 (100 * load, dcqcn[load] * published[mix, load]) for load in dcqcn.index if (mix, load) in published
             ]
             Lines(
-                quantity=quantity, looks=LOOKS, over="load", where={"mix": mix, "changes": ""}, percent=True, unit=unit,
-                label=label, title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)", log="y" * is_log,
-                published={"dart": marks} if marks else {}, axes={} if is_log else {"ylim": (0, None)}, legend=None,
-            ).draw(ax, chosen)  # fmt: skip
+                quantity=quantity,
+                looks=LOOKS,
+                over="load",
+                where={"mix": mix, "changes": ""},
+                percent=True,
+                unit=unit,
+                label=label,
+                title=f"{mix} mix, {reading}",
+                xlabel="load (% of ToR uplinks)",
+                log="y" * is_log,
+                published={"dart": marks} if marks else {},
+                axes={} if is_log else {"ylim": (0, None)},
+                legend=None,
+            ).draw(ax, chosen)
             ax.set_xticks([load * 100 for load in LOADS[mix]])
         for ax in row[1:]:
             ax.set_ylabel("")

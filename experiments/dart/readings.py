@@ -124,9 +124,18 @@ def _draw_readings(rows: pd.DataFrame) -> Figure:
     figure, axes = subplots(1, len(shown), figsize=(2.7 * len(shown) + 0.6, 3.6), sharey=True, squeeze=False)
     for ax, reading in zip(axes[0], shown, strict=True):
         Lines(
-            quantity="p99", looks=looks, over="load", where={"changes": ""}, percent=True, unit="us", log="y",
-            title=reading, label="p99 of 8 KB flows", xlabel="load (% of ToR uplinks)", legend=None,
-        ).draw(ax, of_reading(rows, reading))  # fmt: skip
+            quantity="p99",
+            looks=looks,
+            over="load",
+            where={"changes": ""},
+            percent=True,
+            unit="us",
+            log="y",
+            title=reading,
+            label="p99 of 8 KB flows",
+            xlabel="load (% of ToR uplinks)",
+            legend=None,
+        ).draw(ax, of_reading(rows, reading))
         ax.label_outer()
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right center")
     figure.suptitle("Dart, VI: the tail by what the paper leaves open, typical mix")

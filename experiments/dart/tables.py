@@ -22,9 +22,12 @@ def table_runs(scale: str) -> list[ClosCase]:
 
 
 def draw_bars(
-    rows: pd.DataFrame, published: Mapping[tuple[str, float], tuple[float, float]],
-    measured: Callable[[pd.DataFrame, str, float], tuple[float, float]], names: tuple[str, str], title: str,
-) -> Figure:  # fmt: skip
+    rows: pd.DataFrame,
+    published: Mapping[tuple[str, float], tuple[float, float]],
+    measured: Callable[[pd.DataFrame, str, float], tuple[float, float]],
+    names: tuple[str, str],
+    title: str,
+) -> Figure:
     """Draw the published values beside those measured in each reading, two for each mix and load."""
     ran = set(zip(rows["mix"], rows["load"], strict=True))
     at = [key for key in published if key in ran]

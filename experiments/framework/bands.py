@@ -23,7 +23,7 @@ from rdmacc.experiments.framework.band import (
     in_brackets,
     show,
     show_all,
-)  # fmt: skip
+)
 
 __all__ = [
     "All", "AnyOf", "At", "AtLeast", "AtMost", "Band", "Between", "Each", "Exactly", "Falls", "Highest", "LessThan",

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
 
 
 def draw_blocks(
-    ax: Axes, blocks: Mapping[str, tuple[float, float, str, str]], arrows: Iterable[tuple[str, str, str]],
+    ax: Axes,
+    blocks: Mapping[str, tuple[float, float, str, str]],
+    arrows: Iterable[tuple[str, str, str]],
     size: tuple[float, float] = (0.9, 0.5),
-) -> None:  # fmt: skip
+) -> None:
     """Draw boxes and arrows between them."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -20,10 +22,16 @@ def draw_blocks(
     for x, y, text, colour in blocks.values():
         ax.add_patch(
             FancyBboxPatch(
-                (x - half_x, y - half_y), 2 * half_x, 2 * half_y, boxstyle="round,pad=0.03", facecolor=colour,
-                alpha=0.25, edgecolor="0.3", linewidth=1,
+                (x - half_x, y - half_y),
+                2 * half_x,
+                2 * half_y,
+                boxstyle="round,pad=0.03",
+                facecolor=colour,
+                alpha=0.25,
+                edgecolor="0.3",
+                linewidth=1,
             )
-        )  # fmt: skip
+        )
         ax.text(x, y, text, ha="center", va="center", fontsize=8)
     for one, other, label in arrows:
         (x0, y0, *_), (x1, y1, *_) = blocks[one], blocks[other]
@@ -32,9 +40,11 @@ def draw_blocks(
         step_y = 0.0 if is_level else half_y * (1 if y1 > y0 else -1)
         begin, end = (x0 + step_x, y0 + step_y), (x1 - step_x, y1 - step_y)
         ax.annotate(
-            "", end, begin,
+            "",
+            end,
+            begin,
             arrowprops={"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2, "shrinkA": 2, "shrinkB": 2},
-        )  # fmt: skip
+        )
         if label:
             ax.text(
                 (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2 + 0.08, label, ha="center", fontsize=7, color="0.3"

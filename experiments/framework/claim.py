@@ -120,9 +120,13 @@ class Verdict:
     def recorded(cls, outcome: Outcome, measured: str, margin: float) -> Verdict:
         """Return a verdict that was reached before."""
         return cls(
-            measured, outcome == Outcome.HOLDS, outcome == Outcome.DIRECTION, outcome != Outcome.NOT_JUDGED,
-            outcome != Outcome.UNDECIDED, margin=margin,
-        )  # fmt: skip
+            measured,
+            outcome == Outcome.HOLDS,
+            outcome == Outcome.DIRECTION,
+            outcome != Outcome.NOT_JUDGED,
+            outcome != Outcome.UNDECIDED,
+            margin=margin,
+        )
 
     @property
     def outcome(self) -> Outcome:
@@ -258,11 +262,14 @@ class Claim:
         widths = spread(numbers, others) if others else None
         words = [self.band.shown(numbers, self.unit), self._chance(widths, len(others)), note]
         return Verdict(
-            "; ".join(filter(None, words)), self.band.holds(numbers),
+            "; ".join(filter(None, words)),
+            self.band.holds(numbers),
             self.direction is not None and self.direction.holds(numbers),
-            is_decided=holds is not None and (holds or self.direction is None or sign is not None), numbers=numbers,
-            margin=self.band.margin(numbers), half_widths=widths,
-        )  # fmt: skip
+            is_decided=holds is not None and (holds or self.direction is None or sign is not None),
+            numbers=numbers,
+            margin=self.band.margin(numbers),
+            half_widths=widths,
+        )
 
     def _chance(self, widths: Value, count: int) -> str:
         """Return what chance does to the numbers, in words."""
@@ -304,13 +311,21 @@ class Claim:
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
         why = self.too_small if scale == "quick" and self.too_small else self.why
         return values | {
-            "by": self.by.value, "kind": str(self.kind), "band": self.band_words(), "measured": verdict.measured,
-            "margin": verdict.margin, "numbers": verdict.numbers, "half_widths": verdict.half_widths,
-            "verdict": outcome.value, "holds": outcome == Outcome.HOLDS, "expected": expected.value,
-            "matches": outcome in (expected, Outcome.UNDECIDED), "seeds_judged": len(judged),
+            "by": self.by.value,
+            "kind": str(self.kind),
+            "band": self.band_words(),
+            "measured": verdict.measured,
+            "margin": verdict.margin,
+            "numbers": verdict.numbers,
+            "half_widths": verdict.half_widths,
+            "verdict": outcome.value,
+            "holds": outcome == Outcome.HOLDS,
+            "expected": expected.value,
+            "matches": outcome in (expected, Outcome.UNDECIDED),
+            "seeds_judged": len(judged),
             "seeds_held": sum(one.outcome == Outcome.HOLDS for one in judged),
             "reason": "" if outcome == expected == Outcome.HOLDS else why,
-        }  # fmt: skip
+        }
 
 
 def _kind_of(band: Band | None) -> Kind:

@@ -142,8 +142,14 @@ class Traces(Panel):
         for one, (name, colour, *line) in self.looks.items():
             labels = self.labels(one)
             trace = curve(table, labels["point"], labels["quantity"])
-            ax.plot(trace.index * time, trace * self.factor, line[0] if line else "-", color=COLOURS[colour],
-                    linewidth=self.width, label=name)  # fmt: skip
+            ax.plot(
+                trace.index * time,
+                trace * self.factor,
+                line[0] if line else "-",
+                color=COLOURS[colour],
+                linewidth=self.width,
+                label=name,
+            )
         ax.set(xlabel=f"time ({self.time_unit})", ylabel=self.axis(), ylim=(0, None))
 
 
@@ -201,9 +207,14 @@ class Bars(Panel):
 
 
 def draw_panels(
-    panels: Sequence[Panel], table: pd.DataFrame, *, columns: int = 0, size: tuple[float, float] = (4.8, 3.8),
-    legend: str = "", **grid: Any,
-) -> Figure:  # fmt: skip
+    panels: Sequence[Panel],
+    table: pd.DataFrame,
+    *,
+    columns: int = 0,
+    size: tuple[float, float] = (4.8, 3.8),
+    legend: str = "",
+    **grid: Any,
+) -> Figure:
     """Draw panels in a grid of `size` inches each, by default side by side.
 
     `legend` is the place of one legend for all of them; `sharex`, `sharey` and the like are matplotlib's.

@@ -35,14 +35,18 @@ class Ladders(Experiment):
             Point(
                 name=name,
                 scenario=Scenario(
-                    network=topology.igbn_pair, workload=partial(chain_of_messages, 1, PACKETS * 1024),
-                    scheme=preset("igbn-2019")[variant], seed=seed, faults=losses,
-                    probes=(probes.field("flow", 0, "timeouts"), *self.probes(variant)), trace=True,
+                    network=topology.igbn_pair,
+                    workload=partial(chain_of_messages, 1, PACKETS * 1024),
+                    scheme=preset("igbn-2019")[variant],
+                    seed=seed,
+                    faults=losses,
+                    probes=(probes.field("flow", 0, "timeouts"), *self.probes(variant)),
+                    trace=True,
                 ),
                 labels={"variant": variant, **labels},
             )
             for name, variant, losses, labels in self.cases()
-        ]  # fmt: skip
+        ]
 
     def probes(self, variant: str) -> tuple[probes.Probe, ...]:
         """Return further probes."""

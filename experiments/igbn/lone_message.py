@@ -12,9 +12,11 @@ class LoneMessage(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         scenario = Scenario(
-            network=topology.igbn_pair, workload=partial(chain_of_messages, 1), scheme=preset("igbn-2019")["go-back-n"],
+            network=topology.igbn_pair,
+            workload=partial(chain_of_messages, 1),
+            scheme=preset("igbn-2019")["go-back-n"],
             seed=seed,
-        )  # fmt: skip
+        )
         return [Point(name=POINT, scenario=scenario)]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
@@ -25,12 +27,15 @@ class LoneMessage(Experiment):
         numbers = {
             "bandwidth": (float(fabric.port_rate_bps.min()), "bps"),
             "propagation delay per hop": (int(fabric.port_delay_ps.max()), "ps"),
-            "message size": (int(plan.size_bytes[0]), "bytes"), "packet payload": (scheme.payload_bytes, "bytes"),
+            "message size": (int(plan.size_bytes[0]), "bytes"),
+            "packet payload": (scheme.payload_bytes, "bytes"),
             "ACK timeout": (recovery.timeout_ps, "ps"),
             "ACK interval": (recovery.ack_every_packets * scheme.payload_bytes, "bytes"),
-            "NAK interval": (recovery.nak_interval_ps, "ps"), "base RTT": (int(plan.qp_base_rtt_ps[0]), "ps"),
-            "packets": (int(plan.packets[0]), ""), "ACKs": (int(result.counters["acks"]), ""),
+            "NAK interval": (recovery.nak_interval_ps, "ps"),
+            "base RTT": (int(plan.qp_base_rtt_ps[0]), "ps"),
+            "packets": (int(plan.packets[0]), ""),
+            "ACKs": (int(result.counters["acks"]), ""),
             "time of a message": (int(flow["fct_acked_ps"]), "ps"),
             "goodput": (float(flow["size_bytes"] * 8e12 / flow["fct_acked_ps"]), "bps"),
-        }  # fmt: skip
+        }
         return tidy(point.name, numbers)

@@ -136,9 +136,12 @@ class LossSweep(Experiment):
             runs = self.runs(setting, scale)
             messages = self.messages["paper" if setting in _QUICK_RUNS else scale]
             scenario = Scenario(
-                network=topology.igbn_pair, workload=partial(chain_of_messages, messages), scheme=self.scheme(setting),
-                seed=1000 * seed, faults=losing(setting.loss),
-            )  # fmt: skip
+                network=topology.igbn_pair,
+                workload=partial(chain_of_messages, messages),
+                scheme=self.scheme(setting),
+                seed=1000 * seed,
+                faults=losing(setting.loss),
+            )
             labels = asdict(setting) | {"runs": runs}
             yield Point(name=setting.name, scenario=scenario, labels=labels, cost=runs * (1 + 60 * setting.loss))
 

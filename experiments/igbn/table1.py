@@ -5,9 +5,14 @@ from ..api import *
 from .setup import *
 
 _PUBLISHED = {
-    "bandwidth": 40e9, "propagation delay per hop": us(1), "message size": MESSAGE_BYTES, "packet payload": 1024,
-    "ACK timeout": ms(100), "ACK interval": 256 * 1024, "NAK interval": us(500),
-}  # fmt: skip
+    "bandwidth": 40e9,
+    "propagation delay per hop": us(1),
+    "message size": MESSAGE_BYTES,
+    "packet payload": 1024,
+    "ACK timeout": ms(100),
+    "ACK interval": 256 * 1024,
+    "NAK interval": us(500),
+}
 """Its "40GB" are 40 Gb/s (section I), its KB and MB powers of two, as its 256 packets for 256 KB."""
 
 

@@ -106,12 +106,15 @@ class Paper:
         """Return the paper's open questions: per reading, the question, the sentence, the answer and the evidence."""
         rows = {
             one.name: {
-                "question": question.title, "sentence": f"{question.sentence} ({question.place})",
-                "answer": one.answer, "default": one is question.default, "evidence": one.evidence,
+                "question": question.title,
+                "sentence": f"{question.sentence} ({question.place})",
+                "answer": one.answer,
+                "default": one is question.default,
+                "evidence": one.evidence,
             }
             for question in questions_of(self.name)
             for one in question.readings
-        }  # fmt: skip
+        }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
 
     def score(self) -> pd.DataFrame:

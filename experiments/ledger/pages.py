@@ -12,8 +12,12 @@ from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.reading import DEFAULT
 
 MARKS = {
-    Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.UNDECIDED: "?", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–",
-}  # fmt: skip
+    Outcome.HOLDS: "✓",
+    Outcome.DIRECTION: "~",
+    Outcome.UNDECIDED: "?",
+    Outcome.FAILS: "✗",
+    Outcome.NOT_JUDGED: "–",
+}
 """Symbols of the outcomes."""
 KINDS = dict(zip(Outcome, ("holds", "direction", "undecided", "fails", "open"), strict=True))
 """Class of each outcome in the pages' style."""

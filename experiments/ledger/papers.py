@@ -42,10 +42,16 @@ def page_of(paper: str) -> str:
     """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause."""
     claims = [row for one in select(paper) for row in _rows(paper, one)]
     return page(
-        "paper.md", paper=paper, name=PAPERS[paper].name, questions=questions_of(paper), chosen=chosen, claims=claims,
-        elsewhere=elsewhere(paper), sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
+        "paper.md",
+        paper=paper,
+        name=PAPERS[paper].name,
+        questions=questions_of(paper),
+        chosen=chosen,
+        claims=claims,
+        elsewhere=elsewhere(paper),
+        sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
         causes=_causes(paper, claims),
-    )  # fmt: skip
+    )
 
 
 def _rows(paper: str, one: Experiment) -> Iterator[dict[str, Any]]:

@@ -69,9 +69,14 @@ class Report:
     """
 
     def __init__(
-        self, folder: str | Path, planned: Sequence[Experiment], scale: str, seed: int = 0,
-        since: str | Path | None = None, seeds: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        folder: str | Path,
+        planned: Sequence[Experiment],
+        scale: str,
+        seed: int = 0,
+        since: str | Path | None = None,
+        seeds: int | None = None,
+    ) -> None:
         self.folder = Path(folder)
         if self.folder.is_dir() and not all(_is_draft(path) for path in self.folder.iterdir()):
             try:
@@ -156,8 +161,14 @@ class Report:
         every = {
             id_: one for _, checks in self._ordered(self._checks) for id_, one in _verdicts(checks[DEFAULT]).items()
         }
-        content = {"format": 1, "scale": self._scale, "seed": self._seed, "seeds": self._seeds, "verdicts": every,
-                   "failures": self.failures}  # fmt: skip
+        content = {
+            "format": 1,
+            "scale": self._scale,
+            "seed": self._seed,
+            "seeds": self._seeds,
+            "verdicts": every,
+            "failures": self.failures,
+        }
         self._write(_VERDICTS, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
     def _figure_page(self, entry: Entry) -> str:
@@ -173,13 +184,22 @@ class Report:
             rate = f"{effort['packet_hops_per_s'] / 1e6:.2f} M packet-hops/s"
             provenance.append(("time", f"{effort['wall_s']:.1f} s, {rate}"))
         return html(
-            "figure.html", title=f"{_heading(one.name)}: {one.title}", heading=_heading(one.name), caption=one.title,
-            name=one.name, description=one.description, claims=claim_rows(self._checks.get(one.name, {})),
-            seeding="" if entry.table is None else self._seeding(one, entry.table), about=_about(one),
-            provenance=provenance, failure=entry.failure, is_drawn=self._is_drawn(entry),
+            "figure.html",
+            title=f"{_heading(one.name)}: {one.title}",
+            heading=_heading(one.name),
+            caption=one.title,
+            name=one.name,
+            description=one.description,
+            claims=claim_rows(self._checks.get(one.name, {})),
+            seeding="" if entry.table is None else self._seeding(one, entry.table),
+            about=_about(one),
+            provenance=provenance,
+            failure=entry.failure,
+            is_drawn=self._is_drawn(entry),
             has_table=entry.table is not None,
-            before=names[place - 1] if place else "", after=names[place + 1] if place + 1 < len(names) else "",
-        )  # fmt: skip
+            before=names[place - 1] if place else "",
+            after=names[place + 1] if place + 1 < len(names) else "",
+        )
 
     def _is_drawn(self, entry: Entry) -> bool:
         return entry.table is not None and (self.folder / "figures" / f"{entry.experiment.name}.png").exists()
@@ -191,23 +211,35 @@ class Report:
         groups: dict[str, list[dict[str, Any]]] = {}
         for name, entry in self._ordered(self._entries):
             counts = count_outcomes(self._checks[name][DEFAULT]) if name in self._checks else {}
-            groups.setdefault(name.partition(".")[0], []).append({
-                "name": name, "heading": _heading(name), "title": entry.experiment.title,
-                "description": entry.experiment.description, "failure": entry.failure,
-                "is_drawn": self._is_drawn(entry),
-                "counts": [(KINDS[outcome], count) for outcome, count in counts.items() if count],
-                "words": ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items() if count),
-            })  # fmt: skip
+            groups.setdefault(name.partition(".")[0], []).append(
+                {
+                    "name": name,
+                    "heading": _heading(name),
+                    "title": entry.experiment.title,
+                    "description": entry.experiment.description,
+                    "failure": entry.failure,
+                    "is_drawn": self._is_drawn(entry),
+                    "counts": [(KINDS[outcome], count) for outcome, count in counts.items() if count],
+                    "words": ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items() if count),
+                }
+            )
         return html(
-            "index.html", title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"),
-            scale=self._scale, seeds=self._seeds_words(), done=len(self._entries) - len(self.failures),
-            planned=len(self._planned), hops=f"{hops:,}",
+            "index.html",
+            title="rdmacc: figures and tables reproduced",
+            version=metadata.version("rdmacc"),
+            scale=self._scale,
+            seeds=self._seeds_words(),
+            done=len(self._entries) - len(self.failures),
+            planned=len(self._planned),
+            hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
-            outcomes=[(outcome.value, kind) for outcome, kind in KINDS.items()], score=self._score(),
+            outcomes=[(outcome.value, kind) for outcome, kind in KINDS.items()],
+            score=self._score(),
             failures=[{"name": name, "failure": failure} for name, failure in self.failures.items()],
-            changes=None if self._before is None else self.changes(), since=self._since,
+            changes=None if self._before is None else self.changes(),
+            since=self._since,
             groups=[{"name": _name(group), "entries": entries} for group, entries in groups.items()],
-        )  # fmt: skip
+        )
 
     def _seeds_words(self) -> str:
         return f"seed {self._seed}" if self._seeds in (None, 1) else f"{self._seeds} seeds, starting at {self._seed}"

@@ -138,12 +138,15 @@ class Fabric(Experiment):
         fcts = flows["fct_ps"].to_numpy(np.float64)
         numbers = {
             **{f"FCT, p{share}": (np.percentile(fcts, share), "ps") for share in SHARES},
-            "mean FCT": (fcts.mean(), "ps"), "links": (wire.groupby(flows["dst"]).sum().max() * 80.0, "ps"),
-            "trimmed": (counters.trimmed_packets, ""), "sent again": (int(flows["retransmissions"].sum()), ""),
-            "timeouts": (int(flows["timeouts"].sum()), ""), "ACKs": (result.outcome.totals["acks"], ""),
+            "mean FCT": (fcts.mean(), "ps"),
+            "links": (wire.groupby(flows["dst"]).sum().max() * 80.0, "ps"),
+            "trimmed": (counters.trimmed_packets, ""),
+            "sent again": (int(flows["retransmissions"].sum()), ""),
+            "timeouts": (int(flows["timeouts"].sum()), ""),
+            "ACKs": (result.outcome.totals["acks"], ""),
             "queue, peak": (counters.peak_queue_bytes, "bytes"),
             "unfinished": (int((flows["status"] != "finished").sum()), ""),
-        }  # fmt: skip
+        }
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:

@@ -102,9 +102,14 @@ class SenderSchemes(Experiment):
         points = []
 
         def add(
-            name: str, kind: str, flows: int, network: Callable[[], Graph], work: Callable[[], pd.DataFrame],
-            until: int | None, watch: list[Probe],
-        ) -> None:  # fmt: skip
+            name: str,
+            kind: str,
+            flows: int,
+            network: Callable[[], Graph],
+            work: Callable[[], pd.DataFrame],
+            until: int | None,
+            watch: list[Probe],
+        ) -> None:
             scenario = Scenario(network=network, workload=work, scheme=name, seed=seed, until=until, probes=watch)
             labels = {"scheme": name, "kind": kind, "flows": flows, "phase_ps": phase}
             cost = flows if until is None else 100.0 * until / phase

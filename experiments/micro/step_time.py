@@ -99,15 +99,18 @@ class StepTimes(Experiment):
             Point(
                 name=f"{name}, {change}",
                 scenario=Scenario(
-                    network=partial(network, change != "without the link"), workload=partial(work, change, scale),
-                    scheme=SCHEMES[name], seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
+                    network=partial(network, change != "without the link"),
+                    workload=partial(work, change, scale),
+                    scheme=SCHEMES[name],
+                    seed=seed + (1 + _PATHS.index(change) if change.startswith("other") else 0),
                     faults=(LinkDown(link=LINK, at_ps=at, convergence_ps="200us"),) if change == "a link down" else (),
                 ),
-                labels={"scheme": name, "change": change}, cost=2.0 if change == "a second job" else 1.0,
+                labels={"scheme": name, "change": change},
+                cost=2.0 if change == "a second job" else 1.0,
             )
             for name in SCHEMES
             for change in (CHANGES + _PATHS if name == "DCQCN" else CHANGES)
-        ]  # fmt: skip
+        ]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         job, counters = result.jobs.iloc[0], result.counters
@@ -125,9 +128,11 @@ class StepTimes(Experiment):
         assert scenario is not None
         if point.labels["scheme"] == "DCQCN" and not scenario.faults:
             model = MaxMin(
-                network=scenario.make_network(), workload=scenario.messages(), scheme=scenario.scheme,
+                network=scenario.make_network(),
+                workload=scenario.messages(),
+                scheme=scenario.scheme,
                 seed=scenario.seed,
-            )  # fmt: skip
+            )
             rows = model.solve()
             numbers["step by max-min"] = (float((rows["start_ps"] + rows["fct_ps"]).max()), "ps")
         return tidy(point.name, numbers)

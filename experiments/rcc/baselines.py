@@ -101,8 +101,13 @@ class Baselines(FatTreeFigure):
             )
             for kind in ("all", "short", "long")
         ]  # fmt: skip
-        figure = self.drawn(panels, rows, f", web search at {rows['load'].iloc[0]:.0%} (dotted: as in the figures)",
-                            size=(4, 4.6), sharey=True)  # fmt: skip
+        figure = self.drawn(
+            panels,
+            rows,
+            f", web search at {rows['load'].iloc[0]:.0%} (dotted: as in the figures)",
+            size=(4, 4.6),
+            sharey=True,
+        )
         for ax, panel in zip(figure.axes, panels, strict=True):
             ax.axvline(_found(rows, panel.quantity)["RCC"].mean() / 1e6, color="0.4", linestyle=":", linewidth=1.2)
         return figure

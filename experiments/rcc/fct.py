@@ -20,16 +20,29 @@ def fct_lines(
 ) -> Lines:
     """Return a completion time, or a slowdown, of a workload over the load; bands are the spread over seeds."""
     return Lines(
-        quantity=quantity, looks={one: (*LOOKS[one], f"{_MARKERS[one]}-") for one in schemes}, over="load",
-        where={"workload": name, "changes": ""}, percent=True, xlabel="load (% of the hosts' links)", unit=unit,
-        label=label, log=log, title=title, legend=None, axes={} if log else {"ylim": (0, None)},
-    )  # fmt: skip
+        quantity=quantity,
+        looks={one: (*LOOKS[one], f"{_MARKERS[one]}-") for one in schemes},
+        over="load",
+        where={"workload": name, "changes": ""},
+        percent=True,
+        xlabel="load (% of the hosts' links)",
+        unit=unit,
+        label=label,
+        log=log,
+        title=title,
+        legend=None,
+        axes={} if log else {"ylim": (0, None)},
+    )
 
 
 def draw_reductions(
-    ax: Axes, rows: pd.DataFrame, quantity: str, schemes: Sequence[str], name: str,
+    ax: Axes,
+    rows: pd.DataFrame,
+    quantity: str,
+    schemes: Sequence[str],
+    name: str,
     published: Mapping[str, tuple[float, ...]],
-) -> None:  # fmt: skip
+) -> None:
     """Draw by what percentage RCC is below others over the load; beside it, hollow, the published values.
 
     The paper names no load for them, so they stand in a column of their own.

@@ -170,13 +170,16 @@ class Figure5(Experiment):
         every = us(20) if scale == "quick" else ms(1)
         for name in SCHEMES:
             scenario = Scenario(
-                network=topology.rcc_dumbbell, workload=partial(four_flows, factor), scheme=PRESET[name], seed=seed,
+                network=topology.rcc_dumbbell,
+                workload=partial(four_flows, factor),
+                scheme=PRESET[name],
+                seed=seed,
                 probes=[
                     *(received(flow, every) for flow in range(4)),
                     *(probes.rate(flow, "1us") for flow in range(4)),
                     probes.queue("s0", "s1", "1us"),
                 ],
-            )  # fmt: skip
+            )
             yield Point(name=name, scenario=scenario, labels={"scheme": name, "factor": factor})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
@@ -222,8 +225,14 @@ class Figure5(Experiment):
             )
             for scheme, letter in zip(SCHEMES, "ab", strict=True)
         ]  # fmt: skip
-        queue = Traces(quantity="queue", looks={scheme: LOOKS[scheme] for scheme in SCHEMES}, unit="KB", time_unit="ms",
-                       width=1, title="(c) peak queue of each interval")  # fmt: skip
+        queue = Traces(
+            quantity="queue",
+            looks={scheme: LOOKS[scheme] for scheme in SCHEMES},
+            unit="KB",
+            time_unit="ms",
+            width=1,
+            title="(c) peak queue of each interval",
+        )
         figure = self.drawn([*panels, queue], table, " (dotted: 95/N Gb/s; bars: ends by processor sharing)")
         done = [time / scalar(table, "rcc", "times as fast") / 1e9 for time in processor_sharing(PUBLISHED_BPS)]
         for ax in figure.axes[:2]:

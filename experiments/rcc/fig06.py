@@ -74,8 +74,11 @@ class Figure6(IncastFigure):
     def plot(self, table: pd.DataFrame) -> Figure:
         figure, (left, right) = subplots(1, 2, figsize=(11, 3.8))
         drawn = [
-            (RCC, "blue", "-"), (HPCC, "vermilion", "-"), (RCC_TOGETHER, "sky", "--"), (_READINGS[1], "green", "--"),
-        ]  # fmt: skip
+            (RCC, "blue", "-"),
+            (HPCC, "vermilion", "-"),
+            (RCC_TOGETHER, "sky", "--"),
+            (_READINGS[1], "green", "--"),
+        ]
         for case, colour, look in drawn:
             points = points_in(table, case)
             if not points:

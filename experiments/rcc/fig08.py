@@ -87,12 +87,14 @@ class Figure8(Experiment):
                 scenario = Scenario(
                     network=topology.rcc_testbed,
                     workload=workload.long_flows(flows, start=[0, lasts_ps // 4 if start == _LATER else 0]),
-                    scheme=PRESET.at("25Gbps")["rcc"], until=ps(lasts_ps), seed=seed,
+                    scheme=PRESET.at("25Gbps")["rcc"],
+                    until=ps(lasts_ps),
+                    seed=seed,
                     probes=[
                         *(received(flow, us(100)) for flow in range(2)),
                         *(probes.queue(*port, "1us") for port in PORTS),
                     ],
-                )  # fmt: skip
+                )
                 labels = {"setting": setting, "start": start}
                 yield Point(name=_point(setting, start), scenario=scenario, labels=labels)
 
@@ -122,18 +124,36 @@ class Figure8(Experiment):
         rates = [
             Traces(
                 looks={(one, f"goodput of flow {flow}"): (f"flow {flow}", colour) for flow, colour in _FLOWS},
-                by=("point", "quantity"), unit="Gb/s", label="goodput", time_unit="ms", width=1,
-                title=f"({'a' if one.startswith('last') else 'b'}) {one}", levels={"12 Gb/s": PUBLISHED_BPS},
+                by=("point", "quantity"),
+                unit="Gb/s",
+                label="goodput",
+                time_unit="ms",
+                width=1,
+                title=f"({'a' if one.startswith('last') else 'b'}) {one}",
+                levels={"12 Gb/s": PUBLISHED_BPS},
                 axes={"ylim": (0, 26)},
             )
             for one in points
-        ]  # fmt: skip
+        ]
         queues = [
             Traces(
-                quantity="queue", looks={one: ("queue", "green")}, unit="KB", time_unit="ms", width=0.8,
-                levels={"target": scalar(table, one, "target queue")}, axes={"ylim": (0, 30)},
+                quantity="queue",
+                looks={one: ("queue", "green")},
+                unit="KB",
+                time_unit="ms",
+                width=0.8,
+                levels={"target": scalar(table, one, "target queue")},
+                axes={"ylim": (0, 30)},
             )
             for one in points
-        ]  # fmt: skip
-        return self.drawn([*rates, *queues], table, " (dotted: 12 Gb/s as published; the target queue)", columns=4,
-                          size=(3.3, 2.5), sharex=True, sharey="row", legend="outside lower center")  # fmt: skip
+        ]
+        return self.drawn(
+            [*rates, *queues],
+            table,
+            " (dotted: 12 Gb/s as published; the target queue)",
+            columns=4,
+            size=(3.3, 2.5),
+            sharex=True,
+            sharey="row",
+            legend="outside lower center",
+        )

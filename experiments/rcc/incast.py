@@ -131,8 +131,10 @@ class IncastFigure(Experiment):
             sent_ps = senders * size_bytes(case.size) * 8e12 / GOODPUT_BPS
             for run in range(seed, seed + SEEDS[scale]):
                 scenario = Scenario(
-                    network=partial(incast_star, senders), workload=partial(_messages, senders, case.size, run),
-                    scheme=PRESET[case.scheme].replace(**case.changes()), until=ps(round(BEGIN_PS + 1.25 * sent_ps)),
+                    network=partial(incast_star, senders),
+                    workload=partial(_messages, senders, case.size, run),
+                    scheme=PRESET[case.scheme].replace(**case.changes()),
+                    until=ps(round(BEGIN_PS + 1.25 * sent_ps)),
                     seed=run,
                     probes=[
                         probes.queue("s0", RECEIVER, "1us"),
@@ -142,7 +144,7 @@ class IncastFigure(Experiment):
                         ),
                         received(senders, "10us"),
                     ],
-                )  # fmt: skip
+                )
                 labels = asdict(case) | {"senders": senders, "bound_ps": sent_ps, "seed": run}
                 yield Point(name=f"{case.name}, seed {run}", scenario=scenario, labels=labels, cost=sent_ps)
 
@@ -168,12 +170,15 @@ class IncastFigure(Experiment):
         numbers = {
             "base RTT": (int(result.plan.qp_base_rtt_ps[0]), "ps"),
             "packet on the wire": (wire.iloc[-1] / packets.iloc[-1], "bytes"),
-            "unfinished": (int(np.isnan(fct_ps).sum()), ""), "median FCT": (_rank(fct_ps, 0.5), "ps"),
-            "p99 FCT": (_rank(fct_ps, 0.99), "ps"), "last FCT": (last_ps, "ps"),
+            "unfinished": (int(np.isnan(fct_ps).sum()), ""),
+            "median FCT": (_rank(fct_ps, 0.5), "ps"),
+            "p99 FCT": (_rank(fct_ps, 0.99), "ps"),
+            "last FCT": (last_ps, "ps"),
             "goodput": (gained(BEGIN_PS + 0.1 * bound_ps, BEGIN_PS + 0.9 * bound_ps), "bps"),
-            "steady queue": (queued(0.4, 0.6).mean(), "bytes"), "peak queue": (float(queue.max()), "bytes"),
+            "steady queue": (queued(0.4, 0.6).mean(), "bytes"),
+            "peak queue": (float(queue.max()), "bytes"),
             "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
-        }  # fmt: skip
+        }
         edges = BEGIN_PS + np.linspace(0.0, 1.02 * max(last_ps, bound_ps), _BINS + 1)
         rates = np.diff(np.interp(edges, times, payload)) * 8e12 / np.diff(edges)
         means = queue.groupby(np.digitize(queue.index, edges)).mean().reindex(range(1, _BINS + 1)).ffill()

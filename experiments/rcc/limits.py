@@ -128,8 +128,13 @@ class Limits(Experiment):
             )
             for form, title in FORMS.items()
         ]  # fmt: skip
-        figure = self.drawn(panels, table, f", $K_p$ = {KP:g}/s (dotted: counts as oscillation; dashed: the roots)",
-                            sharey=True, legend="outside lower center")  # fmt: skip
+        figure = self.drawn(
+            panels,
+            table,
+            f", $K_p$ = {KP:g}/s (dotted: counts as oscillation; dashed: the roots)",
+            sharey=True,
+            legend="outside lower center",
+        )
         for ax, form in zip(figure.axes, FORMS, strict=True):
             ax.axvline(linear_limit(form), color="0.3", linewidth=1, linestyle="--")
         return figure

@@ -18,9 +18,14 @@ SHORT = "The quick scale has too few gains, and too little time."
 
 
 def loop_scenario(
-    lasts_ps: int, *, flows: int = 2, starts: tuple[int, ...] = (), base_rtt_ps: int = BASE_RTT_PS, every: str = "1us",
+    lasts_ps: int,
+    *,
+    flows: int = 2,
+    starts: tuple[int, ...] = (),
+    base_rtt_ps: int = BASE_RTT_PS,
+    every: str = "1us",
     **changes: Any,
-) -> Scenario:  # fmt: skip
+) -> Scenario:
     """Return flows under RCC-PID with parameters changed; `starts` in ps, if they do not start together."""
     pairs = [(f"h{i}", f"h{flows + i}") for i in range(flows)]
     return Scenario(
@@ -64,9 +69,16 @@ def measure_queue(result: Result) -> dict[str, tuple[float, str]]:
 
 
 def recursion(
-    kp: float, kd: float, *, is_accumulating: bool, increases_late: bool, noise_s: float = 0.0, rounds: int = 2000,
-    rtt_s: float = BASE_RTT_PS * 1e-12, start: float = 1.12,
-) -> float:  # fmt: skip
+    kp: float,
+    kd: float,
+    *,
+    is_accumulating: bool,
+    increases_late: bool,
+    noise_s: float = 0.0,
+    rounds: int = 2000,
+    rtt_s: float = BASE_RTT_PS * 1e-12,
+    start: float = 1.12,
+) -> float:
     """Return the queue's swing by equations (2) to (5) alone, one update in each round trip."""
     rng = np.random.default_rng(0)
     target = rtt_s * (1 + DELTA / 2)

@@ -36,9 +36,13 @@ def point_for(name: str, scale: str, seed: int, starts_ms: tuple[int, ...], end_
     if name.startswith("rcc"):
         watched += [probes.field("flow", flow, "Rcc.congestion") for flow in range(3)]
     scenario = Scenario(
-        network=topology.rcc_multi_bottleneck, workload=workload.long_flows(flows, size="100GB", start=starts),
-        scheme=PRESET[name], until=ms(end_ms) // factor, seed=seed, probes=watched,
-    )  # fmt: skip
+        network=topology.rcc_multi_bottleneck,
+        workload=workload.long_flows(flows, size="100GB", start=starts),
+        scheme=PRESET[name],
+        until=ms(end_ms) // factor,
+        seed=seed,
+        probes=watched,
+    )
     labels = {"scheme": name, "seed": seed}
     return Point(name=f"{name}, seed {seed}", scenario=scenario, labels=labels)
 

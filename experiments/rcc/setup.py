@@ -43,12 +43,19 @@ _HEADROOM_BYTES = size_bytes("117kB")
 """PFC's headroom for a port of 100 Gb/s with a link of 3 us."""
 
 LOOKS = {
-    "rcc": ("RCC", "blue"), "hpcc": ("HPCC", "vermilion"), "homa": ("Homa", "green"),
-    "expresspass": ("ExpressPass", "purple"), "dcqcn-cnp": ("DCQCN", "orange"),
-    "dcqcn": ("DCQCN of HPCC's simulator", "orange"), "timely": ("TIMELY", "sky"), "rcc-sender": ("RCC-sender", "sky"),
-    "rcc-async": ("RCC-async", "orange"), "rcc-n1": ("RCC (n = 1)", "vermilion"), "rcc-pid": ("RCC-PID", "green"),
+    "rcc": ("RCC", "blue"),
+    "hpcc": ("HPCC", "vermilion"),
+    "homa": ("Homa", "green"),
+    "expresspass": ("ExpressPass", "purple"),
+    "dcqcn-cnp": ("DCQCN", "orange"),
+    "dcqcn": ("DCQCN of HPCC's simulator", "orange"),
+    "timely": ("TIMELY", "sky"),
+    "rcc-sender": ("RCC-sender", "sky"),
+    "rcc-async": ("RCC-async", "orange"),
+    "rcc-n1": ("RCC (n = 1)", "vermilion"),
+    "rcc-pid": ("RCC-PID", "green"),
     "rcc-ewa": ("RCC-EWA", "vermilion"),
-}  # fmt: skip
+}
 """Names and colours of the preset's schemes, as every figure shows them."""
 NAMES = {scheme: name for scheme, (name, _) in LOOKS.items()}
 

@@ -6,14 +6,17 @@ from rdmacc.state import Message
 from ..api import *
 
 LISTED: dict[str, tuple[str, type[Record], str, int]] = {
-    "cwnd": ("sender", Rcc.Sender, "cwnd_bytes", 4), "snd_una": ("sender", Message, "una_psn", 4),
-    "snd_nxt": ("sender", Message, "next_psn", 4), "flow_num": ("receiver", Rcc.Endpoint, "flow_num", 4),
-    "rcv_nxt": ("receiver", Message, "received_packets", 4), "last_rtt": ("receiver", Rcc.Receiver, "last_rtt_ps", 8),
+    "cwnd": ("sender", Rcc.Sender, "cwnd_bytes", 4),
+    "snd_una": ("sender", Message, "una_psn", 4),
+    "snd_nxt": ("sender", Message, "next_psn", 4),
+    "flow_num": ("receiver", Rcc.Endpoint, "flow_num", 4),
+    "rcv_nxt": ("receiver", Message, "received_packets", 4),
+    "last_rtt": ("receiver", Rcc.Receiver, "last_rtt_ps", 8),
     "last_rtt_diff": ("receiver", Rcc.Receiver, "last_rtt_diff_ps", 8),
     "cwnd of the receiver": ("receiver", Rcc.Receiver, "cwnd_bytes", 4),
     "update_timer": ("receiver", Rcc.Receiver, "update_timer_ns", 4),
     "base_rtt": ("receiver", Rcc.Receiver, "base_rtt_ps", 8),
-}  # fmt: skip
+}
 """Table I: side, our record and field, and the published size in bytes."""
 
 NEEDED = {"is_iterative": "whether the flow is under PID", "late": "late samples in a row"}

@@ -119,11 +119,19 @@ class Tuned(Experiment):
         for form, rtt in product(FORMS, rtts):
             points = {gains: _point(gains, rtt, form) for gains in GAINS}
             margins = ", ".join(f"{scalar(table, one, 'margin with delay'):.0f}°" for one in points.values())
-            panels.append(Traces(
-                quantity="queue", looks={one: (GAINS[gains], _COLOURS[gains]) for gains, one in points.items()},
-                time_unit="ms", width=0.8, label="queue (targets)", levels={"_": 1.0}, axes={"ylim": (0, 8)},
-                title=f"{rtt / 1e6:g} us, {FORMS[form]}\nmargins with one RTT of delay: {margins}",
-            ))  # fmt: skip
+            panels.append(
+                Traces(
+                    quantity="queue",
+                    looks={one: (GAINS[gains], _COLOURS[gains]) for gains, one in points.items()},
+                    time_unit="ms",
+                    width=0.8,
+                    label="queue (targets)",
+                    levels={"_": 1.0},
+                    axes={"ylim": (0, 8)},
+                    title=f"{rtt / 1e6:g} us, {FORMS[form]}\nmargins with one RTT of delay: {margins}",
+                )
+            )
         words = "; a third flow joins halfway"
-        return self.drawn(panels, table, words, columns=len(rtts), size=(4.2, 3.2), sharey=True,
-                          legend="outside lower center")  # fmt: skip
+        return self.drawn(
+            panels, table, words, columns=len(rtts), size=(4.2, 3.2), sharey=True, legend="outside lower center"
+        )

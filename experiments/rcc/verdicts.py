@@ -26,9 +26,14 @@ AS_PUBLISHED, *OTHERS = READINGS
 _LINES = {"n = 3": ("blue", "o-"), "n = 100": ("sky", "o-"), "n = 3 round trips": ("green", "o--")}
 """The last covers another."""
 _OVER_LOAD = partial(
-    Lines, over="load", percent=True, unit="%", xlabel="load (% of the hosts' links)", levels={"_": 0.0},
+    Lines,
+    over="load",
+    percent=True,
+    unit="%",
+    xlabel="load (% of the hosts' links)",
+    levels={"_": 0.0},
     by=("quantity", "reading"),
-)  # fmt: skip
+)
 LONG_BYTES = 1_000_000
 
 
@@ -134,11 +139,13 @@ class Verdicts(Experiment):
         results = {}
         for scheme in ("rcc", "rcc-ewa"):
             scenario = Scenario(
-                network=one_switch, workload=partial(traffic, labels["scale"], labels["load"], labels["seed"]),
-                scheme=preset("rcc-2021")[scheme].replace(**READINGS[labels["reading"]]), seed=labels["seed"],
+                network=one_switch,
+                workload=partial(traffic, labels["scale"], labels["load"], labels["seed"]),
+                scheme=preset("rcc-2021")[scheme].replace(**READINGS[labels["reading"]]),
+                seed=labels["seed"],
                 until="1s",
                 probes=[probes.field("flow", flow, "Rcc.is_iterative", every="20us") for flow in range(len(messages))],
-            )  # fmt: skip
+            )
             results[scheme] = run(scenario)
         judged = np.array([results["rcc"].samples(f"Rcc.is_iterative {i}").max() > 0 for i in range(len(messages))])
         fct = {scheme: result.flows["fct_ps"].to_numpy(np.float64) for scheme, result in results.items()}

@@ -54,14 +54,17 @@ def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | Non
         scheme = scheme.replace(**{"DropTail.limit_bytes": buffer})
     scenario = Scenario(
         network=partial(topology.ren_testbed, senders=bursts + 1, buffer=LARGE_BUFFER),
-        workload=partial(_flows, bursts, on, seed), scheme=scheme, until=end, seed=seed,
+        workload=partial(_flows, bursts, on, seed),
+        scheme=scheme,
+        until=end,
+        seed=seed,
         probes=[
             rdmacc.probes.queue("s0", "s1", every=_SAMPLE_PS),
             rdmacc.probes.throughput("s0", "s1", every=RTT_PS),
             rdmacc.probes.throughput("s1", f"h{bursts + 2}", every=RTT_PS),
         ],
         faults=[LinkDown(link=(f"h{i}", "s0"), at_ps=off) for i in range(1, bursts + 1)],
-    )  # fmt: skip
+    )
     labels = {
         "scheme": name, "bursts": bursts, "buffer": buffer or "64KB", "seed": seed,
         "on_ps": int(on), "off_ps": int(off), "end_ps": int(end),
@@ -87,15 +90,19 @@ class Bursts(ReadingFigure):
             "drops": (int(result.counters["dropped_packets"]), "packets"),
             "trimmed": (int(result.counters["trimmed_packets"]), "packets"),
             "peak queue": (float(queue[queue.index > on].max()), "packets"),
-            "mean queue": (float(during.mean()), "packets"), "p99 queue": (float(during.quantile(0.99)), "packets"),
-            "occupancy": (float(during.mean() / BUFFER_PACKETS), ""), "drained after": (_drained(queue, joined), "RTT"),
+            "mean queue": (float(during.mean()), "packets"),
+            "p99 queue": (float(during.quantile(0.99)), "packets"),
+            "occupancy": (float(during.mean() / BUFFER_PACKETS), ""),
+            "drained after": (_drained(queue, joined), "RTT"),
             "throughput before": (mean_between(link, on // 2, on), "bps"),
             "throughput during": (mean_between(link, settled, off), "bps"),
             "throughput after": (mean_between(link, off + 20 * RTT_PS, end), "bps"),
-            "f0 before": (mean_between(own, on // 2, on), "bps"), "f0 during": (mean_between(own, settled, off), "bps"),
+            "f0 before": (mean_between(own, on // 2, on), "bps"),
+            "f0 during": (mean_between(own, settled, off), "bps"),
             "f0 after": (mean_between(own, off + 20 * RTT_PS, end), "bps"),
-            "f0 recovered after": (_recovered(own, off), "RTT"), "timeouts": (int(result.counters["timeouts"]), ""),
-        }  # fmt: skip
+            "f0 recovered after": (_recovered(own, off), "RTT"),
+            "timeouts": (int(result.counters["timeouts"]), ""),
+        }
         if point.labels["seed"] > 0:
             return tidy(point.name, numbers)
         step = max(end // _DRAWN, RTT_PS)

@@ -97,10 +97,12 @@ class Figure8(Experiment):
         for name in _SCHEMES:
             for packets in _STARTS:
                 scenario = Scenario(
-                    network=topology.ren_testbed, workload=_flow,
+                    network=topology.ren_testbed,
+                    workload=_flow,
                     scheme=TESTBED[name].replace(unscheduled_packets=packets),
-                    probes=[rdmacc.probes.throughput("s0", "s1", every=_ROUND_PS)], seed=seed,
-                )  # fmt: skip
+                    probes=[rdmacc.probes.throughput("s0", "s1", every=_ROUND_PS)],
+                    seed=seed,
+                )
                 yield Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name})
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:

@@ -96,13 +96,16 @@ class Figure10(Experiment):
         path = nx.shortest_path(graph, result.flows["src"].iloc[0], result.flows["dst"].iloc[0])
         delays = [graph.edges[link]["delay_ps"] for link in pairwise(path)]
         numbers = {
-            "propagation, there and back": (2 * sum(delays), "ps"), "links, there and back": (2 * len(delays), ""),
-            "received": (len(came), "packets"), "transmitted": (len(left), "packets"),
-            "dropped": (len(dropped), "packets"), "waiting": (int(queue.iloc[-1]) // PACKET_BYTES, "packets"),
+            "propagation, there and back": (2 * sum(delays), "ps"),
+            "links, there and back": (2 * len(delays), ""),
+            "received": (len(came), "packets"),
+            "transmitted": (len(left), "packets"),
+            "dropped": (len(dropped), "packets"),
+            "waiting": (int(queue.iloc[-1]) // PACKET_BYTES, "packets"),
             "transmitted before received": (int((first["time_ps_out"] < first["time_ps_in"]).sum()), "packets"),
             "peak queue": (int(queue[steps["what"] != "arrived"].max()), "bytes"),
             "shortest queue that dropped": (float(behind.min()), "bytes"),
-        }  # fmt: skip
+        }
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:

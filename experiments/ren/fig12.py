@@ -103,8 +103,11 @@ class Figure12(ReadingFigure):
             for size in sizes:
                 scenario = Scenario(
                     network=partial(topology.ren_testbed, senders=_SENDERS + 2, receivers=3, buffer=buffer),
-                    workload=partial(_flows, kB(size), 1000 * seed), scheme=TESTBED[own], until=_END, seed=1000 * seed,
-                )  # fmt: skip
+                    workload=partial(_flows, kB(size), 1000 * seed),
+                    scheme=TESTBED[own],
+                    until=_END,
+                    seed=1000 * seed,
+                )
                 labels = {"scheme": name, "size_bytes": kB(size), "runs": runs}
                 yield Point(name=f"{name}, {size} KB", scenario=scenario, labels=labels)
 
@@ -155,9 +158,13 @@ class Figure12(ReadingFigure):
                 for name, cut in _PUBLISHED.items():
                     place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
                     ax.plot(
-                        place, times["ren"].loc[kB(60)] / (1 - cut), "D", color="white", markeredgecolor="black",
+                        place,
+                        times["ren"].loc[kB(60)] / (1 - cut),
+                        "D",
+                        color="white",
+                        markeredgecolor="black",
                         markersize=6,
-                    )  # fmt: skip
+                    )
                 ax.plot(
                     [], [], "D", color="white", markeredgecolor="black", linestyle="none",
                     label="as published from REN's",

@@ -152,13 +152,16 @@ class Figure20(ReadingFigure):
             scheme = SIMULATED["ren"].replace(keeps_one=name == KEPT)
         scenario = Scenario(
             network=partial(topology.ren_leaf_spine, hosts_per_leaf=_SENDERS + 1, leaves=2),
-            workload=partial(_flows, share, degree > 0, seed), scheme=scheme, until=_UNTIL, seed=seed,
+            workload=partial(_flows, share, degree > 0, seed),
+            scheme=scheme,
+            until=_UNTIL,
+            seed=seed,
             probes=[
                 probe
                 for port in _PORTS
                 for probe in (rdmacc.probes.queue(*port, every=us(5)), rdmacc.probes.throughput(*port, every=us(50)))
             ],
-        )  # fmt: skip
+        )
         labels = {"scheme": name, "degree": degree, "share": share, "seed": seed}
         return Point(name=f"{name}, {share:g} responsive, seed {seed}", scenario=scenario, labels=labels)
 
@@ -193,9 +196,12 @@ class Figure20(ReadingFigure):
         for name in _homa(table):
             degree = int(name.rpartition(" ")[2])
             axes[0].plot(
-                grid, [100 * share_in_use(degree, share) for share in grid], ":", color=COLOURS[looks[name]],
+                grid,
+                [100 * share_in_use(degree, share) for share in grid],
+                ":",
+                color=COLOURS[looks[name]],
                 linewidth=1,
-            )  # fmt: skip
+            )
         axes[0].set(title="(a) dotted: 1 - (1 - r)^K", ylabel="link utilisation (%)", ylim=(0, 104))
         axes[1].set(title="(b)", ylabel="average queue (packets)")
         axes[1].legend(fontsize=8)

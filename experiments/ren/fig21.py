@@ -128,9 +128,11 @@ class Figure21(ReadingFigure):
                 for one in range(seed, seed + (1 if is_quick else 6)):
                     scenario = Scenario(
                         network=partial(leaf_spine, count, 3, 8, is_shared=reading == "switch buffer"),
-                        workload=partial(_rounds, count, total, rounds), scheme=scheme, until=ms(200 * rounds),
+                        workload=partial(_rounds, count, total, rounds),
+                        scheme=scheme,
+                        until=ms(200 * rounds),
                         seed=one,
-                    )  # fmt: skip
+                    )
                     labels = {"scheme": name, "servers": count, "total_bytes": total, "seed": one}
                     yield Point(
                         name=f"{name}, {count} servers, seed {one}", scenario=scenario, labels=labels, cost=count

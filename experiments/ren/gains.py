@@ -270,9 +270,15 @@ class Gains(LeafSpineReadings):
         for ax in axes[-1]:
             ax.set_xlabel(load_label(rows))
         axes[0][0].plot(
-            [], [], "*", color="0.7", markersize=13, markeredgecolor="black", linestyle="none",
+            [],
+            [],
+            "*",
+            color="0.7",
+            markersize=13,
+            markeredgecolor="black",
+            linestyle="none",
             label="published, at 0.7",
-        )  # fmt: skip
+        )
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
         figure.suptitle("REN, figures 15 to 18: what REN gains")
         return figure

@@ -185,12 +185,17 @@ class LeafSpineFigure(CaseFigure):
             **{f"p99 slowdown, {k}": (np.percentile(slowdown[part], 99), "") for k, part in zip(TENTHS, by_size)},
             **{f"largest, {k}": (size[part].max(), "bytes") for k, part in zip(TENTHS, by_size)},
             "bytes in the largest tenth": (size[by_size[-1]].sum() / size.sum(), ""),
-            "oversubscription": (oversubscription(result), ""), "flows": (len(flows), ""),
-            "flows, short": ((size <= SHORT_BYTES).sum(), ""), "flows, long": ((size > LONG_BYTES).sum(), ""),
-            "unfinished": (unfinished(flows), ""), "retransmissions": (flows["retransmissions"].sum(), ""),
-            "timeouts": (flows["timeouts"].sum(), ""), "dropped": (counters["dropped_packets"], ""),
-            "trimmed": (counters["trimmed_packets"], ""), "packet hops": (hops, ""),
-        }  # fmt: skip
+            "oversubscription": (oversubscription(result), ""),
+            "flows": (len(flows), ""),
+            "flows, short": ((size <= SHORT_BYTES).sum(), ""),
+            "flows, long": ((size > LONG_BYTES).sum(), ""),
+            "unfinished": (unfinished(flows), ""),
+            "retransmissions": (flows["retransmissions"].sum(), ""),
+            "timeouts": (flows["timeouts"].sum(), ""),
+            "dropped": (counters["dropped_packets"], ""),
+            "trimmed": (counters["trimmed_packets"], ""),
+            "packet hops": (hops, ""),
+        }
         return tidy(point.name, numbers)
 
 

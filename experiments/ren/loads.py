@@ -59,9 +59,13 @@ def percents(values: Mapping[str, float]) -> str:
 
 
 def reduction_claim(
-    id: str, workload: str, published: Mapping[str, Mapping[str, float]], quote: str, why: str,
+    id: str,
+    workload: str,
+    published: Mapping[str, Mapping[str, float]],
+    quote: str,
+    why: str,
     chosen: Chosen | None = None,
-) -> Claim:  # fmt: skip
+) -> Claim:
     """Return a claim on REN's reductions of a quantity at a load of 0.7."""
     ((quantity, values),) = published.items()
     return claim(
@@ -132,9 +136,15 @@ def published_marks(
         _, colour, marker = LOOKS[scheme]
         marker = {"x": "X", "+": "P"}.get(marker, marker)
         ax.plot(
-            load, ren / (1 - value), marker=marker, markersize=11, mfc="none", mec=colour, linestyle="none",
+            load,
+            ren / (1 - value),
+            marker=marker,
+            markersize=11,
+            mfc="none",
+            mec=colour,
+            linestyle="none",
             clip_on=False,
-        )  # fmt: skip
+        )
     ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
 
 

@@ -26,9 +26,11 @@ _QUANTITIES = ("AFCT", "AFCT, short", "p99 FCT, short")
 
 
 def _compared(
-    ren: str = "ren", others: tuple[str, ...] = _OTHERS, changes: dict[str, dict[str, Any]] | None = None,
+    ren: str = "ren",
+    others: tuple[str, ...] = _OTHERS,
+    changes: dict[str, dict[str, Any]] | None = None,
     **options: Any,
-) -> dict[str, LeafSpineCase]:  # fmt: skip
+) -> dict[str, LeafSpineCase]:
     """Return REN, as "ren", and the others under a variation; `changes` by scheme, or for "all" of them."""
     changes = changes or {}
     return {
@@ -51,13 +53,16 @@ def _timers(time: str) -> dict[str, dict[str, Any]]:
 _ASSUMED = _compared()
 _LITERAL, _LITERAL_KEPT = "marks: literal", "marks: literal, one packet kept"
 VARIATIONS: dict[str, dict[str, LeafSpineCase]] = {
-    "as assumed": _ASSUMED, "marks: by packet": _compared("ren-packet"), _LITERAL_KEPT: _compared("ren-literal"),
-    _LITERAL: _compared("ren-literal-unsafe"), "timers of the others: 0.1 ms": _compared(changes=_timers("100us")),
+    "as assumed": _ASSUMED,
+    "marks: by packet": _compared("ren-packet"),
+    _LITERAL_KEPT: _compared("ren-literal"),
+    _LITERAL: _compared("ren-literal-unsafe"),
+    "timers of the others: 0.1 ms": _compared(changes=_timers("100us")),
     "timers of the others: 10 ms": _compared(changes=_timers("10ms")),
     "timer of REN: 1 ms": _compared(changes={"ren": {"least_timeout_ps": "1ms"}}),
     "load: of hosts' links": _compared(others=("phost", "homa"), load_of="host"),
     "paths: ECMP": _compared(others=("phost", "homa"), changes={"all": {"routing": "ecmp"}}),
-}  # fmt: skip
+}
 """By name: the run of each scheme."""
 BUFFERS: dict[str, dict[str, LeafSpineCase]] = {
     "as assumed": _ASSUMED,

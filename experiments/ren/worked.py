@@ -82,11 +82,14 @@ class WorkedExample(ReadingFigure):
             if name != "traditional":
                 changes["RenMarker.base_rtt_ps"] = example.round_ps - example.early_ps
             scenario = Scenario(
-                network=partial(network, example.slots), workload=partial(_flows, example.packets),
+                network=partial(network, example.slots),
+                workload=partial(_flows, example.packets),
                 scheme=TESTBED[name].replace(**changes, **{"DropTail.limit_bytes": "10MB"}),
                 until=ps(round(ROUNDS * example.round_ps * 1.2)),
-                probes=[rdmacc.probes.queue("s0", "s1", every="100ns")], trace=True, seed=seed,
-            )  # fmt: skip
+                probes=[rdmacc.probes.queue("s0", "s1", every="100ns")],
+                trace=True,
+                seed=seed,
+            )
             yield Point(name=name, scenario=scenario, labels={"scheme": name})
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:

@@ -39,8 +39,11 @@ from ..api import *
 
 SCHEMES = ("dcqcn", "dcqcn-paper", "hpcc", "timely", "dctcp")
 INCASTS = {
-    "8 x 200 kB": (8, 200_000), "8 x 1 MB": (8, 1_000_000), "8 x 10 MB": (8, 10_000_000), "32 x 1 MB": (32, 1_000_000),
-}  # fmt: skip
+    "8 x 200 kB": (8, 200_000),
+    "8 x 1 MB": (8, 1_000_000),
+    "8 x 10 MB": (8, 10_000_000),
+    "32 x 1 MB": (32, 1_000_000),
+}
 TWO = "two flows"
 CASES = (TWO, *INCASTS)
 PERMUTATION, WEB_SEARCH = "permutation", "web search, 50%"

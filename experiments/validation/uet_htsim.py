@@ -29,11 +29,14 @@ _HEADERS = {"Queueing.control_limit_bytes": 2 * _QUEUE_BYTES}
 _WINDOW_50 = 50 * MTU_BYTES / (100e9 * 14.02272e-6 / 8)
 LINKS = {"rate": "100Gbps", "delay": "1us"}
 NETWORKS = {
-    "2 hosts": partial(topology.fat_tree, 2, **LINKS), "16 hosts": partial(topology.fat_tree, 4, **LINKS),
-    "fat tree": partial(topology.fat_tree, 8, **LINKS), "1,024 hosts": partial(topology.fat_tree, 16, **LINKS),
-    "4:1": partial(topology.leaf_spine, 32, 8, 32, **LINKS), "8:1": partial(topology.leaf_spine, 32, 4, 32, **LINKS),
+    "2 hosts": partial(topology.fat_tree, 2, **LINKS),
+    "16 hosts": partial(topology.fat_tree, 4, **LINKS),
+    "fat tree": partial(topology.fat_tree, 8, **LINKS),
+    "1,024 hosts": partial(topology.fat_tree, 16, **LINKS),
+    "4:1": partial(topology.leaf_spine, 32, 8, 32, **LINKS),
+    "8:1": partial(topology.leaf_spine, 32, 4, 32, **LINKS),
     "star": partial(topology.star, 64, **LINKS),
-}  # fmt: skip
+}
 SIZE = 2_000_000
 PERM_16 = "13-6 1-4 6-0 2-13 10-5 15-1 8-14 14-2 5-15 4-12 12-11 0-8 9-7 7-9 3-10 11-3"
 LONE = {"1 to 1": [(0, 13)], "both ways": [(0, 13), (13, 0)]}
