@@ -21,6 +21,7 @@ from xml.etree.ElementTree import ParseError
 import networkx as nx
 
 from rdmacc.errors import ConfigError
+from rdmacc.show.described import describes
 from rdmacc.topology.base import Graph, add_host, add_link, completed, validate
 from rdmacc.topology.bounds import checked_delay, checked_rate
 from rdmacc.typed import typed
@@ -36,7 +37,23 @@ _NODE_KNOWN = ("kind", "buffer", "buffer_bytes", "rate", "rate_bps")
 Attribute: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
 
 
+_described = describes(
+    path="path: The file.",
+    rate="str, (str, str) or (str, str, str), optional: Name of the link attribute; with the unit of its numbers, "
+    '``("LinkSpeedRaw", "bps")``; with a value for links that lack it, ``("LinkSpeedRaw", "bps", "10Gbps")``. A '
+    'quantity, such as ``"10Gbps"``, is for all links that have none under the usual names.',
+    delay="str, (str, str) or (str, str, str), optional: Like `rate`. Links between nodes with ``Latitude`` and "
+    "``Longitude`` have the delay of their great circle at 200,000 km/s, unless the file or an attribute gives one.",
+    hosts="int, optional: Hosts to attach to each node that has links, named h0, h1, ... in the nodes' order: by links "
+    "with the rate of the node's fastest one and 1 us of delay. All nodes are switches then, unless the file says "
+    "otherwise.",
+    parallel='str: What becomes of several links between two nodes: "summed" to one with the sum of their rates, or '
+    'the "fastest" alone, with the shortest delay; or "refused".',
+)
+
+
 @typed
+@_described
 def from_graphml(
     path: str | PathLike[str],
     rate: Attribute | None = None,
@@ -49,21 +66,8 @@ def from_graphml(
 
     Parameters
     ----------
-    path : path
-        The file.
-    rate, delay : str, (str, str) or (str, str, str), optional
-        Name of the link attribute; with the unit of its numbers, ``("LinkSpeedRaw", "bps")``; with a value for links
-        that lack it, ``("LinkSpeedRaw", "bps", "10Gbps")``. A quantity, such as ``"10Gbps"``, is for all links that
-        have none under the usual names. Links between nodes with ``Latitude`` and ``Longitude`` have the delay of their
-        great circle at 200,000 km/s, unless the file or an attribute gives one.
     node_type : type
         Conversion of the nodes' names, which are strings in GraphML: ``int`` for numbers.
-    hosts : int, optional
-        Hosts to attach to each node that has links, named h0, h1, ... in the nodes' order: by links with the rate of
-        the node's fastest one and 1 us of delay. All nodes are switches then, unless the file says otherwise.
-    parallel : str
-        What becomes of several links between two nodes: "summed" to one with the sum of their rates, or the "fastest"
-        alone, with the shortest delay; or "refused".
 
     Returns
     -------
@@ -83,6 +87,7 @@ def from_graphml(
 
 
 @typed
+@_described
 def from_node_link(
     path: str | PathLike[str],
     rate: Attribute | None = None,
@@ -91,22 +96,6 @@ def from_node_link(
     parallel: str = "summed",
 ) -> Graph:
     """Return the network in a node-link JSON file, with its links under ``edges`` or ``links``.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    rate, delay : str, (str, str) or (str, str, str), optional
-        Name of the link attribute; with the unit of its numbers, ``("LinkSpeedRaw", "bps")``; with a value for links
-        that lack it, ``("LinkSpeedRaw", "bps", "10Gbps")``. A quantity, such as ``"10Gbps"``, is for all links that
-        have none under the usual names. Links between nodes with ``Latitude`` and ``Longitude`` have the delay of their
-        great circle at 200,000 km/s, unless the file or an attribute gives one.
-    hosts : int, optional
-        Hosts to attach to each node that has links, named h0, h1, ... in the nodes' order: by links with the rate of
-        the node's fastest one and 1 us of delay. All nodes are switches then, unless the file says otherwise.
-    parallel : str
-        What becomes of several links between two nodes: "summed" to one with the sum of their rates, or the "fastest"
-        alone, with the shortest delay; or "refused".
 
     Returns
     -------
