@@ -106,12 +106,12 @@ def all_records():
                     yield part.record(kind)
 
 
-@pytest.mark.parametrize("record", dict.fromkeys(all_records()), ids=lambda record: record.__qualname__)
-def test_defaults_fit_their_columns(record):
-    row = np.zeros(1, record_dtype(record))[0]
-    for field in record.fields:
-        row[field.name] = field.default  # NumPy refuses values that do not fit
-        assert np.all(row[field.name] == field.default)
+def test_defaults_fit_their_columns():
+    for record in dict.fromkeys(all_records()):
+        row = np.zeros(1, record_dtype(record))[0]
+        for field in record.fields:
+            row[field.name] = field.default  # NumPy refuses values that do not fit
+            assert np.all(row[field.name] == field.default)
 
 
 # After a run

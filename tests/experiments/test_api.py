@@ -6,7 +6,6 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import pytest
 
 from rdmacc.experiments import api
 from rdmacc.experiments.api import Experiment, Point, subplots
@@ -32,22 +31,22 @@ def defined(body):
     return own
 
 
-@pytest.mark.parametrize("path", FIGURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_figure_gives_no_word_another_meaning(path):
-    body = ast.parse(path.read_text()).body
-    used = [
-        str(node.module).rpartition(".")[2]
-        for node in body
-        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-    ]
-    words = Counter(api.__all__) if "api" in used else Counter()
-    for name in set(used) - {"api"}:  # what the paper's figures share
-        names = defined(ast.parse(path.with_name(f"{name}.py").read_text()).body)
-        words += Counter(one for one in names if not one.startswith("_"))
-    assert [name for name, count in words.items() if count > 1] == []
-    imported = {alias.asname or alias.name for node in body if isinstance(node, ast.Import | ast.ImportFrom)
-                for alias in node.names}  # fmt: skip
-    assert sorted((defined(body) | imported) & set(words)) == []
+def test_a_figure_gives_no_word_another_meaning():
+    for path in FIGURES:
+        body = ast.parse(path.read_text()).body
+        used = [
+            str(node.module).rpartition(".")[2]
+            for node in body
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+        ]
+        words = Counter(api.__all__) if "api" in used else Counter()
+        for name in set(used) - {"api"}:  # what the paper's figures share
+            names = defined(ast.parse(path.with_name(f"{name}.py").read_text()).body)
+            words += Counter(one for one in names if not one.startswith("_"))
+        assert [name for name, count in words.items() if count > 1] == []
+        imported = {alias.asname or alias.name for node in body if isinstance(node, ast.Import | ast.ImportFrom)
+                    for alias in node.names}  # fmt: skip
+        assert sorted((defined(body) | imported) & set(words)) == []
 
 
 def test_points_that_are_yielded_come_as_a_list_and_a_plot_has_the_style():

@@ -230,7 +230,7 @@ def fcts_ps(scheme: Any, store: Path) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_at_night(CHANGES, every=3))
+@pytest.mark.parametrize("name", mostly_at_night(CHANGES, every=9))
 def test_what_a_handler_reaches_counts_at_once(name: str, lab: Callable[..., Any], tmp_path: Path) -> None:
     kind, change = CHANGES[name]
     module = lab(kind)
@@ -326,7 +326,7 @@ def test_other_content_has_another_hash(one: Any, other: Any) -> None:
         assert hash_of(twin) == hash_of(one)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_hash_is_the_same_in_every_process() -> None:
     """Whatever the order of sets, the addresses of objects and the seed of strings' hashes there."""
     script = (

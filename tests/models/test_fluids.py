@@ -25,7 +25,6 @@ from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
 from rdmacc.models.dde import solve_dde
 from rdmacc.models.rcp import RcpFluid
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid, weight
-from tests.support import mostly_at_night
 
 
 @pytest.mark.parametrize(
@@ -116,8 +115,8 @@ def test_sign_of_the_margin_is_what_integration_does(flows, delay):
     assert is_stable == (late.std() < 0.02 * fluid.fixed_point()["queue_bytes"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flows", mostly_at_night([8, 2, 16], every=3))
+@pytest.mark.nightly
+@pytest.mark.parametrize("flows", [8, 2, 16])
 def test_packets_agree_with_the_fluid_if_marked_on_leaving(flows):
     """Time-average queue within 35%: the fluid has no packets and no random marks. Rates closer."""
     table = compare(DcqcnFluid(flows=flows, duration_ps="200ms")).summary()

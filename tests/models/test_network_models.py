@@ -270,7 +270,7 @@ def is_of(record, rows):
     return part[numbers].shape == rows[numbers].shape and np.allclose(part[numbers], rows[numbers], rtol=0, atol=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_record_is_of_today_s_code():
     """One load in full; a record with another number would be refused."""
     record, rows = errors_on_record(), max_min_experiment.errors("dcqcn", 0.2)

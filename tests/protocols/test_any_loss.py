@@ -79,8 +79,8 @@ CASES = {
 }
 
 QUICK = ("expresspass", "homa-aeolus", "ndp", "phost", "ren", "rcc")
-NAMES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CASES]
-"""The cases, all but a few of them slow."""
+NAMES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly) for name in CASES]
+"""The cases, all but a few of them at night."""
 
 
 def run(case, engine, faults=(), trace=False):
@@ -120,7 +120,7 @@ def test_no_loss_of_one_packet_hurts(name, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_at_night(CASES, every=2))
+@pytest.mark.parametrize("name", mostly_at_night(CASES, every=7))
 def test_engines_agree_on_losses(name):
     for kind in CASES[name].kinds:
         count = min(sent_by_kind(name)[kind], MOST)

@@ -18,15 +18,15 @@ from rdmacc.schemes.evidence import evidence_of
 from rdmacc.units import us
 
 
-@pytest.mark.parametrize("name", SCHEMES)
-def test_schemes_are_values(name):
+def test_schemes_are_values():
     """Two of the same name are equal, hash alike, survive pickling, and show their parts."""
-    one, two = scheme(name), scheme(name)
-    assert one == two
-    assert hash(one) == hash(two)
-    assert pickle.loads(pickle.dumps(one)) == one
-    assert all(type(part).__name__ in repr(one) for part in (*one.components, one.buffer))
-    assert "payload_bytes=7" in repr(one.replace(payload_bytes=7))
+    for name in SCHEMES:
+        one, two = scheme(name), scheme(name)
+        assert one == two
+        assert hash(one) == hash(two)
+        assert pickle.loads(pickle.dumps(one)) == one
+        assert all(type(part).__name__ in repr(one) for part in (*one.components, one.buffer))
+        assert "payload_bytes=7" in repr(one.replace(payload_bytes=7))
 
 
 def test_composition():
