@@ -1,20 +1,22 @@
-"""The command line, by its own runner and as a process."""
+"""The command line, by its own runner and as a process.
+
+The demo: its numbers against the analytic fair share, its table and its picture.
+
+``rdmacc explain``.
+"""
 
 import json
 import sys
 from dataclasses import dataclass, replace
-
-import matplotlib
-
-matplotlib.use("Agg")
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import rdmacc
-from rdmacc.cli import commands
+from rdmacc.cli import commands, demo
 from rdmacc.cli.main import app, main
+from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, summary_path
 from rdmacc.sweep.store import read_table
 from tests.sweeps import Tiny, Troubled
@@ -298,3 +300,56 @@ def test_notebooks_are_copied_and_never_overwritten(tmp_path, monkeypatch, capsy
 def test_notebooks_say_what_they_need(tmp_path, monkeypatch):
     monkeypatch.setattr("rdmacc.cli.main.find_spec", lambda name: None)
     assert 'pip install "rdmacc[notebooks]"' in invoke("notebooks", tmp_path / "mine")
+
+
+@pytest.fixture(scope="module")
+def found(engine):
+    return demo.run(engine=engine, progress=False)
+
+
+@pytest.fixture(scope="module")
+def table(found):
+    return demo.measure(found)
+
+
+def test_the_incast_ends_as_the_fair_share_says(table):
+    """The link is full under every scheme, so FCTs are those of processor sharing, to a few packets."""
+    model = table.loc["fair share (model)"]
+    for scheme in ("DCQCN", "DASR"):
+        assert table.loc[scheme, "fct_p99_ps"] == pytest.approx(model["fct_p99_ps"], rel=0.02)
+        assert table.loc[scheme, "slowdown_median"] == pytest.approx(model["slowdown_median"], rel=0.02)
+
+
+def test_under_dasr_the_long_flow_gets_the_line_back(table):
+    line = table.loc["fair share (model)", "long_after_bps"]
+    assert table.loc["DASR", "long_after_bps"] >= 0.99 * line
+    assert table.loc["DCQCN", "long_after_bps"] < 0.9 * line
+    assert table.loc["DASR", "cnps"] == 0
+    assert table.loc["DCQCN", "cnps"] > 0
+
+
+def test_the_long_flow_shares_while_the_incast_lasts(table):
+    share = table.loc["fair share (model)", "long_incast_bps"]
+    assert 0.8 * share < table.loc["DASR", "long_incast_bps"] < 2 * share
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    work = rdmacc.incast(2, "h0", "20kB", hosts=rdmacc.star(3))
+    one = rdmacc.Scenario(network=rdmacc.star(3), workload=work, scheme="line-rate", engine="simpy")
+    return str(one.to_toml(tmp_path / "one.toml"))
+
+
+def test_it_explains_the_slowest_message_or_one_by_its_label(scenario, tmp_path):
+    assert CliRunner().invoke(app, ["explain", scenario]).output.startswith("Message 1 (h2 to h0, 20 kB, line-rate): ")
+    path = tmp_path / "why.png"
+    found = CliRunner().invoke(app, ["explain", scenario, "--message", "0", "--plot", str(path)])
+    assert found.output.startswith("Message 0 (h1 to h0")
+    assert found.output.endswith(f"Saved {path}\n")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_message_that_is_not_there(scenario):
+    error = CliRunner().invoke(app, ["explain", scenario, "--message", "7"]).exception
+    assert isinstance(error, ConfigError)
+    assert "--message = '7': must be a message of the workload, such as 0" in str(error)

@@ -4,10 +4,6 @@ import json
 import re
 from dataclasses import replace
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import pytest
 from typer.testing import CliRunner
 

@@ -1,4 +1,9 @@
-"""Sets of packets: plain and compiled, against Python's own sets."""
+"""Sets of packets: plain and compiled, against Python's own sets.
+
+Clock ticks: any whole fraction of a second, the same on both engines, and shorter than a packet.
+"""
+
+from fractions import Fraction
 
 import numba
 import numpy as np
@@ -6,12 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rdmacc
 from rdmacc import Component
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, make_bits, set_bit
+from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled.kernel.rules import words_of
 from rdmacc.engine.compiled.machine_code.units import UNIT
 from rdmacc.errors import ConfigError
 from rdmacc.records import Bits, Record
+from rdmacc.units import cut_ps, transmission_ps
 
 PLAIN = (set_bit, clear_bit, has_bit, find_set, find_clear)
 COMPILED = (
@@ -62,3 +70,63 @@ def test_only_messages_have_them():
 
     with pytest.raises(ConfigError, match="a Transfer record"):
         Wrong.check_interface()
+
+
+_SECOND_PS = 10**12
+
+
+def random_ticks(count: int, seed: int) -> list[int]:
+    """Return whole fractions of a second, 2 ps to 50 ns."""
+    divisors = [2**twos * 5**fives for twos in range(13) for fives in range(13) if 1 < 2**twos * 5**fives <= 50_000]
+    return np.random.default_rng(seed).choice(sorted(divisors), count).tolist()
+
+
+def test_a_time_is_cut_as_the_fixed_point_number_says() -> None:
+    """The double of the seconds, cut to 64 bits behind the point, times the ticks of a second, cut to whole ticks."""
+    rng = np.random.default_rng(1)
+    for tick_ps in [2, 5, *random_ticks(300, seed=2)]:
+        wire_bytes, rate_bps = int(rng.integers(1, 2**20)), float(10 ** rng.uniform(7.8, 12))
+        seconds = Fraction(int(Fraction(wire_bytes * 8.0 / rate_bps) * 2**64), 2**64)
+        assert cut_ps(wire_bytes, rate_bps, tick_ps) == int(seconds * (_SECOND_PS // tick_ps)) * tick_ps
+    assert cut_ps(9064, 100e9, 1) == transmission_ps(9064, 100e9) == 725_120  # nothing to cut
+
+
+@pytest.mark.parametrize("tick_ps", [1, *random_ticks(5, seed=3)])
+def test_engines_agree_at_any_tick(tick_ps: int) -> None:
+    """At rates down to 20 Mb/s, where times are long and products large."""
+    net = rdmacc.star(4, rate="40Gbps")
+    rdmacc.topology.add_host(net, "slow")
+    rdmacc.topology.add_link(net, "slow", "s0", "20Mbps", "1us")
+    work = rdmacc.messages([("h1", "h0", "20kB"), ("h2", "h0", "20kB"), ("slow", "h0", "5kB"), ("h3", "slow", "9kB")])
+    scheme = rdmacc.scheme("dcqcn").replace(tick_ps=tick_ps)
+    one, other = (
+        rdmacc.simulate(net, work, scheme, engine=engine, progress=False).outcome for engine in ("simpy", "compiled")
+    )
+    assert differences(one, other) == []
+
+
+def test_a_tick_of_a_picosecond_cuts_off_less_than_that() -> None:
+    """Alone on two links: two transmissions, each cut by a picosecond at most, and their delays."""
+    work = rdmacc.messages([("h0", "h1", "1000B")])
+    fct = [
+        rdmacc.simulate(rdmacc.star(2), work, rdmacc.scheme("go-back-n").replace(tick_ps=tick)).flows["fct_ps"][0]
+        for tick in (0, 1)
+    ]
+    assert 0 <= fct[0] - fct[1] <= 2
+
+
+@pytest.mark.parametrize("tick_ps", [3, 7, 1_500, 83_840, 10**12 + 1])
+def test_a_tick_that_does_not_divide_a_second_is_refused(tick_ps: int) -> None:
+    with pytest.raises(ConfigError, match=rf"^tick_ps = {tick_ps}: must be 0, or a whole fraction of a second"):
+        rdmacc.scheme("dcqcn").replace(tick_ps=tick_ps)
+
+
+def test_a_tick_longer_than_a_packet_is_refused() -> None:
+    net, work = rdmacc.star(3), rdmacc.messages([("h0", "h1", "20kB")])
+    scheme = rdmacc.scheme("go-back-n")
+    wire = scheme.wire_bytes
+    with pytest.raises(ConfigError, match=rf"^tick_ps = 100000: must be shorter .*: {wire} B take \d+\.\d+ ns on h0"):
+        rdmacc.simulate(net, work, scheme.replace(tick_ps="100ns"))
+    longest = max(tick for tick in (80_000, 64_000, 62_500) if tick < wire * 80)
+    result = rdmacc.simulate(net, work, scheme.replace(tick_ps=longest))
+    assert result.flows["fct_ps"][0] >= 20 * longest

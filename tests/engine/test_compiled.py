@@ -1,9 +1,15 @@
-"""The compiled engine: its event queue, its memory, a user's protocol, errors for one it cannot compile."""
+"""The compiled engine: its event queue, its memory, a user's protocol, errors for one it cannot compile.
+
+Functions of arrays that models have compiled: all kinds of arguments, and code that is never stale.
+
+The compiled engine's plain kernel: it lacks rare features, and runs where none of them is used.
+"""
 
 import heapq
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import networkx as nx
 import numba
@@ -13,6 +19,7 @@ import pytest
 import rdmacc
 from rdmacc.chance import hash63, uniform
 from rdmacc.engine.compare import differences
+from rdmacc.engine.compiled.engine import CompiledEngine
 from rdmacc.engine.compiled.kernel import rules as chance
 from rdmacc.engine.compiled.kernel.events import (
     EVENT_BYTES,
@@ -24,11 +31,15 @@ from rdmacc.engine.compiled.kernel.events import (
     replace_event,
 )
 from rdmacc.engine.compiled.kernel.rows import globals_at
+from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
+from rdmacc.engine.compiled.machine_code.callees import call_on_arrays
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
+from rdmacc.engine.compiled.machine_code.plain import FEATURES
 from rdmacc.engine.compiled.machine_code.units import UNIT
 from rdmacc.engine.compiled.tables import layout, tables
 from rdmacc.engine.compiled.tables.tables import routes_of
 from rdmacc.engine.select import why_not_compiled
+from rdmacc.faults import Clocks, Loss, ScriptedLoss
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
 from rdmacc.topology.fabric import Fabric
@@ -284,3 +295,116 @@ def test_the_table_of_routes_says_what_the_fabric_says():
             assert first[cell] == (ports[0] if one_by_one else start)
         if graph is mixed:
             assert not is_in_row[count > 1].all()
+
+
+FACTOR = 2.0
+
+
+def scaled(value):
+    return FACTOR * value
+
+
+def ranked(values, chosen, count, scale, order, found):
+    """Write the numbers of the chosen values, least first, and the least `count` of them, scaled twice."""
+    queue = [(0.0, 0)]
+    queue.clear()
+    for i in range(len(values)):
+        if chosen[i]:
+            heapq.heappush(queue, (values[i], i))
+    for rank in range(count):
+        value, order[rank] = heapq.heappop(queue)
+        found[rank] = scaled(scale * value)
+
+
+def arguments():
+    values = np.random.default_rng(3).random(100)
+    return values, values > 0.5, 20, 3.0, np.zeros(20, np.int64), np.zeros(20)
+
+
+def test_it_computes_what_python_does():
+    for_python, for_machine = arguments(), arguments()
+    ranked(*for_python)
+    call_on_arrays(ranked, *for_machine)
+    assert for_machine[4].tolist() == for_python[4].tolist() == sorted(for_python[4], key=for_python[0].__getitem__)
+    assert for_machine[5].tolist() == for_python[5].tolist() != [0.0] * 20
+
+
+def test_what_the_function_reaches_counts_at_once(monkeypatch):
+    first, second = arguments(), arguments()
+    call_on_arrays(ranked, *first)
+    monkeypatch.setattr("tests.engine.test_compiled.FACTOR", 6.0)
+    call_on_arrays(ranked, *second)
+    assert second[5].tolist() == (3 * first[5]).tolist()
+
+
+ASK: dict[str, dict[str, Any]] = {
+    "tick_ps": {"scheme": {"tick_ps": "1ns"}},
+    "has_scanning_nics": {"scheme": {"tick_ps": "1ns"}},
+    "n_changes": {"probes": (rdmacc.probes.queue("s0", "h0"),)},
+    "n_scripts": {"faults": (ScriptedLoss(message=0, psn=3),)},
+    "has_clocks": {"faults": (Clocks(jitter_ps="1ns"),)},
+    "has_paths": {"workload": {"path": "h1 s0 h0"}},
+    "wrr_ratio": {"scheme": {"Queueing.wrr_ratio": 10}},
+    "has_limits": {"scheme": {"Queueing.control_limit_bytes": "100kB"}},
+    "credit_fraction": {"scheme": {"Queueing.credit_fraction": 0.05}},
+    "returns_headers": {"scheme": {"Queueing.control_limit_bytes": "100kB", "Queueing.returns_headers": True}},
+}
+"""How a user asks for each feature."""
+
+
+def incast(
+    scheme: str = "dcqcn", changed: dict[str, Any] | None = None, columns: dict[str, Any] | None = None, **options: Any
+) -> CompiledEngine:
+    """Return the engine of a small incast, not yet run."""
+    work = rdmacc.incast(["h1"], "h0", "50kB").assign(**columns or {})
+    chosen = rdmacc.scheme(scheme).replace(**changed or {})
+    simulation = Simulation(rdmacc.star(4), work, chosen, engine="compiled", **options)
+    assert isinstance(simulation.engine, CompiledEngine)
+    return simulation.engine
+
+
+def ask_for(feature: str) -> CompiledEngine:
+    """Return the engine of an incast that uses a feature."""
+    options = dict(ASK[feature])
+    return incast(changed=options.pop("scheme", None), columns=options.pop("workload", None), **options)
+
+
+def is_plain(engine: CompiledEngine) -> bool:
+    """Whether the plain kernel runs."""
+    kernel = compiled_kernel()
+    assert engine._run in (kernel.run, kernel.run_plain)
+    return engine._run is kernel.run_plain
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_who_uses_a_feature_runs_the_kernel_that_has_it(feature):
+    engine = ask_for(feature)
+    assert engine.globals[feature]
+    assert not is_plain(engine)
+
+
+@pytest.mark.parametrize("options", [{"trace": True}, {"explain": True}])
+def test_only_the_kernel_that_notes_keeps_a_trace(options):
+    """With other features or without them."""
+    counts = []
+    for kernel in (noting_kernel(), compiled_kernel()):
+        for run in (kernel.run, kernel.run_plain):
+            engine = incast(**options)
+            assert engine._run is noting_kernel().run_plain
+            engine._run = run
+            engine.run(10**12)
+            counts.append(int(engine.globals["trace_count"]))
+    assert counts[0] > 0
+    assert counts == [counts[0], counts[0], counts[0], 0]
+
+
+@pytest.mark.parametrize("name", ["dcqcn", "dart", "homa", "improved-go-back-n"])
+def test_the_two_kernels_agree_where_nothing_is_used(name):
+    outcomes = []
+    for run in (compiled_kernel().run, compiled_kernel().run_plain):
+        engine = incast(name, faults=(Loss(data=0.02),))
+        engine._run = run
+        engine.run(10**12)
+        outcomes.append(engine.outcome())
+    assert outcomes[0].ports["lost_packets"].sum() > 0
+    assert not differences(*outcomes)

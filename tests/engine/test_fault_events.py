@@ -1,15 +1,24 @@
-"""Links that come back, flap and are slow, pause storms: arrival times and losses; the engines agree."""
+"""Links that come back, flap and are slow, pause storms: arrival times and losses; the engines agree.
+
+Messages that links cut off for good fail, whatever the scheme; others get through once the link is back.
+"""
+
+from typing import Any
+from unittest import mock
 
 import pytest
 
 import rdmacc
 from rdmacc import LinkDown, PauseStorm, SlowLink, flapping, topology
+from rdmacc.engine.compare import differences
+from rdmacc.engine.compiled import windows
 from rdmacc.results.hops import find_hops
 from rdmacc.scenario import Scenario
+from rdmacc.schemes import SCHEMES
 from rdmacc.units import us
 from tests.engine.scenarios import WIDENED, draw
 from tests.engine.test_agreement import batches, compare
-from tests.support import WIRE, check_conservation
+from tests.support import WIRE, check_conservation, mostly_at_night
 
 LINE = 100e9
 PACKET_PS = round(WIRE * 8e12 / LINE)
@@ -177,3 +186,161 @@ def test_engines_agree_on_fault_events(batch):
     assert faulty
     for scenario in faulty:
         compare(scenario)
+
+
+_STAR = rdmacc.star(4)
+_WORK = rdmacc.messages([("h1", "h0", "40kB"), ("h2", "h3", "40kB")])
+_AT = "3us"
+ENDS = {"sender": "h1", "receiver": "h0"}
+
+
+def check_ends(name: Any, *engines: str) -> None:
+    """Cut off a sender and a receiver, for good and for a while: the engines agree."""
+    for end, host in ENDS.items():
+        for until, first in ((None, "failed"), ("300us", "finished")):
+            down = LinkDown(link=(host, "s0"), at_ps=_AT, until_ps=until)
+            results = [
+                rdmacc.simulate(_STAR, _WORK, name, engine=engine, faults=[down], progress=False) for engine in engines
+            ]
+            for result in results:
+                assert result.flows["status"].tolist() == [first, "finished"], (end, until)
+                assert result.flows["reason"].tolist() == ["no route to h0" if until is None else "", ""]
+                assert result.flows["timeouts"][1] == 0
+                if name != "go-back-0":  # which accepts bytes again
+                    check_conservation(result)
+                assert not differences(results[0].outcome, result.outcome)
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMES))
+def test_every_scheme_fails_what_is_cut_off_for_good(name: str) -> None:
+    check_ends(name, "simpy")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_at_night(sorted(SCHEMES), every=6))
+def test_the_engines_agree_on_what_is_cut_off(name: str) -> None:
+    check_ends(name, "simpy", "compiled")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        rdmacc.scheme("dcqcn").replace(tick_ps="1ns"),
+        pytest.param(rdmacc.preset("hpcc-ns3")["dcqcn"], marks=pytest.mark.nightly),
+        pytest.param(rdmacc.preset("hpcc-ns3")["hpcc"], marks=pytest.mark.nightly),
+    ],
+    ids=["tick", "scanning", "scanning HPCC"],
+)
+def test_nics_with_a_tick_too(scheme: Any) -> None:
+    check_ends(scheme, "simpy", "compiled")
+
+
+def run(network: Any, work: Any, downs: list[Any], engine: str, scheme: Any = "dcqcn", **options: Any) -> Any:
+    return rdmacc.simulate(network, work, scheme, engine=engine, faults=downs, progress=False, **options)
+
+
+def test_a_dead_switch_fails_what_goes_through_it(engine: str) -> None:
+    """Of its rack; others go around a spine, and a link back cuts off as well as one there."""
+    network = rdmacc.leaf_spine(3, 2, 2)
+    work = rdmacc.messages([("h0", "h2", "200kB"), ("h3", "h1", "200kB"), ("h2", "h4", "200kB"), ("h0", "h1", "200kB")])
+    downs = [LinkDown(link=("leaf0", spine), at_ps="5us") for spine in ("spine0", "spine1")]
+    result = run(network, work, downs, engine)
+    assert result.flows["status"].tolist() == ["failed", "failed", "finished", "finished"]
+    assert result.flows["reason"].tolist()[:2] == ["no route to h2", "no route to h1"]
+    half = run(network, work, downs[:1], engine, "irn")
+    assert set(half.flows["status"]) == {"finished"}
+
+
+def test_what_was_past_the_link_still_arrives(engine: str) -> None:
+    """The last ACK is on its way to the sender when the receiver's link fails, and counts."""
+    work = rdmacc.messages([("h1", "h0", "1kB")])
+    whole = run(rdmacc.star(2), work, [], engine)
+    acked_ps = int(whole.flows["fct_acked_ps"][0])
+    for early_ps, status in ((1_000, "finished"), (1_001_000, "finished"), (1_200_000, "failed")):
+        down = LinkDown(link=("h0", "s0"), at_ps=acked_ps - early_ps)
+        result = run(rdmacc.star(2), work, [down], engine)
+        assert result.flows["status"].tolist() == [status]
+    assert result.flows["fct_ps"].notna().all()  # delivered: its sender does not know
+
+
+def test_planes_fail_with_the_last_of_them(engine: str) -> None:
+    network = topology.multi_plane(2, leaves=2, spines=1, hosts_per_leaf=2)
+    work = rdmacc.messages([("h0", "h2", "400kB"), ("h1", "h3", "400kB")])
+    downs = [LinkDown(link=("h2", f"p{plane}leaf1"), at_ps="5us") for plane in range(2)]
+    for count, status in ((1, "finished"), (2, "failed")):
+        result = run(network, work, downs[:count], engine, "nscc")
+        assert result.flows["status"].tolist() == [status, "finished"]
+
+
+def test_a_queue_pair_that_keeps_to_one_link_fails_with_it(engine: str) -> None:
+    """DCQCN's do not move to the other plane."""
+    network = topology.multi_plane(2, leaves=2, spines=1, hosts_per_leaf=1)
+    work = rdmacc.messages([("h0", "h1", "100kB")] * 8)
+    down = LinkDown(link=("h0", "p0leaf0"), at_ps="5us")
+    result = run(network, work, [down], engine)
+    counts = result.flows["reason"].value_counts()
+    assert 0 < counts["no route to h1"] < 8
+    assert counts.sum() == 8
+    assert (result.flows["status"] == "failed").sum() == counts["no route to h1"] + counts.get("no route back to h0", 0)
+
+
+def test_what_has_not_started_fails_with_what_it_waits_for(engine: str) -> None:
+    rows: list[dict[str, Any]] = [
+        {"src": "h1", "dst": "h0", "size": "100kB"},
+        {"src": "h2", "dst": "h3", "size": "1kB", "after": 0},
+        {"src": "h2", "duration": "3us", "after": 1},
+        {"src": "h1", "dst": "h0", "size": "1kB", "start": "1ms"},
+        {"src": "h2", "dst": "h3", "size": "1kB", "start": "1ms"},
+    ]
+    for host in ENDS.values():
+        result = run(_STAR, rdmacc.messages(rows), [LinkDown(link=(host, "s0"), at_ps="4us")], engine)
+        assert result.flows["status"].tolist() == ["failed", "failed", "failed", "finished"]
+        assert result.flows["reason"].tolist() == ["no route to h0", "what it waited for failed", "no route to h0", ""]
+        assert result.computation["status"].tolist() == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "status"),
+    [
+        ([("4us", "50us", "0us"), ("60us", None, "0us")], "failed"),
+        ([("4us", "50us", "0us"), ("60us", "90us", "0us")], "finished"),
+        ([("4us", "50us", "100us")], "finished"),
+        ([("4us", None, "500us")], "failed"),
+    ],
+    ids=["twice", "flapping", "late routes", "late and for good"],
+)
+def test_a_link_that_comes_back_cuts_nothing_off(engine: str, faults: list[Any], status: str) -> None:
+    downs = [LinkDown(link=("h1", "s0"), at_ps=at, until_ps=until, convergence_ps=late) for at, until, late in faults]
+    result = run(_STAR, _WORK.assign(size_bytes=4_000_000), downs, engine, "irn")
+    assert result.flows["status"].tolist() == [status, "finished"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_windows_go_on_after_a_message_has_failed(count: int) -> None:
+    """Also those that start after it, and whether or not anything waits for it."""
+    network = rdmacc.fat_tree(4)
+    rows = [{"src": f"h{n}", "dst": f"h{(n + 5) % 16}", "size": "200kB"} for n in range(16)]
+    rows += [{"src": "h1", "dst": "h6", "size": "9kB", "start": "25us"}]
+    down = LinkDown(link=("h1", "tor0"), at_ps="5us")
+    outcomes = []
+    for more in ([], [{"src": "h6", "dst": "h0", "size": "1kB", "after": 1}]):
+        with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+            for order in ("time", "windows"):
+                simulation = rdmacc.Simulation(
+                    network, rdmacc.messages([*rows, *more]), "irn", faults=[down], engine="compiled", order=order,
+                    threads=count,
+                )  # fmt: skip
+                outcomes.append(simulation.run(progress=False).outcome)
+        assert not differences(*outcomes[-2:])
+        assert outcomes[-1].visits > 0
+        assert outcomes[-1].messages["failed"][[1, 12, 16]].all()
+        visits = outcomes[-1].visits
+        assert visits > 300, "windows went on after the link had failed"
+
+
+def test_a_scheme_that_gives_up_says_after_how_many_retries(engine: str) -> None:
+    down = LinkDown(link=("h1", "s0"), at_ps=_AT, until_ps="10ms")
+    result = run(_STAR, _WORK, [down], engine, rdmacc.scheme("irn", retry_limit=2))
+    assert result.flows["reason"].tolist() == ["irn gave up after 2 retries", ""]
+    assert result.summary().no_route == 0

@@ -94,7 +94,7 @@ def once_survived() -> list[Mutant]:
         named("experiments/igbn/fig07.py", "[(2e-3, 0.68)", "[(2e-3, 0.85)", _PUBLISHED, only="igbn"),
         named("experiments/ren/fig03.py", "Part(0.2, 0.3)", "Part(0.2, 0.6)", JUDGES, only="ren.fig3"),
         named("experiments/ren/gains.py", "one, name).mean() for", "one, name).max() for", JUDGES, only="ren.gains"),
-        named("experiments/ren/fig08.py", "51.696e6 / 1.2e6", "64.62e6 / 1.2e6", "tests/experiments/test_ren_small.py",
+        named("experiments/ren/fig08.py", "51.696e6 / 1.2e6", "64.62e6 / 1.2e6", "tests/experiments/test_ren_leaf_spine.py",
               only="sum_of_its_parts"),
         named("experiments/rcc/fig06.py", "Between(92, 96)", "Between(93, 96)", JUDGES, only="rcc.fig6"),
         named("experiments/rcc/pid_forms.py", '"Jain": "min"', '"Jain": "max"', JUDGES, only="rcc.readings"),

@@ -4,6 +4,8 @@ Theory: InfiniBand's reliable connection (cumulative ACKs, a NAK for a gap, ever
 NAK interval of the public ns-3 receiver and a timeout. One loss costs one round trip's worth of packets; n packets
 with an ACK request every k give n / k ACKs, and one for the last; loss p and W packets in a round trip leave
 (1 - p) / (1 + p (W - 1)) of the goodput.
+
+The preset `roce-htsim` against csg-htsim's own results.
 """
 
 import math
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import DropTail, Loss, probes
+from rdmacc.experiments import experiment
+from rdmacc.experiments.validation.references import is_exact, theirs
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, NAK, NONE
 from rdmacc.units import ms, ps, us
@@ -31,8 +35,6 @@ from tests.support import (
     spokes,
     transmission,
 )  # fmt: skip
-
-# The receiver
 
 
 @pytest.mark.parametrize(("packets", "every", "acks"), [(4096, 256, 16), (4097, 256, 17), (100, 256, 1), (10, 3, 4)])
@@ -300,3 +302,16 @@ def test_efficiency_under_random_loss(engine, p, nak):
     # Exactly: each loss that a NAK reports (not those among packets sent in vain) costs W + 1 packet times.
     lost_time = result.flows["fct_ps"][0] - result.flows["ideal_fct_ps"][0]
     assert lost_time / T == pytest.approx(result.counters.naks * (window + 1), abs=1)
+
+
+@pytest.mark.parametrize("case", ["8 x 1 MB", "32 x 200 kB", "32 x 1 MB"])
+def test_incasts_on_a_star_end_at_the_same_time(case):
+    name = f"roce-9000, star, {case}"
+    rows = theirs("htsim")
+    point = next(one for one in experiment("validation.htsim").points() if one.name == name)
+    result = point.scenario.run()
+    last_ps = result.flows["fct_acked_ps"].nlargest(1).reset_index(drop=True)
+    wanted_ps = rows.loc[rows["point"] == name, "fct_ps"].nlargest(1).reset_index(drop=True)
+    assert is_exact(last_ps, wanted_ps, "htsim").all()
+    assert result.counters.pfc_violations == result.counters.retransmissions == 0
+    assert result.counters.pfc_pauses > 0

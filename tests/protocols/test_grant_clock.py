@@ -1,9 +1,22 @@
-"""Transmission clocked by grants: packets sent for a grant, losses, and retransmissions."""
+"""Transmission clocked by grants: packets sent for a grant, losses, and retransmissions.
 
+AMRT: gaps that keep the mark, growth into free bandwidth, and a queue that stays.
+
+Polo: the number of packets driven beyond one for each, by the marks of an epoch; losses found without a timeout.
+"""
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.grant_clock import GrantClock
+from rdmacc.protocols.polo import Polo, end_epoch
 from rdmacc.records import NEVER
-from rdmacc.state import CREDIT, Packet, QueuePair
-from tests.support import call, make_message, make_transfer
+from rdmacc.state import CREDIT, DATA, LAST_HOP, Packet, Port, QueuePair
+from rdmacc.switch.anti_ecn import AntiEcn
+from tests.protocols.test_ren import SLOT, dumbbell
+from tests.support import call, check_finished, make_message, make_transfer, packet_with, samples
 
 
 class Sender:
@@ -131,3 +144,134 @@ def test_the_first_burst_is_a_bdp():
     qp.line_bps = 40e9
     GrantClock.on_open(GrantClock(base_rtt_ps="10us"), qp)
     assert qp.credits == 34
+
+
+def passes(part, port, egress, now, packet=None):
+    """Send a packet of 1,500 B through a port; return its mark."""
+    packet = packet or packet_with(AntiEcn.Header)
+    packet.kind, packet.wire_bytes = DATA, 1500
+    part.on_dequeue(part, port, egress, packet, now)
+    return packet.has_room
+
+
+def make_port():
+    port = Port()
+    port.rate_bps, port.link_class = 10e9, LAST_HOP
+    return port, AntiEcn.Egress()
+
+
+def test_a_gap_of_a_packet_keeps_the_mark():
+    """1.2 us at 10 Gb/s, counted from the end of the last packet."""
+    part, (port, egress) = AntiEcn(), make_port()
+    gaps = [5 * SLOT, 0, SLOT - 1, SLOT, SLOT + 1, 0]
+    now, seen = 0, []
+    for gap in gaps:
+        now += gap
+        seen.append(passes(part, port, egress, now))
+        now += SLOT
+    assert seen == [1, 0, 0, 1, 1, 0]
+
+
+def test_a_flow_at_line_rate_is_never_marked_and_any_hop_clears():
+    part, (busy, busy_egress), (idle, idle_egress) = AntiEcn(), make_port(), make_port()
+    packets = [packet_with(AntiEcn.Header) for _ in range(10)]
+    assert [passes(part, busy, busy_egress, 5 * SLOT + i * SLOT, packet) for i, packet in enumerate(packets)] == [
+        1, *[0] * 9,
+    ]  # fmt: skip
+    for i, packet in enumerate(packets):
+        passes(part, idle, idle_egress, 100 * SLOT + 10 * i * SLOT, packet)
+    assert [packet.has_room for packet in packets] == [1, *[0] * 9]
+
+
+def run(engine, unscheduled, sizes, rounds=12):
+    scheme = rdmacc.scheme("amrt").replace(unscheduled_packets=unscheduled, timeout_rtts=20.0)
+    assert isinstance(scheme.recovery, GrantClock)
+    work = rdmacc.messages([("h0", "h2", sizes[0] * 1460), ("h1", "h3", sizes[1] * 1460)])
+    watch = [
+        rdmacc.probes.throughput("s0", "s1", every="9.604us"),
+        rdmacc.probes.queue("s0", "s1", every="9.604us"),
+        rdmacc.probes.field("flow", 0, "GrantClock.in_flight", every="9.604us"),
+    ]
+    result = rdmacc.simulate(
+        dumbbell(8), work, scheme, engine=engine, probes=watch, progress=False, until=f"{rounds * 9604}ns"
+    )
+    return [np.array(samples(result, probe.name))[:, 1] for probe in watch]
+
+
+def test_a_lone_flow_grows_until_the_link_is_full(engine):
+    """One packet in 8 slots becomes 2; of packets that follow each other only the first has a gap, so then one more.
+
+    The last mark is made before the packet of the one before fills the gap, so 9 packets are in flight, and one waits.
+    """
+    used, queue, in_flight = run(engine, 1, (2000, 1))
+    assert in_flight[1:].tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]
+    assert queue.max() == 1500
+    assert used[-1] > 0.99 * 10e9
+
+
+def test_it_never_slows_down(engine):
+    """Two bursts of a BDP: half of it waits, for good."""
+    _, queue, _ = run(engine, 8, (2000, 2000))
+    assert queue[4:].min() >= 7 * 1500
+
+
+def after(epochs, answered=1):
+    """Return D after some epochs, each (packets that came, those marked)."""
+    transfer = Polo.Transfer()
+    transfer.answered = answered
+    for came, marked in epochs:
+        transfer.came, transfer.came_marked = came, marked
+        end_epoch(transfer)
+        transfer.answered += 1
+    return transfer.extra
+
+
+def test_the_first_epoch_counts_unmarked_packets():
+    assert after([(10, 3)]) == 7
+    assert after([(10, 3)], answered=0) == 0  # before the first adjoint packet there is no epoch
+
+
+def test_one_more_for_each_epoch_without_marks():
+    assert [after([(0, 0)] + [(10, 0)] * n) for n in range(5)] == [0, 1, 2, 3, 4]
+
+
+def test_half_of_the_marked_packets_fewer():
+    assert after([(10, 0), (20, 8)]) == 6
+    assert after([(10, 0), (20, 7)]) == 7  # rounded down
+    assert after([(0, 0), (1, 1)]) == 0  # the last packet is driven
+
+
+def test_the_difference_is_driven_or_withheld():
+    for marked, change in ((0, 1), (6, -3)):
+        transfer = Polo.Transfer()
+        transfer.answered, transfer.extra, transfer.came, transfer.came_marked = 2, 10, 10, marked
+        end_epoch(transfer)
+        assert (transfer.change, transfer.withhold) == (change, max(0, -change))
+        assert transfer.extra == 10 + change
+
+
+def test_it_fills_the_link_and_slows_down_on_marks(engine):
+    """4 packets in 8 slots: one more each epoch until a queue of 4 is marked, then fewer; a queue like a saw."""
+    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=4, timeout_rtts=20.0, kmin_bytes="6kB")
+    work = rdmacc.messages([("h0", "h2", 500 * 1460)])
+    watch = [rdmacc.probes.field("flow", 0, "extra", every="9.604us"), rdmacc.probes.queue("s0", "s1", every="9.604us")]
+    result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, probes=watch, progress=False)
+    check_finished(result)
+    extra, queue = (np.array(samples(result, probe.name))[:, 1] for probe in watch)
+    steps = np.diff(extra)
+    assert set(steps[steps > 0]) <= {1, 2, 4}  # the first epoch, then 1; two epochs may end between samples
+    assert (steps < 0).any()
+    assert 4 <= queue.max() / 1500 <= 8
+    assert result.flows["slowdown"].iloc[0] < 1.15
+    assert result.counters.timeouts == result.counters.retransmissions == 0
+
+
+@pytest.mark.parametrize("nth", [2, 5, 9])
+def test_a_loss_in_the_burst_needs_no_timeout(engine, nth):
+    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=8, timeout_rtts=50.0, kmin_bytes="6kB")
+    work = rdmacc.messages([("h0", "h2", 100 * 1460)])
+    faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
+    result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, faults=faults, progress=False)
+    check_finished(result)
+    assert result.counters.timeouts == 0
+    assert result.counters.retransmissions == 1

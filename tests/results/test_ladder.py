@@ -1,9 +1,5 @@
 """Ladder diagrams: which arrows they have, and go-back-N's four ways to its timer (IGBN, figure 4)."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import pytest
 

@@ -6,10 +6,6 @@ import hashlib
 import json
 import os
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import networkx as nx
 import pandas as pd
 import pytest

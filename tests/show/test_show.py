@@ -3,14 +3,27 @@
 Common to all plots: colours, units of axes, files.
 
 Tables as text: they fit the width that is given, and lose no word.
+
+Small pictures look as they were drawn.
+
+Pictures that people see can be read: no text is cut, covered or small, and ticks are few and in fitting units.
 """
+
+import io
+from pathlib import Path
+from runpy import run_path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from PIL import Image
 
+from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
 from rdmacc.show import style
 from rdmacc.show.bands import with_bands
+from rdmacc.show.png import png
+from rdmacc.show.style import COLOURS
+from tests.show.pictures import faults
 
 
 def drawn(values, shift=0.0):
@@ -86,3 +99,38 @@ def test_ecdf_sorts_and_counts():
 
 
 # Tables as text
+
+
+def test_small_pictures_keep_their_colours_also_of_a_curve_that_others_hide():
+    """A palette by the share of the picture gave its line in the legend another curve's colour."""
+    figure, ax = plt.subplots()
+    for colour in COLOURS.values():
+        ax.plot(np.sin(np.arange(3000) / 400), color=colour, label=colour)
+    ax.legend()
+    plain = io.BytesIO()
+    figure.savefig(plain, format="png", dpi=100)
+    as_drawn, small = (np.asarray(Image.open(one).convert("RGB"), int) for one in (plain, io.BytesIO(png(figure))))
+    assert np.abs(small - as_drawn).sum(axis=2).max() < 60
+    plt.close(figure)
+
+
+FIGURES = [name for name in EXPERIMENTS if summary_path(name).exists()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=() if n % 7 == 0 else pytest.mark.nightly, id=one) for n, one in enumerate(FIGURES)],
+)
+def test_a_figure_can_be_read(name):
+    figure = experiment(name).plot(load_summary(name))
+    assert faults(figure) == []
+    plt.close(figure)
+
+
+PLOTS = run_path(str(Path(__file__).parents[2] / "docs" / "plots.py"))
+
+
+def test_the_plots_that_users_are_shown_can_be_read():
+    found = {name: faults(figure) for name, figure in PLOTS["drawn"]()}
+    assert len(found) > 8
+    assert not any(found.values()), found

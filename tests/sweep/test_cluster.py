@@ -7,10 +7,6 @@ import signal
 import threading
 import time
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import pytest
 from typer.testing import CliRunner
 

@@ -2,10 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import networkx as nx
 import numpy as np
 import pandas as pd

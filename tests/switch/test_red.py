@@ -2,6 +2,8 @@
 
 Theory: no mark up to Kmin, probability Pmax (q - Kmin) / (Kmax - Kmin) up to Kmax, 1 above; the instantaneous queue,
 without the packet itself. n packets at a fixed queue carry n p marks, variance n p (1 - p).
+
+InfiniBand's FECN: threshold, marking rate, packet size, and the root of congestion.
 """
 
 import math
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import DropTail, EcnStep, Red
 from rdmacc.chance import hash63, stream_key, uniform
-from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, Packet, Port
+from rdmacc.state import ACK, DATA, DATA_CLASS, HOST_NIC, IN_NETWORK, LAST_HOP, Packet, Port
+from rdmacc.switch.fecn import Fecn
 from tests.support import WIRE, line_rate, spokes
 
 
@@ -180,3 +183,55 @@ def test_replies_are_not_marked(engine):
     work = rdmacc.messages([("h0", "h1", 50_000)])
     result = rdmacc.simulate(graph, work, scheme, engine=engine)
     assert result.ports["marked_packets"].sum() == 0
+
+
+def fecn_marks(part, count=1, queue=10**6, where=IN_NETWORK, paused=0, wire=WIRE, kind=DATA):
+    port, egress, total = Port(), Fecn.Egress(), 0
+    port.queue_bytes, port.link_class, port.paused = queue, where, paused
+    for _ in range(count):
+        packet = Packet()
+        packet.kind, packet.wire_bytes, packet.priority = kind, wire, DATA_CLASS
+        part.handlers()["on_dequeue" if part.at_dequeue else "on_enqueue"](part, port, egress, packet)
+        total += packet.ce
+    return total
+
+
+@pytest.mark.parametrize(("threshold", "bytes_"), [(15, 8_000), (8, 64_000), (1, 120_000)])
+def test_threshold_is_a_share_of_the_buffer(threshold, bytes_):
+    part = Fecn(threshold=threshold)
+    assert fecn_marks(part, queue=bytes_) == 0
+    assert fecn_marks(part, queue=bytes_ + 1) == 1
+
+
+def test_weight_zero_marks_nothing():
+    assert fecn_marks(Fecn(threshold=0)) == 0
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(0, 1100), (10, 100), (1, 550)])
+def test_marking_rate(rate, expected):
+    """Fact 4: one in rate + 1 eligible packets."""
+    assert fecn_marks(Fecn(marking_rate=rate), count=1100) == expected
+
+
+def test_small_packets_acks_and_nics_are_not_marked():
+    assert fecn_marks(Fecn(), wire=511) == 0
+    assert fecn_marks(Fecn(), wire=512) == 1
+    assert fecn_marks(Fecn(packet_size=0), wire=1) == 1
+    assert fecn_marks(Fecn(), kind=ACK) == 0
+    assert fecn_marks(Fecn(), where=HOST_NIC) == 0
+
+
+def test_a_victim_does_not_mark_unless_the_mask_says_so():
+    paused = 1 << DATA_CLASS
+    assert fecn_marks(Fecn(), paused=paused) == 0
+    assert fecn_marks(Fecn(), paused=paused << 1) == 1  # another lane
+    assert fecn_marks(Fecn(), paused=paused, where=LAST_HOP) == 1
+    assert fecn_marks(Fecn(marks_victims_at_hosts=False), paused=paused, where=LAST_HOP) == 0
+
+
+def test_incast_is_marked_at_its_root(engine):
+    scheme = line_rate().replace(switch=(Fecn(marking_rate=0),))
+    work = rdmacc.incast(4, "h0", "100kB", hosts=["h1", "h2", "h3", "h4"])
+    ports = rdmacc.simulate(spokes(["10Gbps"] * 5), work, scheme, engine=engine).ports.set_index("port")
+    assert ports["marked_packets"]["s0->h0"] > 300
+    assert ports["marked_packets"].sum() == ports["marked_packets"]["s0->h0"]

@@ -6,7 +6,6 @@ Dragonflies: counts, one link between two groups, minimal and Valiant paths, thr
 from collections import Counter
 from itertools import combinations, pairwise
 
-import matplotlib as mpl
 import networkx as nx
 import pytest
 from hypothesis import example, given, settings
@@ -25,8 +24,6 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.units import MiB, gbps, transmission_ps, us
 from rdmacc.workload import dragonfly_paths
 from tests.support import check_conservation, check_finished, mostly_at_night
-
-mpl.use("Agg")
 
 BUILT = {
     "star": lambda: topology.star(5),

@@ -5,7 +5,6 @@ Size distributions: the published means, closed forms, sampling, and every refus
 
 from functools import partial
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -317,10 +316,6 @@ def test_of_senders_without_a_path_one_that_sends_is_named():
 
 
 # Size distributions
-
-
-mpl.use("Agg")
-
 STATED = {
     "web_search": (12, 1_710_004, 11.9935896),
     "data_mining": (7, 7_487_884, 9.4090126),
