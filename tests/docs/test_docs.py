@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.docs import sessions
+from tests.support import mostly_at_night
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", sessions.PAGES, ids=lambda page: "_".join(page.parts[-2:]))
+@pytest.mark.parametrize("page", mostly_at_night(sessions.PAGES, every=3), ids=lambda page: "_".join(page.parts[-2:]))
 def test_the_examples_of_a_page_print_what_is_kept(page):
     """Otherwise run python -m tests.docs.sessions."""
     assert sessions.differences(sessions.kept_in(page).read_text(), sessions.printed(page)) == []

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from rdmacc.show.png import png
+from tests.support import mostly_at_night
 
 interactiveshell = pytest.importorskip("IPython.core.interactiveshell")
 pytest.importorskip("matplotlib_inline")
@@ -58,7 +59,7 @@ def shell(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", mostly_at_night(NOTEBOOKS, every=4), ids=lambda path: path.stem)
 def test_a_notebook_runs(path, shell):
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
     assert cells

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdmacc
@@ -21,6 +21,7 @@ from rdmacc.state import CONTROL, DATA_CLASS
 from rdmacc.units import ms, ps
 from tests.support import Watcher, check_conservation, mostly_at_night, networks, workloads
 
+FEW = settings(max_examples=settings.default.max_examples // 2)
 NAMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr", "dasr-no-look-ahead"]
 POLICIES = {
     "pfc": st.builds(
@@ -108,6 +109,7 @@ def check_after(result):
 
 
 @pytest.mark.slow
+@FEW
 @given(scenario=scenarios("pfc"), seed=st.integers(0, 2**31))
 def test_lossless_networks(engine, scenario, seed):
     graph, work, scheme = scenario
@@ -126,6 +128,7 @@ def test_lossless_networks(engine, scenario, seed):
 
 
 @pytest.mark.slow
+@FEW
 @given(scenario=scenarios("droptail"), seed=st.integers(0, 2**31))
 def test_lossy_networks(engine, scenario, seed):
     graph, work, scheme = scenario
@@ -138,6 +141,7 @@ def test_lossy_networks(engine, scenario, seed):
 
 
 @pytest.mark.slow
+@FEW
 @given(
     scenario=st.one_of(scenarios("droptail"), scenarios("pfc")),
     seed=st.integers(0, 2**31),
@@ -152,6 +156,7 @@ def test_links_that_lose_packets(engine, scenario, seed, loss):
 
 
 @pytest.mark.slow
+@FEW
 @given(scenario=scenarios("droptail"), until=st.integers(0, 40_000_000))
 def test_conservation_at_any_instant(engine, scenario, until):
     graph, work, scheme = scenario

@@ -35,7 +35,7 @@ from tests.support import mostly_at_night
 
 FEW_SCHEMES = ("dcqcn", "hpcc", "irn", "swift", "dart", "dctcp", "timely", "infiniband-cc")
 ROUTINGS = ("ecmp", "spray-random", "adaptive")
-QUICK, MANY = 12, 400
+QUICK, MANY = 6, 400
 WORK = rdmacc.permutation([f"h{n}" for n in range(16)], "100kB")
 
 

@@ -20,7 +20,7 @@ COMPILED = [
     "ren.fig5", "ren.fig7", "ren.fig8", "ren.fig10", "ren.fig13", "validation.expresspass_ns2", "validation.homa_ns3",
     "validation.hpcc_ns3", "validation.htsim", "validation.uet_htsim", "validation.yaps",
 ]  # fmt: skip
-"""Those that take seconds; the bundled tables stand for the others."""
+"""Those that take seconds, at night; the bundled tables stand for the others."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,9 @@ def tables(engine):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "name"),
-    [("simpy", name) for name in BY_BOTH] + [("compiled", name) for name in BY_BOTH + COMPILED],
+    [("compiled", name) for name in BY_BOTH]
+    + [pytest.param(engine, name, marks=pytest.mark.nightly)
+       for engine, names in (("simpy", BY_BOTH), ("compiled", COMPILED)) for name in names],
     indirect=["engine"], scope="session",
 )  # fmt: skip
 def test_a_quick_run_gives_the_expected_verdicts_and_its_figure(tables, name, tmp_path):

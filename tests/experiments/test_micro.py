@@ -38,7 +38,7 @@ def table():
     return quick_table(EXPERIMENT.name)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
     """RCP gives all flows of a link one rate; without control PFC bounds the queue, and nothing is lost."""
     rows = wide(table)

@@ -16,6 +16,7 @@ from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.validity import behaviour
 from rdmacc.sweep.store import read_table
 from tests.experiments.edges import edges
+from tests.support import mostly_at_night
 
 TABLES = [name for name in EXPERIMENTS if summary_path(name).exists()]
 HOW = "`python -m rdmacc.experiments.ledger` writes the ledger again, and says what has changed"
@@ -48,7 +49,7 @@ def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", mostly_at_night(TABLES, every=4))
 def test_every_claim_can_say_no(name):
     """Next to each bound of its band, and on some table with other numbers or labels; a function, on its own table."""
     one, table = experiment(name), load_summary(name)
@@ -117,31 +118,23 @@ def _refused(claim, rows, verdict):
     return found.numbers != verdict.numbers
 
 
-def _is_drawn_by_a_notebook(name):
-    paper, _, figure = name.partition(".")
-    path = Path(__file__).parents[2] / "notebooks" / f"{paper}.ipynb"
-    return path.exists() and f'.draw(\\"{figure}\\")' in path.read_text()
-
-
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.nightly if _is_drawn_by_a_notebook(name) else pytest.mark.slow)
-    for name in TABLES
-])  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_at_night(TABLES, every=6))
 def test_a_table_can_be_drawn(name):
-    """The notebooks are tested too, and draw most of those of the papers."""
     figure = experiment(name).plot(load_summary(name))
     assert figure.axes
 
 
 _AT_NIGHT = (
     "dart.fig11", "dart.fig12", "dart.fig13", "dart.fig14", "dart.readings", "dart.sensitivity", "dart.table1",
-    "dart.table2", "igbn.fig6", "igbn.fig7", "igbn.readings", "micro.dragonfly", "micro.step_time", "rcc.baselines",
-    "rcc.fig7", "rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13", "rcc.map", "ren.buffers", "ren.carried", "ren.fig9",
-    "ren.fig11", "ren.fig12", "ren.fig14", "ren.fig16", "ren.fig17", "ren.fig18", "ren.fig19", "ren.gains",
-    "ren.sensitivity", "validation.hpcc_ns3", "validation.uet_htsim",
+    "dart.table2", "igbn.fig6", "igbn.fig7", "igbn.readings", "micro.dragonfly", "micro.receivers", "micro.senders",
+    "micro.step_time", "rcc.baselines", "rcc.fig7", "rcc.fig8", "rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13",
+    "rcc.fig14", "rcc.map", "ren.buffers", "ren.carried", "ren.fig3", "ren.fig9", "ren.fig11", "ren.fig12", "ren.fig13",
+    "ren.fig14", "ren.fig16", "ren.fig17", "ren.fig18", "ren.fig19", "ren.gains", "ren.sensitivity",
+    "validation.expresspass_ns2", "validation.hpcc_ns3", "validation.uet_htsim",
 )  # fmt: skip
-"""They take seconds to minutes. The others have all their components, buffers and routing but `PriQ`, `TimelyHpcc`,
-`DctcpHpcc`, `ReceiverCredit`, `MarkMeter`, `PacketMeter` and adaptive routing, which have tests of their own."""
+"""They take seconds to minutes. Golden runs of every scheme, by day, tell what changes in a component that only these
+have."""
 
 
 @pytest.mark.slow

@@ -35,6 +35,7 @@ def hpcc_table():
     return quick_table(HPCC.name)
 
 
+@pytest.mark.nightly
 def test_dctcp_keeps_the_link_busy(hpcc_table):
     """Eight times 200 kB or 1 MB: packets one after another at 83 ns, one more hop, four links, two ACKs of 4 ns."""
     for case, packets in (("8 x 200 kB", 1_600), ("8 x 1 MB", 8_000)):
@@ -42,6 +43,7 @@ def test_dctcp_keeps_the_link_busy(hpcc_table):
         assert last == ns(83 * (packets + 1) + 4 * 1000 + 2 * 4)
 
 
+@pytest.mark.nightly
 def test_hpcc_uses_what_its_steady_state_says(hpcc_table):
     """Both flows together: 37.5 MB at eta of the link and the additive steps, in packets of 1,090 bytes."""
     model = HpccSteady(flows=2, rtt_ps=ns(4160), additive_bytes=21).steady_state()  # 40 Mb/s in 4.16 us
@@ -50,6 +52,7 @@ def test_hpcc_uses_what_its_steady_state_says(hpcc_table):
     assert scalar(hpcc_table, "hpcc, two flows", "queue, mean") < 1090
 
 
+@pytest.mark.nightly
 def test_long_queues_pause(hpcc_table):
     rows = summary_rows(hpcc_table)
     paused = rows.loc[rows["PFC pauses"] > 0].index.tolist()

@@ -106,9 +106,9 @@ def _is_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 if sys.platform != "win32":
 
-    @settings(max_examples=300)
+    @settings(max_examples=100)
     @given(wrong_calls())
-    def test_300_calls(call: tuple[str, dict[str, Any]]) -> None:
+    def test_100_calls(call: tuple[str, dict[str, Any]]) -> None:
         check(call)
 
     @pytest.mark.nightly
