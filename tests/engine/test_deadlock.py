@@ -14,12 +14,8 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Component, DeadlockError, Pfc, Scheme, StalledError, probes, topology
-from rdmacc.engine.outcome import PfcState
-from rdmacc.engine.plan import make_plan
-from rdmacc.engine.stalls import find_deadlock
 from rdmacc.records import Int, Record
 from rdmacc.rules.pfc import headroom_bytes
-from rdmacc.state import DATA_CLASS
 from rdmacc.units import ms, ps, us
 from tests.support import WIRE, check_conservation, check_finished, line_rate, spokes
 
@@ -212,62 +208,6 @@ def test_trees_never_deadlock(engine, parents, pool, pairs):
     work = rdmacc.messages([(f"h{a}", f"h{(a + b) % 10}", 20_000) for a, b in pairs])
     result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
     check_finished(result)
-
-
-# The search itself
-
-
-def plan_of_ring(pool=10_000, **changes):
-    graph = ring(5, pool)
-    plan = make_plan(graph, clockwise(5, 2), line_rate(buffer=Pfc(**changes)))
-    return plan, plan.fabric
-
-
-def circle_state(fabric, held, ingress):
-    """Return the state in which each s{i} has paused s{i-1} and holds `held` bytes of it for s{i+1}."""
-    state = PfcState({}, {})
-    for i in range(5):
-        from_port = fabric.port(f"s{i}", f"s{(i - 1) % 5}")
-        state.ingress[from_port, DATA_CLASS] = ingress
-        state.held[fabric.port(f"s{i}", f"s{(i + 1) % 5}"), DATA_CLASS] = {(from_port, DATA_CLASS): held}
-    return state
-
-
-def test_a_circle_of_paused_queues_is_a_deadlock():
-    plan, fabric = plan_of_ring()
-    assert_is_a_circle(find_deadlock(plan, circle_state(fabric, 8_000, (8_000, 0))))
-
-
-def test_a_break_in_the_circle_frees_all():
-    plan, fabric = plan_of_ring()
-    state = circle_state(fabric, 8_000, (8_000, 0))
-    del state.ingress[fabric.port("s2", "s1"), DATA_CLASS]
-    assert find_deadlock(plan, state) == []
-
-
-def test_packets_that_can_leave_may_free_a_queue():
-    """Half of each ingress's bytes wait for a host: once they have left, the rest is below the threshold."""
-    plan, fabric = plan_of_ring(pool=60_000)
-    state = circle_state(fabric, 4_096, (30_000, 0))
-    assert find_deadlock(plan, state) == []
-    state = circle_state(fabric, 29_000, (30_000, 0))  # too much stays
-    assert len(find_deadlock(plan, state)) == 5
-
-
-def test_a_queue_that_cannot_move_stays_paused_whatever_its_threshold():
-    """A pause is reconsidered when a packet of that ingress leaves; if none can, a free pool does not help.
-
-    So a queue may be stuck with less than its threshold: it was paused when others filled the pool.
-    """
-    plan, fabric = plan_of_ring(pool=500_000)
-    assert len(find_deadlock(plan, circle_state(fabric, 5_000, (5_000, 0)))) == 5
-
-
-def test_other_classes_do_not_count():
-    plan, fabric = plan_of_ring()
-    state = circle_state(fabric, 8_000, (8_000, 0))
-    other = PfcState(state.ingress, {(port, cls + 1): held for (port, cls), held in state.held.items()})
-    assert find_deadlock(plan, other) == []
 
 
 # Stalls

@@ -4,8 +4,8 @@
     python -m tests.mutation.mutants rdmacc/switch --tests tests/switch tests/rules --sample 20
 
 Each change is made in a copy of the package, never here, and the tests that belong to it are run until one fails: in
-an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests of some files
-(`tests.mutation.tries`), the cheapest first. A change that no test notices has survived; the exit code counts them.
+an experiment the judges, then the fast tests of the paper, then the slow ones; elsewhere the tests of some files on one
+engine. A change that no test notices has survived; the exit code counts them.
 """
 
 import argparse
@@ -20,7 +20,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tests.mutation.trial import SIMPY, Stage, Trials
 
@@ -28,8 +27,6 @@ ROOT = Path(__file__).parents[2]
 JUDGES = "tests/experiments/test_tables.py"
 _PUBLISHED = "tests/experiments/test_published.py"
 _QUICK = "not nightly and not slow"
-LINE_TIMEOUT_S = 60
-"""For each of the tests of a mutant that is imported: they take a second together, or a few, on a core of their own."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +91,8 @@ def once_survived() -> list[Mutant]:
         named("experiments/igbn/fig07.py", "[(2e-3, 0.68)", "[(2e-3, 0.85)", _PUBLISHED, only="igbn"),
         named("experiments/ren/fig03.py", "Part(0.2, 0.3)", "Part(0.2, 0.6)", JUDGES, only="ren.fig3"),
         named("experiments/ren/gains.py", "one, name).mean() for", "one, name).max() for", JUDGES, only="ren.gains"),
-        named("experiments/ren/fig08.py", "51.696e6 / 1.2e6", "64.62e6 / 1.2e6", "tests/experiments/test_ren_leaf_spine.py",
-              only="sum_of_its_parts"),
+        named("experiments/ren/fig08.py", "51.696e6 / 1.2e6", "64.62e6 / 1.2e6",
+              "tests/experiments/test_ren_leaf_spine.py", only="sum_of_its_parts"),
         named("experiments/rcc/fig06.py", "Between(92, 96)", "Between(93, 96)", JUDGES, only="rcc.fig6"),
         named("experiments/rcc/pid_forms.py", '"Jain": "min"', '"Jain": "max"', JUDGES, only="rcc.readings"),
         named("rdmacc/presets/hpcc-ns3.toml", '"Pfc.alpha" = [0.125,', '"Pfc.alpha" = [0.15625,',
@@ -289,31 +286,6 @@ def killer(mutant: Mutant, trials: Trials, stages: int | None = None) -> str:
     return next((by for stage in asked if (by := trials.killer(stage, inside, mutant.applied(inside.read_text())))), "")
 
 
-def _answers(path: Path) -> dict[str, dict[str, Any]]:
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {one["mutant"]: one for one in map(json.loads, lines)}
-
-
-def tried(
-    mutants: list[Mutant], trials: Trials, tests: list[str], answers: Path, cpu_s: float
-) -> Iterator[tuple[Mutant, str]]:
-    """Yield the test that notices each change outside the experiments; "" if none does."""
-    texts = {one.name: (_place(one), one.applied((trials.folder / _place(one)).read_text())) for one in mutants}
-    known = _answers(answers)
-    trials.tried({name: one for name, one in texts.items() if name not in known}, tests, answers, cpu_s)
-    known = _answers(answers)
-    for mutant in mutants:
-        answer = known[mutant.name]
-        by, left = answer["killer"], tuple(answer["tests"])
-        path, text = texts[mutant.name]
-        while left:
-            by = trials.killer(stage := Stage(left, SIMPY, _QUICK, LINE_TIMEOUT_S), trials.folder / path, text)
-            if not by or not trials.failure(replace(stage, tests=(by,))):
-                break
-            left = tuple(test for test in left if test != by)  # it fails without the change too, or takes too long
-        yield mutant, by
-
-
 def main() -> int:
     """Run a sample; return the number of survivors."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -324,31 +296,29 @@ def main() -> int:
     parser.add_argument("--stages", type=int, help="how many of the stages of tests to run, the quickest first")
     parser.add_argument("--judges", action="store_true", help="of experiments, only what decides on claims")
     parser.add_argument("--record", type=Path, default=Path("mutants.jsonl"), help="a line for each mutant, run once")
-    parser.add_argument("--cpu", type=float, default=4.0, help="seconds that a mutant's tests may take, without judges")
     parser.add_argument("--names", type=Path, help="try these mutants, a name a line, in place of a sample")
     parser.add_argument("--list", action="store_true", help="name the mutants, and run none")
     asked = parser.parse_args()
     if asked.tests:
-        os.environ["NUMBA_DISABLE_JIT"] = "1"  # a simulation that names no engine runs on SimPy
-    known = _answers(asked.record)
+        os.environ |= {"NUMBA_DISABLE_JIT": "1", "HYPOTHESIS_PROFILE": "few"}  # what names no engine runs on SimPy
+    lines = asked.record.read_text().splitlines() if asked.record.exists() else []
+    known = {one["mutant"] for one in map(json.loads, lines)}
     path: str = asked.path
     every = [one for file in sorted(_python_files(ROOT / path)) for one in mutants_of(file, asked.judges)]
     drawn = random.Random(asked.seed).sample(every, min(asked.sample, len(every)))
     if asked.names:
         names = set(asked.names.read_text().splitlines())
         drawn = [one for one in every if one.name in names]
-    chosen = [one for one in drawn if one.name not in known]
+    stages = (Stage(tuple(asked.tests), SIMPY, _QUICK),) if asked.tests else ()
+    chosen = [replace(one, stages=stages) for one in drawn if one.name not in known]
     if asked.list:
         _say("\n".join(one.name for one in chosen))
         return 0
     survivors = 0
     with tempfile.TemporaryDirectory() as name:
         trials = Trials(copied(Path(name) / "copy"))
-        if asked.tests:
-            found = tried(chosen, trials, asked.tests, asked.record.resolve().with_suffix(".tried"), asked.cpu)
-        else:
-            found = ((one, killer(one, trials, asked.stages)) for one in chosen)
-        for mutant, by in found:
+        for mutant in chosen:
+            by = killer(mutant, trials, asked.stages)
             survivors += not by
             _say(f"{mutant.name}: {by or 'SURVIVES'}")
             with asked.record.open("a") as record:

@@ -103,20 +103,6 @@ class Trials:
             return f"pytest ended with {code}: {told[-100:]!r}"
         return named[0].split(" - ")[0].split(" ", 1)[1]
 
-    def tried(self, mutants: dict[str, tuple[str, str]], tests: list[str], answers: Path, cpu_s: float) -> None:
-        """Try mutants on the cheapest tests of some files, see `tests.mutation.tries`."""
-
-        def run() -> int:
-            from tests.mutation.tries import Tries
-
-            os.environ["HYPOTHESIS_PROFILE"] = "few"
-            arguments = ["-q", *_PLUGINS, "--no-header", "-m", "not nightly and not slow", "-k", SIMPY, *tests]
-            return int(pytest.main(arguments, plugins=[Tries(cpu_s, mutants, answers)]))
-
-        code, told = self._forked(run, writes_bytecode=True, limit_s=2 * 3600)
-        if code:
-            raise RuntimeError(told)
-
     def _warm_up(self, stage: Stage) -> None:
         """Leave bytecode of the tests and their imports behind, while the copy is unchanged."""
         files = sorted({test.partition("::")[0] for test in stage.tests} - self._warm)
@@ -168,9 +154,7 @@ class Trials:
                         seen = self._imports(name, seen)
         return seen
 
-    def _forked(
-        self, run: Callable[[], int], writes_bytecode: bool = False, limit_s: float = TIMEOUT_S
-    ) -> tuple[int, str]:
+    def _forked(self, run: Callable[[], int], writes_bytecode: bool = False) -> tuple[int, str]:
         """Return the exit code of a function that runs in a fork with the copy as its package, and what it prints."""
         told = self.folder / "told.txt"
         child = os.fork()
@@ -188,8 +172,8 @@ class Trials:
                     sys.stdout.flush()
                     sys.stderr.flush()
                 os._exit(code)
-        code = ended(child, limit_s)
-        return (1, f"endless: killed after {limit_s} s") if code is None else (code, told.read_text(errors="replace"))
+        code = ended(child, TIMEOUT_S)
+        return (1, f"endless: killed after {TIMEOUT_S} s") if code is None else (code, told.read_text(errors="replace"))
 
     def _enter(self, told: Path) -> None:
         output = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

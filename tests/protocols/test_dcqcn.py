@@ -275,22 +275,6 @@ def test_the_fluid_fixed_point(flows):
     check_fixed_point("compiled", flows, "40ms", "20ms", (1.0, 2.0), 0.35)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flows", FACTS)
-def test_the_fluid_fixed_point_without_the_queues_delay(flows):
-    """With marks at dequeue, as the fluid has them, the queue swings less: ten flows too stay within 35 %."""
-    check_fixed_point("compiled", flows, "150ms", "75ms", (0.75, 1.25), 0.15, at_dequeue=True)
-
-
-def test_ten_flows_marked_at_enqueue_stay_below_the_fixed_point():
-    """Their queue (fixed point 123 kB, K_max 200 kB) swings over K_max, where all is marked and cut: the mean is about
-    half the fluid's, which has no swings. With the ramp going on above K_max it is not below."""
-    fixed = DcqcnEquations(flows=10).fixed_point()["queue_bytes"] / 1000
-    queue = steady_state("compiled", 10, "150ms", "75ms")[0]
-    assert queue == pytest.approx(0.54 * fixed, rel=0.1)
-    assert steady_state("compiled", 10, "150ms", "75ms", kmax_bytes="19505kB", pmax=1.0)[0] > fixed
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("flows", [2, 4, 8])
 def test_the_fluid_fixed_point_for_long(engine, flows):

@@ -7,8 +7,6 @@ import pytest
 
 import rdmacc
 from rdmacc import Clocks, probes
-from rdmacc.models import RccFluid, RccLoop
-from rdmacc.models.comparison import compare
 from rdmacc.protocols.rcc import Rcc, base_rtt, count, fair_share
 from rdmacc.state import IN_NETWORK, LAST_HOP, Host, Message, QueuePair
 from rdmacc.units import us
@@ -452,63 +450,7 @@ def test_clocks_that_are_not_synchronised_mislead_the_receiver(engine):
     assert len(set(modes)) == 2
 
 
-_OTHER_GAINS = (("accumulating", 2e5), ("pd", 5e4), ("pd", 1.4e5))
-
-
 def result_qp(result):
     qp = QueuePair()
     qp.base_rtt_ps = int(result.plan.qp_base_rtt_ps[0])
     return qp
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("form", "kd"),
-    [("accumulating", 1e5), ("pd", 1e5), *(pytest.param(*one, marks=pytest.mark.nightly) for one in _OTHER_GAINS)],
-)
-def test_two_flows_are_stable_where_the_discrete_loop_is(engine, form, kd):
-    """Section IV in packets, one update each round trip: the default gains are stable as equation (4) is printed, and
-    not without its memory; the queue then swings between empty and twice its target.
-    """
-    loop = RccLoop(kd=kd)
-    scheme = rdmacc.scheme("rcc-pid", pid_form=form, period="rtt", kd=kd)
-    work = rdmacc.long_flows([("h0", "h2"), ("h1", "h3")], "1GB")
-    graph = rdmacc.dumbbell(2, 2, delay="2us", buffer="32MB")
-    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="3ms", probes=[probes.queue("s0", "s1", "1us")])
-    queue = result.samples("queue s0->s1")
-    queue = queue[queue.index > us(2000)]
-    target = LINE / 8e12 * 0.1 * int(result.plan.qp_base_rtt_ps[0])
-    is_stable = loop.discrete_radius(is_accumulating=form == "accumulating") < 1.0
-    assert is_stable == ((form, kd) in {("accumulating", 1e5), ("pd", 5e4)})
-    if is_stable:
-        assert queue.mean() == pytest.approx(target, rel=0.15)
-        assert queue.std() < 0.25 * target
-        assert result.flows["fct_ps"].isna().all()
-    else:
-        assert queue.std() > 0.4 * target
-        assert queue.min() < 0.1 * target
-        assert queue.max() > 1.8 * target
-
-
-@pytest.mark.parametrize(("kp", "kd"), [(1e4, 5e4), (2e3, 2e4)])
-def test_the_fluid_model_beside_packets(kp, kd):
-    """Queue, windows and use in the second half of 3 ms; the fluid has no delay, and so no ripple."""
-    found = compare(RccFluid(kp=kp, kd=kd, duration_ps="3ms"))
-    table = found.summary()
-    assert table.loc["queue", "relative"] == pytest.approx(0.0, abs=0.03)
-    assert table.loc["mean window", "relative"] == pytest.approx(0.0, abs=0.01)
-    assert table.loc["utilisation", "relative"] == pytest.approx(0.0, abs=0.002)
-    assert table.loc["queue", "median_error"] < 0.05
-
-
-def test_the_delay_of_feedback_shows_in_packets():
-    """At twice the gain the fluid still settles; one RTT later it does not, and nor do packets."""
-
-    def swing(column, **changes):
-        frame = compare(RccFluid(kd=2e5, duration_ps="2ms", **changes)).frame
-        late = frame[(frame["quantity"] == "queue") & (frame["x"] > us(1000))]
-        return late[column].std()
-
-    assert swing("model") < 500
-    assert swing("model", feedback_rtts=1.0) > 5_000
-    assert swing("simulation") > 5_000

@@ -185,33 +185,6 @@ def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, m
     assert use[27:90].mean() > 0.95
 
 
-@pytest.mark.parametrize(
-    ("entry", "buffer", "least", "most"),
-    [("ren", "64kB", 2.2, 3.1), ("ren", "10MB", 2.2, 3.1), ("ren-packet", "64kB", 1.0, 2.3)],
-)
-def test_after_a_burst_the_link_is_full_again_in_a_few_round_trips(engine, entry, buffer, least, most):
-    """From the burst's last packet until a round trip begins with 39 of 40 slots used.
-
-    Equation 6: two rounds from a third of the link, and the time until the gap shows. Steps of one packet take 2.4 to
-    2.7 RTTs, and 2.1 to 2.2 with marks by packet.
-    """
-    assert least <= full_again_after(engine, entry, buffer) <= most
-
-
-def full_again_after(engine, entry, buffer):
-    """Return when a round trip begins in which the link is full, in RTTs after the last packet of a burst."""
-    *_, result = burst(engine, entry, buffer, packets=500, until_rtts=80, trace=True)
-    trace = result.packet_trace
-    sent = trace[(trace["node"] == "s0") & (trace["peer"] == "s1") & (trace["kind"] == "data")]
-    sent = sent[sent["what"] == "sent"]
-    end = sent.loc[sent["message"] > 0, "time_ps"].max()
-    times = sent["time_ps"].to_numpy()
-    for start in range(end, int(times.max()) - RTT, RTT // 40):
-        if np.count_nonzero((times >= start) & (times < start + RTT)) >= 39:
-            return (start - end) / RTT
-    return np.inf
-
-
 def test_without_marks_the_queue_stays(engine):
     rtts, queue, use, _ = burst(engine, "traditional", "10MB")
     assert queue[rtts > 3].min() >= 75

@@ -202,33 +202,11 @@ def test_two_hosts_on_one_link():
     assert base_fct_ps(fabric, 0, 1, 1000, 1000, 0) == us(1) + 80_000
 
 
-def test_a_switch_without_links_is_harmless():
-    graph = topology.star(2)
-    topology.add_switch(graph, "s1", "1MB")
-    fabric = Fabric.from_graph(graph)
-    assert fabric.candidates(fabric.index["s1"], 0) == ()
-    assert len(fabric.path(0, 1)) == 2
-
-
 def test_hops_along_a_chain():
     fabric = Fabric.from_graph(chain(["1Gbps"] * 4, [1] * 4))
     assert [fabric.names[node] for node in fabric.attachments] == ["s0", "s2"]
     rows = [fabric.route_row[fabric.index[f"s{i}"]] for i in range(3)]
     assert fabric.hops()[rows].tolist() == [[0, 2], [1, 1], [2, 0]]
-
-
-def test_leaf_spine_tables():
-    fabric = Fabric.from_graph(topology.leaf_spine(2, 2, 2))
-    leaf0, h1, h3 = (fabric.index[name] for name in ("leaf0", "h1", "h3"))
-    assert repr(fabric) == "<Fabric 'leaf_spine(2, 2, 2)': 4 hosts, 4 switches, 16 ports>"
-    assert [fabric.port_name(p) for p in fabric.candidates(leaf0, h3)] == ["leaf0->spine0", "leaf0->spine1"]
-    assert fabric.candidates(leaf0, h1) == (fabric.last_port[h1],) == (fabric.port("leaf0", "h1"),)
-    assert [fabric.port_name(p) for p in fabric.candidates(0, h1)] == ["h0->leaf0"]
-    assert fabric.buffer_bytes[leaf0] == topology.default_buffer_bytes("100Gbps")
-    assert fabric.buffer_bytes[h1] == 0
-    assert fabric.route_first.shape == fabric.route_count.shape == (4, 2)  # switches only
-    assert fabric.hops()[fabric.route_row[leaf0]].tolist() == [0, 2]
-    assert fabric.hosts.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

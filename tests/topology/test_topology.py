@@ -89,13 +89,6 @@ def test_the_default_buffer_of_every_builder_has_room_for_pfc(built, rate, delay
     assert (2 * plan.shared_bytes >= plan.fabric.buffer_bytes)[switches].all()
 
 
-def test_dumbbell_has_one_bottleneck():
-    graph = topology.dumbbell(2, 1, rate="100Gbps", bottleneck_rate="40Gbps")
-    assert graph.edges["s0", "s1"]["rate_bps"] == 40e9
-    assert sorted(graph["s0"]) == ["h0", "h1", "s1"]
-    assert sorted(graph["s1"]) == ["h2", "s0"]
-
-
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
 def test_leaf_spine_shape(leaves, spines, per_leaf):
     graph = topology.leaf_spine(leaves, spines, per_leaf)

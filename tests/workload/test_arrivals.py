@@ -218,18 +218,6 @@ def test_darts_incasts_in_fixed_groups():
         one(groups=0)
 
 
-def test_darts_incasts_may_start_late():
-    """With jitter the same flows start later, each by its own time; those of an incast are no longer at once."""
-    one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", long="30MB", groups=4, seed=5)
-    late, work = one(jitter="100us"), one()
-    pd.testing.assert_frame_equal(late.drop(columns="start_ps"), work.drop(columns="start_ps"))
-    by_ps = (late["start_ps"] - work["start_ps"])[work["group"].notna()]
-    assert by_ps.between(0, 10**8).all()
-    assert by_ps.mean() == pytest.approx(5e7, rel=0.1)
-    assert (late.loc[work["group"].isna(), "start_ps"] == work.loc[work["group"].isna(), "start_ps"]).all()
-    assert work.groupby("group")["start_ps"].nunique().max() == 1 < late.groupby("group")["start_ps"].nunique().min()
-
-
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_same_seed_same_traffic(seed):
@@ -401,15 +389,6 @@ def test_darts_short_flows():
     assert DART_SHORT.mean_packets(1000) == pytest.approx(14 / 3)
 
 
-def test_point_masses_and_gaps():
-    point = SizeDistribution.from_cdf([(1000, 0.5), (3000, 0.5), (3000, 1)])
-    assert point.cdf([999, 1000, 2999, 3000]).tolist() == [0, 0.5, 0.5, 1]
-    assert point.mean == 2000
-    assert set(point.sample(np.random.default_rng(0), 100)) == {1000, 3000}
-    assert point.byte_share([999, 1000, 3000]).tolist() == [0, 0.25, 1]
-    assert point.knots["size_bytes"].tolist() == [1000, 1000, 3000, 3000]
-
-
 @given(distributions(), st.integers(1, 5000), st.integers(0, 100))
 def test_means_are_those_of_a_fine_grid(distribution, payload, header):
     grid = (np.arange(400_000) + 0.5) / 400_000
@@ -441,21 +420,6 @@ def test_capped_is_the_least_of_both(distribution, limit):
     same = capped.sample(np.random.default_rng(5), 1000)
     assert (same == np.minimum(sizes, limit)).all()
     assert capped.mean <= distribution.mean + 1e-9
-
-
-@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=6, unique=True), st.data())
-def test_choice_by_weight(sizes, data):
-    weights = data.draw(st.lists(st.integers(1, 9), min_size=len(sizes), max_size=len(sizes)))
-    distribution = SizeDistribution.choice(sizes, weights)
-    assert distribution.mean == pytest.approx(np.average(sizes, weights=weights))
-    assert set(distribution.sample(np.random.default_rng(0), 200)) <= set(sizes)
-
-
-def test_uniform_samples():
-    distribution = SizeDistribution.uniform("1kB", "9kB")
-    sizes = distribution.sample(np.random.default_rng(2), 5000)
-    assert stats.kstest(sizes, lambda x: distribution.cdf(x)).pvalue > 0.01
-    assert distribution.mean == 5000
 
 
 def test_from_cdf_takes_percent_units_and_arrays():

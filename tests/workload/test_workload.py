@@ -6,7 +6,6 @@ Jobs: placement, and the time of each of several.
 """
 
 import importlib
-import io
 import re
 from contextlib import suppress
 from itertools import pairwise
@@ -369,7 +368,6 @@ def test_generators_refuse(make, text):
 # Workloads in files come back as written, by hand and at random
 
 
-SIX_HOSTS = [f"h{i}" for i in range(6)]
 FILES = {"csv": (workload.to_csv, workload.from_csv), "parquet": (workload.to_parquet, workload.from_parquet)}
 both = pytest.mark.parametrize("kind", FILES)
 
@@ -413,13 +411,6 @@ def test_own_labels_and_columns_come_back(tmp_path, kind):
     assert back["group"].tolist() == [pd.NA, 3]
 
 
-def test_parquet_keeps_node_numbers(tmp_path):
-    frame = workload.messages([(0, 1, 10), (1, 0, 20)])
-    back = there_and_back(frame, "parquet", tmp_path)
-    same(back, frame)
-    assert [type(name) for name in back["src"]] == [int, int]
-
-
 def test_parquet_of_others(tmp_path):
     path = tmp_path / "trace.parquet"
     table = pa.table({"src": ["h0", "h1"], "dst": ["h1", "h0"], "size": ["1kB", "2kB"], "start": ["0us", "1us"]})
@@ -433,14 +424,6 @@ def test_parquet_of_others(tmp_path):
     assert workload.from_parquet(path)["after"].tolist() == [(), (0,)]
     pq.write_table(table.slice(0, 0).append_column("after", after.slice(0, 0)), path)
     assert len(workload.from_parquet(path)) == 0
-
-
-def test_parquet_in_row_groups(tmp_path):
-    frame = workload.ring_all_reduce(SIX_HOSTS, 100)
-    path = tmp_path / "w.parquet"
-    workload.to_parquet(frame, path)
-    pq.write_table(pq.read_table(path), path, row_group_size=7)
-    same(workload.from_parquet(path), frame)
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.nightly)])
@@ -474,11 +457,6 @@ def test_a_row_with_more_cells_than_the_header_is_refused(tmp_path, row):
     path.write_text(f"src,dst,size\n{row}\n")
     with pytest.raises(ConfigError, match="without rows longer than its header"):
         workload.from_csv(path)
-
-
-def test_csv_from_an_open_file():
-    frame = workload.from_csv(io.StringIO("src,dst,size\nh0,h1,100\n"))
-    assert frame["size_bytes"].tolist() == [100]
 
 
 @pytest.mark.parametrize(
