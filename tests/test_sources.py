@@ -137,7 +137,7 @@ PATCH = """
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_kernel_is_what_its_key_says(scratch):
     """The file of the kernel itself stays as it is: Numba alone would load the old machine code."""
     folder = scratch / "rdmacc" / COMPILED
@@ -206,6 +206,7 @@ def test_text_is_that_of_the_import(tmp_path, monkeypatch):
     assert not sources.are_current({"cell 123": "123"})
 
 
+@pytest.mark.nightly
 def test_what_is_registered_again_is_no_change_wherever_the_table_is_imported():
     """A cell that registers an experiment of one's own runs more than once, and rdmacc's modules are imported late."""
     program = """

@@ -8,8 +8,6 @@ import io
 import math
 import os
 import re
-import subprocess
-import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +18,9 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from typer.testing import CliRunner
 
+from rdmacc.cli.main import app
 from rdmacc.schemes import SCHEMES
 from tests.support import run_cell
 
@@ -111,10 +111,9 @@ def kept_of(command: str) -> Path:
 
 def output_of(command: str) -> str:
     """Run a command in a folder and a store of its own; return what it prints."""
-    with TemporaryDirectory() as folder:
-        environment = os.environ | {"MPLBACKEND": "Agg", "RDMACC_STORE_DIR": f"{folder}/store"}
-        arguments = [sys.executable, "-m", "rdmacc.cli.main", *command.split()[1:]]
-        done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    with TemporaryDirectory() as folder, chdir(folder):
+        done = CliRunner(env={"RDMACC_STORE_DIR": f"{folder}/store"}).invoke(app, command.split()[1:])
+        assert done.exit_code == 0, done.output
         return scrubbed(done.stdout)
 
 

@@ -228,6 +228,7 @@ def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
     assert not differences(simulation.engine.outcome(), reference.engine.outcome())
 
 
+@pytest.mark.nightly
 def test_auto_falls_back_to_simpy_with_a_reason():
     program = """
         import logging, rdmacc

@@ -19,7 +19,7 @@ from rdmacc import DeadlockError, DropTail, Loss, Pfc, StalledError, probes
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.state import CONTROL, DATA_CLASS
 from rdmacc.units import ms, ps
-from tests.support import Watcher, check_conservation, mostly_at_night, networks, workloads
+from tests.support import Watcher, check_conservation, networks, workloads
 
 FEW = settings(max_examples=settings.default.max_examples // 2)
 NAMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr", "dasr-no-look-ahead"]
@@ -209,8 +209,7 @@ print(result.flows.to_csv(), result.counters.to_csv(), result.probes.to_csv(), r
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", mostly_at_night(["compiled", "simpy"], every=2))
+@pytest.mark.nightly
 def test_same_seed_same_result_in_other_processes(engine):
     """Nothing depends on the order of sets, on hashes of strings or on what ran before."""
     root = Path(__file__).parents[2]

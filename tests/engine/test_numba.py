@@ -33,6 +33,7 @@ def run(script: str, folder: Path, *, has_own_cache: bool = True) -> subprocess.
     return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_private_name_that_is_missing_is_noticed_at_once(name, tmp_path):
     done = run(

@@ -106,6 +106,6 @@ def test_what_cannot_leave_by_several_links_is_refused(change, work, field):
     assert error.value.field == field
 
 
-@pytest.mark.parametrize("number", batches(20, quick=1, slow=5))
+@pytest.mark.parametrize("number", batches(20, quick=1, slow=1))
 def test_engines_agree_on_hosts_with_several_links(number):
     compare(on_planes(WIDENED + 9001 + number))

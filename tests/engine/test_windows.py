@@ -372,7 +372,7 @@ def test_the_result_says_how_many_threads_ran(topology: Any, asked: int, account
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["irn", "dcqcn", pytest.param("phost", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("scheme", mostly_at_night(["irn", "dcqcn", "phost"], every=3))
 def test_checked_handlers_run_in_windows_on_one_thread(scheme: str):
     engine = compare(tree(scheme=scheme) | {"check": True}, [], 2)
     assert engine.plan.is_checked

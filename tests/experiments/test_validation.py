@@ -81,6 +81,7 @@ def test_every_flow_has_its_row(web_search):
     assert scalar(web_search, yaps.WEB_SEARCH, "FCT to 10 kB, p50") == pytest.approx(short.median())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("scheme", "packets"), [("ndp-9000", 7), ("ndp-4000", 7), ("ndp-1500", 7)])
 def test_the_queue_is_full_in_an_incast(runs, scheme, packets):
     """Eight MTU in bytes hold seven packets with their headers."""

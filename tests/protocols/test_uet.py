@@ -22,7 +22,7 @@ from rdmacc.records import NEVER
 from rdmacc.state import ACK, LAST_HOP, NAK, REQUEST, Host, Message, Port, QueuePair
 from rdmacc.switch.uet_queue import UetQueue
 from rdmacc.units import us
-from tests.support import check_conservation, check_finished, packet_with, plain
+from tests.support import check_conservation, check_finished, mostly_at_night, packet_with, plain
 
 LINE = 100e9
 T = 14_022_720
@@ -592,8 +592,8 @@ def test_mixed_recycles_before_it_takes_turns():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("choice", ["oblivious", "reps"])
-@pytest.mark.parametrize("name", ["ndp", "homa"])
+@pytest.mark.parametrize("choice", mostly_at_night(["oblivious", "reps"], every=2))
+@pytest.mark.parametrize("name", mostly_at_night(["ndp", "homa"], every=2))
 def test_path_choice_goes_with_schemes_that_take_reordering(engine, name, choice):
     """Beside one path for each message, no link between switches carries as much."""
     hosts = rdmacc.topology.hosts(tree())

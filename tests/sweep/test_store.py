@@ -306,7 +306,7 @@ sys.stdout.write(str(sweep(main.Own(), engine="simpy", store=sys.argv[1]).reused
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_cells_of_a_notebook_count(tmp_path):
     """A run of all cells again, and of more, costs nothing; one of another cell does."""
     define = "class Own(Tiny):\n    name = 'tests.cells'\n    k = {}\n"
