@@ -41,9 +41,10 @@ def papers_page() -> str:
 def page_of(paper: str) -> str:
     """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause."""
     claims = [row for one in select(paper) for row in _rows(paper, one)]
+    notebook = paper if (_ROOT / "notebooks" / f"{paper}.ipynb").exists() else "classics"
     return page(
         "paper.md",
-        paper=paper,
+        notebook=notebook,
         name=PAPERS[paper].name,
         questions=questions_of(paper),
         chosen=chosen,
