@@ -47,21 +47,29 @@ class Fig10(Experiment):
             "hpcc-f10-1", "figure 10(b)", "99th percentile of short messages' slowdown, reduction", "50%", "95%",
             measure=partial(lower, load=0.5), band=Part(0.95), direction=MoreThan(0), unit="%", too_small=FEW,
             chosen=Chosen.BY_RULE,
+            expect=Outcome.DIRECTION,
+            why="HPCC's tail is the paper's, 2.9 for 2.4 and 2.7; DCQCN's is not yet: its queues have doubled from 2 "
+            "to 20 ms.",
         ),
         Claim(
             "hpcc-f10-2", "figure 10(a)", "99th percentile of short messages' slowdown, reduction", "30%",
             "79%: 2.38 for 11.2", measure=partial(lower, load=0.3), band=Part(0.79), direction=MoreThan(0), unit="%",
             too_small=FEW, chosen=Chosen.BY_RULE,
+            expect=Outcome.DIRECTION,
+            why="HPCC's tail is the paper's, 2.9 for 2.4 and 2.7; DCQCN's is not yet: its queues have doubled from 2 "
+            "to 20 ms.",
         ),
         Claim(
             "hpcc-f10-3", "figure 10(d)", "99th percentile of the queue", "HPCC, 50%", "22.9 KB",
             measure=lambda rows: both(rows, "queue, p99", 0.5)["HPCC"], band=Size(22.9e3), unit="KB", too_small=FEW,
-            chosen=Chosen.BY_RULE,
+            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
+            why="All ports to hosts count here, idle ones too; which ones the testbed sampled we do not know.",
         ),
         Claim(
             "hpcc-f10-4", "figure 10(d)", "99th percentile of the queue", "DCQCN, 50%", "2.1 MB",
             measure=lambda rows: both(rows, "queue, p99", 0.5)["DCQCN"], band=Size(2.1e6), unit="KB", too_small=FEW,
-            chosen=Chosen.BY_RULE,
+            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
+            why="All ports to hosts count here, idle ones too, and 20 ms are too short: 127 KB after 2.",
         ),
         Claim(
             "hpcc-f10-5", "figure 10(d)", "99th percentile of the queue", "50%", "22.9 KB below 2.1 MB",
