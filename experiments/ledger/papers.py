@@ -44,6 +44,7 @@ def page_of(paper: str) -> str:
     notebook = paper if (_ROOT / "notebooks" / f"{paper}.ipynb").exists() else "classics"
     return page(
         "paper.md",
+        paper=paper,
         notebook=notebook,
         name=PAPERS[paper].name,
         questions=questions_of(paper),
