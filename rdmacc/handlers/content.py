@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from rdmacc.errors import ConfigError
-from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.language import NATIVE
+from rdmacc.handlers.source import bytecode_of
 from rdmacc.sources import is_installed, is_own, is_standard
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})

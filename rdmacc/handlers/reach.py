@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.content import OF_NO_EFFECT, OURS, is_library
 from rdmacc.handlers.language import NATIVE
 from rdmacc.handlers.reading import check_handlers
-from rdmacc.handlers.source import MISSING
+from rdmacc.handlers.source import MISSING, bytecode_of
 from rdmacc.lifetimes import Kept, content_of
 from rdmacc.records import record_dtype
 from rdmacc.state import Packet

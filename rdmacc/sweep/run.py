@@ -26,13 +26,12 @@ from tqdm.auto import tqdm
 from rdmacc.engine.select import ENGINES, check_threads
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sources import git_commit, user_sources
-from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import PointLike, identify
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
-from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, check_jobs, compute_all, default_jobs
+from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, check_jobs, compute_all, default_jobs, units_of
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 

@@ -17,18 +17,21 @@ from concurrent.futures import (
 )
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.simulation import IS_QUIET
+from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.simulation import IS_QUIET, is_checked
 from rdmacc.sources import patched, user_sources
 from rdmacc.sweep.codehash import UncertainError, is_users
-from rdmacc.sweep.fingerprint import Fingerprints
+from rdmacc.sweep.fingerprint import Fingerprints, PointLike
 from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
 
@@ -267,3 +270,35 @@ def check_jobs(jobs: int) -> int:
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ConfigError("jobs", jobs, "a whole number, at least 1")
     return jobs
+
+
+# Code that a sweep needs is compiled in advance, each unit by one process: the others find it in the cache.
+
+
+def units_of(points: Iterable[PointLike]) -> list[Callable[[], None]]:
+    """Return the functions that compile the code for some points, the slowest first."""
+    needed: dict[object, Callable[[], None]] = {}
+    for point in points:
+        if point.scenario is not None:
+            scheme = as_scheme(point.scenario.scheme)
+            checked = is_checked(scheme, point.scenario.check)
+            parts = tuple((type(part), *part.handlers()) for part in scheme.components)
+            needed[parts, scheme.tick_ps > 0, checked] = partial(compile_hooks, scheme, checked=checked)
+    return [compile_kernel, *needed.values()]
+
+
+def compile_kernel() -> None:
+    """Compile the kernel, unless the cache has it or it cannot be compiled here."""
+    if not why_not_compiled():
+        from rdmacc.engine.compiled.machine_code.build import compiled_kernel
+
+        compiled_kernel()
+
+
+def compile_hooks(scheme: Scheme, *, checked: bool) -> None:
+    """Compile a scheme's hooks, unless the cache has them or they cannot be compiled here."""
+    if not why_not_compiled():
+        from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
+        from rdmacc.engine.compiled.tables.layout import Layout
+
+        CompiledHooks(scheme, Layout.of(scheme), is_checked=checked)
