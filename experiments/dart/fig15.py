@@ -98,7 +98,7 @@ class Figure15(Experiment):
             "... it takes 20 RTTs for 10 senders and one receiver in the fat tree topology",
             measure=_means, band=Each(All({"2:2": Size(4), "10:1": Size(20)}), "first weight"),
             direction=Each(Ordered("<"), "first weight"), unit="RTT", chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
-            why="Ten senders take 1.5 to 1.7 times as long as two, where the paper has five times: two flows take 16 to"
+            why="Ten senders take 1.7 to 1.9 times as long as two, where the paper has five times: two flows take 15 to"
             " 21 RTTs. The paper's number may be that of one draw, and it does not say what counts as converged.",
         ),
     )  # fmt: skip
