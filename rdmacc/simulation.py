@@ -256,7 +256,7 @@ class Simulation:
                 if upcoming_ps == NEVER and is_endless and self._fault_events.next_ps == NEVER:
                     raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
-                self._run_to(min(stop_ps, self._fault_events.next_ps), bar, until_ps)
+                self._run_to(min(stop_ps, self._fault_events.next_ps), upcoming_ps, bar, until_ps)
                 self._let_faults_happen()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
@@ -574,13 +574,12 @@ class Simulation:
                 len(failed), len(flows), flows["src"][first], flows["dst"][first], flows["reason"][first],
             )  # fmt: skip
 
-    def _run_to(self, stop_ps: int, bar: LateBar, until_ps: int) -> None:
+    def _run_to(self, stop_ps: int, upcoming_ps: int, bar: LateBar, until_ps: int) -> None:
         """Run to the end of a slice, in steps whose length only affects how often progress is shown."""
         short_s, long_s = _STEP_S
         while self.now_ps < stop_ps and not self.is_finished and not self.engine.ended:
             begin, known = time.process_time(), self.engine.events
-            target_ps = max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps
-            self.engine.run(stop_ps, target_ps)
+            self.engine.run(stop_ps, max(self.now_ps, min(upcoming_ps, stop_ps)) + self._step_ps)
             self._save_if_due()
             self._advance(bar, until_ps)
             took_s = time.process_time() - begin
@@ -588,6 +587,7 @@ class Simulation:
                 self._step_ps = min(2 * self._step_ps, _SLICE_PS)
             elif took_s > long_s and self.engine.events - known > _FEW_EVENTS:
                 self._step_ps = max(self._step_ps // 2, 1)
+            upcoming_ps = self.engine.next_event_ps() if self.now_ps < stop_ps else NEVER
 
     def _raise_if_deadlocked(self) -> None:
         ports = find_deadlock(self.plan, self.engine.pfc_state())

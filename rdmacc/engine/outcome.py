@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -24,6 +24,35 @@ PORT_COUNTERS = (
     "trimmed_packets", "deflected_packets", "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
 )  # fmt: skip
 HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
+
+
+_LATER_BYTES = 2**20
+"""Rows that take more are not kept for the columns that may be asked for."""
+
+
+class Columns(Mapping[Any, npt.NDArray[Any]]):
+    """Columns by type and place in rows of bytes; of a small table each is read when it is wanted."""
+
+    def __init__(
+        self, rows: npt.NDArray[np.uint8], places: Mapping[Any, tuple[Any, int]], dtype: type[Any] | None = None
+    ) -> None:
+        self._rows, self._places, self._dtype = rows, places, dtype
+        self._known: dict[Any, npt.NDArray[Any]] = {}
+        if rows.nbytes > _LATER_BYTES:
+            self._known, self._rows = dict(self), rows[:0]
+
+    def __getitem__(self, name: Any) -> npt.NDArray[Any]:
+        if name not in self._known:
+            kind, offset = self._places[name]
+            column = np.ndarray(len(self._rows), kind, self._rows, offset, self._rows.strides[:1])
+            self._known[name] = column.astype(self._dtype or column.dtype)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 @dataclass
@@ -60,15 +89,15 @@ class RunOutcome:
         each window.
     """
 
-    messages: dict[str, npt.NDArray[np.int64]]
-    computation: dict[str, npt.NDArray[np.int64]]
-    ports: dict[str, npt.NDArray[np.int64]]
-    hosts: dict[str, npt.NDArray[np.int64]]
+    messages: Mapping[str, npt.NDArray[np.int64]]
+    computation: Mapping[str, npt.NDArray[np.int64]]
+    ports: Mapping[str, npt.NDArray[np.int64]]
+    hosts: Mapping[str, npt.NDArray[np.int64]]
     buffer_peak_bytes: npt.NDArray[np.int64]
     totals: dict[str, int]
     samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
     now_ps: int
-    transfers: dict[tuple[int, str], npt.NDArray[Any]]
+    transfers: Mapping[tuple[int, str], npt.NDArray[Any]]
     traces: list[npt.NDArray[np.void]] = field(default_factory=list)
     order: str = "time"
     visits: int = 0

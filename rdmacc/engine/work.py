@@ -132,12 +132,21 @@ class Work:
 
 def work_on(fabric: Fabric, workload: Any) -> Work:
     """Return a workload on a network: the same object as before if both have the same content."""
-    content = None
-    if type(workload) is pd.DataFrame and len(workload) <= _FEW:
-        axes = [(one.tolist(), str(one.dtype), list(one.names)) for one in (workload.columns, workload.index)]
-        types = list(map(str, workload.dtypes.tolist()))
-        content = content_of(workload.to_numpy(object).tolist(), types, axes, workload.attrs)
+    content = _content_of(workload) if type(workload) is pd.DataFrame and len(workload) <= _FEW else None
     return fabric.kept.get(content, lambda: frozen(_work_on(fabric, workload)))
+
+
+def _content_of(frame: pd.DataFrame) -> Any:
+    """Return what tells a frame from others, block by block: pandas takes five times as long for values and types."""
+    manager: Any = frame._mgr
+    axes, types, parts = (frame.columns, frame.index), [], []
+    for block in manager.blocks:
+        values = block.values
+        is_plain = isinstance(values, np.ndarray) and values.dtype != np.object_
+        parts.append((block.mgr_locs.as_array.tolist(), values.tobytes() if is_plain else values.tolist()))
+        types.append(values.dtype)
+    content = content_of(parts, [(one.tolist(), list(one.names)) for one in axes], frame.attrs)
+    return content and (content, *types, *(one.dtype for one in axes))
 
 
 def _work_on(fabric: Fabric, workload: Any) -> Work:

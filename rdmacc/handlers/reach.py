@@ -72,6 +72,9 @@ class Reach:
             if list(own) != names or not all(map(is_, own.values(), values)):
                 return False
         for function, noted in self._functions.items():
+            if len(noted) == 2 and function.__code__ is noted[0] and function.__defaults__ is noted[1]:
+                if not (function.__kwdefaults__ or function.__dict__ or function.__closure__):
+                    continue
             now = _noted(function)
             if len(now) != len(noted) or not all(map(is_, noted, now)):
                 return False

@@ -1,10 +1,12 @@
 """Schemes by name: what is registered, and a table of a scheme's parameters."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.lifetimes import Kept
 from rdmacc.schemes.composition import Scheme, links_of, parameter_rows
 from rdmacc.typed import typed
 
@@ -12,6 +14,9 @@ SCHEMES: dict[str, Callable[[], Scheme]] = {}
 """Functions by scheme name; each creates the scheme with its default parameters."""
 
 _ABOUT: dict[str, str] = {}
+
+_MADE = Kept(16)
+"""Schemes that nothing but their fixed components makes."""
 
 
 def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", replace: bool = False) -> None:
@@ -116,7 +121,9 @@ def as_scheme(value: str | Scheme) -> Scheme:
     if isinstance(value, Scheme):
         return value
     if isinstance(value, str):
-        return scheme(value)
+        make = SCHEMES.get(value)
+        is_fixed = isinstance(make, partial) and make.func is Scheme and not make.args
+        return _MADE.get(make if is_fixed else None, lambda: scheme(value))
     raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 
 

@@ -482,10 +482,3 @@ class CompiledEngine(Tables):
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
         return pfc_state_of(self)
-
-    def transfers(self) -> dict[tuple[int, str], npt.NDArray[Any]]:
-        """Return the numbers that the scheme's components keep of each message."""
-        return {
-            (component, field.name): self.transfer_column(component, field).copy()
-            for component, field in self._of_scheme.transfers
-        }

@@ -125,6 +125,11 @@ class PacketRows:
         """No row from this one on has ever been used."""
         return max(int(taker[0]["packet_count"]) for taker in self._takers)
 
+    @property
+    def live(self) -> int:
+        """Packets that are queued or on a link."""
+        return sum(int(taker[0]["live_packets"]) for taker in self._takers)
+
     def rewind(self) -> None:
         """Take all packets back; the only thread's row is as at the start, but for the memory, which may have grown."""
         self._dealt, row = self.capacity, self._takers[0][0]
@@ -156,9 +161,8 @@ class PacketRows:
         """Give a thread rows for its next event and `more` beyond it, while no thread is at work."""
         row, others = taker[0], [one for one in self._takers if one is not taker]
         wanted = more + int(row["reserve_packets"])
-        live = sum(int(one[0]["live_packets"]) for one in self._takers)
         halves = [int(one[0]["free_count"]) // 2 for one in others]
-        if sum(halves) >= wanted + max(_PART, live) // 2:
+        if sum(halves) >= wanted + max(_PART, self.live) // 2:
             for one, half in zip(others, halves, strict=True):
                 if half:
                     kernel.move_packets(one.ctypes.data, taker.ctypes.data, half)

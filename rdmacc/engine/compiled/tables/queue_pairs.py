@@ -47,6 +47,8 @@ class QueuePairs:
             self._first_message = np.unique(plan.qp, return_index=True)[1]
         self.is_open = np.zeros(plan.n_qps + spare, np.bool_)
         self.blocks: Numbers = np.zeros(0, np.int64)
+        self._begun: npt.NDArray[np.uint8] | None = None
+        """All rows as they were filled at once, for a run that begins again."""
 
     @property
     def address(self) -> int:
@@ -55,10 +57,26 @@ class QueuePairs:
 
     def open(self, wanted: Numbers) -> Numbers:
         """Fill the rows that are wanted and not yet filled; return their numbers."""
+        if len(self.is_open) == self._plan.n_qps <= len(wanted) <= BLOCK and not self.is_open.any():
+            return self._open_all(wanted)
         numbers = np.unique(wanted[~self.is_open[wanted]])
         self.is_open[numbers] = True
         self.fill(self.raw, numbers, numbers)
         self.blocks = np.union1d(self.blocks, numbers // BLOCK)
+        return numbers
+
+    def _open_all(self, wanted: Numbers) -> Numbers:
+        """Fill the rows of a small simulation; all are among the first block's."""
+        self.is_open[wanted] = True
+        numbers, raw, plan = np.flatnonzero(self.is_open), self.raw[: len(self.is_open) * self.row_bytes], self._plan
+        if self._begun is None or len(numbers) < len(self.is_open):
+            self.fill(self.raw, numbers, numbers)
+            self._begun = raw.copy() if len(numbers) == len(self.is_open) else None
+        else:
+            raw[:] = self._begun
+            rows = _rows(raw, self.row_bytes)
+            rows["chance_key"], rows["reply_chance_key"] = plan.qp_chance_key, plan.qp_reply_chance_key
+        self.blocks = np.zeros(1, np.int64)
         return numbers
 
     def rewind(self, plan: Plan) -> None:

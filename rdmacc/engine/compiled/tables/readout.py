@@ -10,13 +10,16 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
+from rdmacc.engine.compiled.tables.layout import MESSAGE, PORT
 from rdmacc.engine.outcome import (
     COMPUTATION_COUNTERS,
     HOST_COUNTERS,
     MESSAGE_COUNTERS,
     PORT_COUNTERS,
+    Columns,
     PfcState,
     RunOutcome,
 )
@@ -29,28 +32,42 @@ if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
 
+_MESSAGE_PLACES = {name: (MESSAGE[name], (MESSAGE.fields or {})[name][1]) for name in MESSAGE_COUNTERS}
+_PORT_PLACES = {name: (PORT[name], (PORT.fields or {})[name][1]) for name in PORT_COUNTERS}
+
+
+def _copied(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8]:
+    width = engine.layout.row_bytes[name]
+    return np.array(engine.memory(name)[: count * width]).reshape(count, width)
+
+
 def outcome_of(engine: CompiledEngine) -> RunOutcome:
     """Return the counters so far."""
-    ports, packets, is_host = engine.ports, engine.packet_rows.rows, engine.plan.fabric.is_host
-    counters = {name: ports[name].astype(np.int64) for name in PORT_COUNTERS}
-    counters["paused_ps"] += np.where(ports["paused"] != 0, engine.now - ports["paused_since_ps"], 0)
-    heads = np.concatenate([engine.queues["head"].ravel(), ports["flight_head"]])
-    payload = packets["payload_bytes"]
-    in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
+    is_host, in_flight, watches = engine.plan.fabric.is_host, 0, range(len(engine.plan.watches))
+    rows, port_rows = _copied(engine, "message", len(engine.messages)), _copied(engine, "port", len(engine.ports))
+    paused = np.flatnonzero(engine.ports["paused"])
+    if len(paused):
+        ports = np.ndarray(len(engine.ports), PORT, port_rows, 0, port_rows.strides[:1])
+        ports["paused_ps"][paused] += engine.now - ports["paused_since_ps"][paused]
+    if engine.packet_rows.live:
+        heads = np.concatenate([engine.queues["head"].ravel(), engine.ports["flight_head"]])
+        packets = engine.packet_rows.rows
+        payload = packets["payload_bytes"]
+        in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
     samples = engine.pool.samples
     return RunOutcome(
-        messages={name: engine.messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
+        messages=Columns(rows, _MESSAGE_PLACES, np.int64),
         computation={name: engine.computation[name].astype(np.int64) for name in COMPUTATION_COUNTERS},
-        ports=counters,
+        ports=Columns(port_rows, _PORT_PLACES, np.int64),
         hosts={name: np.where(is_host, engine.hosts[name], 0) for name in HOST_COUNTERS},
         buffer_peak_bytes=np.where(is_host, 0, engine.switches["peak_bytes"]),
         totals={name: int(engine.globals[name]) for name in TOTALS} | {"in_flight_bytes": in_flight},
         samples=[
             (samples["time_ps"][samples["watch"] == i].copy(), samples["value"][samples["watch"] == i].copy())
-            for i in range(len(engine.plan.watches))
+            for i in watches
         ],
         now_ps=engine.now,
-        transfers=engine.transfers(),
+        transfers=Columns(rows, engine._of_scheme.transfer_places),
         traces=engine.pool.traces if engine.plan.has_trace else [],
         order=engine.order,
         threads=engine.pool.account,

@@ -115,7 +115,8 @@ class Tables:
         tables = [self.rows, self.backlogs, self.ingresses, self.computation]
         tables += [table for name, table in self._memory.items() if name != "qp" and table.flags.writeable]
         is_small = sum(table.nbytes for table in tables) <= _MOST_COPIED_BYTES
-        return [(table, table.copy()) for table in tables] if is_small else []
+        raw = [table.reshape(-1).view(np.uint8) for table in tables if table.size]  # fields are copied one by one
+        return [(table, table.copy()) for table in raw] if is_small else []
 
     def _rewind(self, plan: Plan) -> None:
         """Be as at the start, for a plan that differs by its seed alone."""
