@@ -25,8 +25,13 @@ NOTHING = "-"
 @typed
 def percentile(values: npt.ArrayLike, rank: float) -> float:
     """Return a percentile, interpolated linearly between the two nearest values; NaN without values."""
-    array = np.asarray(values, dtype=np.float64)
-    return float(np.percentile(array, rank)) if array.size else float("nan")
+    ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
+    if not ordered.size or np.isnan(ordered[-1]):
+        return float("nan")
+    place = (len(ordered) - 1) * (rank / 100)  # as np.percentile, which takes ten times as long for a few values
+    low, high = float(ordered[int(place)]), float(ordered[min(int(place) + 1, len(ordered) - 1)])
+    share = place - int(place)
+    return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share
 
 
 def jain(values: npt.ArrayLike) -> float:

@@ -19,7 +19,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.results.summary import Transport, starting_in
+from rdmacc.results.summary import Transport, percentile, starting_in
 from rdmacc.results.totals import counts_of
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
@@ -142,9 +142,8 @@ def numbers_of(one: Measured, window: Any) -> tuple[dict[str, float], dict[str, 
     for name, unit in (("fct", "_ps"), ("slowdown", "")):
         known = messages[f"{name}{unit}"]
         known = known[~np.isnan(known)]
-        mean, median, p99 = (known.mean(), *np.percentile(known, (50, 99))) if len(known) else (np.nan,) * 3
-        values |= {f"{name}_mean{unit}": float(mean), f"{name}_median{unit}": float(median),
-                   f"{name}_p99{unit}": float(p99)}  # fmt: skip
+        values |= {f"{name}_mean{unit}": float(known.mean()) if len(known) else np.nan,
+                   f"{name}_median{unit}": percentile(known, 50), f"{name}_p99{unit}": percentile(known, 99)}  # fmt: skip
     for name in ("goodput_bps", "offered_bps", "carried_bps"):
         values[name] = getattr(transport, name)(chosen)
     values |= {name: one.totals[name] for name in _TOTALS}

@@ -47,7 +47,9 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
         raise ConfigError("workload", type(workload).__name__, "a pandas DataFrame")
     if not len(workload) and OPEN not in workload.attrs:
         raise ConfigError("workload", "0 messages", "must have at least one message")
-    frame = messages(workload)
+    bare, attrs = workload.copy(deep=False), workload.attrs
+    bare.attrs = {}  # pandas copies them with every column
+    frame = messages(bare)
     _take_numbers(frame, fabric)
     labels = unique_index(frame)
     numbered = pd.RangeIndex(len(frame), name="message")
@@ -71,7 +73,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     if len(wanted):
         check_acyclic(np.repeat(waiting, counts), wanted, labels)
         frame["after"] = split_after(wanted, waiting, counts, len(frame))
-    frame.index = numbered
+    frame.index, frame.attrs = numbered, attrs
     return frame
 
 
