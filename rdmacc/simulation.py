@@ -306,14 +306,12 @@ class Simulation:
             which no message can be added: one with computation, paths or queue pairs of its own, or explained.
         """
         start_ps = self.earliest_ps if at is None else time_ps(at, field="at")
-        size_bytes = at_least_one_byte(size)
-        ends = self._sent.ends(self.plan.fabric, src, dst)
-        return self._send(*ends, size_bytes, start_ps, priority)
+        return self.send_at(src, dst, size, start_ps, priority)
 
-    def _send(self, src: int, dst: int, size_bytes: int, start_ps: int, priority: int | None) -> int:
-        one = self._sent.add(
-            self.plan, self._plan_of.args[0], (src, dst, size_bytes, start_ps, priority), self.earliest_ps
-        )
+    def send_at(self, src: Hashable, dst: Hashable, size: Quantity, start_ps: int, priority: int | None) -> int:
+        """Send a message that starts at a time in picoseconds."""
+        row = (*self._sent.ends(self.plan.fabric, src, dst), at_least_one_byte(size), start_ps, priority)
+        one = self._sent.add(self.plan, self._plan_of.args[0], row, self.earliest_ps)
         if not self.engine.has_room(one):
             self._note_plan(one.number)
             self.engine.regrow(self.plan, one)
@@ -420,7 +418,13 @@ class Simulation:
             if not engine.unfinished or engine.now >= until_ps:
                 return found
 
-    def fork(self, *, faults: Sequence[Fault] = (), parameters: Mapping[str, Any] = MappingProxyType({})) -> Simulation:
+    def fork(
+        self,
+        *,
+        faults: Sequence[Fault] = (),
+        parameters: Mapping[str, Any] = MappingProxyType({}),
+        seed: int | None = None,
+    ) -> Simulation:
         """Return an independent copy, which goes on from here: what one does, the other does not see.
 
         The compiled engine copies its tables. The SimPy engine runs again to this point, event for event.
@@ -432,6 +436,9 @@ class Simulation:
         parameters : mapping
             New values of components' parameters from now on, by name as in `Scheme.replace`. What handlers have already
             computed from the old values stays as it is, such as the first rate of a queue pair of the workload.
+        seed : int, optional
+            Seed of what is drawn from now on: marks, losses, jitter, what handlers draw. Paths that hosts and switches
+            choose by a hash stay as they are.
 
         Returns
         -------
@@ -441,8 +448,8 @@ class Simulation:
         Raises
         ------
         ConfigError
-            If a fault acts from the start, or in the past; if a parameter changes more than what handlers read, such as
-            records, buffers or base times; for the SimPy engine with processes of one's own.
+            If a fault acts from the start, or in the past; if `seed` is none; if a parameter changes more than what
+            handlers read, such as records, buffers or base times; for the SimPy engine with processes of one's own.
         """
         self._note_plan()
         twin = copy(self)
@@ -456,10 +463,14 @@ class Simulation:
                     raise ConfigError(f"faults[{number}].at_ps", one.at_ps, f"{allowed}, at {self.now_ps} ps")
             named = self._plan_of.keywords
             twin._plan_of = partial(self._plan_of, faults=(*named["faults"], *faults))
+        changes: dict[str, Any] = {}
         if parameters:
-            named = self._plan_of.keywords
-            twin._plan_of = partial(twin._plan_of, scheme=named["scheme"].given(parameters))
-        if len(faults) or parameters:
+            changes["scheme"] = self._plan_of.keywords["scheme"].given(parameters)
+        if seed is not None:
+            changes["chance_seed"] = checked_seed(seed)
+            twin._sent.draw_anew()
+        twin._plan_of = partial(twin._plan_of, **changes)
+        if len(faults) or changes:
             plan = twin.plan = twin._plan_of(self._sent.frame())
         if parameters:
             check_swap(self.plan, plan, parameters)
@@ -468,9 +479,7 @@ class Simulation:
             twin._progress = copy(self._progress)
             twin._progress._plan = plan  # a copy leaves it out, as a file does
         twin._fault_events = self._fault_events.copy(plan, self.now_ps)
-        twin.engine = self.engine.fork(self.plan if parameters else plan)
-        if parameters:
-            twin.engine = twin.engine.on_scheme_of(plan)
+        twin.engine = self.engine.fork(plan)
         return twin
 
     def save(self, path: str | Path) -> None:

@@ -71,10 +71,11 @@ class Additions:
         self._plan, self._fabric = plan, fabric
         self.n_messages, self.n_qps = plan.n_messages, plan.n_qps
         self._pairs: dict[tuple[int, int], int] = {}
-        if plan.scheme.is_pairwise:
+        self._is_pairwise = plan.scheme.is_pairwise
+        if self._is_pairwise:
             self._pairs = {ends: qp for qp, ends in enumerate(zip(plan.qp_src.tolist(), plan.qp_dst.tolist()))}
         self._times: dict[tuple[int, int], tuple[int, int]] = {}
-        self._keys = stream_key(plan.seed, SENDERS), stream_key(plan.seed, RECEIVERS)
+        self._keys = stream_key(plan.chance_seed, SENDERS), stream_key(plan.chance_seed, RECEIVERS)
         outgoing = np.diff(fabric.node_first_port)[fabric.hosts]
         self._has_one_port = bool((outgoing == 1).all())
         self._first_port = np.asarray(fabric.node_first_port).tolist()
@@ -87,15 +88,15 @@ class Additions:
 
     def add(self, src: int, dst: int, size_bytes: int, start_ps: int, priority: int) -> Addition:
         """Number a message between two nodes."""
-        scheme, pair = self._plan.scheme, None
+        pair = None
         number, qp = self.n_messages, self._pairs.get((src, dst), self.n_qps)
         if qp == self.n_qps:
             pair = self._pair(qp, src, dst)
             self.n_qps += 1
-            if scheme.is_pairwise:
+            if self._is_pairwise:
                 self._pairs[src, dst] = qp
         self.n_messages += 1
-        packets = -(-size_bytes // scheme.payload_bytes)
+        packets = -(-size_bytes // self._plan.scheme.payload_bytes)
         return Addition(number, qp, src, dst, size_bytes, packets, start_ps, priority, pair)
 
     def _pair(self, number: int, src: int, dst: int) -> Pair:
@@ -106,7 +107,7 @@ class Additions:
         if plan.scheme.routing == "source":
             paths = int(count_paths(self._fabric, plan.scheme, np.array([port]), np.array([dst]))[0])
         key, reply_key = (hash63(key, number) for key in self._keys)
-        remaining = OPEN if plan.scheme.is_pairwise else 1
+        remaining = OPEN if self._is_pairwise else 1
         ports, times = (port, reply_port), (base_rtt_ps, base_delay_ps)
         return Pair(number, src, dst, *ports, *times, key, reply_key, paths, remaining)
 

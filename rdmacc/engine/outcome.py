@@ -189,10 +189,7 @@ class Engine(Protocol):
         """Return from `run` when a message is delivered or has failed."""
 
     def fork(self, plan: Plan) -> Engine:
-        """Return an independent copy, on a plan of all messages, whose faults to come may be others."""
-
-    def on_scheme_of(self, plan: Plan) -> Engine:
-        """Return this engine, or one in its place, whose handlers read the parameters of a plan from now on."""
+        """Return an independent copy, on a plan of all messages; faults to come, parameters, chance may be others."""
 
     def saved(self, plan: Plan) -> dict[str, Any]:
         """Return the state for a checkpoint."""

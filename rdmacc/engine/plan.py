@@ -53,6 +53,8 @@ class Plan(Setting):
     """A scenario in numbers. P ports; times in ps. `fabric` has the rates at the start."""
 
     seed: int
+    chance_seed: int
+    """Of all that is drawn but paths: another one in a copy that goes on with a seed of its own."""
     faults: tuple[Fault, ...]
     qp_chance_key: Ints
     qp_reply_chance_key: Ints
@@ -109,6 +111,7 @@ def make_plan(
     has_trace: bool = False,
     explains: bool | Sequence[Any] = False,
     is_checked: bool = False,
+    chance_seed: int | None = None,
 ) -> Plan:
     """Return the plan of a scenario."""
     seed = checked_seed(seed)
@@ -117,7 +120,7 @@ def make_plan(
             raise ConfigError(name, value, "a list")
     return plan_of(
         setting_of(topology, workload, scheme, seed), seed, probes=probes, faults=faults, has_trace=has_trace,
-        explains=explains, is_checked=is_checked,
+        explains=explains, is_checked=is_checked, chance_seed=chance_seed,
     )  # fmt: skip
 
 
@@ -146,17 +149,19 @@ def plan_of(
     has_trace: bool = False,
     explains: bool | Sequence[Any] = False,
     is_checked: bool = False,
+    chance_seed: int | None = None,
 ) -> Plan:
     """Return the plan of a setting."""
+    chance = seed if chance_seed is None else chance_seed
     frame = setting.workload
     counts = {
         ECMP: setting.fabric.n_nodes, PORTS: setting.fabric.n_ports, SENDERS: setting.n_qps, RECEIVERS: setting.n_qps,
     }  # fmt: skip
-    ecmp_salt, chance_key, qp_chance_key, qp_reply_chance_key = keys(seed, counts)
-    calm: dict[str, Any] = {} if faults else setting.kept.get(_with_faults, lambda: _with_faults(setting, (), 0))
+    ecmp_salt, chance_key, qp_chance_key, qp_reply_chance_key = keys(chance, counts, seed)
+    calm: dict[str, Any] = {} if faults else setting.kept.get(_with_faults, lambda: _with_faults(setting, (), 0, 0))
     explained = _explained(frame, explains, setting.qp)
     return Plan(
-        **vars(setting) | (calm or _with_faults(setting, faults, seed)), seed=seed,
+        **vars(setting) | (calm or _with_faults(setting, faults, seed, chance)), seed=seed, chance_seed=chance,
         qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key, ecmp_salt=ecmp_salt,
         symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key,
         has_trace=has_trace or explains is True, explained=explained,
@@ -165,12 +170,12 @@ def plan_of(
     )  # fmt: skip
 
 
-def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int) -> dict[str, Any]:
+def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int, chance: int) -> dict[str, Any]:
     """Return what faults decide; without any, no key of theirs is used."""
     fabric = setting.fabric
     loss_data, loss_control = losses_of(fabric, faults)
     offsets, jitter = clocks_of(fabric, faults, stream_key(seed, CLOCK_OFFSETS))
-    loss_key, clock_key = keys(seed, {LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes})
+    loss_key, clock_key = keys(chance, {LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes})
     return {
         "fabric": _started(fabric, faults), "faults": tuple(faults), "loss_key": loss_key, "loss_data": loss_data,
         "loss_control": loss_control, "scripts": scripts_of(faults, setting.workload),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from copy import copy
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,10 @@ class Sent:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what a plan of all messages gives anew."""
         return vars(self) | {"_additions": None}
+
+    def draw_anew(self) -> None:
+        """Number messages to come by a plan that is yet to be made."""
+        self._additions = None
 
     def copy(self) -> Sent:
         """Return a copy that goes on by itself."""
@@ -175,7 +180,14 @@ class Sent:
 
 def at_least_one_byte(size: Quantity) -> int:
     """Return a size in bytes."""
+    return _size_of(size) if type(size) in (str, int) else _read(size)
+
+
+def _read(size: Quantity) -> int:
     found = size_bytes(size, field="size")
     if found < 1:
         raise ConfigError("size", size, "at least 1 byte")
     return found
+
+
+_size_of = lru_cache(256)(_read)

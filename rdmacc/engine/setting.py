@@ -194,10 +194,11 @@ def _setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
     )  # fmt: skip
 
 
-def keys(seed: int, counts: dict[int, int]) -> Iterator[Ints]:
+def keys(seed: int, counts: dict[int, int], path_seed: int | None = None) -> Iterator[Ints]:
     """Yield the keys of the streams of chance for purposes, as many as are wanted for each."""
     sizes = list(counts.values())
-    streams = np.array([stream_key(seed, purpose) for purpose in counts], np.int64)
+    of_paths = seed if path_seed is None else path_seed
+    streams = np.array([stream_key(of_paths if one == ECMP else seed, one) for one in counts], np.int64)
     found, first = hash63_of(np.repeat(streams, sizes), np.concatenate(list(map(np.arange, sizes)))), 0
     for size in sizes:
         yield found[first : first + size]

@@ -32,7 +32,7 @@ from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme
 from rdmacc.simulation import Simulation
 from rdmacc.typed import named
-from rdmacc.units import Picoseconds, Quantity, time_ps
+from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.frame import open_work
 
 __all__ = ["Live", "Sending"]
@@ -162,7 +162,8 @@ class Live:
         ConfigError
             As from `Simulation.send`.
         """
-        sending = Sending(self.env, self.simulation.send(src, dst, size, at=self._start(), priority=priority))
+        start_ps = max(self.now_ps, self.simulation.earliest_ps)  # rounded, now may be before the network's time
+        sending = Sending(self.env, self.simulation.send_at(src, dst, size, start_ps, priority))
         self._sendings[sending.message] = sending
         self._wake(self.env.now)
         return sending
@@ -170,10 +171,6 @@ class Live:
     def result(self) -> Result:
         """Return the result so far: flows, counters and probes up to the end of the last message that has ended."""
         return self.simulation.result()
-
-    def _start(self) -> Picoseconds:
-        """Return when a message starts that is sent now: rounded, that may be before the network's time."""
-        return Picoseconds(max(self.now_ps, self.simulation.earliest_ps))
 
     def _ps(self, time: Any) -> int:
         """Return a time of the environment in picoseconds."""

@@ -142,8 +142,8 @@ def numbers_of(one: Measured, window: Any) -> tuple[dict[str, float], dict[str, 
     for name, unit in (("fct", "_ps"), ("slowdown", "")):
         known = messages[f"{name}{unit}"]
         known = known[~np.isnan(known)]
-        values |= {f"{name}_mean{unit}": float(known.mean()) if len(known) else np.nan,
-                   f"{name}_median{unit}": percentile(known, 50), f"{name}_p99{unit}": percentile(known, 99)}  # fmt: skip
+        mean, median, p99 = float(known.mean()) if len(known) else np.nan, percentile(known, 50), percentile(known, 99)
+        values |= {f"{name}_mean{unit}": mean, f"{name}_median{unit}": median, f"{name}_p99{unit}": p99}
     for name in ("goodput_bps", "offered_bps", "carried_bps"):
         values[name] = getattr(transport, name)(chosen)
     values |= {name: one.totals[name] for name in _TOTALS}

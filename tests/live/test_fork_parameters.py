@@ -58,6 +58,53 @@ def test_engines_agree_on_parameters_that_change(cut_ps, name, seed):
     alike(found[0][0], found[1][0])
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_settings_from_one_state_are_long_runs_that_change_then(engine):
+    """From a load that was brought up once, as from one brought up for each, on an engine that copies nothing."""
+    graph, messages = network(), rdmacc.random_pairs(network(), 60, "60kB", jitter="100us", seed=3)
+    loaded = rdmacc.Simulation(graph, messages, "dcqcn", engine=engine, seed=2)
+    loaded.run("30us", progress=False)
+    before, found = loaded.result(), []
+    for size_kB in range(2, 26, 2):
+        change = {"kmin_bytes": f"{size_kB}kB", "kmax_bytes": "50kB", "pmax": 0.8}
+        found.append(loaded.fork(parameters=change).run(progress=False))
+        alone = rdmacc.Simulation(graph, messages, "dcqcn", engine="simpy", seed=2)
+        alone.run("30us", progress=False)
+        plan = alone._plan_of(messages, scheme=alone._plan_of.keywords["scheme"].given(change))
+        alone.engine.take_scheme(plan.scheme)
+        alone.plan = alone.engine.plan = plan
+        alike(found[-1], alone.run(progress=False))
+    same(before, loaded.result())
+    assert len({one.flows["fct_ps"].sum() for one in found}) > 6
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(cut_ps=st.integers(1, 90_000_000), name=st.sampled_from(["dcqcn", "nscc", "rcc", "expresspass"]))
+def test_engines_agree_on_another_seed(cut_ps, name):
+    graph, faults = network("leaf-spine"), [rdmacc.Loss(data=0.02), rdmacc.Clocks(jitter_ps="50ns")]
+    found = []
+    for engine in ("compiled", "simpy"):
+        simulation = rdmacc.Simulation(graph, open_work(work(1, "leaf-spine")), name, engine=engine, faults=faults)
+        simulation.run(ps(cut_ps), progress=False)
+        twin = simulation.fork(seed=7)
+        apply(twin, 1, steps=5)
+        other = twin.fork(seed=8).run(progress=False)
+        found.append([twin.fork().run(progress=False), other])
+        same(found[-1][0], twin.run(progress=False))
+        same(simulation.fork(seed=0).run(progress=False), simulation.run(progress=False))
+    for one, other in zip(*found, strict=True):
+        alike(one, other)
+
+
+def test_another_seed_draws_others(engine):
+    simulation = rdmacc.Simulation(network(), work(3), "dcqcn", engine=engine, faults=[rdmacc.Loss(data=0.02)])
+    simulation.run("20us", progress=False)
+    times = {tuple(simulation.fork(seed=seed).run(progress=False).flows["fct_ps"]) for seed in range(4)}
+    assert len(times) == 4
+    with pytest.raises(ConfigError, match="seed"):
+        simulation.fork(seed=-1)
+
+
 def test_queue_pairs_open_by_the_parameters_of_the_start(engine, monkeypatch):
     monkeypatch.setattr(compiled_engine, "_STARTS", 4)
     simulation = rdmacc.Simulation(network(), open_work(work(2)), "dcqcn", engine=engine)

@@ -1,6 +1,7 @@
 """Messages sent while a simulation runs have the times that a workload of all of them gives, to the picosecond."""
 
 import math
+from unittest import mock
 
 import networkx as nx
 import numpy as np
@@ -70,18 +71,21 @@ def test_whatever_is_done_on_the_way(engine, number, scheme):
     check(network(), scheme, engine, number)
 
 
-@pytest.mark.parametrize(("order", "threads"), [("time", 1), ("windows", 1), ("windows", 2)])
-def test_other_traffic_in_any_order(order, threads, monkeypatch):
-    monkeypatch.setattr(windows, "_EVENTS", -1)
-    monkeypatch.setattr(windows, "_EVENTS_EACH", 0)
+@settings(max_examples=settings.default.max_examples // 2)
+@given(
+    number=st.integers(0, 2**32), scheme=st.sampled_from(["dcqcn", "go-back-n", "hpcc"]),
+    order=st.sampled_from([("time", 1), ("windows", 1), ("windows", 2)]), until_ps=st.integers(10**7, 4 * 10**8),
+)  # fmt: skip
+def test_other_traffic_in_any_order(number, scheme, order, until_ps):
     graph = network("leaf-spine")
-    work = rdmacc.random_pairs(graph, 300, "20kB", jitter="400us", seed=1)
-    for scheme in ("dcqcn", "go-back-n", "hpcc"):
-        simulation = rdmacc.Simulation(graph, open_work(work), scheme, engine="compiled", order=order, threads=threads)
-        assert simulation.run("150us", progress=False).provenance["order"].startswith(order)
-        apply(simulation, 3)
+    work = rdmacc.random_pairs(graph, 300, "20kB", jitter="400us", seed=number % 100)
+    given = {"engine": "compiled", "order": order[0], "threads": order[1]}
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        simulation = rdmacc.Simulation(graph, open_work(work), scheme, **given)
+        assert simulation.run(ps(until_ps), progress=False).provenance["order"].startswith(order[0])
+        apply(simulation, number)
         times = simulation.run(progress=False).flows[TIMES]
-        assert times.equals(rdmacc.simulate(graph, simulation.workload, scheme, order="time").flows[TIMES])
+    assert times.equals(rdmacc.simulate(graph, simulation.workload, scheme, order="time").flows[TIMES])
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "dasr"])

@@ -16,7 +16,7 @@ from rdmacc.engine.compiled.kernel.messages import AWAITED
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.machine_code.exceptions import Catcher
 from rdmacc.engine.compiled.machine_code.plain import FEATURES
-from rdmacc.engine.compiled.tables.layout import MESSAGE, PORT, QP
+from rdmacc.engine.compiled.tables.layout import GLOBALS, MESSAGE, PORT, QP
 from rdmacc.engine.compiled.tables.readout import outcome_of, pfc_state_of, restore, state_of
 from rdmacc.engine.compiled.tables.tables import Tables
 from rdmacc.engine.compiled.threads import ThreadPool
@@ -28,7 +28,6 @@ from rdmacc.engine.stalls import Livelock
 from rdmacc.engine.swap import sets_ports
 from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, record_dtype
-from rdmacc.rules.ranks import LAST_ORDER, START, rank_in
 from rdmacc.state import NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
@@ -37,6 +36,15 @@ _CHUNK = 2_000_000
 
 _CHUNK_S = 0.2
 """How long they may take: Ctrl-C and a progress bar wait for their end."""
+
+_NOW, _UNFINISHED, _EVENTS, _UNDELIVERED, _N_MESSAGES, _FIRST_ENDED, _RESERVE = (
+    (GLOBALS.fields or {})[name][1] // 8
+    for name in ("now_ps", "unfinished", "events", "undelivered", "n_messages", "first_ended", "reserve_packets")
+)
+_CAPACITY, _HEAP, _WHEEL = (
+    (GLOBALS.fields or {})[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count")
+)
+"""Where they are among the words of a row of globals."""
 
 _STARTS = 16_384
 """Messages whose queue pairs are opened at a time."""
@@ -77,6 +85,8 @@ class CompiledEngine(Tables):
         self.n_awaited = 0
         self.routed: Fabric | None = None
         self._livelock = Livelock(self.plan)
+        self._new_event = np.zeros(2, np.int64)
+        self._new_event_at, self._qp_address = int(self._new_event.ctypes.data), self.queue_pairs.address
         self._open()
 
     def _has_features(self) -> bool:
@@ -86,7 +96,7 @@ class CompiledEngine(Tables):
     def _open(self) -> None:
         """Schedule the first events, and set up the components' records by on_open and on_port."""
         events = self._first_events()
-        self.kernel.push_events(self.rows.ctypes.data, events.ctypes.data, len(events))
+        self.kernel.push_events(self.address, events.ctypes.data, len(events))
         self.is_early = self._opens_early()
         if self.is_early:
             slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
@@ -100,14 +110,15 @@ class CompiledEngine(Tables):
 
     def _call(self, hook: str, raw: npt.NDArray[np.uint8], rows: npt.NDArray[np.int64], is_armed: bool = True) -> bool:
         """Call on_open or on_port for rows; schedule the timers they set or not; return whether they set one."""
+        return self._call_at(hook, int(raw.ctypes.data), int(rows.ctypes.data), len(rows), is_armed)
+
+    def _call_at(self, hook: str, base: int, rows: int, count: int, is_armed: bool) -> bool:
         address = self.hooks.addresses[hook]
         if not address:
             return False
         stride = self.layout.row_bytes["qp" if hook == "on_open" else "port"]
-        base = int(raw.ctypes.data)
-        at = self.rows.ctypes.data
         with Catcher(self) as caught:
-            due = self.kernel.call_rows(at, address, base, stride, rows.ctypes.data, len(rows), is_armed)
+            due = self.kernel.call_rows(self.address, address, base, stride, rows, count, is_armed)
         caught.raise_again()
         return bool(due)
 
@@ -175,7 +186,7 @@ class CompiledEngine(Tables):
         """Fail messages that have not ended: they have no route any more."""
         self.windows.leave()
         for number in messages:
-            self.kernel.fail_message(self.rows.ctypes.data, number, reason)
+            self.kernel.fail_message(self.address, number, reason)
         self._note_ended()
 
     # Messages that are sent while it runs
@@ -186,39 +197,40 @@ class CompiledEngine(Tables):
         if not self.n_awaited:
             self.windows.leave(for_good="messages are sent while it runs")
         self.n_awaited += 1
-        number, pair, state, words = one.number, one.pair, self.globals, self.used_words
+        number, pair, state, used = one.number, one.pair, self.words, self.used_words
         self.messages = self._all_messages[: number + 1]
         self.new_messages[number] = (
             number, one.qp, one.src, one.dst, one.packets, one.size_bytes, one.start_ps, one.priority,
             self.plan.scheme.payload_bytes, one.packets, 1,
         )  # fmt: skip
         for column, base in self.new_bits:
-            column[number] = base + 8 * words
-        self._memory["skipped_first"][number] = words
-        self.used_words = words + one.packets // 64 + 1
+            column[number] = base + 8 * used
+        self._memory["skipped_first"][number] = used
+        self.used_words = used + one.packets // 64 + 1
         if pair is not None:
             place = int(self.used_places[pair.port])
             self.used_places[pair.port] += 1
             self._memory["places"][int(self.ports["first_place"][pair.port]) + place] = one.qp
             self.queue_pairs.add(pair, place, number)
-            self._call("on_open", self._memory["qp"], np.array([one.qp]))
+            self._new_event[0] = one.qp
+            self._call_at("on_open", self._qp_address, self._new_event_at, 1, True)
             if self.hooks.addresses["on_advertise"]:
                 self._fill_advertised(np.append(self._qp_dst, one.dst))
         if self.hooks.addresses["on_candidate"]:
             self._incoming[one.dst] += 1
             if self._incoming[one.dst] > self._fan_in:
                 self._fan_in = 2 * int(self._incoming[one.dst])
-        if 8 + self._fan_in > state["reserve_packets"]:
+        if 8 + self._fan_in > state[_RESERVE]:
             self._reserve_for_events()
-        state["unfinished"] += 1
-        state["undelivered"] += 1
-        state["n_messages"] = number + 1
+        state[_UNFINISHED] += 1
+        state[_UNDELIVERED] += 1
+        state[_N_MESSAGES] = number + 1
         if self.trail is not None:
             self.trail["n_messages"] = number + 1
-        event = np.array([one.start_ps, rank_in(self.plan.scheme, START + number, LAST_ORDER)], np.int64)
-        if int(state["event_capacity"]) - int(state["heap_length"]) - int(state["wheel_count"]) < 1:
+        if state[_CAPACITY] - state[_HEAP] - state[_WHEEL] < 1:
             self.queue.double()
-        self.kernel.push_events(self.rows.ctypes.data, event.ctypes.data, 1)
+        self._new_event[:] = one.start_ps, self._first_start + number
+        self.kernel.push_events(self.address, self._new_event_at, 1)
 
     def has_room(self, one: Addition) -> bool:
         """Return whether the tables have room for a message; if not, `regrow` first."""
@@ -236,19 +248,20 @@ class CompiledEngine(Tables):
         self.windows.leave(for_good="messages are sent while it runs")
 
     def fork(self, plan: Plan) -> CompiledEngine:
-        """Return an independent copy, on a plan of all messages."""
+        """Return an independent copy, on a plan of all messages; faults to come, parameters, chance may be others."""
+        changes = plan.scheme != self.plan.scheme or plan.chance_seed != self.plan.chance_seed
+        if changes:  # queue pairs open by what was before, as on the SimPy engine
+            self.windows.leave()
+            self.pool.gather()
+            self.open_up_to(len(self.starts))
         twin = self.loaded(plan, self.saved(plan))
         twin.told, twin.ended = list(self.told), list(self.ended)
-        return twin
-
-    def on_scheme_of(self, plan: Plan) -> CompiledEngine:
-        """Return an engine in its place; queue pairs open by the earlier parameters, as on the SimPy engine."""
-        self.windows.leave()
-        self.pool.gather()
-        self.open_up_to(len(self.starts))
-        twin = self.fork(plan)
-        if sets_ports(self.plan.scheme, plan.scheme):
-            twin._call("on_port", twin._memory["port"], np.arange(len(twin.ports)))
+        if changes:
+            twin.windows.leave(for_good="parameters or the seed changed on the way")
+            twin._fill_seed()
+            twin.queue_pairs.take_keys(plan)
+            if sets_ports(self.plan.scheme, plan.scheme):
+                twin._call("on_port", twin._memory["port"], np.arange(len(twin.ports)))
         return twin
 
     def saved(self, plan: Plan) -> dict[str, Any]:
@@ -270,7 +283,7 @@ class CompiledEngine(Tables):
     def times_of(self, number: int) -> tuple[int, int, int, int]:
         """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""
         row = self.messages[number]
-        return int(row["start_ps"]), int(row["delivered_ps"]), int(row["acked_ps"]), int(row["failed"])
+        return row["start_ps"].item(), row["delivered_ps"].item(), row["acked_ps"].item(), row["failed"].item()
 
     @told
     def await_end(self, number: int) -> None:
@@ -281,17 +294,18 @@ class CompiledEngine(Tables):
 
     def _note_ended(self) -> None:
         """Note which awaited messages have ended, and let the kernel go on."""
-        state, messages = self.globals, self.messages
-        number, found = int(state["first_ended"]), []
+        state, following, awaited = self.words, self.messages["next_ended"], self.messages["is_awaited"]
+        number, found = state[_FIRST_ENDED], []
         while number >= 0:
             found.append(number)
-            number = int(messages["next_ended"][number])
+            number = int(following[number])
         self.ended += reversed(found)
-        messages["is_awaited"][found] = 0
+        for number in found:
+            awaited[number] = 0
         self.n_awaited -= len(found)
-        if state["unfinished"] < 0:  # Ctrl-C at any line, and this can be done again
-            state["unfinished"] += AWAITED
-        state["first_ended"] = -1
+        if state[_UNFINISHED] < 0:  # Ctrl-C at any line, and this can be done again
+            state[_UNFINISHED] += AWAITED
+        state[_FIRST_ENDED] = -1
 
     def _fault(self, ports: Sequence[int], what: int) -> None:
         """Change ports between two events, which may take more memory than an event does."""
@@ -308,19 +322,19 @@ class CompiledEngine(Tables):
             rows = int(state["trace_count"]) + int(state["live_packets"]) + frames
             if self.plan.has_trace and int(state["trace_capacity"]) < rows + int(state["reserve_events"]):
                 self.trace.grow(2 * rows + int(state["reserve_events"]))
-            self.kernel.fault_port(self.rows.ctypes.data, number, what)
+            self.kernel.fault_port(self.address, number, what)
 
     # Running
 
     @property
     def now(self) -> int:
         """Simulated time, ps."""
-        return int(self.globals["now_ps"])
+        return self.words[_NOW]
 
     @property
     def unfinished(self) -> int:
         """Messages that are neither acknowledged nor failed."""
-        return int(self.globals["unfinished"])
+        return self.words[_UNFINISHED]
 
     @property
     def accepted_bytes(self) -> int:
@@ -340,7 +354,7 @@ class CompiledEngine(Tables):
     @property
     def events(self) -> int:
         """Events processed."""
-        return int(self.globals["events"])
+        return self.words[_EVENTS]
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
@@ -388,16 +402,16 @@ class CompiledEngine(Tables):
 
         An end may be a few events away: the care that `run` takes, of what is seldom, would take most of the time.
         """
-        state = self.globals
+        state = self.words
         with Catcher(self) as caught:
-            reason = self._run(self.rows.ctypes.data, until_ps, _CHUNK)
+            reason = self._run(self.address, until_ps, _CHUNK)
         caught.raise_again()
-        if state["first_ended"] >= 0:
+        if state[_FIRST_ENDED] >= 0:
             self._note_ended()
         elif reason != kernel.STOPPED:
             return False
-        elif until_ps < NEVER and state["unfinished"]:
-            state["now_ps"] = until_ps
+        elif until_ps < NEVER and state[_UNFINISHED]:
+            state[_NOW] = until_ps
         return True
 
     @held_interrupts()
@@ -412,7 +426,7 @@ class CompiledEngine(Tables):
                 if is_in_windows:
                     reason = self.pool.run(until_ps, self.events + max_events)
                 else:
-                    reason = int(self._run(self.rows.ctypes.data, stop_ps, count))
+                    reason = int(self._run(self.address, stop_ps, count))
             if self.globals["first_ended"] >= 0:
                 self._note_ended()
                 caught.raise_again()

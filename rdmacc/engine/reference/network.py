@@ -159,14 +159,22 @@ class Network(Core):
             getattr(twin, name)(*arguments)
         twin.replay(self.now if self.unfinished else NEVER)
         assert (twin.now, twin.events) == (self.now, self.events)
+        if plan.chance_seed != self.plan.chance_seed:
+            twin.take_chance(plan)
+        if plan.scheme != self.plan.scheme:
+            twin.take_scheme(plan.scheme)
         twin.plan, twin.ended = plan, list(self.ended)
         return twin
 
-    def on_scheme_of(self, plan: Plan) -> Network:
-        """Return this network, whose handlers read the parameters of a plan from now on."""
-        self.take_scheme(plan.scheme)
-        self.plan = plan
-        return self
+    @told
+    def take_chance(self, plan: Plan) -> None:
+        """Draw by a plan's keys."""
+        for port in self.ports:
+            port.chance_key, port.loss_key = int(plan.chance_key[port.number]), int(plan.loss_key[port.number])
+        for number, host in self._hosts.items():
+            host.clock_key = int(plan.clock_key[number])
+        for pair, qp in zip(pairs_of(plan), self.qps, strict=False):  # of all messages so far
+            qp.chance_key, qp.reply_chance_key = pair.chance_key, pair.reply_chance_key
 
     @told
     def take_scheme(self, scheme: Scheme) -> None:

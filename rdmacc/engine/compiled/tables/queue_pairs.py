@@ -86,6 +86,14 @@ class QueuePairs:
         self.is_open[:] = False
         self.blocks = np.zeros(0, np.int64)
 
+    def take_keys(self, plan: Plan) -> None:
+        """Go on by a plan's keys of chance."""
+        rows = _rows(self.raw, self.row_bytes)
+        for block in self.blocks.tolist():
+            here = block * BLOCK + np.flatnonzero(self.is_open[block * BLOCK : (block + 1) * BLOCK])
+            rows["chance_key"][here] = plan.qp_chance_key[here]
+            rows["reply_chance_key"][here] = plan.qp_reply_chance_key[here]
+
     def add(self, pair: Pair, place: int, message: int) -> None:
         """Fill the row of a queue pair that the plan does not know, for its first message."""
         number, rates, scheme = pair.number, self._plan.fabric.port_rate_bps, self._plan.scheme

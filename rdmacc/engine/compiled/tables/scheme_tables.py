@@ -29,8 +29,7 @@ class SchemeTables:
             for name, (_, offset, *_) in (record_dtype(record).fields or {}).items():
                 self.transfer_at[number, name] = self.layout.offsets["Transfer", number] + offset
         self.transfer_places = {
-            (number, field.name): (field.code, self.transfer_at[number, field.name])
-            for number, field in self.transfers
+            (number, field.name): (field.code, self.transfer_at[number, field.name]) for number, field in self.transfers
         }
         self._fill_globals(scheme)
         self._fill_params(scheme)

@@ -96,7 +96,8 @@ class Tables:
         self._first_probe = rank_in(plan.scheme, PROBE, LAST_ORDER)
         self._memory: dict[str, Any] = {}
         self.rows = self._of_scheme.rows.copy()
-        self.globals = self.rows[0]
+        self.globals, self.address = self.rows[0], int(self.rows.ctypes.data)
+        self.words = memoryview(self.rows.view(np.int64))  # read in a fifth of the time
         self.queue = EventQueue(self.rows, plan)
         self.globals["free_head"] = self.globals["notice_packet"] = self.globals["first_ended"] = -1
         self._fill_scheme()
