@@ -228,12 +228,15 @@ class Simulation:
             On Ctrl-C. Like the errors above, it holds the result so far as `result`; calling `run` continues from
             there.
         """
-        until_ps = self._until_ps(until)
-        while self._run_some(until_ps, progress):
-            self._sent.note(self.engine)
+        self.run_to(self._until_ps(until), progress)
         result = self.result()
         self._warn(result)
         return result
+
+    def run_to(self, until_ps: int, progress: bool | None = False) -> None:
+        """Continue the run to a time, without a result."""
+        while self._run_some(until_ps, progress):
+            self._sent.note(self.engine)
 
     def _until_ps(self, until: Quantity | None) -> int:
         until_ps = NEVER if until is None else time_ps(until, field="until")

@@ -180,7 +180,8 @@ class Sent:
 
 def at_least_one_byte(size: Quantity) -> int:
     """Return a size in bytes."""
-    return _size_of(size) if type(size) in (str, int) else _read(size)
+    found: int = _size_of(size) if type(size) in (str, int) else _read(size)
+    return found
 
 
 def _read(size: Quantity) -> int:
@@ -190,4 +191,4 @@ def _read(size: Quantity) -> int:
     return found
 
 
-_size_of = lru_cache(256)(_read)
+_size_of: Any = lru_cache(256)(_read)

@@ -37,13 +37,12 @@ _CHUNK = 2_000_000
 _CHUNK_S = 0.2
 """How long they may take: Ctrl-C and a progress bar wait for their end."""
 
+_PLACES: Any = GLOBALS.fields
 _NOW, _UNFINISHED, _EVENTS, _UNDELIVERED, _N_MESSAGES, _FIRST_ENDED, _RESERVE = (
-    (GLOBALS.fields or {})[name][1] // 8
+    _PLACES[name][1] // 8
     for name in ("now_ps", "unfinished", "events", "undelivered", "n_messages", "first_ended", "reserve_packets")
 )
-_CAPACITY, _HEAP, _WHEEL = (
-    (GLOBALS.fields or {})[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count")
-)
+_CAPACITY, _HEAP, _WHEEL = (_PLACES[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count"))
 """Where they are among the words of a row of globals."""
 
 _STARTS = 16_384

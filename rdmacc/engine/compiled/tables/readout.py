@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
 
-_MESSAGE_PLACES = {name: (MESSAGE[name], (MESSAGE.fields or {})[name][1]) for name in MESSAGE_COUNTERS}
-_PORT_PLACES = {name: (PORT[name], (PORT.fields or {})[name][1]) for name in PORT_COUNTERS}
+_FIELDS: Any = MESSAGE.fields, PORT.fields
+_MESSAGE_PLACES = {name: _FIELDS[0][name] for name in MESSAGE_COUNTERS}
+_PORT_PLACES = {name: _FIELDS[1][name] for name in PORT_COUNTERS}
 
 
 def _copied(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8]:

@@ -97,7 +97,8 @@ class Tables:
         self._memory: dict[str, Any] = {}
         self.rows = self._of_scheme.rows.copy()
         self.globals, self.address = self.rows[0], int(self.rows.ctypes.data)
-        self.words = memoryview(self.rows.view(np.int64))  # read in a fifth of the time
+        words: Any = self.rows.view(np.int64)
+        self.words = memoryview(words)  # read in a fifth of the time
         self.queue = EventQueue(self.rows, plan)
         self.globals["free_head"] = self.globals["notice_packet"] = self.globals["first_ended"] = -1
         self._fill_scheme()

@@ -1,0 +1,96 @@
+"""What an agent does in the environment of Gymnasium is what the simulation of the same rates and parameters does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import rdmacc
+from rdmacc import ConfigError, Scenario
+from rdmacc.gym import CongestionControl
+from rdmacc.protocols.line_rate import LineRate
+
+NETWORK = rdmacc.star(5)
+WORK = rdmacc.poisson(NETWORK, "64kB", 0.6, duration="300us", seed=1)
+
+
+def environment(scheme="line-rate", until="300us", reward=lambda seen: seen["goodput"].sum(), **options):
+    scenario = Scenario(network=NETWORK, workload=WORK, scheme=scheme, until=until)
+    return CongestionControl(scenario, reward=reward, **options)
+
+
+def test_gymnasium_finds_no_fault():
+    env = environment("dcqcn", act=["rate_change", ("kmin_bytes", 1e3, 50e3)], warm_up="50us")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of bounds that are infinite
+        check_env(env, skip_render_check=True)
+
+
+class Half(LineRate):
+    """Half the line rate."""
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = 0.5 * qp.line_bps
+
+
+def test_the_rates_are_those_that_were_set():
+    env = environment(until="20ms", every="7us")
+    env.reset(seed=3)
+    while not env.step(np.full(5, 0.5))[2]:
+        pass
+    whole = rdmacc.simulate(NETWORK, WORK, rdmacc.Scheme(name="half", control=Half()), seed=0)
+    assert env.simulation.result().flows["fct_ps"].equals(whole.flows["fct_ps"])
+
+
+def test_parameters_are_those_of_a_fork():
+    env = environment("dcqcn", act=[("kmin_bytes", 1e3, 50e3)], warm_up="50us", every="20us")
+    env.reset(seed=3)
+    chance = env.simulation.plan.chance_seed
+    env.step(np.array([2e3]))
+    env.step(np.array([9e9]))  # beyond the bounds
+    other = rdmacc.Simulation(NETWORK, WORK, "dcqcn", order="time")
+    other.run("50us", progress=False)
+    for kmin, until in (("2kB", "70us"), ("50kB", "90us")):
+        other = other.fork(parameters={"kmin_bytes": kmin}, seed=chance)
+        seen = other.run(until, progress=False)
+    assert env.simulation.result().counters.equals(seen.counters)
+
+
+def test_observations_count_what_the_result_counts():
+    sums, env = [], environment(reward=lambda seen: sums.append(seen) or 0.0, until="20ms", act=["rate"])
+    env.reset()
+    while not env.step(np.ones(5))[2]:
+        pass
+    line_bytes = 100e9 / 8 * 10e-6
+    arrived = sum(seen["goodput"] for seen in sums) * line_bytes
+    assert arrived == pytest.approx(WORK.groupby("src")["size_bytes"].sum()[env.hosts].to_numpy())
+    assert (sums[-1]["active"] == 0).all()
+    assert max(seen["queue"].max() for seen in sums) > 0.5
+
+
+def test_mistakes_are_named():
+    for options in ({"observe": ["rtt"]}, {"act": ["window"]}, {"act": [("kmin_bytes", 5, 5)]}, {"every": 0}):
+        with pytest.raises(ConfigError, match=next(iter(options))):
+            environment("dcqcn", **options)
+    with pytest.raises(ConfigError, match="until"):
+        environment(until=None)
+    with pytest.raises(ConfigError, match="warm_up"):
+        environment(warm_up="300us")
+    with pytest.raises(ConfigError, match="no rate"):
+        environment("homa", act=["rate"])
+    env = environment()
+    env.reset()
+    with pytest.raises(ConfigError, match="5 numbers"):
+        env.step(np.ones(4))
+
+
+def test_without_the_extra_the_error_says_how_to_install_it():
+    code = "import sys; sys.modules['gymnasium'] = None; import rdmacc.gym"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert 'pip install "rdmacc[gym]"' in done.stderr
