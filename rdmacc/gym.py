@@ -239,7 +239,7 @@ class CongestionControl(Base):
         engine, plan = cast(Any, self.simulation.engine), self.simulation.plan
         messages, ports = engine.messages, engine.ports
         arrived = np.minimum(messages["received_packets"] * plan.scheme.payload_bytes, plan.size_bytes)
-        of_hosts = np.bincount(self._host[plan.qp], arrived, len(self.hosts))
+        of_hosts = np.bincount(self._host[plan.qp], arrived, len(self.hosts)).astype(float)
         return of_hosts, ports["tx_data_packets"].astype(float), ports["marked_packets"].astype(float)
 
     def _observed(self) -> dict[str, Floats]:
