@@ -125,3 +125,24 @@ def test_a_users_file_is_scored_and_held_out(tmp_path, monkeypatch):
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ConfigError, match=message):
         raise run(*arguments).exception
+
+
+def test_the_bundled_table_has_every_scheme_and_its_lines_repeat_it():
+    table = scorecard.bundled()
+    assert len(set(table["scheme"])) == 44
+    assert len(table) == 44 * len(scorecard.RATES) * len(scorecard.GRADES)
+    assert not table.duplicated(["scheme", "rate_bps", "objective"]).any()
+    assert scorecard.provenance()["runs"]["sample"] == scorecard.RUNS[0]
+    finds = table[table["grade"] >= 2]
+    assert (finds["verdict"] != "").all()
+    for row in finds[finds["scheme"].isin(["dcqcn", "ren"])].iloc[::5].to_dict("records"):
+        one = eval(row["line"].rsplit(".run", 1)[0])
+        assert OBJECTIVES[row["objective"]].measure(one, eval(row["line"])) == row["value"]
+
+
+def test_the_table_is_shown_and_drawn(tmp_path):
+    shown = run("--plot", tmp_path / "map.png")
+    assert shown.exit_code == 0, shown.output
+    assert "dcqcn" in shown.stdout
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+    assert run("dcqcn").stdout.count(".run(") == 15
