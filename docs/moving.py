@@ -1,4 +1,4 @@
-"""Draws the moving picture of the home page: an incast under DCQCN, and below it under HPCC, at one scale."""
+"""Draws what moves: on the home page an incast under DCQCN, and below it under HPCC; four pages for the how-to."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,15 +7,19 @@ from gallery import is_old
 from PIL import Image, ImageSequence
 
 import rdmacc
+from rdmacc.experiments.ledger import moving
 
 PICTURE = Path(__file__).parent / "_static" / "moving.gif"
+SCENES = PICTURE.parent / "moving"
 _NETWORK = (0, 0, 900, 288)
 """Where a picture has the network, in pixels; below it are the heaviest flows."""
 _FRAME_MS = 150
 
 
 def draw_moving() -> None:
-    """Draw it, if it is not there yet."""
+    """Draw it and the pages, if they are not there yet."""
+    if any(is_old(SCENES / f"{one.name}.html", Path(moving.__file__)) for one in moving.SCENES):
+        moving.write_scenes(SCENES)
     if not is_old(PICTURE, Path(__file__)):
         return
     network = rdmacc.star(9, rate="100Gbps", delay="1us")
@@ -26,13 +30,13 @@ def draw_moving() -> None:
     with TemporaryDirectory() as folder:
         for number, one in enumerate(runs):
             one.queue_bytes[0, -1] = tallest  # one scale for both; the last period is not shown
-            with Image.open(one.save(f"{folder}/{number}.gif")) as moving:
-                frames.append([each.convert("RGB").crop(_NETWORK) for each in ImageSequence.Iterator(moving)][:-1])
+            with Image.open(one.save(f"{folder}/{number}.gif")) as pictures:
+                frames.append([each.convert("RGB").crop(_NETWORK) for each in ImageSequence.Iterator(pictures)][:-1])
     width, height = frames[0][0].size
-    pictures = []
+    shown = []
     for step in range(max(map(len, frames))):
         both = Image.new("RGB", (width, 2 * height))
         for number, each in enumerate(frames):
             both.paste(each[min(step, len(each) - 1)], (0, number * height))
-        pictures.append(both.quantize(64, method=Image.Quantize.MAXCOVERAGE))
-    pictures[0].save(PICTURE, save_all=True, append_images=pictures[1:], duration=_FRAME_MS, loop=0)
+        shown.append(both.quantize(64, method=Image.Quantize.MAXCOVERAGE))
+    shown[0].save(PICTURE, save_all=True, append_images=shown[1:], duration=_FRAME_MS, loop=0)

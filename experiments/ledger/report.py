@@ -23,6 +23,7 @@ from rdmacc.experiments.framework.claim import By
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.ledger.moving import SCENES, Scene, write_scenes
 from rdmacc.experiments.ledger.pages import KINDS, claim_rows, count_outcomes, html
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
@@ -118,6 +119,17 @@ class Report:
         self._write("index.html", self._front_page())
         self._write_verdicts()
 
+    def add_scenes(self) -> None:
+        """Show networks in motion on the pages of the figures that they are for."""
+        write_scenes(self.folder / "moving", self._entries)
+        for scene in self._scenes():
+            self._write(f"{scene.figure}.html", self._figure_page(self._entries[scene.figure]))
+        self._write("index.html", self._front_page())
+
+    def _scenes(self) -> list[Scene]:
+        return [one for one in SCENES if one.figure in self._entries
+                and (self.folder / "moving" / f"{one.name}.html").exists()]  # fmt: skip
+
     @property
     def failures(self) -> dict[str, str]:
         """The figures that are not complete, each with the reason."""
@@ -196,6 +208,7 @@ class Report:
             provenance=provenance,
             failure=entry.failure,
             is_drawn=self._is_drawn(entry),
+            scenes=[scene for scene in self._scenes() if scene.figure == one.name],
             has_table=entry.table is not None,
             before=names[place - 1] if place else "",
             after=names[place + 1] if place + 1 < len(names) else "",
@@ -239,6 +252,7 @@ class Report:
             changes=None if self._before is None else self.changes(),
             since=self._since,
             groups=[{"name": _name(group), "entries": entries} for group, entries in groups.items()],
+            scenes=self._scenes(),
         )
 
     def _seeds_words(self) -> str:

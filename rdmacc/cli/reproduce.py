@@ -66,6 +66,8 @@ def reproduce(
             how = {"jobs": jobs, "engine": engine.value, "executor": executor}
             for entry in _computed(planned, common | how, report) if compute else _known(planned, common):
                 report.add(entry)
+        if compute:
+            report.add_scenes()
     except KeyboardInterrupt:
         typer.echo(INTERRUPTED_TEXT, err=True)
         raise typer.Exit(INTERRUPTED) from None

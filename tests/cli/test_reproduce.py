@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS
+from rdmacc.experiments.ledger import moving, report
 from rdmacc.experiments.ledger.report import Report, read_verdicts
 from tests.sweeps import Tiny, Troubled
 
@@ -36,6 +37,26 @@ def links(folder):
     for page in folder.glob("*.html"):
         for target in re.findall(r'(?:href|src)="([^"#]+)', page.read_text()):
             yield page, target
+
+
+def test_figures_have_networks_in_motion(reproduce, monkeypatch):
+    scenes = (moving.SCENES[1]._replace(figure="tests.tiny"), moving.SCENES[2])
+    for module in (moving, report):
+        monkeypatch.setattr(module, "SCENES", scenes)
+    folder, _ = reproduce("tests.tiny")
+    assert (folder / "tests.tiny.html", "moving/storm.html") in links(folder)
+    assert all((folder / target).exists() for _, target in links(folder))
+    assert not (folder / "moving" / "detour.html").exists()
+
+
+def test_networks_in_motion_show_what_they_say(tmp_path):
+    results = moving.write_scenes(tmp_path)
+    assert all((tmp_path / f"{one.name}.html").stat().st_size < 50_000 for one in moving.SCENES)
+    ports = {name: result.ports.set_index("port") for name, result in results.items()}
+    assert ports["incast"]["peak_queue_bytes"]["leaf0->h0"] == pytest.approx(0.8e6, rel=0.05)
+    assert (ports["storm"]["paused_ps"][[f"h{i}->leaf0" for i in range(4)]] > 80_000_000).all()
+    assert ports["detour"]["deflected_packets"]["spine0->leaf1"] == 2
+    assert results["failure"].counters[["lost_packets", "timeouts"]].tolist() == [17, 0]
 
 
 def test_the_report_is_whole_and_needs_no_network(reproduce):

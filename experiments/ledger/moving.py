@@ -1,0 +1,87 @@
+"""Four networks in motion, for the report and the documentation: an incast, a pause storm, a detour, a failed link."""
+
+from collections.abc import Callable, Container
+from pathlib import Path
+from typing import NamedTuple
+
+from rdmacc import Scenario, faults, incast, leaf_spine, messages
+from rdmacc.experiments.dart.fig06 import detour
+from rdmacc.results.result import Result
+
+__all__ = ["SCENES", "Scene", "write_scenes"]
+
+
+class Scene(NamedTuple):
+    """A network to watch."""
+
+    name: str
+    title: str
+    text: str
+    """What one sees."""
+    figure: str
+    """The figure of the report whose page shows it."""
+    bin: str
+    """Length of a period."""
+    scenario: Callable[[], Scenario]
+
+
+def _incast() -> Scenario:
+    senders = ["h1", "h2", "h4", "h5", "h6", "h7"]
+    return Scenario(network=leaf_spine(2, 2, 4), workload=incast(senders, "h0", "200kB"), scheme="dcqcn")
+
+
+def _storm() -> Scenario:
+    work = messages([(f"h{i}", f"h{i + 4}", "300kB") for i in range(4)])
+    storm = faults.PauseStorm(host="h4", at_ps="5us", until_ps="100us")
+    network = leaf_spine(2, 1, 4, fabric_rate="400Gbps", buffer="600kB")
+    return Scenario(network=network, workload=work, scheme="line-rate", faults=[storm])
+
+
+def _detour() -> Scenario:
+    bursts = [("S1", "D1", "30kB", "0us"), ("S1'", "D1", "30kB", "0us")]
+    short = [("S2", "D2", "8kB", f"{start} us") for start in (4.4, 5.1, 5.8)]
+    return Scenario(network=detour, workload=messages(bursts + short), scheme="dart", seed=1)
+
+
+def _failure() -> Scenario:
+    work = messages([(f"h{i}", f"h{i + 4}", "400kB") for i in range(4)])
+    down = faults.LinkDown(link=("leaf0", "spine0"), at_ps="20us", until_ps="70us")
+    return Scenario(network=leaf_spine(2, 2, 4), workload=work, scheme="irn", faults=[down])
+
+
+SCENES = (
+    Scene(
+        "incast", "An incast under DCQCN",
+        "Six hosts send 200 kB each to h0. The queue in front of h0 grows until 38 us, to 0.8 MB: DCQCN's notifications"
+        " have hardly cut a rate by then. It takes 70 us to drain.",
+        "hpcc.fig9", "2us", _incast,
+    ),
+    Scene(
+        "storm", "A pause storm",
+        "From 5 to 100 us, the NIC of h4 sends PAUSE. One message goes to h4, three others to its neighbours. By 16 us,"
+        " pauses have spread through all switches to all four senders, and nothing moves any more.",
+        "dcqcn.fabric", "4us", _storm,
+    ),
+    Scene(
+        "detour", "Dart's deflection",
+        "Two bursts to D1 queue at spine0. Of three short messages from S2 to D2, two are sent the other way there, to"
+        " leaf2, and reach leaf1 by spine1.",
+        "dart.fig6", "2us", _detour,
+    ),
+    Scene(
+        "failure", "A link fails",
+        "The link between leaf0 and spine0 is down from 20 to 70 us. Messages that used it go by spine1 then, where all"
+        " of them queue; IRN sends again only what was lost.",
+        "igbn.others", "3us", _failure,
+    ),
+)  # fmt: skip
+
+
+def write_scenes(folder: Path, figures: Container[str] | None = None) -> dict[str, Result]:
+    """Simulate the scenes of some figures, or all, write their pages into a folder, and return the results."""
+    results = {}
+    for scene in SCENES:
+        if figures is None or scene.figure in figures:
+            results[scene.name] = result = scene.scenario().run()
+            result.animate(scene.bin).save(folder / f"{scene.name}.html")
+    return results
