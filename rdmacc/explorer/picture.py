@@ -74,7 +74,8 @@ def draw_message(explained: Explanation, scheme: str) -> Any:
         draw_explanation(explained, ax)
         ax.set_title(f"Message {explained.flow} under {scheme}")
         handles, labels = ax.get_legend_handles_labels()
-        ax.get_legend().remove()
+        if (beside := ax.get_legend()) is not None:
+            beside.remove()
         figure.legend(handles, labels, loc="lower center", ncols=3, fontsize=9)
     return figure
 

@@ -70,26 +70,14 @@ class Animation:
     traffic is a port that PFC paused in the period, a dashed one a link that was down. Thin coloured lines are the
     flows that carried most. A packet that never left a switch is in none of its queues.
 
-    Parameters
-    ----------
-    result : Result
-        Result; a run without ``explain=True`` is simulated again.
-    edges_ps : ndarray of int64
-        Where periods begin and end; shape (N + 1,).
-
     Attributes
     ----------
     edges_ps : ndarray of int64
-        As given.
+        Where periods begin and end; shape (N + 1,).
     utilisation, queue_bytes : ndarray of float64
         Part of each port's rate that it sent, from 0 to 1, and its longest queue of data; shape (ports, N).
     is_paused, is_down : ndarray of bool
         Whether each port was paused, its link down, at some time in the period; shape (ports, N).
-
-    Raises
-    ------
-    ConfigError
-        If the page would be larger than 3 MB, or the run cannot be repeated.
     """
 
     def __init__(self, result: Result, edges_ps: npt.NDArray[np.int64]) -> None:
@@ -103,7 +91,7 @@ class Animation:
         self._names = [f"{row.flow}: {row.src} to {row.dst}" for row in result.flows.itertuples()]
         recording = result.recording()
         sent = recording.rows[recording.rows["what"] == SENT]
-        self.utilisation = _utilisation(sent, edges_ps, fabric)
+        self.utilisation = _utilisation(recording, edges_ps)
         self.queue_bytes = _queues(recording, edges_ps)
         self.is_paused = _during(((key[0], spans) for key, spans in recording.all_pauses.items()), edges_ps, fabric)
         self.is_down = _during(recording.all_downs.items(), edges_ps, fabric)
@@ -283,13 +271,14 @@ def _layout(fabric: Fabric) -> tuple[list[tuple[str, float, int, float]], list[_
     return [(str(name), x, level, wide) for name, x, level, wide in columns], ports
 
 
-def _utilisation(sent: npt.NDArray[np.void], edges_ps: npt.NDArray[np.int64], fabric: Fabric) -> Floats:
+def _utilisation(recording: Recording, edges_ps: npt.NDArray[np.int64]) -> Floats:
     """Return the part of each port's rate that it sent, by period."""
+    fabric = recording.plan.fabric
     found = np.zeros((fabric.n_ports, len(edges_ps) - 1))
-    sent = sent[np.argsort(sent["port"], kind="stable")]
-    first = np.searchsorted(sent["port"], np.arange(fabric.n_ports + 1))
-    for port in np.flatnonzero(np.diff(first)).tolist():
-        mine = sent[first[port] : first[port + 1]]
+    for port in range(fabric.n_ports):
+        mine = recording.sent(port, 0)
+        if not len(mine):
+            continue
         length_ps = mine["wire_bytes"] * fabric.port_byte_ps[port]
         times = np.column_stack([mine["time_ps"], mine["time_ps"] + length_ps]).ravel()
         after = np.cumsum(length_ps)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS
-from rdmacc.experiments.ledger import moving, report
+from rdmacc.experiments.ledger import moving
 from rdmacc.experiments.ledger.report import Report, read_verdicts
 from tests.sweeps import Tiny, Troubled
 
@@ -39,14 +39,16 @@ def links(folder):
             yield page, target
 
 
+class Fabric(Tiny):
+    name = "dcqcn.fabric"
+
+
 def test_figures_have_networks_in_motion(reproduce, monkeypatch):
-    scenes = (moving.SCENES[1]._replace(figure="tests.tiny"), moving.SCENES[2])
-    for module in (moving, report):
-        monkeypatch.setattr(module, "SCENES", scenes)
-    folder, _ = reproduce("tests.tiny")
-    assert (folder / "tests.tiny.html", "moving/storm.html") in links(folder)
+    monkeypatch.setitem(EXPERIMENTS, Fabric.name, Fabric())
+    folder, _ = reproduce(Fabric.name)
+    assert (folder / "dcqcn.fabric.html", "moving/storm.html") in links(folder)
     assert all((folder / target).exists() for _, target in links(folder))
-    assert not (folder / "moving" / "detour.html").exists()
+    assert [path.name for path in (folder / "moving").iterdir()] == ["storm.html"]
 
 
 def test_networks_in_motion_show_what_they_say(tmp_path):
