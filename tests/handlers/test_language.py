@@ -1,5 +1,6 @@
 """The handlers' language: the documentation lists exactly what is allowed, and both engines compute it alike."""
 
+import ast
 import math
 import re
 import struct
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from rdmacc.engine.compiled.machine_code.units import CHECKED
+from rdmacc.handlers import language
 from rdmacc.handlers.language import CALLS, FLOAT
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "interface.md").read_text()
@@ -74,3 +76,13 @@ def test_an_operator_has_the_same_bits_compiled(text: str) -> None:
     for given in zip(numbers, numbers[7:]):
         if given[1] or text[:3] not in ("a /", "a %"):
             assert _bits(operator(*given)) == _bits(compiled(*given)), given
+
+
+def test_a_constant_is_worked_out_as_python_does() -> None:
+    for text in ("2**31", "-1", "2**63 - 1", "7 // 2", "1 << 64 >> 3", "0.1 + 0.2", "~5", "2**-1", "True"):
+        assert language.constant(ast.parse(text, mode="eval").body) == eval(text)
+    for text in ("2**65", "2**100 >> 60", "10**10**10", "1 << 5000"):
+        with pytest.raises(OverflowError):
+            language.constant(ast.parse(text, mode="eval").body)
+    for text in ("1 / 0", "x + 1", "(-8) ** 0.5", "'a'", "1j", "None"):
+        assert language.constant(ast.parse(text, mode="eval").body) is None

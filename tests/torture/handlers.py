@@ -196,6 +196,12 @@ REFUSED: dict[str, tuple[str, str]] = {
     "another method": ("on_ack", "sender.reset()"),
     # Forbidden to handlers
     "import": ("on_ack", "import math\nsender.x = math.pi"),
+    "raise from": ("on_ack", "raise ValueError('no') from KeyError('x')"),
+    "unbound, added to": ("on_ack", "y += 1"),
+    "a list to Float": ("on_ack", "sender.x = [1.0]"),
+    "walrus": ("on_ack", "if (y := now) > 3:\n    sender.big = y"),
+    "no method of a number": ("on_ack", "sender.big = now.nothing()"),
+    "text in a function": ("on_ack", "sender.big = below('x')"),
     "global": ("on_ack", "global TABLE\nTABLE = 3"),
     "nonlocal state": ("on_ack", "del sender.x"),
     "try": ("on_ack", "try:\n    sender.x = 1.0\nexcept Exception:\n    pass"),

@@ -237,7 +237,11 @@ _REFUSED = {
     # Constants beyond 63 bits
     "2**100 >> 60": _BIG + "2**100 >> 60",
     "a constant of 64 bits": _BIG + "HUGE % 7",
+    "10 ** 10 ** 10": _BIG + "10 ** 10 ** 10 % 7",
     # Two types
+    "or of mixed": _X + "sender.x or 1",
+    "int in floats": _BIG + "1 if packet.psn in (1.0, 2.0) else 2",
+    "True < 0.5": _BIG + "1 if (now > 5) > sender.x else 2",
     "int or float": "y = 1\nif now:\n    y = 0.5\n" + _BIG + "int(y // 2)",
     "returns on some ways": _BIG + "either(now)",
     "a vector or a number": "y = sender.vector\ny = 3",
@@ -249,6 +253,12 @@ _REFUSED = {
     "True in a Float": _X + "now > 5",
     "shift of a float": _BIG + "sender.x << 2",
     # Python's own
+    "math.log of a base": _X + "math.log(now + 1.0, 2.0)",
+    "texts compared": _BIG + "1 if TEXT == 'text' else 2",
+    "a comprehension": _BIG + "len([i for i in range(3)])",
+    "while else": "while now < 0:\n    pass\nelse:\n    sender.big = 1",
+    "a record's class": "y = packet.__class__",
+    "a matrix product": "y = now @ now",
     "round with digits": _X + "round(sender.x, 2)",
     "math.hypot": _X + "math.hypot(sender.x, 3.0)",
     "sum": _BIG + "sum(TABLE)",
@@ -265,6 +275,8 @@ _REFUSED = {
     "nothing assigned": "y = put(sender, 1)",
     "a record compared": _BIG + "1 if packet == reply else 2",
     # Not shared by the engines
+    "too few arguments": _BIG + "clamp(1)",
+    "a set's number": "set_bit(7, packet.psn)",
     "random.Random": _X + "random.Random(3).random()",
     "a module's function": _BIG + "consts.f(now)",
     "a count in a closure": _BIG + "counter()",
@@ -275,7 +287,9 @@ _REFUSED = {
     "a set without its message": "mark_only(transfer, packet.psn)",
     "a set and a float": "set_bit(transfer.seen, 0.5)",
     "uniform of a float": _X + "chance.uniform(0.5, 1)",
+    "a compiled function": _BIG + "compiled(packet.psn)",
     # Ways out
+    "assert with a number": "assert now, now",
     "SystemExit": "raise SystemExit",
     "raise a number": "raise ValueError(now)",
 }

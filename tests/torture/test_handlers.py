@@ -51,7 +51,7 @@ def by_simpy(name: str) -> tuple[str, str, str]:
     return outcome(scheme_for(name), "simpy")
 
 
-@pytest.mark.parametrize("name", mostly_at_night(RUN, every=4))
+@pytest.mark.parametrize("name", mostly_at_night(RUN, every=2))
 def test_simpy(name: str) -> None:
     kind, _, text = by_simpy(name)
     if kind == HandlerError.__name__:
