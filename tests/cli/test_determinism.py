@@ -37,6 +37,7 @@ def test_an_error_is_part_of_what_must_be_equal():
     assert len({one.error for one in found.runs} - {""}) == 1
 
 
+@pytest.mark.nightly  # what it patches keeps later tests of this process from storing points
 def test_the_first_event_that_differs_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(ports, "is_lost", lambda port, packet: packet.psn == 7 and packet.arrival_ps < 10_000_000)
     path, out = scenario(faults=[rdmacc.Loss(data=1e-9)]).to_toml(tmp_path / "odd.toml"), tmp_path / "report.md"
