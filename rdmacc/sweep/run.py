@@ -254,10 +254,12 @@ def sweep(
     if missing:
         jobs = (1 if scale == "quick" else default_jobs(threads)) if jobs is None else check_jobs(jobs)
         jobs = min(jobs, len(missing))
-        tasks = {
-            one.name: Task(_pickled((experiment, asked[one.name], engine, threads)), found.identities[one.name]["code"])
-            for one in missing
-        }
+        tasks = {}
+        for name in (one.name for one in missing):
+            code = found.identities[name]["code"]
+            is_kept = executor is None and code["hash"]
+            file = str(store.path(experiment.name, keys[name]).with_suffix(".checkpoint")) if is_kept else ""
+            tasks[name] = Task(_pickled((experiment, asked[name], engine, threads)), code, file)
         why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None
         if why_not:
             _log.warning("rdmacc: computing in one process: %s", why_not)

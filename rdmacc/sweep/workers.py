@@ -23,12 +23,12 @@ from typing import Any
 
 import pandas as pd
 
-from rdmacc.engine.select import why_not_compiled
+from rdmacc.engine.select import give_back, why_not_compiled
 from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
-from rdmacc.simulation import IS_QUIET, is_checked
+from rdmacc.simulation import IS_QUIET, Simulation, is_checked
 from rdmacc.sources import patched, user_sources
 from rdmacc.sweep.codehash import UncertainError, is_users
 from rdmacc.sweep.fingerprint import Fingerprints, PointLike
@@ -42,6 +42,7 @@ class Task:
 
     payload: bytes  # experiment, point, engine and threads, pickled
     code: Mapping[str, Any]  # hash of the code that must compute it ("" if not known), and versions
+    checkpoint: str = ""  # first part of the paths of its checkpoints, "" for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ def compute(task: Task) -> Computed | Failed:
         experiment, point, engine, threads = pickle.loads(task.payload)
         if not _is_that(task.code, experiment, point):
             return Failed(_CHANGED)
-        outcome = compute_here(experiment, point, engine, threads)
+        outcome = compute_here(experiment, point, engine, threads, task.checkpoint)
         is_same = isinstance(outcome, Failed) or not task.code["hash"] or not patched()
         return outcome if is_same else Failed(_CHANGED)  # what was imported meanwhile may be newer
     except Exception as error:
@@ -103,10 +104,10 @@ def _is_that(code: Mapping[str, Any], experiment: Any, point: Any) -> bool:
     return True
 
 
-def compute_here(experiment: Any, point: Any, engine: str, threads: int = 1) -> Computed | Failed:
+def compute_here(experiment: Any, point: Any, engine: str, threads: int = 1, checkpoint: str = "") -> Computed | Failed:
     """Compute a point in this process; return any error instead of raising it."""
     try:
-        return _compute(experiment, point, engine, threads)
+        return _compute(experiment, point, engine, threads, checkpoint)
     except Exception as error:
         return Failed(reason_of(error), traceback.format_exc())
 
@@ -121,13 +122,35 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
-def _compute(experiment: Any, point: Any, engine: str, threads: int) -> Computed:
+def _simulation(scenario: Scenario, threads: int, checkpoint: str) -> tuple[Simulation, Path | None]:
+    """Return a simulation that goes on from a checkpoint, if there is one of it, and where it writes others."""
+    simulation, path = scenario.simulation(threads=threads), Path(checkpoint)
+    if not checkpoint or simulation.engine.name != "compiled":
+        return simulation, None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return simulation, None
+    every = os.environ.get("RDMACC_CHECKPOINT_EVERY", "10min")
+    try:
+        return simulation._resumed(path, every), path
+    except ConfigError:  # damaged, or of other versions
+        path.unlink(missing_ok=True)
+        return simulation._resumed(path, every), path
+
+
+def _compute(experiment: Any, point: Any, engine: str, threads: int, checkpoint: str) -> Computed:
     results: list[tuple[str, int, int]] = []
 
     def run(scenario: Scenario) -> Result:
         token = IS_QUIET.set(True)  # a table of hundreds of runs has in its rows what one would warn of
         try:
-            result = replace(scenario, engine=engine).run(threads)
+            one = f"{checkpoint}.{len(results)}" if checkpoint else ""
+            simulation, path = _simulation(replace(scenario, engine=engine), threads, one)
+            result = simulation.run(scenario.until, progress=False)
+            give_back(simulation.engine)
+            if path is not None:
+                path.unlink(missing_ok=True)
         finally:
             IS_QUIET.reset(token)
         hops = int(result.counters["data_packet_hops"] + result.counters["control_packet_hops"])

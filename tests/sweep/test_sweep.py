@@ -18,12 +18,14 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
+from rdmacc import simulation
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
+from rdmacc.simulation import Simulation
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.workers import Failed, Task, compute
+from rdmacc.sweep.workers import Failed, Task, compute, compute_here
 from tests.sweeps import Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parents[2]
@@ -376,3 +378,30 @@ def test_what_other_processes_cannot_compute(payload, source, reason, tmp_path, 
     found = why_not_elsewhere([b"", payload])
     assert (found is None) == (reason is None)
     assert reason is None or reason in found
+
+
+def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    """The third step writes a checkpoint and dies; the next process begins with what it holds."""
+    monkeypatch.setenv("RDMACC_CHECKPOINT_EVERY", "0s")
+    monkeypatch.setattr(simulation, "_FIRST_STEP_PS", 1_000)
+    point = Tiny().checked_points("quick", 0)[0]
+    whole, save, begun = compute_here(Tiny(), point, "compiled"), Simulation.save, []
+
+    def dies(one, path):
+        save(one, path)
+        begun.append(one.now_ps)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Simulation, "save", dies)
+    path = str(tmp_path / "folder" / "point.checkpoint")
+    with pytest.raises(KeyboardInterrupt):
+        compute_here(Tiny(), point, "compiled", 1, path)
+    (left,) = tmp_path.rglob("*.checkpoint.*")
+    assert Simulation.load(left).now_ps == begun[-1] > 0
+    again = compute_here(Tiny(), point, "compiled", 1, path)
+    pd.testing.assert_frame_equal(again.table, whole.table, check_exact=True)
+    assert begun[3] > begun[2]
+    assert not list(tmp_path.rglob("*.checkpoint.*"))
+    left.write_bytes(b"damaged")
+    assert compute_here(Tiny(), point, "compiled", 1, path).table.equals(whole.table)
