@@ -1,4 +1,4 @@
-"""The README's table of commands: each runs to its end, as a process, at night."""
+"""The README's table of commands: each runs to its end, as a process; those that take minutes at night."""
 
 import os
 import re
@@ -42,8 +42,11 @@ def test_the_table_has_every_command_that_users_need():
     assert set(dict(commands()).values()) == DEADLINE_S.keys()
 
 
-@pytest.mark.nightly  # by day, `tests.docs.sessions` and `.ci/run` start the demo and the short ones
-@pytest.mark.parametrize(("command", "takes"), commands())
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "takes"),
+    [pytest.param(*one, id=one[0], marks=pytest.mark.nightly if one[1] == "minutes" else ()) for one in commands()],
+)
 def test_a_command_of_the_readme_runs_to_its_end(folder, record_property, command, takes):
     if command == "rdmacc plot igbn.fig3":  # workers of pytest may have other commands
         run(folder, "rdmacc run igbn.fig3", DEADLINE_S["seconds"])

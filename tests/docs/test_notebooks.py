@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from rdmacc.show.png import png
-from tests.support import mostly_at_night
 
 interactiveshell = pytest.importorskip("IPython.core.interactiveshell")
 pytest.importorskip("matplotlib_inline")
@@ -57,7 +56,7 @@ def shell(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", mostly_at_night(NOTEBOOKS, every=4), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, shell, monkeypatch):
     text = path.read_text()
     if "rdmacc.experiments" in text:  # the tables' pictures are drawn for the gallery, too; patched code is not cached
