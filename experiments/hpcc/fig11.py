@@ -123,7 +123,8 @@ class Fig11(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         seeds = range(seed, seed + (2 if check_scale(scale) == "paper" else 1))
-        for one, case, name in product(seeds, CASES, LOOKS):
+        cases = CASES if scale == "paper" else (INCAST, WEB)
+        for one, case, name in product(seeds, cases, LOOKS):
             scenario = Scenario(
                 network=partial(tree, scale), workload=partial(traffic, case, scale, one), seed=one, until=ps(ms(500)),
                 scheme=preset("hpcc-ns3")[name],
