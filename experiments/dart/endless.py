@@ -85,7 +85,7 @@ class Endless(ClosFigure):
     def draw(self, rows: pd.DataFrame) -> Figure:
         panels = {
             "p99": ("p99 of 8 KB flows (us)", 1e-6), "p50": ("median of 8 KB flows (us)", 1e-6),
-            "goodput": ("goodput of a long flow (Gb/s)", 1e-9), "marked": ("marked share of short flows' packets", 1.0),
+            "goodput": ("goodput of a long flow (Gb/s)", 1e-9), "marked": ("share of short flows' packets marked", 1.0),
         }  # fmt: skip
         figure, axes = subplots(1, len(panels), figsize=(13.5, 3.8), layout="constrained")
         palette = list(COLOURS.values())

@@ -137,5 +137,5 @@ class Messages(LeafSpineFigure):
         axes[1][0].set_ylabel(f"{PANELS['throughput, long'][0].replace('throughput of ', '')}:\nthroughput raised (%)")
         axes[0][0].plot([], [], color="0.3", linewidth=0.8, linestyle=":", label="published")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle("REN, figures 16 to 18 at 0.7 of the hosts' links, one grant: the number of messages")
+        figure.suptitle("REN at 0.7 of the hosts' links, one grant: the number of messages")
         return figure
