@@ -67,10 +67,10 @@ class Fig9(Experiment):
     )  # fmt: skip
     panels = tuple(
         Traces(quantity=quantity, looks={f"{scheme}, {case}": look for scheme, look in LOOKS.items()}, unit=unit,
-               time_unit="ms", title=title, axes=axes)
-        for case, quantity, unit, title, axes in (
-            ("join", "rate", "Gb/s", "long-short: the long flow's rate", {}),
-            ("incast of 7", "queue", "KB", "incast: queue", {}), (MICE, "queue", "KB", "mice: queue", {}),
+               time_unit="ms", title=title)
+        for case, quantity, unit, title in (
+            ("join", "rate", "Gb/s", "long-short: the long flow's rate"),
+            ("incast of 7", "queue", "KB", "incast: queue"), (MICE, "queue", "KB", "mice: queue"),
         )
     )  # fmt: skip
 
