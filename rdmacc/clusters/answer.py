@@ -98,7 +98,7 @@ class Answer:
         return [
             "scheme",
             "time",
-            f"over {self.seeds} draws of paths",
+            "one draw of paths" if self.seeds == 1 else f"over {self.seeds} draws of paths",
             "algbw (GB/s)",
             "busbw (GB/s)",
             "max-min",
