@@ -89,13 +89,14 @@ class Load(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        for setup, name in product(RUNS[check_scale(scale)], LOOKS):
+        seeds = range(seed, seed + (3 if check_scale(scale) == "paper" else 1))
+        for setup, name, one in product(RUNS[scale], LOOKS, seeds):
             scenario = Scenario(
-                network=partial(fabric, 4 if scale == "paper" else 2), scheme=scheme_of(name), seed=seed,
-                workload=partial(traffic, scale, setup, seed), until=ps(ms(500)),
+                network=partial(fabric, 4 if scale == "paper" else 2), scheme=scheme_of(name), seed=one,
+                workload=partial(traffic, scale, setup, one), until=ps(ms(500)),
             )  # fmt: skip
-            labels = {"scheme": name, "setup": setup, "seed": seed}
-            yield Point(name=f"{name}, {setup}, seed {seed}", scenario=scenario, labels=labels)
+            labels = {"scheme": name, "setup": setup, "seed": one}
+            yield Point(name=f"{name}, {setup}, seed {one}", scenario=scenario, labels=labels)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows

@@ -44,7 +44,8 @@ class Columns(Mapping[Any, npt.NDArray[Any]]):
     def __getitem__(self, name: Any) -> npt.NDArray[Any]:
         if name not in self._known:
             kind, offset = self._places[name]
-            column = np.ndarray(len(self._rows), kind, self._rows, offset, self._rows.strides[:1])
+            rows = self._rows if len(self._rows) else np.zeros((1, self._rows.shape[1]), np.uint8)  # a view needs a row
+            column = np.ndarray(len(rows), kind, rows, offset, rows.strides[:1])[: len(self._rows)]
             self._known[name] = column.astype(self._dtype or column.dtype)
         return self._known[name]
 
