@@ -122,7 +122,7 @@ class Fig11(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds = range(seed, seed + (2 if check_scale(scale) == "paper" else 1))
+        seeds = range(seed, seed + (6 if check_scale(scale) == "paper" else 1))
         cases = CASES if scale == "paper" else (INCAST, WEB)
         for one, case, name in product(seeds, cases, LOOKS):
             scenario = Scenario(

@@ -89,7 +89,7 @@ class Load(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds = range(seed, seed + (3 if check_scale(scale) == "paper" else 1))
+        seeds = range(seed, seed + (6 if check_scale(scale) == "paper" else 1))
         for setup, name, one in product(RUNS[scale], LOOKS, seeds):
             scenario = Scenario(
                 network=partial(fabric, 4 if scale == "paper" else 2), scheme=scheme_of(name), seed=one,
