@@ -2,7 +2,7 @@
 
 Four racks of 8 hosts of 25 Gb/s, and links of 100 Gb/s to one switch above; links of 1 us make the longest base RTT
 about the paper's T of 9 us (its hosts have two links each, ours one). Schemes as in `hpcc.fig9`. Messages arrive for
-20 ms (quick: 2), the testbed's for much longer; those of the first fifth do not count. "Short" is up to 10 kB, not 3,
+200 ms (quick: 2; 20 in the first runs, after which DCQCN's queues still grew); those of the first fifth do not count. "Short" is up to 10 kB, not 3,
 of which there are too few. Queues are those of the ports to hosts, each 2 us. The claims are the paper's in our words.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..api import *
 from .micro import LOOKS
 
-LOADS, ARRIVE_PS, SHORT_BYTES = (0.3, 0.5), {"quick": ms(2), "paper": ms(20)}, 10_000
+LOADS, ARRIVE_PS, SHORT_BYTES = (0.3, 0.5), {"quick": ms(2), "paper": ms(200)}, 10_000
 FEW = "The quick scale has too few short messages, and ends before DCQCN's queues are long."
 
 
@@ -46,7 +46,7 @@ class Fig10(Experiment):
         Claim(
             "hpcc-f10-1", "figure 10(b)", "99th percentile of short messages' slowdown, reduction", "50%", "95%",
             measure=partial(lower, load=0.5), band=Part(0.95), direction=MoreThan(0), unit="%", too_small=FEW,
-            chosen=Chosen.BY_RULE,
+            chosen=Chosen.IN_SIGHT,
             expect=Outcome.DIRECTION,
             why="HPCC's tail is the paper's, 2.9 for 2.4 and 2.7; DCQCN's is not yet: its queues have doubled from 2 "
             "to 20 ms.",
@@ -54,7 +54,7 @@ class Fig10(Experiment):
         Claim(
             "hpcc-f10-2", "figure 10(a)", "99th percentile of short messages' slowdown, reduction", "30%",
             "79%: 2.38 for 11.2", measure=partial(lower, load=0.3), band=Part(0.79), direction=MoreThan(0), unit="%",
-            too_small=FEW, chosen=Chosen.BY_RULE,
+            too_small=FEW, chosen=Chosen.IN_SIGHT,
             expect=Outcome.DIRECTION,
             why="HPCC's tail is the paper's, 2.9 for 2.4 and 2.7; DCQCN's is not yet: its queues have doubled from 2 "
             "to 20 ms.",
@@ -62,18 +62,19 @@ class Fig10(Experiment):
         Claim(
             "hpcc-f10-3", "figure 10(d)", "99th percentile of the queue", "HPCC, 50%", "22.9 KB",
             measure=lambda rows: both(rows, "queue, p99", 0.5)["HPCC"], band=Size(22.9e3), unit="KB", too_small=FEW,
-            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
+            chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS,
             why="All ports to hosts count here, idle ones too; which ones the testbed sampled we do not know.",
         ),
         Claim(
             "hpcc-f10-4", "figure 10(d)", "99th percentile of the queue", "DCQCN, 50%", "2.1 MB",
             measure=lambda rows: both(rows, "queue, p99", 0.5)["DCQCN"], band=Size(2.1e6), unit="KB", too_small=FEW,
-            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
+            chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS,
             why="All ports to hosts count here, idle ones too, and 20 ms are too short: 127 KB after 2.",
         ),
         Claim(
             "hpcc-f10-5", "figure 10(d)", "99th percentile of the queue", "50%", "22.9 KB below 2.1 MB",
             measure=lambda rows: both(rows, "queue, p99", 0.5), band=Lowest("HPCC"), unit="KB",
+            chosen=Chosen.IN_SIGHT,
         ),
     )  # fmt: skip
     panels = (

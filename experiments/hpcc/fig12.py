@@ -1,0 +1,88 @@
+"""HPCC's figure 12: the choice of flow control beside the choice of congestion control, under Hadoop with incasts.
+
+Network, traffic and parameters are those of `hpcc.fig11`. "PFC": a lossless network, as there. "Go-back-N": the same
+NIC on switches that drop when they are full (dynamic thresholds of their 32 MB stay). "IRN": selective repeat with a
+window of one BDP at most, with its paper's timeouts, on the same switches. The claims are the paper's in our words.
+"""
+
+from dataclasses import replace
+
+from rdmacc.protocols.irn import Irn
+from rdmacc.switch.buffer import DropTail
+from ..api import *
+from .fig11 import INCAST, Fig11, traffic, tree
+
+CONTROLS, FLOWS = {"hpcc": "HPCC", "dcqcn": "DCQCN"}, ("PFC", "go-back-N", "IRN")
+LOOKS = {
+    "hpcc, PFC": ("HPCC, PFC", "blue"),
+    "hpcc, go-back-N": ("HPCC, go-back-N", "sky"),
+    "hpcc, IRN": ("HPCC, IRN", "green"),
+    "dcqcn, PFC": ("DCQCN, PFC", "vermilion"),
+    "dcqcn, go-back-N": ("DCQCN, go-back-N", "orange"),
+    "dcqcn, IRN": ("DCQCN, IRN", "purple"),
+}
+FEW = "The quick scale has too few messages for a tail."
+
+
+def scheme_of(control: str, flow: str) -> Scheme:
+    """Return a congestion control over a flow control."""
+    one = preset("hpcc-ns3")[control]
+    changes: dict[str, Any] = {"PFC": {}, "go-back-N": {"buffer": DropTail()},
+                               "IRN": {"buffer": DropTail(), "recovery": Irn()}}[flow]  # fmt: skip
+    return replace(one, **changes)
+
+
+def tails(rows: pd.DataFrame, control: str) -> dict[str, float]:
+    """Return the 95th percentile of small messages' slowdown by flow control: the mean over the seeds."""
+    found = rows[having(rows, quantity="small, p95")].groupby("scheme")["value"].mean()
+    return {flow: float(found[f"{control}, {flow}"]) for flow in FLOWS}
+
+
+def spread(rows: pd.DataFrame, control: str) -> float:
+    """Return the largest tail over the smallest."""
+    found = tails(rows, control).values()
+    return max(found) / min(found)
+
+
+@register_experiment
+class Fig12(Fig11):
+    name = "hpcc.fig12"
+    title = "Flow control beside congestion control"
+    description = "HPCC, figure 12: HPCC and DCQCN over PFC, go-back-N and IRN, under Hadoop with incasts"
+    claims = (
+        Claim(
+            "hpcc-f12-1", "figure 12", "95th percentile of small messages' slowdown, largest over smallest", "HPCC",
+            "hardly differs", measure=partial(spread, control="hpcc"), band=Between(1, 1.2), unit="x", too_small=FEW,
+            chosen=Chosen.BEFORE,
+        ),
+        Claim(
+            "hpcc-f12-2", "figure 12", "95th percentile of small messages' slowdown, largest over smallest",
+            "HPCC, DCQCN", "differs more under DCQCN",
+            measure=lambda rows: {name: spread(rows, control) for control, name in CONTROLS.items()},
+            band=Highest("DCQCN"), unit="x", too_small=FEW, chosen=Chosen.BEFORE,
+        ),
+        Claim(
+            "hpcc-f12-3", "figure 12", "95th percentile of small messages' slowdown, reduction by HPCC",
+            "each flow control", "congestion control matters more",
+            measure=lambda rows: {flow: reduction(one, tails(rows, "dcqcn")[flow])
+                                  for flow, one in tails(rows, "hpcc").items()},
+            band=Each(AtLeast(0.1)), direction=Each(MoreThan(0)), unit="%", too_small=FEW, chosen=Chosen.BEFORE,
+        ),
+    )  # fmt: skip
+    panels = (
+        Lines(quantity=f"p95, {INCAST}", looks=LOOKS, over="size", log="xy", title=INCAST,
+              xlabel="size up to (bytes)", label="95th percentile of the slowdown"),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        seeds = range(seed, seed + (6 if check_scale(scale) == "paper" else 1))
+        for one, control, flow in product(seeds, CONTROLS, FLOWS):
+            scenario = Scenario(
+                network=partial(tree, scale),
+                workload=partial(traffic, INCAST, scale, one),
+                scheme=scheme_of(control, flow),
+                seed=one,
+                until=ps(ms(500)),
+            )
+            labels = {"scheme": f"{control}, {flow}", "case": INCAST, "seed": one}
+            yield Point(name=f"{control}, {flow}, seed {one}", scenario=scenario, labels=labels)
