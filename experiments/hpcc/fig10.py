@@ -2,8 +2,9 @@
 
 Four racks of 8 hosts of 25 Gb/s, and links of 100 Gb/s to one switch above; links of 1 us make the longest base RTT
 about the paper's T of 9 us (its hosts have two links each, ours one). Schemes as in `hpcc.fig9`. Messages arrive for
-200 ms (quick: 2; 20 in the first runs, after which DCQCN's queues still grew); those of the first fifth do not count. "Short" is up to 10 kB, not 3,
-of which there are too few. Queues are those of the ports to hosts, each 2 us. The claims are the paper's in our words.
+200 ms (quick: 2; 20 in the first runs, after which DCQCN's queues still grew); those of the first fifth do not count.
+"Short" is up to 10 kB, not 3, of which there are too few. Queues are those of the ports to hosts, each 2 us. The claims
+are the paper's in our words.
 """
 
 from __future__ import annotations

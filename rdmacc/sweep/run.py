@@ -257,7 +257,7 @@ def sweep(
         tasks = {}
         for name in (one.name for one in missing):
             code = found.identities[name]["code"]
-            is_kept = executor is None and code["hash"]
+            is_kept = executor is None and code["hash"] and "uncertain" not in found.identities[name]
             file = str(store.path(experiment.name, keys[name]).with_suffix(".checkpoint")) if is_kept else ""
             tasks[name] = Task(_pickled((experiment, asked[name], engine, threads)), code, file)
         why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None

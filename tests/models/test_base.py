@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 import rdmacc
@@ -88,6 +89,7 @@ def test_explore_with_a_notebook_shows_sliders_and_updates(monkeypatch):
 
     IPython = pytest.importorskip("IPython")
     pytest.importorskip("ipywidgets")
+    plt.figure()  # a shell that is patched in has no events for pyplot's first figure
 
     monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
     monkeypatch.setattr(IPython.display, "display", display)
