@@ -65,7 +65,7 @@ class Fig11(Experiment):
     title = "Slowdowns under Hadoop and web search"
     description = "HPCC, figure 11: slowdowns and PFC pauses under Hadoop, with incasts and at 50%, and web search"
     seeding = Seeding.POOLED
-    claims = (
+    claims: tuple[Claim, ...] = (
         Claim(
             "hpcc-f11-1", "figure 11(a), (c)", "95th percentile of small messages' slowdown, reduction by HPCC",
             "Hadoop", "much lower than all others", measure=lambda rows: lower(rows, "small, p95", INCAST, BUSY),
