@@ -5,9 +5,6 @@ NIC on switches that drop when they are full (dynamic thresholds of their 32 MB 
 window of one BDP at most, with its paper's timeouts, on the same switches. The claims are the paper's in our words.
 """
 
-from dataclasses import replace
-from types import MappingProxyType
-
 from rdmacc.protocols.irn import Irn
 from rdmacc.switch.buffer import DropTail
 from ..api import *
