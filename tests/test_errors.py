@@ -241,7 +241,7 @@ MISTAKES = [
     ("labels of two levels", lambda: run(work=WORK.set_index(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))),
      "one level of labels"),
     ("sizes for other messages", lambda: rdmacc.permutation(["h0", "h1"], np.array([1, 2, 3])), "each of 2 messages"),
-    ("a value that is no value", lambda: rdmacc.study(lambda n: NET, WORK, "dcqcn", vary={"n": [pd.NA]}), "n = <NA>"),
+    ("a missing value", lambda: rdmacc.study(lambda n: NET, WORK, "dcqcn", vary={"n": [pd.NA]}), "n = <NA>"),
     ("until below zero", lambda: run(until=-1), "until = -1", "at least 0"),
     ("until never", lambda: run(until=float("nan")), "until = nan", "finite"),
     ("until after the last picosecond", lambda: run(until=f"{2**62}ps"), "less than 2**62"),

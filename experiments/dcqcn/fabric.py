@@ -30,8 +30,7 @@ def flows(seed: int) -> pd.DataFrame:
 
 def by_scheme(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
     """Return a number of both, the mean over the drawings."""
-    found = rows[having(rows, quantity=quantity)].groupby("scheme")["value"].mean()
-    return {name: float(found[scheme]) for scheme, (name, _) in LOOKS.items()}
+    return means_of(rows, LOOKS, quantity=quantity)
 
 
 def gain(rows: pd.DataFrame, quantity: str) -> float:

@@ -1,5 +1,6 @@
 """Rows of tables chosen by their labels: judges do it thousands of times, and comparing in pandas takes long."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ def pivoted(rows: pd.DataFrame, index: str, chosen: Any = slice(None)) -> pd.Dat
 def reduction(new: Any, old: Any) -> Any:
     """Return how much lower a number is than another, or numbers than others, as a fraction of these."""
     return 1 - new / old
+
+
+def means_of(rows: pd.DataFrame, looks: Mapping[str, tuple[str, str]], **labels: Any) -> dict[str, float]:
+    """Return the mean value of the rows that have these labels, by scheme, under its name in the legend."""
+    found = rows[having(rows, **labels)].groupby("scheme")["value"].mean()
+    return {name: float(found[scheme]) for scheme, (name, _) in looks.items()}
 
 
 def by_load(rows: pd.DataFrame, quantity: Any, **labels: Any) -> Any:

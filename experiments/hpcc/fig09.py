@@ -24,8 +24,7 @@ def flows(case: str, scale: str) -> pd.DataFrame:
 
 def both(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
     """Return a number of both schemes."""
-    found = rows[having(rows, quantity=quantity)].set_index("scheme")["value"]
-    return {name: float(found[scheme]) for scheme, (name, _) in LOOKS.items()}
+    return means_of(rows, LOOKS, quantity=quantity)
 
 
 @register_experiment

@@ -28,8 +28,7 @@ def traffic(load: float, arrive_ps: int, seed: int) -> pd.DataFrame:
 
 def both(rows: pd.DataFrame, quantity: str, load: float) -> dict[str, float]:
     """Return a number of both schemes."""
-    found = rows[having(rows, quantity=quantity, load=load)].set_index("scheme")["value"]
-    return {name: float(found[scheme]) for scheme, (name, _) in LOOKS.items()}
+    return means_of(rows, LOOKS, quantity=quantity, load=load)
 
 
 def lower(rows: pd.DataFrame, load: float) -> float:

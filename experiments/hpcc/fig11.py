@@ -23,6 +23,7 @@ CASES = {INCAST: ("hadoop", 0.3, 0.02, us(3000)), BUSY: ("hadoop", 0.5, 0.0, us(
 PODS, QUICK_PS = {"quick": (2, 2, 8, 2, 4), "paper": (2, 4, 16, 4, 16)}, us(200)
 EDGES = (0, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 RANGES = {"short": (0, 200_000), "small": (0, 120_000), "long": (1_000_000, math.inf)}
+SEEDS = {"quick": 1, "paper": 6}
 MUCH, FEW = AtLeast(0.1), "The quick scale has too few messages for a tail."
 
 
@@ -121,7 +122,7 @@ class Fig11(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds = range(seed, seed + (6 if check_scale(scale) == "paper" else 1))
+        seeds = range(seed, seed + SEEDS[check_scale(scale)])
         cases = CASES if scale == "paper" else (INCAST, WEB)
         for one, case, name in product(seeds, cases, LOOKS):
             scenario = Scenario(

@@ -60,8 +60,7 @@ def flows_of(case: str) -> pd.DataFrame:
 
 def of_case(rows: pd.DataFrame, quantity: str, *cases: str) -> dict[str, Any]:
     """Return a number of all schemes, by case."""
-    found = {case: rows[having(rows, case=case, quantity=quantity)].set_index("scheme")["value"] for case in cases}
-    return {case: {LOOKS[one][0]: float(values[one]) for one in LOOKS} for case, values in found.items()}
+    return {case: means_of(rows, LOOKS, case=case, quantity=quantity) for case in cases}
 
 
 @register_experiment

@@ -35,10 +35,9 @@ def traffic(scale: str, setup: str, seed: int) -> pd.DataFrame:
 
 def tails(rows: pd.DataFrame, setup: str) -> dict[str, float]:
     """Return the tail of short messages at 60%, by scheme: the mean over the seeds."""
-    found = rows[having(rows, setup=setup, quantity="short, p99")].groupby("scheme")["value"].mean()
-    if not len(found):
+    if setup not in rows["setup"].array:
         raise NotJudged(f"no run of the {setup}'s set-up")
-    return {name: float(found[scheme]) for scheme, (name, _) in LOOKS.items()}
+    return means_of(rows, LOOKS, setup=setup, quantity="short, p99")
 
 
 def lower(rows: pd.DataFrame, *others: str) -> dict[str, float]:
