@@ -112,7 +112,7 @@ class RunOutcome:
             return None
         rows = self.traces[0] if len(self.traces) == 1 else np.concatenate(self.traces)
         is_sorted = not self.visits or bool((np.diff(rows["time_ps"]) >= 0).all())
-        return rows if is_sorted else rows[np.argsort(rows["time_ps"], kind="stable")]
+        return rows if is_sorted else np.take(rows, np.argsort(rows["time_ps"], kind="stable"))  # [] copies by field
 
 
 @dataclass

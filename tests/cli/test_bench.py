@@ -7,9 +7,11 @@ import statistics
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from rdmacc.cli import bench
 from rdmacc.cli.bench_cases import CASES
+from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError, SimulationError
 from tests.support import mostly_at_night
 
@@ -102,3 +104,17 @@ def test_the_history_page_has_what_was_recorded():
     history = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "background" / "history.py"))
     assert history["fill"](history["PAGE"].read_text()) == history["PAGE"].read_text()
     assert history["table"]().splitlines()[2].startswith("| goal |")
+
+
+def test_the_command_measures_records_and_compares(tmp_path):
+    kept = tmp_path / "kept.json"
+    asked = ["bench", "--only", "a", "--engine", "simpy", "--scale", "0.03"]
+    kept.write_text(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    assert [row["case"] for row in json.loads(kept.read_text())["measurements"]] == ["a"]
+    text = CliRunner().invoke(app, [*asked, "--record", str(tmp_path / "log")]).stdout
+    assert json.loads((tmp_path / "log").read_text())["engine"] == "simpy"
+    assert text.splitlines()[2].startswith("a")
+    wrong = CliRunner().invoke(app, ["bench", "--only", "z"])
+    assert isinstance(wrong.exception, ConfigError)
+    compared = CliRunner().invoke(app, [*asked[:3], "--compare", str(kept)]).stdout
+    assert "simpy" in compared

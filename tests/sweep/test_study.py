@@ -171,6 +171,16 @@ def test_nodes_that_look_alike_are_computed_and_not_stored(run, tmp_path, caplog
     assert caplog.text.count("computing points of study without storing them: node = host: must be plain data") == 1
 
 
+def test_distributions_have_a_curve_for_each_scheme(run):
+    found = run(["dcqcn", "line-rate"], seeds=2)
+    for ax in found.plot.fct_cdf(), found.plot.slowdown_by_size(), found.plot.slowdown_by_size(50):
+        assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == ["dcqcn", "line-rate"]
+    with pytest.raises(ConfigError, match="percentile = 95.*50 or 99"):
+        found.plot.slowdown_by_size(95)
+    with pytest.raises(ConfigError, match="parameter = 'g'"):
+        found.plot.versus("g")
+
+
 def test_versus_draws_means_bars_and_a_line_across_for_who_lacks_the_parameter(run):
     found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 16, 1 / 4]}, seeds=3)
     ax = found.plot.versus("g", "fct_mean_ps")
