@@ -370,5 +370,5 @@ def test_a_notebook_shows_the_cell_alone(capsys):
     shell.clear_instance()
     shown = capsys.readouterr().out
     assert "src = 'h9'" in shown
-    assert "rdmacc/simulation.py" not in shown
+    assert "rdmacc/simulation/" not in shown
     assert len(shown.splitlines()) < 12

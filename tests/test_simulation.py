@@ -176,7 +176,7 @@ def test_labels_of_messages_are_kept(engine):
 
 def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, monkeypatch):
     """One long message: the bar moves all the time, not when the message is finished."""
-    monkeypatch.setattr("rdmacc.simulation._FEW_HOSTS", 2)
+    monkeypatch.setattr("rdmacc.simulation.running._FEW_HOSTS", 2)
     simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "2MB")]), "line-rate", engine=engine)
     shown, words = [], []
     advance = simulation._advance
@@ -198,15 +198,15 @@ def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, mon
 
 
 def test_steps_change_no_result(engine, monkeypatch):
-    monkeypatch.setattr("rdmacc.simulation._FIRST_STEP_PS", 1_000_000_000)
+    monkeypatch.setattr("rdmacc.simulation.running._FIRST_STEP_PS", 1_000_000_000)
     whole = rdmacc.simulate(rdmacc.star(3), WORK.iloc[:2].assign(dst="h2", src="h1"), "dcqcn", engine=engine)
-    monkeypatch.setattr("rdmacc.simulation._FIRST_STEP_PS", 1_000)
-    monkeypatch.setattr("rdmacc.simulation._STEP_S", (0.0, float("inf")))  # all steps stay that short
+    monkeypatch.setattr("rdmacc.simulation.running._FIRST_STEP_PS", 1_000)
+    monkeypatch.setattr("rdmacc.simulation.running._STEP_S", (0.0, float("inf")))  # all steps stay that short
     same(whole, rdmacc.simulate(rdmacc.star(3), WORK.iloc[:2].assign(dst="h2", src="h1"), "dcqcn", engine=engine))
 
 
 def test_steps_of_few_events_get_no_shorter_where_everything_takes_long(engine, monkeypatch):
-    monkeypatch.setattr("rdmacc.simulation._STEP_S", (0.0, 0.0))
+    monkeypatch.setattr("rdmacc.simulation.running._STEP_S", (0.0, 0.0))
     simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "20kB")]), "dcqcn", engine=engine)
     first_ps = simulation._step_ps
     simulation.run()

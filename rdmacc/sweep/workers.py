@@ -29,6 +29,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import IS_QUIET, Simulation, is_checked
+from rdmacc.simulation.copies import resumed
 from rdmacc.sources import patched, user_sources
 from rdmacc.sweep.codehash import UncertainError, is_users
 from rdmacc.sweep.fingerprint import Fingerprints, PointLike
@@ -133,10 +134,10 @@ def _simulation(scenario: Scenario, threads: int, checkpoint: str) -> tuple[Simu
         return simulation, None
     every = os.environ.get("RDMACC_CHECKPOINT_EVERY", "10min")
     try:
-        return simulation._resumed(path, every), path
+        return resumed(simulation, path, every), path
     except ConfigError:  # damaged, or of other versions
         path.unlink(missing_ok=True)
-        return simulation._resumed(path, every), path
+        return resumed(simulation, path, every), path
 
 
 def _compute(experiment: Any, point: Any, engine: str, threads: int, checkpoint: str) -> Computed:

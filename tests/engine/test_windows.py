@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import simulation
 from rdmacc.component import Component
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import engine as compiled_engine
@@ -29,6 +28,7 @@ from rdmacc.faults import LinkDown, Loss, SlowLink
 from rdmacc.handlers.sides import shared_fields
 from rdmacc.records import Deadline, Record
 from rdmacc.schemes import SCHEMES
+from rdmacc.simulation import running
 from rdmacc.topology.fabric import Fabric
 from tests.engine.scenarios import Scenario, draw, with_equal_links, without_features
 from tests.support import mostly_at_night
@@ -516,7 +516,7 @@ def test_a_slow_machine_chooses_the_same_order(count: int):
     arguments = tree(workload=work, scheme="irn", faults=(SlowLink(link=("tor0", "agg0"), share=0.5, at_ps="5us"),))
     visits = []
     for step_s in ((0.0, 0.0), (1e9, 1e9)):
-        with mock.patch.multiple(simulation, _STEP_S=step_s, _FEW_EVENTS=-1):
+        with mock.patch.multiple(running, _STEP_S=step_s, _FEW_EVENTS=-1):
             visits.append(run("windows", arguments, [], count)[1][-1].visits)
     assert visits[0] == visits[1] > 0
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import simulation
 from rdmacc.errors import ConfigError
 from rdmacc.explain.drawing import COLOURS
 from rdmacc.explain.walk import KINDS
+from rdmacc.simulation import running
 
 
 def incast(scheme="dctcp", senders=8, size="300kB", **options):
@@ -137,10 +137,10 @@ def test_a_message_that_has_not_started_has_nothing_to_explain():
 
 
 def test_a_run_that_would_take_too_much_memory_says_so_before_it_starts(monkeypatch):
-    monkeypatch.setattr(simulation, "_MOST_BYTES", 2400 * 12 * 32 - 1)
+    monkeypatch.setattr(running, "_MOST_BYTES", 2400 * 12 * 32 - 1)
     with pytest.raises(ConfigError, match=r"its 2,400 packets would take 922 kB at least, more than 922 kB"):
         incast("line-rate")
-    monkeypatch.setattr(simulation, "_MOST_BYTES", 2400 * 12 * 32)
+    monkeypatch.setattr(running, "_MOST_BYTES", 2400 * 12 * 32)
     assert incast("line-rate", until="5us").explain(0).time_ps == 5_000_000
 
 

@@ -12,6 +12,7 @@ import rdmacc
 from rdmacc import Simulation
 from rdmacc.engine import checkpoints
 from rdmacc.errors import ConfigError
+from rdmacc.simulation.copies import Regular
 from rdmacc.units import ps
 from tests.live.test_fork import same, work
 from tests.live.test_sending import TIMES, apply, network
@@ -103,7 +104,7 @@ def test_a_full_disk_leaves_the_earlier_file_and_the_run(tmp_path, monkeypatch, 
     result = rdmacc.simulate(network(), work(3), "dcqcn", engine="compiled", checkpoint=path, every=0)
     assert result.flows["status"].eq("finished").all()
     assert "No space left" in caplog.text
-    simulation._checkpoint = path, 0.0, 0.0
+    simulation._after_step = Regular(path, 0.0)
     path.write_bytes(before)
     simulation.run(progress=False)
     assert path.read_bytes() == before

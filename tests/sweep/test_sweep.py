@@ -18,10 +18,9 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from rdmacc import simulation
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
-from rdmacc.simulation import Simulation
+from rdmacc.simulation import Simulation, running
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
@@ -383,7 +382,7 @@ def test_what_other_processes_cannot_compute(payload, source, reason, tmp_path, 
 def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     """The third step writes a checkpoint and dies; the next process begins with what it holds."""
     monkeypatch.setenv("RDMACC_CHECKPOINT_EVERY", "0s")
-    monkeypatch.setattr(simulation, "_FIRST_STEP_PS", 1_000)
+    monkeypatch.setattr(running, "_FIRST_STEP_PS", 1_000)
     point = Tiny().checked_points("quick", 0)[0]
     whole, save, begun = compute_here(Tiny(), point, "compiled"), Simulation.save, []
 

@@ -1,0 +1,117 @@
+"""Copies of a simulation that go on by themselves: forks, and checkpoints in files."""
+
+import hashlib
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rdmacc.engine import checkpoints
+from rdmacc.engine.plan import checked_seed
+from rdmacc.engine.select import load_engine
+from rdmacc.engine.swap import check_swap
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
+from rdmacc.simulation.running import Running
+from rdmacc.units import time_ps
+
+_log = logging.getLogger(__name__)
+_S = TypeVar("_S", bound=Running)
+
+
+def forked(one: _S, faults: Sequence[Fault], parameters: Mapping[str, Any], seed: int | None) -> _S:
+    """Return a copy that goes on with other faults, parameters or chance."""
+    one._note_plan()
+    twin = copy(one)
+    twin._sent, plan = one._sent.copy(), one.plan
+    if len(faults):
+        for number, fault in enumerate(faults):
+            allowed = "a LinkDown, SlowLink or PauseStorm that begins now or later"
+            if not isinstance(fault, LinkDown | SlowLink | PauseStorm):
+                raise ConfigError(f"faults[{number}]", fault, allowed)
+            if time_ps(fault.at_ps, bare_ps=True) < max(one.now_ps, 1):
+                raise ConfigError(f"faults[{number}].at_ps", fault.at_ps, f"{allowed}, at {one.now_ps} ps")
+        named = one._plan_of.keywords
+        twin._plan_of = partial(one._plan_of, faults=(*named["faults"], *faults))
+    changes: dict[str, Any] = {}
+    if parameters:
+        changes["scheme"] = one._plan_of.keywords["scheme"].given(parameters)
+    if seed is not None:
+        changes["chance_seed"] = checked_seed(seed)
+        twin._sent.draw_anew()
+    twin._plan_of = partial(twin._plan_of, **changes)
+    if len(faults) or changes:
+        plan = twin.plan = twin._plan_of(one._sent.frame())
+    if parameters:
+        check_swap(one.plan, plan, parameters)
+        twin._repeats = None  # it has run under two schemes
+    if "_progress" in vars(one):
+        twin._progress = copy(one._progress)
+        twin._progress._plan = plan  # a copy leaves it out, as a file does
+    twin._fault_events = one._fault_events.copy(plan, one.now_ps)
+    twin.engine = one.engine.fork(plan)
+    return twin
+
+
+def save(one: Running, path: str | Path) -> None:
+    """Write a checkpoint."""
+    one._note_plan()
+    skipped = "plan", "engine", "_after_step"
+    own = {name: value for name, value in vars(one).items() if name not in skipped}
+    scheme = one._plan_of.keywords["scheme"]
+    state = {"scheme": scheme, "own": own, "engine": one.engine.saved(one.plan), "scenario": _scenario(one)}
+    checkpoints.write(path, scheme, state)
+
+
+def loaded(kind: type[_S], state: dict[str, Any]) -> _S:
+    """Return the simulation that a checkpoint holds."""
+    simulation = kind.__new__(kind)
+    vars(simulation).update(state["own"])
+    plan = simulation.plan = simulation._plan_of(simulation._sent.frame())
+    simulation._fault_events._plan = plan
+    if "_progress" in vars(simulation):
+        simulation._progress._plan = plan
+    simulation.engine = load_engine(plan, state["engine"])
+    return simulation
+
+
+def _scenario(one: Running) -> str:
+    """Return what tells scenarios apart, whatever has run of them."""
+    plan = one.plan
+    work, given = one._sent.frame(one._sent.first), one._plan_of.keywords
+    parts = [plan.fabric.names, plan.fabric.port_peer.tolist(), plan.fabric.port_rate_bps.tolist()]
+    parts += [plan.fabric.port_delay_ps.tolist(), plan.fabric.buffer_bytes.tolist(), work.to_dict("list")]
+    return hashlib.sha256(repr((parts, sorted(given.items()))).encode()).hexdigest()
+
+
+def resumed(one: _S, path: str | Path, every: float | str) -> _S:
+    """Return a simulation, or what a checkpoint holds of it, which writes checkpoints from now on."""
+    every_s, simulation = checkpoints.seconds(every), one
+    if Path(path).exists():
+        state = checkpoints.read(path)
+        if state["scenario"] != _scenario(one):
+            raise ConfigError("checkpoint", str(path), "of this scenario, or a file that is not there yet")
+        simulation = loaded(type(one), state)
+    elif one.engine.name != "compiled":
+        one.engine.saved(one.plan)
+    simulation._after_step = Regular(path, every_s)
+    return simulation
+
+
+class Regular:
+    """Writes a checkpoint whenever it is due; a full disk does not end the run."""
+
+    def __init__(self, path: str | Path, every_s: float) -> None:
+        self._path, self._every_s, self._due_s = path, every_s, time.monotonic() + every_s
+
+    def __call__(self, one: Running) -> None:
+        """Write one, if it is time."""
+        if time.monotonic() >= self._due_s:
+            try:
+                save(one, self._path)
+            except OSError as error:
+                _log.warning("rdmacc: no checkpoint could be written: %s", error)
+            self._due_s = time.monotonic() + self._every_s

@@ -1,0 +1,295 @@
+"""A plan on an engine, run in steps: between them come faults, checks for deadlocks, progress, messages sent."""
+
+import logging
+import time
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from rdmacc.engine.fault_events import FaultEvents
+from rdmacc.engine.outcome import Engine, RunOutcome
+from rdmacc.engine.plan import Plan, warn_of_short_times
+from rdmacc.engine.select import make_engine
+from rdmacc.engine.sent import Completion, Sent, at_least_one_byte
+from rdmacc.engine.stalls import Progress, explain_stall, find_deadlock
+from rdmacc.engine.trace import ROW
+from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, SimulationError, StalledError
+from rdmacc.records import NEVER
+from rdmacc.results.result import Result
+from rdmacc.schemes import Scheme
+from rdmacc.show.late_bar import LateBar
+from rdmacc.units import Quantity, format_size, time_ps
+
+_log = logging.getLogger(__name__)
+IS_QUIET = ContextVar("is_quiet", default=False)
+"""Whether simulations warn of nothing, in this thread."""
+
+_SLICE_PS = time_ps("1ms")
+"""Simulated time between two checks for a deadlock."""
+
+_EXPLAINED_BYTES = 12 * ROW.itemsize
+"""A packet of data has about so many rows of trace, if it crosses two links and is acknowledged."""
+_MOST_BYTES = 2**34
+"""More memory, explanations may not take."""
+
+_FIRST_STEP_PS = time_ps("20us")
+_FEW_HOSTS = 1_000
+"""With fewer, the first step is as much longer."""
+_STEP_S = 0.1, 0.5
+"""CPU time of a step within a slice, in seconds; after each step, progress is shown and Ctrl-C takes effect.
+
+By the wall time, steps became ever shorter where a process waits for the CPU."""
+_FEW_EVENTS = 10_000
+"""A step of so few events becomes no shorter."""
+
+
+def is_checked(scheme: Scheme, check: bool | None) -> bool:
+    """Return whether to check a scheme's handlers at run time: by default, only those from outside the package.
+
+    They stay checked after a clean run, because in the next run an index may be out of range.
+    """
+    if check is not None:
+        return check
+    return any(part.handlers() and type(part).__module__.split(".")[0] != "rdmacc" for part in scheme.components)
+
+
+class Running:
+    """A plan on an engine, so far."""
+
+    _plan_of: partial[Plan]
+    """The plan of a workload: only where messages can be sent."""
+    _stop_ps = NEVER
+    """Where it was asked to stop."""
+    _after_step: Callable[[Any], None] | None = None
+
+    def __init__(self, plan: Plan, engine: str, order: str, threads: int, begin: float) -> None:
+        self.plan = plan
+        self._repeats: tuple[str, str, int] | None = engine, order, threads
+        self._fault_events = FaultEvents(self.plan)
+        self._sent = Sent(self.plan.workload)
+        plan.kept.get(warn_of_short_times, lambda: warn_of_short_times(plan))
+        self.engine: Engine = make_engine(engine, self.plan, order, threads)
+        self._step_ps = _FIRST_STEP_PS * max(1, _FEW_HOSTS // len(self.plan.fabric.hosts))
+        self._has_warned = False
+        self._wall_s = 0.0
+        self._setup_s = time.perf_counter() - begin
+
+    @cached_property
+    def _progress(self) -> Progress:
+        return Progress(self.plan)
+
+    @property
+    def now_ps(self) -> int:
+        """Current simulated time."""
+        return self.engine.now
+
+    @property
+    def earliest_ps(self) -> int:
+        """The first time at which a message can start: now, or just after it if the last message ended now."""
+        return self.now_ps + (self.engine.unfinished == 0 and self.engine.events > 0)
+
+    @property
+    def is_finished(self) -> bool:
+        """True once every message is acknowledged or has failed."""
+        return self.engine.unfinished == 0
+
+    def run_to(self, until_ps: int, progress: bool | None = False) -> None:
+        """Continue the run to a time, without a result."""
+        while self._run_some(until_ps, progress):
+            self._sent.note(self.engine)
+
+    def to(self, until: Quantity | None, progress: bool | None = False) -> Result:
+        """Continue the run to a time, and return the result so far."""
+        self.run_to(self._until_ps(until), progress)
+        result = self.result()
+        self._warn(result)
+        return result
+
+    def _until_ps(self, until: Quantity | None) -> int:
+        until_ps = NEVER if until is None else time_ps(until, field="until")
+        if until is not None and not self.now_ps <= until_ps < NEVER:
+            allowed = f"at least the current time, {self.now_ps} ps, and less than 2**62 ps"
+            raise ConfigError("until", until, allowed)
+        return until_ps
+
+    def _run_some(self, until_ps: int, progress: bool | None = False) -> bool:
+        """Run to a time, or to an event by which awaited messages end; return whether there was one."""
+        begin, self._stop_ps = time.perf_counter(), until_ps
+        bar, is_endless = self._progress_bar(until_ps, progress), until_ps == NEVER
+        try:
+            while not self.is_finished and self.now_ps < until_ps and not self.engine.ended:
+                upcoming_ps = self.engine.next_event_ps()
+                if (
+                    upcoming_ps - self.now_ps >= _SLICE_PS
+                ):  # nothing is in flight: check before retransmission timers obscure the deadlock
+                    self._raise_if_deadlocked()
+                if upcoming_ps == NEVER and is_endless and self._fault_events.next_ps == NEVER:
+                    raise self._stalled()
+                stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
+                self._run_to(min(stop_ps, self._fault_events.next_ps), upcoming_ps, bar, until_ps)
+                self._let_faults_happen()
+                if self.engine.longest_pause_ps() >= _SLICE_PS:
+                    self._raise_if_deadlocked()
+                if is_endless and not self.is_finished and self._fault_events.next_ps == NEVER:
+                    if self._progress.has_ended(self.engine):
+                        raise self._stalled()
+        except (KeyboardInterrupt, HandlerError, LivelockError) as error:
+            self._wall_s += time.perf_counter() - begin
+            begin = time.perf_counter()
+            raise self._with_result(error) from None
+        finally:
+            self._wall_s += time.perf_counter() - begin
+            bar.close()
+        return bool(self.engine.ended)
+
+    def send_at(self, src: Hashable, dst: Hashable, size: Quantity, start_ps: int, priority: int | None) -> int:
+        """Send a message that starts at a time in picoseconds."""
+        row = (*self._sent.ends(self.plan.fabric, src, dst), at_least_one_byte(size), start_ps, priority)
+        one = self._sent.add(self.plan, self._plan_of.args[0], row, self.earliest_ps)
+        if not self.engine.has_room(one):
+            self._note_plan(one.number)
+            self.engine.regrow(self.plan, one)
+        self.engine.add(one)
+        self._progress.expect(start_ps)
+        if self._fault_events.fabric.down_ports:
+            self._note_plan()
+            self._let_faults_happen()
+        return one.number
+
+    def _let_faults_happen(self) -> None:
+        if self._fault_events.next_ps <= self.now_ps:
+            self._note_plan()
+            self._fault_events.happen(self.engine)
+
+    def _note_plan(self, count: int | None = None) -> None:
+        """Make the plan of all messages, or of the first ones."""
+        frame = self._sent.frame(count)
+        if len(frame) != self.plan.n_messages:
+            self.plan = self.engine.plan = self._plan_of(frame)
+            self._fault_events.note_plan(self.plan)
+
+    def ends_until(self, until_ps: int) -> list[Completion]:
+        """Run until messages sent have been delivered or have failed, or to a time; return what has ended, at one time.
+
+        Parameters
+        ----------
+        until_ps : int
+            Stop before the events of this time.
+        """
+        if not self._sent.fresh:
+            self._next_ends(until_ps)
+        ended = [self._sent.completion(self.engine, number) for number in self._sent.fresh]
+        self._sent.fresh.clear()
+        return ended
+
+    def _next_ends(self, until_ps: int) -> list[int]:
+        """Run until an awaited message ends, and to the end of that instant; return all that have ended."""
+        engine, found = self.engine, list[int]()
+        while True:
+            begin, now_ps = time.perf_counter(), engine.now
+            engine.run(min(until_ps, self._fault_events.next_ps, now_ps + _SLICE_PS))  # most ends are near
+            self._wall_s += time.perf_counter() - begin
+            if not engine.ended and engine.now < until_ps and engine.unfinished:
+                self._let_faults_happen()
+                self._run_some(until_ps)
+            if engine.ended:
+                found += self._sent.note(engine)
+                until_ps = min(until_ps, engine.now + 1)
+            if not engine.unfinished or engine.now >= until_ps:
+                return found
+
+    def result(self) -> Result:
+        """Return the result so far."""
+        self._note_plan()
+        result = Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
+        result.repeat = partial(_repeated, *self._repeats, self._stop_ps) if self._repeats else None
+        return result
+
+    def _warn(self, result: Result) -> None:
+        """Warn, once, that messages have failed."""
+        failed = np.flatnonzero(result.outcome.messages["failed"])
+        if len(failed) and not self._has_warned and not IS_QUIET.get():
+            self._has_warned = True
+            first, flows = int(failed[0]), result.flows
+            _log.warning(
+                "rdmacc: %d of %d messages failed, the first from %s to %s: %s; flows has the `reason` of each",
+                len(failed), len(flows), flows["src"][first], flows["dst"][first], flows["reason"][first],
+            )  # fmt: skip
+
+    def _run_to(self, stop_ps: int, upcoming_ps: int, bar: LateBar, until_ps: int) -> None:
+        """Run to the end of a slice, in steps whose length only affects how often progress is shown."""
+        short_s, long_s = _STEP_S
+        while self.now_ps < stop_ps and not self.is_finished and not self.engine.ended:
+            begin, known = time.process_time(), self.engine.events
+            self.engine.run(stop_ps, max(self.now_ps, min(upcoming_ps, stop_ps)) + self._step_ps)
+            if self._after_step:
+                self._after_step(self)
+            self._advance(bar, until_ps)
+            took_s = time.process_time() - begin
+            if took_s < short_s:
+                self._step_ps = min(2 * self._step_ps, _SLICE_PS)
+            elif took_s > long_s and self.engine.events - known > _FEW_EVENTS:
+                self._step_ps = max(self._step_ps // 2, 1)
+            upcoming_ps = self.engine.next_event_ps() if self.now_ps < stop_ps else NEVER
+
+    def _raise_if_deadlocked(self) -> None:
+        ports = find_deadlock(self.plan, self.engine.pfc_state())
+        if ports:
+            error = DeadlockError(ports, self.now_ps)
+            raise self._with_result(error)
+
+    def _stalled(self) -> Exception:
+        self._note_plan()
+        outcome, progress = self.engine.outcome(), self._progress
+        is_unfinished = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
+        numbers = np.flatnonzero(is_unfinished).tolist()
+        reason = explain_stall(self.engine, self._fault_events.fabric, numbers, progress.since_ps, progress.retries)
+        return self._with_result(StalledError(self.plan.workload.index[numbers].tolist(), self.now_ps, reason))
+
+    def _with_result(self, error: Any) -> Any:
+        """Attach the result so far, so that the exception does not lose it."""
+        error.result = self.result()
+        return error
+
+    def _progress_bar(self, until_ps: int, progress: bool | None) -> LateBar:
+        timed = until_ps < NEVER
+        return LateBar(
+            total=round(until_ps / 1e6, 3) if timed else int(self.plan.size_bytes.sum()),
+            unit="us",
+            desc=self.plan.scheme.name,
+            bar_format=None if timed else "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
+            delay_s={None: 1.0, True: 0.0, False: float("inf")}[progress],
+            leave=False,
+        )
+
+    def _advance(self, bar: LateBar, until_ps: int) -> None:
+        most, text = bar.total, ""
+        done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
+        if until_ps == NEVER:  # counts bytes, because one long message may take most of the time
+            messages = len(self.plan.waits_for) + self._sent.count
+            finished = messages - self.engine.unfinished
+            text = f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages"
+        bar.update(max(done - bar.n, 0), text)
+
+
+def _repeated(engine: str, order: str, threads: int, stop_ps: int, plan: Plan, until_ps: int) -> RunOutcome:
+    """Return what a run that stopped before `stop_ps` does up to a time, with another plan's trace."""
+    check_memory(plan)
+    simulation = Running(plan, engine, order, threads, time.perf_counter())
+    with suppress(SimulationError):  # the run to explain may have ended so, too
+        simulation._run_some(min(until_ps, stop_ps), None)
+    return simulation.engine.outcome()
+
+
+def check_memory(plan: Plan) -> None:
+    """Raise a ConfigError if what explains the plan's messages would not fit into a bounded part of memory."""
+    packets = int(plan.packets[plan.explained].sum(dtype=np.int64)) if len(plan.explained) else 0
+    least_bytes = packets * _EXPLAINED_BYTES
+    if least_bytes > _MOST_BYTES:
+        need, most = format_size(least_bytes, 3), format_size(_MOST_BYTES, 3)
+        allowed = f"False: its {packets:,} packets would take {need} at least, more than {most}; explain a shorter run"
+        raise ConfigError("explain", True, allowed)

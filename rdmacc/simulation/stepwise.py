@@ -1,0 +1,310 @@
+"""A simulation that goes on step by step: run to a time, send messages, fork, write to a file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+import networkx as nx
+import pandas as pd
+
+from rdmacc.engine import checkpoints
+from rdmacc.engine.plan import make_plan
+from rdmacc.engine.sent import Completion
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Fault
+from rdmacc.probes import Probe
+from rdmacc.records import NEVER
+from rdmacc.results.result import Result
+from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.simulation.copies import forked, loaded, save
+from rdmacc.simulation.running import Running, check_memory, is_checked
+from rdmacc.topology.fabric import Fabric
+from rdmacc.typed import named
+from rdmacc.units import Quantity, time_ps
+
+
+class Simulation(Running):
+    """A scenario that can be run up to a time, inspected, and continued.
+
+    Parameters
+    ----------
+    network : networkx.Graph
+        Network, from a builder in `rdmacc.topology` or your own graph (see `rdmacc.topology.validate`).
+    workload : pandas.DataFrame
+        Messages, one row each (see `rdmacc.workload`).
+    scheme : str or Scheme
+        What runs on hosts and switches.
+    engine : {"auto", "compiled", "simpy"}
+        "auto" is the compiled engine, or SimPy if the compiled engine is not available.
+    seed : int
+        Seed of all randomness.
+    probes : sequence of Probe
+        What to record while running.
+    faults : sequence of Fault
+        Faults of links, NICs and host clocks; see `rdmacc.faults`.
+    trace : bool
+        Record every packet's events, for `result.packet_trace`.
+    explain : bool or sequence of hashable
+        What `result.explain` needs: True records what kept packets from being sent, of all messages. Otherwise nothing
+        is recorded, and `result.explain` runs the simulation again, once for all messages in a list of labels.
+    check : bool, optional
+        Catch errors in handlers: exceptions, division by zero, an index or packet number out of range, a number that a
+        field cannot hold, an endless loop, and values that an engine cannot use, such as a rate that is not a number.
+        Results are the same; a run takes up to a sixth longer. Default: only for a scheme with a component from outside
+        the package, such as one defined in a notebook.
+    order : {"auto", "time", "windows"}
+        The order in which the compiled engine processes events: "time", strictly by time; "windows", one node at a
+        time, each for as long as the shortest link's delay. "auto" chooses windows for large networks, where they are
+        faster. Results are the same.
+    threads : int
+        Number of threads that share the nodes of a window. More than one pays off from about a thousand hosts, given
+        as many processors. Results are the same. Without windows a single thread runs, and `result.provenance` says
+        why.
+
+    Raises
+    ------
+    ConfigError
+        If any argument is invalid, before anything runs.
+    """
+
+    @named
+    def __init__(
+        self,
+        network: nx.Graph[Any],
+        workload: pd.DataFrame,
+        scheme: str | Scheme,
+        *,
+        engine: str = "auto",
+        seed: int = 0,
+        probes: Sequence[Probe] = (),
+        faults: Sequence[Fault] = (),
+        trace: bool = False,
+        explain: bool | Sequence[Hashable] = False,
+        check: bool | None = None,
+        order: str = "auto",
+        threads: int = 1,
+    ) -> None:
+        begin = time.perf_counter()
+        chosen = as_scheme(scheme)
+        for name, value in (("trace", trace), ("check", check)):
+            if not isinstance(value, bool) and not (name == "check" and value is None):
+                raise ConfigError(name, value, "True or False")
+        if not isinstance(explain, bool | list | tuple):
+            raise ConfigError("explain", explain, "True, False, or a list of messages")
+        if isinstance(probes, list | tuple):
+            names = [one.name for one in probes if isinstance(one, Probe)]
+            for one in names:
+                if names.count(one) > 1:
+                    raise ConfigError("probes", one, "the name of one probe; samples are found by name")
+        self._plan_of = partial(
+            make_plan, network if isinstance(network, Fabric) else Fabric.from_graph(network), scheme=chosen, seed=seed,
+            probes=probes, faults=faults, has_trace=trace, explains=explain, is_checked=is_checked(chosen, check),
+        )  # fmt: skip
+        plan = self._plan_of(workload)
+        check_memory(plan)
+        super().__init__(plan, engine, order, threads, begin)
+
+    @property
+    def workload(self) -> pd.DataFrame:
+        """All messages, those sent so far too: `simulate` with this workload gives the same times."""
+        return self._sent.frame()
+
+    def run(self, until: Quantity | None = None, *, progress: bool | None = None) -> Result:
+        """Continue the run, and return the result so far.
+
+        Parameters
+        ----------
+        until : quantity of time, optional
+            Stop before the events of this time. Default: run until every message is finished.
+        progress : bool, optional
+            Show a progress bar with the time left: simulated time if `until` is given, else delivered bytes.
+            Default: only if the run takes more than a second.
+
+        Returns
+        -------
+        Result
+            Everything up to now.
+
+        Raises
+        ------
+        DeadlockError
+            If ports wait on each other in a cycle that nothing will resolve.
+        StalledError
+            If messages are unfinished and nothing, or only futile retries, is left to happen
+            (`rdmacc.engine.stalls`).
+        ConfigError
+            If `until` is not a time, or is past.
+        HandlerError
+            If a handler raises an exception or writes a value that an engine cannot use.
+        LivelockError
+            If time does not advance, for example because a handler keeps setting a timer to now.
+        KeyboardInterrupt
+            On Ctrl-C. Like the errors above, it holds the result so far as `result`; calling `run` continues from
+            there.
+        """
+        return self.to(until, progress)
+
+    # Messages that are sent while it runs
+
+    @named
+    def send(
+        self, src: Hashable, dst: Hashable, size: Quantity, *, at: Quantity | None = None, priority: int | None = None
+    ) -> int:
+        """Send a message that the workload does not have, now or later.
+
+        Times are the same as if the workload had had the message from the start, with this start: see `workload`.
+
+        Parameters
+        ----------
+        src, dst : hashable
+            Names of two hosts.
+        size : quantity of bytes
+            Payload, such as ``"64kB"``.
+        at : quantity of time, optional
+            When it starts; default: `earliest_ps`.
+        priority : int, optional
+            Class of its packets; default: the scheme's. With PFC, switches have room for the classes of the messages
+            at the start, and for those that `workload.open_work` names.
+
+        Returns
+        -------
+        int
+            The message's label, as in `result.flows`.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown host, a size below 1 byte, a time in the past, a class without room, or a simulation to
+            which no message can be added: one with computation, paths or queue pairs of its own, or explained.
+        """
+        start_ps = self.earliest_ps if at is None else time_ps(at, field="at")
+        return self.send_at(src, dst, size, start_ps, priority)
+
+    def run_until(self, message: int) -> Completion:
+        """Run until a message is delivered or has failed.
+
+        Returns 1 ps after it, with all done that happened at its instant: what is sent in answer starts then.
+
+        Parameters
+        ----------
+        message : int
+            Its label: what `send` has returned, or a row of the workload.
+
+        Returns
+        -------
+        Completion
+            Its times.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such message.
+        SimulationError
+            As from `run`.
+        """
+        number = self._sent.number(message)
+        if not self._sent.is_over(self.engine, number):
+            self.engine.await_end(number)
+            while number not in self._next_ends(NEVER):
+                pass
+        return self._sent.completion(self.engine, number)
+
+    def next_completion(self, until: Quantity | None = None) -> Completion | None:
+        """Run until the next message of those sent is delivered or has failed.
+
+        Parameters
+        ----------
+        until : quantity of time, optional
+            Stop before the events of this time; default: never.
+
+        Returns
+        -------
+        Completion or None
+            Its times; messages that ended earlier come first, each once. None if none is left, or none ended in time.
+
+        Raises
+        ------
+        ConfigError
+            If `until` is not a time, or is past.
+        SimulationError
+            As from `run`.
+        """
+        until_ps = self._until_ps(until)
+        if not self._sent.fresh and self._sent.has_outstanding:
+            self._next_ends(until_ps)
+        return self._sent.completion(self.engine, self._sent.fresh.popleft()) if self._sent.fresh else None
+
+    def fork(
+        self,
+        *,
+        faults: Sequence[Fault] = (),
+        parameters: Mapping[str, Any] = MappingProxyType({}),
+        seed: int | None = None,
+    ) -> Self:
+        """Return an independent copy, which goes on from here: what one does, the other does not see.
+
+        The compiled engine copies its tables. The SimPy engine runs again to this point, event for event.
+
+        Parameters
+        ----------
+        faults : sequence of Fault
+            Links that fail or are slow, and pause storms, from now on.
+        parameters : mapping
+            New values of components' parameters from now on, by name as in `Scheme.replace`. What handlers have already
+            computed from the old values stays as it is, such as the first rate of a queue pair of the workload.
+        seed : int, optional
+            Seed of what is drawn from now on: marks, losses, jitter, what handlers draw. Paths that hosts and switches
+            choose by a hash stay as they are.
+
+        Returns
+        -------
+        Simulation
+            The copy.
+
+        Raises
+        ------
+        ConfigError
+            If a fault acts from the start, or in the past; if `seed` is none; if a parameter changes more than what
+            handlers read, such as records, buffers or base times; for the SimPy engine with processes of one's own.
+        """
+        return forked(self, faults, parameters, seed)
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint, from which `Simulation.load` goes on, in another process too.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is replaced in one step, once all is written.
+
+        Raises
+        ------
+        ConfigError
+            On the SimPy engine.
+        OSError
+            If the file cannot be written; an earlier one is kept.
+        """
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the simulation that a checkpoint holds: it goes on as the one that wrote it.
+
+        The file is unpickled: load only your own.
+
+        Parameters
+        ----------
+        path : str or Path
+            What `save` or `simulate(..., checkpoint=...)` wrote.
+
+        Raises
+        ------
+        ConfigError
+            If the file is damaged, or was written by other code, versions or components; the error says which.
+        """
+        return loaded(cls, checkpoints.read(path))
