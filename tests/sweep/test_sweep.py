@@ -20,7 +20,7 @@ import pytest
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
-from rdmacc.simulation import Simulation, running
+from rdmacc.simulation import Simulation, copies, running
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
@@ -382,9 +382,9 @@ def test_what_other_processes_cannot_compute(payload, source, reason, tmp_path, 
 def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     """The third step writes a checkpoint and dies; the next process begins with what it holds."""
     monkeypatch.setenv("RDMACC_CHECKPOINT_EVERY", "0s")
-    monkeypatch.setattr(running, "_FIRST_STEP_PS", 1_000)
     point = Tiny().checked_points("quick", 0)[0]
-    whole, save, begun = compute_here(Tiny(), point, "compiled"), Simulation.save, []
+    whole, save, begun = compute_here(Tiny(), point, "compiled"), copies.save, []
+    monkeypatch.setattr(running, "_FIRST_STEP_PS", 1_000)
 
     def dies(one, path):
         save(one, path)
@@ -392,7 +392,7 @@ def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypat
         if len(begun) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Simulation, "save", dies)
+    monkeypatch.setattr(copies, "save", dies)
     path = str(tmp_path / "folder" / "point.checkpoint")
     with pytest.raises(KeyboardInterrupt):
         compute_here(Tiny(), point, "compiled", 1, path)
