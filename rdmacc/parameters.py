@@ -320,7 +320,6 @@ def _default_of(kind: type, name: str) -> Any:
 
 
 def _element(field: dataclasses.Field[Any]) -> type:
-    """Return the type of a vector's elements."""
     unit, default = field.metadata["unit"], field.default
     return (float if unit == "bps" else int) if unit in _PARSERS else type(default[0])  # type: ignore[index]
 
@@ -385,7 +384,6 @@ def check_unit(name: str, value: Any, unit: str) -> None:
 
 
 def _elements(name: str, value: Any) -> list[Any]:
-    """Return the elements of a vector, which may be given as a string."""
     elements = value.replace(",", " ").split() if isinstance(value, str) else value
     try:
         elements = list(elements)

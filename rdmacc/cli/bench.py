@@ -241,7 +241,6 @@ def ratios(rows: Iterable[Row]) -> dict[str, float]:
 
 
 def schemes_text(rows: Iterable[Row]) -> str:
-    """Return measurements of schemes as a table."""
     lines = [
         (row["scheme"], row["engine"], *_speeds(row), f"{row['events']:,}", f"{row['wall_s']:.3f}") for row in rows
     ]
@@ -249,7 +248,6 @@ def schemes_text(rows: Iterable[Row]) -> str:
 
 
 def fixed_text(cost: Row) -> str:
-    """Return the cost of a small simulation in a line."""
     text = f"a call of simulate, {cost['engine']}: {cost['wall_s'] * 1e3:.1f} ms, keeps"
     goal = f"; {_decibel(FIXED_GOAL_S / cost['wall_s'])} of the goal" if cost["engine"] == "compiled" else ""
     return f"{text} {cost['kept_bytes'] / 1024:.1f} KiB{goal}"
@@ -265,7 +263,6 @@ def together_text(alone: Row, both: Sequence[Row]) -> str:
 
 
 def _main(arguments: Sequence[str]) -> None:
-    """Run one case and write the measurement to standard output as JSON."""
     try:
         name, engine, scale, order, threads = [*arguments, *("auto", "1")[len(arguments) - 3 :]]
         part, count = float(scale), int(threads)

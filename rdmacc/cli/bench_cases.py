@@ -43,7 +43,6 @@ class BenchCase:
     peer: str = field(default="", kw_only=True)  # what another simulator reached on the same work
 
     def part(self, graph: nx.Graph[Any], scale: float) -> pd.DataFrame:
-        """Return the first `scale` of the messages, at least one."""
         whole = self.work(graph)
         return whole.iloc[: max(1, round(scale * len(whole)))]
 
@@ -110,7 +109,6 @@ CASES = {
 
 
 def case_of(name: str) -> BenchCase:
-    """Return the case of that name; raise a ConfigError if there is none."""
     if name not in CASES:
         raise ConfigError("case", name, f"one of {', '.join(CASES)}")
     return CASES[name]

@@ -32,16 +32,12 @@ INTERRUPTED_TEXT = "rdmacc: interrupted; finished points are kept; the same comm
 
 
 class Engine(StrEnum):
-    """Engines to simulate with."""
-
     auto = "auto"
     compiled = "compiled"
     simpy = "simpy"
 
 
 class Scale(StrEnum):
-    """Scales of an experiment."""
-
     quick = "quick"
     paper = "paper"
 
@@ -114,7 +110,6 @@ class _Failures:
             typer.echo(f"rdmacc: {reason if reason.startswith(one.name) else f'{one.name}: {reason}'}", err=True)
 
     def tell(self) -> None:
-        """Name the experiments that failed, if any, and exit."""
         if self.names:
             if self._total > 1:
                 typer.echo(f"rdmacc: {len(self.names)} of {self._total} failed: {', '.join(self.names)}", err=True)
@@ -123,8 +118,6 @@ class _Failures:
 
 @dataclass(frozen=True)
 class _Request:
-    """The points that a command requests."""
-
     scale: str
     seed: int
     changes: dict[str, Any]
@@ -324,7 +317,6 @@ def plot(
 def _swept(
     name: str, request: _Request, jobs: int | None, engine: str, dask: str | None, failures: _Failures
 ) -> Iterable[tuple[Experiment, Sweep]]:
-    """Yield each experiment and its sweep, if that did not fail."""
     from rdmacc.experiments import select
     from rdmacc.sweep.run import SweepError, sweep
 

@@ -46,8 +46,6 @@ _HELD = f"received_packets {_LONG_FLOW}"
 
 @dataclass(frozen=True)
 class Demo:
-    """Results of the demo: the model, and a result per scheme."""
-
     model: FairShare
     results: Mapping[str, Result]
 
@@ -75,7 +73,6 @@ def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
 
 
 def _model(result: Result) -> FairShare:
-    """Return the analytic fair share of the same incast."""
     chosen = scheme("dcqcn")
     model = FairShare(
         senders=SENDERS, message_bytes=MESSAGE_BYTES, line_bps=LINE_BPS, payload_bytes=chosen.payload_bytes,
@@ -117,7 +114,6 @@ def measure(demo: Demo) -> pd.DataFrame:
 
 
 def _goodput_bps(result: Result, from_ps: float, to_ps: float) -> float:
-    """Return the long flow's goodput between two times, from samples of the received packets."""
     held = result.samples(_HELD)
     held = held[(held.index >= from_ps) & (held.index <= to_ps)]
     received = (held.iloc[-1] - held.iloc[0]) * result.plan.scheme.payload_bytes
@@ -138,7 +134,6 @@ _ROWS = (
 
 
 def table_text(table: pd.DataFrame) -> str:
-    """Return the table of `measure` as a string, with units."""
     rows = [
         [label, *("-" if np.isnan(value) else show(value) for value in table[column])] for label, column, show in _ROWS
     ]
@@ -146,7 +141,6 @@ def table_text(table: pd.DataFrame) -> str:
 
 
 def figure(demo: Demo) -> Figure:
-    """Draw rates and queue over time, one column per scheme."""
     import matplotlib.pyplot as plt
 
     from rdmacc.show.style import style
@@ -219,7 +213,6 @@ def _draw_queue(ax: Axes, result: Result) -> None:
 
 
 def save(demo: Demo, folder: str | Path = ".") -> Path:
-    """Write the picture to ``rdmacc-demo.png`` in a folder, and return its path."""
     from rdmacc.show.style import save
 
     return save(figure(demo), Path(folder) / "rdmacc-demo.png")

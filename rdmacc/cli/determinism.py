@@ -45,7 +45,6 @@ class Determinism:
     found: list[str]
 
     def text(self) -> str:
-        """Return a report in Markdown, to attach to an issue."""
         rows = [
             [one.engine, one.order, str(one.threads), one.result.digest(), f"{one.wall_s:.2f}"] for one in self.runs
         ]
@@ -69,7 +68,6 @@ class Determinism:
 
 
 def example() -> Scenario:
-    """Return the scenario for want of another: a permutation over many paths."""
     network = topology.fat_tree(4)
     work = workload.permutation(network, "200kB", seed=1)
     return Scenario(network=network, workload=work, scheme="dcqcn", seed=1)
@@ -113,13 +111,11 @@ def _named(run: Run) -> str:
 
 
 def _differences(one: Run, other: Run) -> list[str]:
-    """Return what differs between two runs."""
     found = differences(one.result.outcome, other.result.outcome)
     return found if one.error == other.error else [*found, f"error: {one.error!r} and {other.error!r}"]
 
 
 def _first_event(one: Run, other: Run) -> list[str]:
-    """Return the first event of a packet that differs between two runs with a trace."""
     traces = [run.result.outcome.trace for run in (one, other) if run.result.outcome.trace is not None]
     shared = min(map(len, traces))
     at = np.flatnonzero(traces[0][:shared] != traces[1][:shared])
@@ -131,7 +127,6 @@ def _first_event(one: Run, other: Run) -> list[str]:
 
 
 def _event(rows: npt.NDArray[np.void], run: Run) -> str:
-    """Return an event in words, from the rows of a trace that hold it, or none."""
     frame = trace_frame(rows, run.result.plan.fabric)
     return ", ".join(f"{name} {frame[name].iloc[0]}" for name in frame) if len(rows) else "nothing"
 

@@ -11,7 +11,6 @@ from rdmacc.show.style import save
 
 
 def example() -> Scenario:
-    """Return a small incast."""
     network = partial(rdmacc.star, 9)
     return Scenario(network=network, workload=rdmacc.incast(8, "h0", "300kB", hosts=network()), scheme="dctcp")
 

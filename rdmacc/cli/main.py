@@ -36,8 +36,6 @@ app = typer.Typer(
 
 
 class BenchEngine(StrEnum):
-    """Engines to measure."""
-
     simpy = "simpy"
     compiled = "compiled"
     both = "both"

@@ -66,7 +66,6 @@ class Plausibility:
 
     @property
     def red(self) -> tuple[str, ...]:
-        """Names of the numbers that are not green."""
         return (
             *(name for name, value in self.slowdown.items() if not value <= MOST_SLOWDOWN),
             *(name for name, value in self.goodput.items() if not value >= LEAST_GOODPUT),
@@ -78,21 +77,18 @@ class Plausibility:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, for JSON."""
         return {**dataclasses.asdict(self), "jain": self.jain, "red": self.red}
 
 
 def plausible(
     schemes: Sequence[str | Scheme] = (), rates: Iterable[Any] = RATES, *, engine: str = "auto"
 ) -> Iterator[Plausibility]:
-    """Measure schemes at rates, one by one."""
     for one in schemes or tuple(SCHEMES):
         for rate in rates:
             yield measure(one, rate, engine=engine)
 
 
 def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausibility:
-    """Measure a scheme at a rate."""
     chosen = as_scheme(scheme)
     near, far = topology.star(33, rate=rate), topology.fat_tree(4, rate=rate)
     hosts = topology.hosts(far)
@@ -145,7 +141,6 @@ def golden_digest(name: str, engine: str = "auto") -> str:
 
 
 def _payload_bps(line_bps: float, scheme: Scheme) -> float:
-    """Return the payload capacity of a link."""
     return line_bps * scheme.payload_bytes / scheme.wire_bytes
 
 

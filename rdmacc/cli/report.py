@@ -71,7 +71,6 @@ def _fitting(quantities: tuple[str, ...], by_point: dict[str, list[str]]) -> lis
 
 
 def as_expected(checks: pd.DataFrame) -> bool:
-    """Return whether all verdicts match the record."""
     return bool(checks["matches"].all())
 
 
@@ -107,7 +106,6 @@ def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_seeds(numbers: pd.DataFrame, seeds: int | None) -> pd.DataFrame:
-    """Return the numbers of a table, averaged over seeds."""
     names = ["point", "quantity"]
     if seeds in (None, 1) or not numbers.duplicated(names).any():
         return numbers
@@ -117,7 +115,6 @@ def over_seeds(numbers: pd.DataFrame, seeds: int | None) -> pd.DataFrame:
 
 
 def seeds_text(seed: int, seeds: int | None) -> str:
-    """Return the requested seeds, in words."""
     return f"seed {seed}" if seeds in (None, 1) else f"{seeds} seeds, starting at {seed}"
 
 
@@ -131,7 +128,6 @@ def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str
 
 
 def counts_text(checks: pd.DataFrame) -> str:
-    """Return the number of claims per verdict, in words."""
     from rdmacc.experiments.ledger.pages import count_outcomes, counted
 
     return f"{len(checks)} claims: {counted(count_outcomes(checks))}"
@@ -148,7 +144,6 @@ def _verdict(row: Mapping[Any, Any]) -> str:
 
 
 def effort_text(reused: int, points: int, effort: Mapping[str, Any], packet_hops: int) -> str:
-    """Return a line with the number of computed points and the speed."""
     engines = " and ".join(effort["engines"]) or "no"
     rate = effort["packet_hops_per_s"] / 1e6
     work = f"{packet_hops:,} packet-hops in {effort['wall_s']:.1f} s, {rate:.2f} M/s ({engines} engine)"

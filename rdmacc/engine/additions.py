@@ -81,13 +81,11 @@ class Additions:
         self._first_port = np.asarray(fabric.node_first_port).tolist()
 
     def copy(self) -> Additions:
-        """Return a copy that goes on by itself."""
         twin = copy(self)
         twin._pairs = dict(self._pairs)
         return twin
 
     def add(self, src: int, dst: int, size_bytes: int, start_ps: int, priority: int) -> Addition:
-        """Number a message between two nodes."""
         pair = None
         number, qp = self.n_messages, self._pairs.get((src, dst), self.n_qps)
         if qp == self.n_qps:
@@ -112,7 +110,6 @@ class Additions:
         return Pair(number, src, dst, *ports, *times, key, reply_key, paths, remaining)
 
     def _port(self, number: int, src: int, dst: int) -> int:
-        """Return the port by which a queue pair leaves a host."""
         if self._has_one_port:
             return self._first_port[src]
         salts, choices = self._plan.ecmp_salt, self._fabric.candidates(src, dst)
@@ -134,7 +131,6 @@ class Additions:
 
 
 def pairs_of(plan: Plan) -> list[Pair]:
-    """Return the queue pairs of a plan, by number."""
     columns = (
         plan.qp_src, plan.qp_dst, plan.qp_port, plan.reply_port, plan.qp_base_rtt_ps, plan.qp_base_delay_ps,
         plan.qp_chance_key, plan.qp_reply_chance_key, plan.qp_paths, plan.qp_messages,

@@ -47,7 +47,6 @@ class Alone(NamedTuple):
 
 
 def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints, qp_dst: Ints) -> Alone:
-    """Return the times of messages and of their queue pairs."""
     src, dst, size = messages.src, messages.dst, messages.size_bytes
     payload, header, ack, tick = scheme.payload_bytes, scheme.header_bytes, scheme.ack_bytes, scheme.tick_ps
     is_alike, is_hashed = has_equal_ways(fabric), scheme.routing in ("ecmp", "symmetric")
@@ -90,7 +89,6 @@ def links_with(fabric: Fabric, scheme: Scheme, paths: Paths) -> Links:
 
 
 def rtt_of_scheme(fabric: Fabric, scheme: Scheme) -> int:
-    """Return the largest base RTT of a network, in the sense of a scheme."""
     header, ack = (0, 0) if scheme.base_rtt == "network" else (scheme.header_bytes, scheme.ack_bytes)
     return largest_rtt_ps(fabric, scheme.payload_bytes, header, ack)
 

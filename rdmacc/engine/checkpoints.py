@@ -96,5 +96,4 @@ def _versions() -> dict[str, str]:
 
 
 def _components(scheme: Scheme) -> list[str]:
-    """Return the hash of the code of each component."""
     return [content_hash(type(part), type(part).__name__) for part in scheme.components]

@@ -39,7 +39,6 @@ def differences(one: RunOutcome, other: RunOutcome) -> list[str]:
 
 
 def event_name(plan: Plan, time_ps: int, rank: int) -> str:
-    """Describe an event."""
     name, number = class_and_number(plan.scheme, rank)
     where = f" {plan.fabric.port_name(number)}" if name in ("deliver", "wake") else ""
     return f"{name} {number}{where} at {time_ps} ps"

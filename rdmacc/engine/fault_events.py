@@ -102,7 +102,6 @@ class FaultEvents:
 
     @property
     def next_ps(self) -> int:
-        """Time of the next one; NEVER if none is left."""
         return self._pending[-1].time_ps if self._pending else NEVER
 
     def __getstate__(self) -> dict[str, Any]:
@@ -130,7 +129,6 @@ class FaultEvents:
 
     @held_interrupts()
     def happen(self, engine: Engine) -> None:
-        """Apply the faults that are due."""
         while self._pending and self._pending[-1].time_ps <= engine.now and engine.unfinished:
             _, what, ports, rate_bps = self._pending.pop()
             if what == REROUTED:
@@ -191,7 +189,6 @@ def _cut_off(plan: Plan, down: tuple[int, ...]) -> npt.NDArray[np.int8]:
 
 
 def fault_events_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tuple[FaultEvent, ...]:
-    """Return what faults do to a network."""
     found = _downs(fabric, [one for one in faults if isinstance(one, LinkDown)])
     found += _rates(fabric, [one for one in faults if isinstance(one, SlowLink)])
     storms = [one for one in faults if isinstance(one, PauseStorm)]

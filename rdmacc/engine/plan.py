@@ -113,7 +113,6 @@ def make_plan(
     is_checked: bool = False,
     chance_seed: int | None = None,
 ) -> Plan:
-    """Return the plan of a scenario."""
     seed = checked_seed(seed)
     for name, value in (("probes", probes), ("faults", faults)):
         if isinstance(value, str) or not isinstance(value, Sequence):
@@ -125,7 +124,6 @@ def make_plan(
 
 
 def checked_seed(seed: Any) -> int:
-    """Return a seed; raise a ConfigError if it is none."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError("seed", seed, "a whole number, at least 0")
     return int(seed)
@@ -151,7 +149,6 @@ def plan_of(
     is_checked: bool = False,
     chance_seed: int | None = None,
 ) -> Plan:
-    """Return the plan of a setting."""
     chance = seed if chance_seed is None else chance_seed
     frame = setting.workload
     counts = {

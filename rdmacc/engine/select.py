@@ -65,7 +65,6 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
 
 
 def load_engine(plan: Plan, saved: dict[str, Any]) -> Engine:
-    """Return the compiled engine as it was saved."""
     reason = why_not_compiled()
     if reason:
         raise ConfigError("checkpoint", "of the compiled engine", f"loaded where it is available: {reason}")

@@ -71,7 +71,6 @@ class Sent:
 
     @property
     def count(self) -> int:
-        """Messages sent."""
         return len(self._rows)
 
     @property
@@ -88,14 +87,12 @@ class Sent:
         self._additions = None
 
     def copy(self) -> Sent:
-        """Return a copy that goes on by itself."""
         twin = copy(self)
         twin._rows, twin.fresh = list(self._rows), deque(self.fresh)
         twin._additions = self._additions and self._additions.copy()
         return twin
 
     def ends(self, fabric: Fabric, src: Hashable, dst: Hashable) -> tuple[int, int]:
-        """Return the nodes of two hosts by their names."""
         if not self._nodes:
             self._names = fabric.names
             self._nodes = {fabric.names[node]: int(node) for node in fabric.hosts}
@@ -115,7 +112,6 @@ class Sent:
         return found[0], found[1]
 
     def add(self, plan: Plan, fabric: Fabric, row: tuple[int, int, int, int, int | None], earliest_ps: int) -> Addition:
-        """Number a message: source, destination, size, start and class."""
         src, dst, size, start_ps, priority = row
         if self._additions is None:
             scheme = plan.scheme
@@ -152,14 +148,12 @@ class Sent:
         return whole
 
     def number(self, message: Any) -> int:
-        """Return a message's number."""
         count = self.first + len(self._rows)
         if isinstance(message, bool) or not isinstance(message, int | np.integer) or not 0 <= message < count:
             raise ConfigError("message", message, f"a message, 0 to {count - 1}")
         return int(message)
 
     def is_over(self, engine: Engine, number: int) -> bool:
-        """Return whether a message has been delivered or has failed."""
         _, delivered_ps, _, failed = engine.times_of(number)
         return delivered_ps >= 0 or bool(failed)
 
@@ -173,13 +167,11 @@ class Sent:
         return found
 
     def completion(self, engine: Engine, number: int) -> Completion:
-        """Return a message's times."""
         start_ps, delivered_ps, acked_ps, failed = engine.times_of(number)
         return Completion(number, start_ps, delivered_ps, acked_ps, _REASONS[failed])
 
 
 def at_least_one_byte(size: Quantity) -> int:
-    """Return a size in bytes."""
     found: int = _size_of(size) if type(size) in (str, int) else _read(size)
     return found
 

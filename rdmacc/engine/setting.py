@@ -142,7 +142,6 @@ class Setting(Work):
 
     @property
     def n_qps(self) -> int:
-        """Number of queue pairs."""
         return len(self.qp_src)
 
 

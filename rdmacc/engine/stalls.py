@@ -191,7 +191,6 @@ class Livelock:
 
 
 def _named(plan: Plan, name: str, number: int) -> str:
-    """Return a readable name for an event."""
     if name not in _OWNERS:
         return f"an event of kind '{name}' of number {number}"
     kind, owner = _OWNERS[name]

@@ -73,12 +73,10 @@ class Trace:
         self._rows.append((time_ps, port, -1, qp, 0, STOPPED, stop, 0, 0))
 
     def rows(self) -> npt.NDArray[np.void]:
-        """Return the rows so far."""
         return np.array(self._rows, dtype=ROW)
 
 
 def trace_frame(rows: npt.NDArray[np.void], fabric: Fabric) -> pd.DataFrame:
-    """Return a trace as a data frame."""
     rows = rows[rows["what"] <= TRIMMED]
     ports = rows["port"]
     columns: dict[str, npt.NDArray[Any]] = {

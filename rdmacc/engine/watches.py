@@ -19,8 +19,6 @@ from rdmacc.topology.fabric import Fabric
 
 @dataclass(frozen=True)
 class Watch:
-    """A probe resolved to a record, its number and a field."""
-
     probe: Probe
     record: str
     number: int
@@ -36,7 +34,6 @@ _PLACE_RECORDS = {
 
 
 def watch_of(probe: Probe, fabric: Fabric, scheme: Scheme, qp: npt.NDArray[np.int32], frame: pd.DataFrame) -> Watch:
-    """Find the record and the field that a probe names."""
     if not isinstance(probe, Probe):
         raise ConfigError("probes", probe, "a Probe, such as rdmacc.probes.queue('s0', 'h0', every='1us')")
     number = _number(probe, fabric, frame)
@@ -68,7 +65,6 @@ def watch_of(probe: Probe, fabric: Fabric, scheme: Scheme, qp: npt.NDArray[np.in
 
 
 def _has_window(scheme: Scheme) -> bool:
-    """Return whether a component limits queue pairs by a window."""
     records = (part.record("Sender") for part in scheme.components)
     return any(field.name == "window_bytes" for record in records if record for field in record.fields)
 

@@ -132,7 +132,6 @@ class _Rates:
     operations_per_second: float | None
 
     def picoseconds(self, node: dict[str, Any], kind: str, place: str) -> int:
-        """Return the time that a computation or an access to memory takes."""
         if node["duration_us"] > 10**12:
             raise ConfigError("duration_micros", node["duration_us"], "at most 10**12", place)
         counts = {name: node["attributes"].get(name) or 0 for name in ("num_ops", "tensor_size")}
@@ -162,7 +161,6 @@ class _Rates:
 def _read_rank(
     path: Path, rank: int, ranks: int, groups: Mapping[str, Sequence[int]], rates: _Rates, operations: list[Operation]
 ) -> None:
-    """Append the operations of a rank."""
     nodes = _nodes(path)
     groups = {**_listed_groups(nodes, ranks), **groups}
     has_kernels = any(_kind(node).startswith("COMM") and not _is_on_cpu(node) for node in nodes)
@@ -191,7 +189,6 @@ def _read_rank(
 
 
 def _kind(node: dict[str, Any]) -> str:
-    """Return the name of a node's type."""
     return _KINDS[node["kind"]] if node["kind"] < len(_KINDS) else "unknown"
 
 
@@ -254,7 +251,6 @@ def _node(data: bytes) -> dict[str, Any]:
 
 
 def _attribute(data: bytes) -> tuple[str, Any]:
-    """Return the name and the value of an attribute; None for a list."""
     name, content = "", None
     for number, _, value in fields(data):
         if number == 1:
@@ -267,7 +263,6 @@ def _attribute(data: bytes) -> tuple[str, Any]:
 def _operation(
     node: dict[str, Any], rank: int, ranks: int, groups: Mapping[str, Sequence[int]], rates: _Rates, path: Path
 ) -> Operation:
-    """Convert a node to an operation."""
     kind, attributes, at = _kind(node), node["attributes"], f"node {node['id']}"
     place = f"{path}, {at}"
 
@@ -301,7 +296,6 @@ def _operation(
 
 
 def _group(name: Any, rank: int, ranks: int, groups: Mapping[str, Sequence[int]], place: str) -> tuple[int, ...]:
-    """Return the ranks of a process group."""
     if name in (None, ""):
         return tuple(range(ranks))
     if name not in groups:

@@ -21,7 +21,6 @@ Line: TypeAlias = Callable[[str, object, str], ConfigError]
 
 
 def read_bytes(path: File) -> bytes:
-    """Return the content of a file."""
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError, TypeError) as error:
@@ -50,7 +49,6 @@ def unzipped(path: File, data: bytes) -> bytes:
 
 
 def read_text(path: File) -> str:
-    """Return the content of a text file."""
     try:
         return read_bytes(path).decode()
     except UnicodeDecodeError as error:
@@ -58,19 +56,16 @@ def read_text(path: File) -> str:
 
 
 def line_of(path: File, number: int) -> Line:
-    """Return the function that creates errors for a line."""
     return lambda field, value, allowed: ConfigError(field, value, allowed, where=f"{path}, line {number}")
 
 
 def whole(error: Line, field: str, text: str, least: int, most: int) -> int:
-    """Parse a whole number in a file."""
     if not re.fullmatch(r"0*[0-9]{1,20}", text) or not least <= int(text[-20:]) <= most:
         raise error(field, text[:60], f"a whole number from {least} to {most}")
     return int(text[-20:])
 
 
 def hosts_of(path: File, ranks: int, hosts: Hosts | None) -> list[Host]:
-    """Return the host of each rank."""
     if hosts is None:
         return [f"h{rank}" for rank in range(ranks)]
     listed = checked_hosts(hosts)

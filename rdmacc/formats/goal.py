@@ -99,7 +99,6 @@ def from_goal(
 
 
 def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
-    """Return the number of ranks and the operations."""
     operations: list[Operation] = []
     ranks = rank = -1
     labels: dict[str, int] = {}
@@ -155,7 +154,6 @@ def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
 
 
 def _lines(path: File) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and lines, without comments."""
     is_comment = False
     for number, line in enumerate(read_text(path).split("\n"), 1):
         text = line.strip()
@@ -177,7 +175,6 @@ def _lines(path: File) -> Iterator[tuple[int, str]]:
 
 
 def _operation(text: str, rank: int, ranks: int, unit_ps: int, path: File, line: int) -> Operation:
-    """Parse the operation in a line."""
     error = line_of(path, line)
     found = _OPERATION.fullmatch(text)
     if not found or (found["kind"] == "send") != (found["way"] == "to") or (found["calc"] and found["tag"]):

@@ -49,21 +49,17 @@ class _Tokens:
         self._next = 0
 
     def width(self) -> int:
-        """Return how many words are left on the line of the next one."""
         numbers = [number for _, number in self._words[self._next : self._next + 10]]
         return numbers.count(numbers[0]) if numbers else 0
 
     def is_number(self, ahead: int) -> bool:
-        """Return whether the word that follows after some others is a number."""
         return self._words[self._next + ahead][0].isdecimal()
 
     @property
     def left(self) -> int:
-        """Number of words left."""
         return len(self._words) - self._next
 
     def take(self, field: str) -> tuple[str, Line]:
-        """Return the next word, and the function that creates its errors."""
         if self._next >= len(self._words):
             number = self._words[-1][1] if self._words else 1
             raise line_of(self.path, number)(field, None, "there: the file ends before what it announces")
@@ -72,7 +68,6 @@ class _Tokens:
         return word, line_of(self.path, number)
 
     def whole(self, field: str, least: int = 0, most: int = 2**31 - 1) -> int:
-        """Return the next word, a whole number."""
         word, error = self.take(field)
         return whole(error, field, word, least, most)
 
@@ -107,7 +102,6 @@ def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Hosts
 
 
 def _head(tokens: _Tokens) -> tuple[int, int, int, int]:
-    """Return the numbers of nodes, NVSwitches, other switches and links."""
     fields: tuple[str, ...] = ("nodes", "switches", "links")
     width = tokens.width()
     if width == 4:
@@ -128,7 +122,6 @@ def _head(tokens: _Tokens) -> tuple[int, int, int, int]:
 
 
 def _read_topology(path: File, given: Hosts | None) -> tuple[Graph, list[Host], set[Host], tuple[Fault, ...]]:
-    """Return the network, the names of its nodes by number, its NVSwitches, and the losses on its links."""
     tokens = _Tokens(path)
     n_nodes, n_inner, n_switches, n_links = _head(tokens)
     chips: dict[int, None] = {}
@@ -196,7 +189,6 @@ def _led(workload: pd.DataFrame, network: Graph, inner: set[Host]) -> pd.DataFra
 
 
 def _read_flows(path: File, names: list[Host], network: Graph, origin_ps: int) -> pd.DataFrame:
-    """Return the workload in a file of flows."""
     tokens = _Tokens(path)
     count = tokens.whole("flows", 1)
     has_port = tokens.width() != 5  # ConWeave's flows have none
@@ -235,7 +227,6 @@ def _read_flows(path: File, names: list[Host], network: Graph, origin_ps: int) -
 
 
 def _decimal(error: Line, field: str, word: str) -> Decimal:
-    """Return a decimal number, exactly."""
     try:
         value = Decimal(word)
     except InvalidOperation:
@@ -246,7 +237,6 @@ def _decimal(error: Line, field: str, word: str) -> Decimal:
 
 
 def _rate(word: str, error: Line) -> float:
-    """Parse a rate in ns-3's format, in bit/s."""
     found = _RATE.fullmatch(word)
     if not found:
         raise error("rate", word, "as ns-3 has it, such as 100Gbps, 12.5GB/s or 100000000000, which is bit/s")
@@ -256,7 +246,6 @@ def _rate(word: str, error: Line) -> float:
 
 
 def _time(word: str, error: Line) -> int:
-    """Parse a time in ns-3's format, in ps."""
     found = _TIME.fullmatch(word)
     if not found:
         raise error("delay", word, "as ns-3 has it, such as 1us or 0.001ms")
@@ -328,7 +317,6 @@ def _groups(frame: pd.DataFrame) -> list[int]:
 
 
 def _links(network: Graph, numbers: dict[Host, int]) -> Iterator[str]:
-    """Yield the lines of links."""
     for one, other, link in network.edges(data=True):
         rate, delay = f"{link['rate_bps']:.0f}bps", f"{link['delay_ps']}ps"
         yield f"{numbers[one]} {numbers[other]} {rate} {delay} 0"

@@ -119,7 +119,6 @@ def from_htsim(
 
 
 def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple[int, int, Line]]]:
-    """Return the number of nodes, the flows, the triggers by number, and the failures of links."""
     header: dict[str, int] = {}
     places: dict[str, Line] = {}
     flows: list[_Flow] = []
@@ -172,7 +171,6 @@ def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple
 
 
 def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -> _Flow:
-    """Parse the flow in a line."""
     ends = words[0].split("->")
     if len(ends) != 2:
         raise error("connection", words[0], "src->dst")
@@ -226,7 +224,6 @@ def _flow(words: list[str], nodes: int, ids: set[int], error: Line, line: int) -
 
 
 def _trigger(words: list[str], error: Line) -> tuple[int, _Trigger]:
-    """Return the number and the trigger in a line."""
     kinds = {"oneshot": 4, "multishot": 4, "barrier": 6}
     if len(words) < 4 or words[1] != "id" or words[3] not in kinds or len(words) != kinds[words[3]]:
         raise error("trigger", " ".join(words), "trigger id K oneshot, multishot, or barrier count N")
@@ -239,7 +236,6 @@ def _trigger(words: list[str], error: Line) -> tuple[int, _Trigger]:
 
 
 def _failure(words: list[str], error: Line) -> tuple[int, int, Line]:
-    """Return switch and link of a failure, and the function that creates its errors."""
     if len(words) != 7 or words[1:5:2] != ["switch_type", "switch_id"] or words[5] != "link_id":
         raise error("failure", " ".join(words), "failure switch_type AGG switch_id S link_id L")
     if words[2] != "AGG":
@@ -250,7 +246,6 @@ def _failure(words: list[str], error: Line) -> tuple[int, int, Line]:
 def _schedule(
     path: File, flows: list[_Flow], triggers: dict[int, _Trigger], names: Sequence[Host], unit_ps: int
 ) -> pd.DataFrame:
-    """Return the workload of flows and triggers."""
     started: dict[int, list[int]] = defaultdict(list)
     activators: dict[int, list[tuple[int, str]]] = defaultdict(list)
     schedule, hosts = Schedule(), as_objects(names)

@@ -23,8 +23,6 @@ _TIER = {
 
 @dataclass
 class Shape:
-    """Counts of a fat tree."""
-
     hosts: int
     leaves: int
     aggs: int  # with two tiers, the spines
@@ -91,7 +89,6 @@ def read_topology(path: File, bundles: str) -> tuple[Graph, Shape]:
 
 
 def _read(path: File, bundles: str) -> tuple[dict[str, int], list[dict[str, int]], dict[str, Line]]:
-    """Return the header, the tiers from the bottom up, and the function that creates errors for header lines."""
     header: dict[str, int] = {}
     errors: dict[str, Line] = {}
     tiers: dict[int, dict[str, int]] = {}
@@ -164,7 +161,6 @@ def _network(shape: Shape, tiers: list[dict[str, int]]) -> Graph:
 
 
 def fat_tree_links(shape: Shape | None, agg: int, link: int, error: Line) -> LinkDown:
-    """Return the failure of an agg's uplink."""
     if shape is None or not shape.cores:
         raise error("failure", f"AGG {agg}", "in a network of three tiers from a topology file")
     if shape.has_bundles:
@@ -178,7 +174,6 @@ def fat_tree_links(shape: Shape | None, agg: int, link: int, error: Line) -> Lin
 
 
 def write_topology(network: Graph, path: File) -> None:
-    """Write a network of leaves and spines as a topology file."""
     names = hosts(network)
     leaves = list(dict.fromkeys(peer for host in names for peer in network[host]))
     spines = [switch for switch in switches(network) if switch not in set(leaves)]
@@ -215,7 +210,6 @@ def write_topology(network: Graph, path: File) -> None:
 
 
 def _alike(network: Graph, links: list[tuple[Any, Any]]) -> tuple[int, int]:
-    """Return the common rate and delay of links, in Gb/s and ns."""
     values = {(network.edges[link]["rate_bps"], network.edges[link]["delay_ps"]) for link in links}
     rate_bps, delay_ps = next(iter(values))
     if len(values) > 1 or rate_bps % gbps(1) or delay_ps % ns(1):

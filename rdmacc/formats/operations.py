@@ -36,7 +36,6 @@ class Operation:
 
     @property
     def where(self) -> str:
-        """File and place, for errors."""
         return f"{self.file}, {self.place if isinstance(self.place, str) else f'line {self.place}'}"
 
 
@@ -60,7 +59,6 @@ class _Rows:
         return row
 
     def flush(self) -> None:
-        """Add the rows to the schedule."""
         if self._rows:
             rank, peer, size, duration_ps = np.array(self._rows, np.int64).T
             self._schedule.add(self._hosts[rank], self._hosts[peer], size, duration_ps)
@@ -71,7 +69,6 @@ class _Rows:
 def schedule_of(
     operations: list[Operation], hosts: Sequence[Host], *, sends_at_once: bool = False, expand: Expand | None = None
 ) -> Schedule:
-    """Return the schedule of operations."""
     queues = _queues(operations)
     partner = {receive: send for sends, receives in queues for receive, send in zip(receives, sends, strict=True)}
     calls = _calls(operations)
@@ -116,7 +113,6 @@ def schedule_of(
 
 
 def _ready(operation: Operation, done: list[Sequence[int]], starts: list[Sequence[int]]) -> Sequence[int]:
-    """Return the rows that an operation waits for."""
     if len(operation.after) == 1 and not operation.starts_after:
         return done[operation.after[0]]
     wanted = {row for other in operation.after for row in done[other]}

@@ -44,7 +44,6 @@ def fields(data: bytes) -> Iterator[tuple[int, int, Value]]:
 
 
 def packed(kind: int, value: Value) -> list[int]:
-    """Return the numbers of a repeated field of varints, packed or not."""
     if kind == 0 or isinstance(value, int):
         return [value] if isinstance(value, int) else []
     numbers, at = [], 0
@@ -55,7 +54,6 @@ def packed(kind: int, value: Value) -> list[int]:
 
 
 def signed(kind: str, value: Value) -> int | float | str:
-    """Convert a value to its declared type."""
     if kind == "string":
         if not isinstance(value, bytes):
             raise ValueError("a number where text is expected")

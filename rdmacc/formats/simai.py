@@ -136,7 +136,6 @@ def _pass(
     places: list[int],
     groups: dict[str, tuple[int, ...]],
 ) -> None:
-    """Append the operations of a rank: forward, then backward."""
     last: list[int] = []
     count = len(layers)
     for place, parts in [(n, (0,)) for n in range(count)] + [(n, (1, 2)) for n in reversed(range(count))]:

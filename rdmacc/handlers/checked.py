@@ -79,7 +79,6 @@ class Test:
 def tests_of(
     components: Components, hook: str, kind: str, call: Call, record: Callable[[str], str], port_node: str
 ) -> list[Test]:
-    """Return the conditions that must hold after a handler."""
     tests: list[Test] = []
 
     timer_kind = kind
@@ -154,7 +153,6 @@ def _either(at: str, field: str, one: int, other: int, allowed: str) -> Test:
 
 
 def _lines(test: Test, number: str) -> list[str]:
-    """Return the source lines of a test."""
     return [
         f"if not {test.low} <= {test.value} <= {test.high}:",
         f"    trail.test = {number}",
@@ -165,7 +163,6 @@ def _lines(test: Test, number: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _function(head: str, *lines: str) -> Callable[..., Any]:
-    """Return the function with these lines, the same one each time."""
     namespace: dict[str, Any] = {}
     exec(compile("\n    ".join([head, *lines]), "<tests>", "exec"), namespace)
     function: Callable[..., Any] = namespace["tests"]
@@ -182,7 +179,6 @@ class Checks:
         self.tests: list[Test] = []
 
     def function(self, call: Call) -> Callable[..., Any]:
-        """Return a handler with its checks."""
         marks = marks_of(self._components, self._components[call.component], call.name)
         return instrumented(call.function, marks, has_trail=self._has_trail, memo=self._memo)
 
@@ -220,7 +216,6 @@ class Checks:
         return before
 
     def explain(self, trail: Any, exception: BaseException, now: int) -> HandlerError:
-        """Return the error that names component, handler, line and reason."""
         name, call, offers = self.calls[int(trail["handler"])]
         component = type(self._components[call.component]).__name__
         failed = int(trail["test"])
@@ -263,7 +258,6 @@ def _reason(exception: BaseException) -> str:
 
 
 def _line_in(exception: BaseException, function: Callable[..., Any]) -> int | None:
-    """Return the line of a function in an exception's traceback, None if it is not in it."""
     trace, found = exception.__traceback__, None
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -43,7 +43,6 @@ class Checker:
         self._returned: dict[Any, Kind] = {}
 
     def read(self, function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Kind:
-        """Check a function for arguments of some kinds."""
         key = function, tuple(kinds.items())
         if key not in self._returned:
             tree = source_tree(function.__code__)
@@ -63,7 +62,6 @@ class Checker:
         return self._returned[key]
 
     def error(self, function: Callable[..., Any], line: int, text: str, allowed: str) -> ConfigError:
-        """Return the error for a line of a function."""
         where = f"line {line} of {Path(function.__code__.co_filename).name}"
         return ConfigError(self.handler, _Text(text.split("\n")[0]), allowed, where=where)
 
@@ -72,7 +70,6 @@ class _Body(Expressions):
     """A function with its statements. `_set` has the names that have a value on every path to the current one."""
 
     def read(self) -> Kind:
-        """Check all of it."""
         self._block(self._tree.body)
         returned = self._returned or NOTHING
         if returned is not NOTHING and self._set is not None:

@@ -77,7 +77,6 @@ _ALLOWED = (
 
 
 def content_hash(value: Any, field: str, has_places: bool = False, is_row: bool = False) -> str:
-    """Return the hash of a function, or of a class, and of everything that it can reach."""
     try:
         return _Walk(has_places, is_row).digest(value)
     except _UnknownError as unknown:
@@ -96,7 +95,6 @@ class _UnknownError(Exception):
         self._kind, self._path = type(value).__name__, ""
 
     def within(self, name: str) -> _UnknownError:
-        """Return the error with one more name on the path to its object."""
         self._path = f"{name}.{self._path}" if self._path else name
         return self
 
@@ -121,7 +119,6 @@ class _Walk:
         self._names: set[str] = set()
 
     def digest(self, value: Any) -> str:
-        """Return the hash of a value and everything that it reaches."""
         described = [self.of(value)]
         done = 0
         read: set[tuple[int, str]] = set()
@@ -143,7 +140,6 @@ class _Walk:
         return _sha256(repr(described).encode())
 
     def of(self, value: Any) -> Any:
-        """Return the description of a value."""
         kind = type(value)
         if kind in _PLAIN:
             return value

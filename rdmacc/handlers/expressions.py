@@ -48,7 +48,6 @@ _LONG = "must be an integer of at most 63 bits"
 
 
 def record_kind(*roles: str) -> Kind:
-    """Return the kind of a record."""
     return Kind("a record", roles=frozenset(roles))
 
 
@@ -78,7 +77,6 @@ class Expressions:
         self._marks.add((place, name))
 
     def _of(self, node: Any) -> Kind:
-        """Return the kind of an expression."""
         try:
             number = constant(node)
         except OverflowError:
@@ -145,7 +143,6 @@ class Expressions:
         return self._names[node.id]
 
     def _constant(self, node: ast.expr) -> Kind:
-        """Return the kind of a constant from outside the function."""
         value = self._value(node)
         kind = kind_of(value)
         if kind is None:

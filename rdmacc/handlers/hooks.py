@@ -48,7 +48,6 @@ def calls_of(components: Components) -> dict[str, list[Call]]:
 
 
 def timer_call(components: Components, slot: Slot) -> Call:
-    """Return the handler that serves a deadline."""
     name = slot.field.handler_name
     function = components[slot.component].handlers()[name]
     return Call(slot.component, function, _arguments(function), name)

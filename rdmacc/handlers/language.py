@@ -22,8 +22,6 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of an expression."""
-
     name: str
     roles: frozenset[str] = frozenset()  # of a record: the handlers' arguments that it may be
     parts: tuple[Kind, ...] = ()  # of a tuple
@@ -177,5 +175,4 @@ ADVICE = {
 
 
 def advice(word: str) -> str:
-    """Return the advice for a rejected construct."""
     return ADVICE.get(word, ADVICE[""])

@@ -44,8 +44,6 @@ def reach_of(scheme: Any) -> Reach:
 
 
 class Reach:
-    """What a scheme is made of."""
-
     def __init__(self, scheme: Any) -> None:
         for part in scheme.components:
             part.check_interface()
@@ -65,7 +63,6 @@ class Reach:
                 self._add(function)
 
     def is_unchanged(self) -> bool:
-        """Return whether everything is what it was."""
         if self.uncertain:
             return False
         for own, names, values in self._classes.values():

@@ -65,7 +65,6 @@ def _reading(components: Components, part: Component, name: str) -> _Reading:
 
 
 def _headers(components: Components) -> frozenset[Field]:
-    """Return the fields that a scheme's packets have."""
     return frozenset(
         field for each in components if (record := each.record("Header")) is not None for field in record.fields
     )

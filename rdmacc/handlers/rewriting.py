@@ -23,26 +23,22 @@ MOST_TURNS = 10_000_000
 
 
 def fit_i1(value):  # type: ignore[no-untyped-def]
-    """Return a number that a `Byte` field can hold."""
     if not -128 <= value <= 127:
         raise OverflowError("a Byte field holds -128 to 127")
     return int(value)
 
 
 def fit_i4(value):  # type: ignore[no-untyped-def]
-    """Return a number that an `Int32` field can hold."""
     if not -2147483648 <= value <= 2147483647:
         raise OverflowError("an Int32 field holds -2**31 to 2**31 - 1")
     return int(value)
 
 
 def fit_i8(value):  # type: ignore[no-untyped-def]
-    """Return a number that an `Int` field can hold."""
     return int(value)
 
 
 def fit_f8(value):  # type: ignore[no-untyped-def]
-    """Return a finite float."""
     if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:  # where Python raises, compiled code continues
         raise ValueError("a Float field takes a finite number")
     return float(value)
@@ -72,21 +68,18 @@ def finite(value):  # type: ignore[no-untyped-def]
 
 
 def add(a, b):  # type: ignore[no-untyped-def]
-    """Return a + b."""
     if isinstance(a, int) and isinstance(b, int) and abs(float(a) + float(b)) > _MOST:
         raise OverflowError("an integer of more than 63 bits")
     return a + b
 
 
 def subtract(a, b):  # type: ignore[no-untyped-def]
-    """Return a - b."""
     if isinstance(a, int) and isinstance(b, int) and abs(float(a) - float(b)) > _MOST:
         raise OverflowError("an integer of more than 63 bits")
     return a - b
 
 
 def multiply(a, b):  # type: ignore[no-untyped-def]
-    """Return a * b."""
     if isinstance(a, int) and isinstance(b, int) and abs(float(a) * float(b)) > _MOST:
         raise OverflowError("an integer of more than 63 bits")
     return a * b
@@ -105,7 +98,6 @@ def exact(value):  # type: ignore[no-untyped-def]
 
 
 def negative(value):  # type: ignore[no-untyped-def]
-    """Return -value."""
     return 0 - value  # of a narrow field, with 63 bits
 
 
@@ -117,12 +109,10 @@ def word(value):  # type: ignore[no-untyped-def]
 
 
 def absolute(value):  # type: ignore[no-untyped-def]
-    """Return abs(value)."""
     return abs(value)
 
 
 def power(a, b):  # type: ignore[no-untyped-def]
-    """Return a ** b of integers."""
     if b < 0:
         raise ValueError("an integer to a negative power, which is a float: write 1.0 / ...")
     if a == 0 or a == 1:
@@ -135,14 +125,12 @@ def power(a, b):  # type: ignore[no-untyped-def]
 
 
 def shift_left(a, b):  # type: ignore[no-untyped-def]
-    """Return a << b."""
     if b < 0 or b > 62 or abs(float(a)) * 2.0**b > _MOST:
         raise OverflowError("an integer of more than 63 bits, or a shift by a negative number")
     return a << b
 
 
 def shift_right(a, b):  # type: ignore[no-untyped-def]
-    """Return a >> b."""
     if b < 0 or b > 63:
         raise ValueError("a shift by a negative number, or by more than 63 bits")
     return a >> b

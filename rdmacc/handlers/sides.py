@@ -76,7 +76,6 @@ def written_by(components: Components, calls: Iterable[Call]) -> set[tuple[str, 
 
 
 def owner_of(components: Components, number: int) -> str:
-    """Return the name under which a component's fields are listed."""
     kind = type(components[number])
     is_twice = sum(type(other) is kind for other in components) > 1
     return f"{kind.__name__}.{number}" if is_twice else kind.__name__
@@ -104,7 +103,6 @@ def _uses_of(components: Components) -> dict[str, set[tuple[str, bool]]]:
 
 
 def _places_of(part: Component, handler: str) -> tuple[str, ...]:
-    """Return where a handler runs."""
     if handler in HOOKS:
         return (HOOKS[handler].place,)
     return tuple(_PLACES[kind] for kind, field in part.deadlines() if field.handler_name == handler)

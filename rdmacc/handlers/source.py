@@ -107,7 +107,6 @@ class Bytecode:
 
 @lru_cache(4096)
 def bytecode_of(code: types.CodeType) -> Bytecode:
-    """Analyse bytecode."""
     taken: dict[tuple[str, bool, tuple[str, ...]], None] = {}
     imports: dict[tuple[str, int, tuple[str, ...]], None] = {}
     constants, names, can_raise = set(), set(code.co_names), False

@@ -29,8 +29,6 @@ class CheckEpsn(GoBackN):
     )
 
     class Transfer(GoBackN.Transfer):
-        """As go-back-N, and the receiver's timer."""
-
         check_timer_ps = Deadline("receiver: ask again when it fires")
 
     @staticmethod

@@ -57,8 +57,6 @@ class Dasr(Component):
     unmarked_ps: Time = param("50us", "non-receiver congestion ends after this time without marks", unit="ps", low=1)
 
     class Sender(Record):
-        """The latest share from the receiver."""
-
         rate_bps = Float(doc="line / n")
         has_advert = Byte(doc="1 if an advert arrived while nothing was active")
 
@@ -72,8 +70,6 @@ class Dasr(Component):
         idle_timer_ps = Deadline()
 
     class Transfer(Record):
-        """The receiver's state of one message."""
-
         phase = Byte(_UNSEEN)
         epoch = Int32(doc="the sender's epoch when the message was counted")
 
@@ -99,7 +95,6 @@ class Dasr(Component):
         share = Float(doc="fraction of the receiver's line, w / sum of w")
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the size of an announcement in bytes."""
         return group_size * self.sender_id_bytes if self.look_ahead else 0
 
     @staticmethod

@@ -60,8 +60,6 @@ class Dcqcn(Component):
     min_rate_bps: Rate = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
 
     class Sender(Record):
-        """Reaction point."""
-
         rate_bps = Float(doc="R_C, current rate")
         target_bps = Float(doc="R_T, target rate")
         alpha = Float(1.0, doc="estimate of the marked fraction")
@@ -74,8 +72,6 @@ class Dcqcn(Component):
         increase_timer_ps = Deadline()
 
     class Receiver(Record):
-        """Notification point."""
-
         cnp_after_ps = Int(doc="no CNP before this time")
 
     @staticmethod

@@ -50,8 +50,6 @@ class DcqcnHpcc(Component):
     )
 
     class Sender(Record):
-        """Reaction point."""
-
         rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int()
         current_bps = Float(doc="current rate")

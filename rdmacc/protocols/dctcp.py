@@ -31,16 +31,12 @@ class Dctcp(Component):
     )
 
     class Sender(Record):
-        """Window of a queue pair."""
-
         window_bytes = Int(doc="the window in whole packets")
         window = Float(doc="cwnd, in packets")
         threshold = Float(1e18, doc="ssthresh: slow start below it")
         alpha = Float(doc="estimate of the marked fraction")
 
     class Transfer(Record):
-        """State from a message's ACKs."""
-
         acked_psn = Int32()
         acked_bytes = Int(doc="bytes acknowledged in this observation window")
         marked_bytes = Int(doc="marked bytes among them")

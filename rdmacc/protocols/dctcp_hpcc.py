@@ -36,8 +36,6 @@ class DctcpHpcc(Component):
     )  # fmt: skip
 
     class Sender(Record):
-        """Rate and estimate of a queue pair."""
-
         rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int(doc="R T")
         current_bps = Float(doc="R")

@@ -394,11 +394,9 @@ def update_by_paper(params, receiver, loss, most_bps):
 
 
 def mean_credit_bits(params):
-    """Return the mean size of a credit."""
     return 4.0 * (params.least_credit_bytes + params.most_credit_bytes)
 
 
 def draw(qp, receiver):
-    """Return a random number from the receiver's stream."""
     receiver.draws += 1
     return uniform(qp.reply_chance_key, receiver.draws)

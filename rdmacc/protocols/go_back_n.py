@@ -67,8 +67,6 @@ class GoBackN(Component):
     shared_after_loss = ("gap_psn", "gap_packets", "naks_sent", "naks_taken", "message.received_packets")
 
     class Transfer(Record):
-        """Loss recovery of one message: the sender's timer, the receiver's last NAK, and the observer's counts."""
-
         retransmit_timer_ps = Deadline("sender: go back when it fires")
         retries = Int32(doc="sender: timeouts since the last progress")
         nak_until_ps = Int(-1, doc="receiver: end of the NAK interval")

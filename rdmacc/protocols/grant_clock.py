@@ -56,8 +56,6 @@ class GrantClock(Component):
             raise ConfigError(name, self.base_rtt_ps, f"0, or at least {_SHORTEST_PS} ps: it sets the period of timers")
 
     class Transfer(Record):
-        """Loss recovery of one message."""
-
         loss_timer_ps = Deadline("sender: when it fires, the packets it was set for are lost")
         timed_psn = Int32(doc="sender: the timer covers packets below this that were in flight")
         timed_packets = Int32(doc="sender: packets under the timer that are still in flight")
@@ -118,7 +116,6 @@ class GrantClock(Component):
 
 
 def base_rtt(params, qp):
-    """Return the base RTT in ps."""
     return params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
 
 
@@ -128,7 +125,6 @@ def timeout(params, qp):
 
 
 def packet_bytes(message, psn):
-    """Return the payload of a packet."""
     return bytes_before(message, psn + 1) - bytes_before(message, psn)
 
 

@@ -111,8 +111,6 @@ class Homa(Component):
     )  # fmt: skip
 
     class Transfer(Record):
-        """Both sides of a message."""
-
         ping_timer_ps = Deadline("sender: query the message")
         heard_ps = Int(doc="sender: when the receiver's last packet arrived")
         pings = Int32(doc="sender: queries since then")
@@ -293,7 +291,6 @@ class Homa(Component):
 
 
 def rtt_packets(params, qp, message):
-    """Return RTTbytes in packets."""
     window = params.rtt_bytes
     if window == 0:
         window = int(qp.line_bps * qp.base_rtt_ps / 8e12)
@@ -320,7 +317,6 @@ def level_of_size(params, size):
 
 
 def level_of(params, transfer, psn):
-    """Return the level of an outgoing packet."""
     if not params.separates_levels:
         return 0
     if psn < transfer.new_psn:
@@ -353,7 +349,6 @@ def is_responsive(params, qp):
 
 
 def hear(transfer, now):
-    """Record that the receiver is alive."""
     transfer.heard_ps = now
     transfer.pings = 0
 
@@ -371,7 +366,6 @@ def resend(message, transfer, packet, request):
 
 
 def close_message(qp, message):
-    """Handle the acknowledgment of the whole message."""
     message.una_psn = message.packets
     message.next_psn = message.packets
     qp.inflight_bytes = 0
@@ -438,7 +432,6 @@ def answer(params, message, transfer, packet, reply, now):
 
 
 def grant(transfer, reply):
-    """Write a GRANT."""
     reply.kind = CREDIT
     reply.psn = transfer.granted_packets
     reply.level = transfer.granted_level

@@ -53,8 +53,6 @@ class Hpcc(IntStamp):
     )
 
     class Sender(Record):
-        """Reference rate, and the path as reported by the last ACK."""
-
         rate_bps = Float(doc="R")
         window_bytes = Int(doc="R T")
         reference_rate_bps = Float(doc="R_C, changes once a round trip")

@@ -17,8 +17,6 @@ class ImprovedGoBackN(CheckEpsn):
     """Both improvements. A timeout only occurs if both copies of the last packet, or both their ACKs, are lost."""
 
     class Transfer(CheckEpsn.Transfer):
-        """State of both."""
-
         is_second = Byte(doc="sender: 1 between the two copies of the last packet")
 
     @staticmethod

@@ -51,8 +51,6 @@ class InfinibandCc(Component):
     shift: int = param(0, "multipliers are in units of a packet's time / 2^shift", source="LLNL", low=0, high=3)
 
     class Sender(Record):
-        """Source of one queue pair."""
-
         rate_bps = Float()
         index = Int32(doc="CCTI")
         step_timer_ps = Deadline()

@@ -51,8 +51,6 @@ class Irn(Component):
     )
 
     class Transfer(Record):
-        """Loss recovery of one message."""
-
         retransmit_timer_ps = Deadline("sender: when it fires, unacknowledged packets are lost")
         is_low = Byte(doc="sender: 1 if the timer was set by RTO_low")
         retries = Int32(doc="sender: timeouts since the last progress")
@@ -142,7 +140,6 @@ class Irn(Component):
 
 
 def packet_bytes(message, psn):
-    """Return the payload of a packet."""
     return bytes_before(message, psn + 1) - bytes_before(message, psn)
 
 

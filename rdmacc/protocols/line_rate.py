@@ -11,8 +11,6 @@ class LineRate(Component):
     """Send at line rate, whatever happens."""
 
     class Sender(Record):
-        """The constant rate."""
-
         rate_bps = Float()
 
     @staticmethod

@@ -65,8 +65,6 @@ class Ndp(Component):
     )
 
     class Transfer(Record):
-        """A message, both sides."""
-
         retransmit_timer_ps = Deadline("sender: resends the oldest unanswered packets")
         retries = Int32(doc="sender: timeouts since the last answer")
         new_psn = Int32(doc="sender: next packet to send for the first time")
@@ -293,7 +291,6 @@ def use_pulls(qp, message, transfer):
 
 
 def note_answer(transfer, is_ack):
-    """Record the kinds of the latest answers."""
     transfer.retries = 0
     transfer.answers += 1
     transfer.recent_acks = (transfer.recent_acks << 1 | (1 if is_ack else 0)) & ((1 << _HISTORY) - 1)
@@ -311,7 +308,6 @@ def is_bad_path(transfer):
 
 
 def pull_gap_ps(params, host):
-    """Return the time from one pull to the next."""
     return int(params.pull_bytes * 8e12 / host.line_bps / params.pull_rate)
 
 

@@ -36,8 +36,6 @@ class NewReno(Component):
     retry_limit: int = param(15, "timeouts in a row after which the message fails", source="Linux, tcp_retries2", low=0)
 
     class Transfer(Record):
-        """Both sides of one message."""
-
         retransmit_timer_ps = Deadline("sender: go back when it fires")
         timeout_ps = Int(doc="sender: RTO; 0 before the first packet")
         rtt_ps = Float(doc="sender: smoothed RTT; 0 before the first sample")

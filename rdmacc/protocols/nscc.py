@@ -61,8 +61,6 @@ class Nscc(Component):
     )
 
     class Sender(Record):
-        """The window."""
-
         window_bytes = Int(doc="the window in whole packets, payload bytes")
         window = Float(doc="cwnd, bytes on the wire")
         most = Float(doc="maxwnd, bytes")
@@ -82,8 +80,6 @@ class Nscc(Component):
         to_ignore_bytes = Int(doc="bytes in flight when quick adapt acted")
 
     class Transfer(Record):
-        """Timeouts of a message."""
-
         noted_timeouts = Int32(doc="timeouts already handled")
 
     @staticmethod
@@ -158,7 +154,6 @@ def note_timeouts(qp, sender, message, transfer):
 
 
 def average(params, sender, sample_ps):
-    """Update the average delay."""
     sender.average_ps += params.gain * (sample_ps - sender.average_ps)
 
 

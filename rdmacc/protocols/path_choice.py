@@ -59,8 +59,6 @@ class PathChoice(Component):
             raise ConfigError("values", self.values, "a power of two")
 
     class Sender(Record):
-        """State of the values."""
-
         turn = Int32(doc="values used in this round")
         mask = Int32(doc="random key of this round")
         draws = Int(doc="random numbers used")
@@ -75,13 +73,9 @@ class PathChoice(Component):
         to_explore = Int32(doc="random values still to use")
 
     class Receiver(Record):
-        """Values of replies."""
-
         reply_turn = Int32()
 
     class Transfer(Record):
-        """Timeouts of a message."""
-
         seen_timeouts = Int32(doc="timeouts already handled")
 
     class Header(Record):
@@ -139,7 +133,6 @@ class PathChoice(Component):
 
 
 def next_value(params, qp, sender):
-    """Return the value of the next packet."""
     if params.choice == "ecmp":
         return 0
     if params.choice == "reps":
@@ -169,7 +162,6 @@ def next_in_turn(params, qp, sender):
 
 
 def draw(params, qp, sender):
-    """Return a random value."""
     value = int(uniform(qp.chance_key, sender.draws) * params.values)
     sender.draws += 1
     return value

@@ -121,7 +121,6 @@ class ScoredPaths(PermutedPaths):
 
 
 def next_path(qp, sender):
-    """Return the path of the next data packet."""
     count = min(qp.paths, _MOST)
     if sender.path_place == 0:
         sender.path_draws = permute(sender.path_order, count, qp.chance_key, sender.path_draws)
@@ -131,7 +130,6 @@ def next_path(qp, sender):
 
 
 def next_reply_path(qp, receiver):
-    """Return the path of the next reply."""
     count = min(qp.paths, _MOST)
     if receiver.reply_place == 0:
         receiver.reply_draws = permute(receiver.reply_order, count, qp.reply_chance_key, receiver.reply_draws)

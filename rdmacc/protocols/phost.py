@@ -95,8 +95,6 @@ class PHost(Component):
     retry_limit: int = param(100, "announcements in a row before the message fails", source="assumed", low=0)
 
     class Transfer(Record):
-        """A message, both sides."""
-
         ask_timer_ps = Deadline("sender: announces again")
         retries = Int32(doc="sender: announcements since the receiver's last word")
         expiry_timer_ps = Deadline("sender: tokens expire")
@@ -302,7 +300,6 @@ def free_tokens(params, qp, message):
 
 
 def announce(params, message, transfer, request, now):
-    """Tell the receiver of the message."""
     request.kind = REQUEST
     request.psn = message.packets
     transfer.ask_timer_ps = now + params.ask_timeout_ps

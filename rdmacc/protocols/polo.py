@@ -34,8 +34,6 @@ class Polo(GrantClock):
     """The grant clock, with more or fewer packets in each round trip of the adjoint packet."""
 
     class Transfer(GrantClock.Transfer):
-        """As the grant clock, and both sides of the epochs."""
-
         adjoint_timer_ps = Deadline("sender: resend the adjoint packet")
         adjoint = Int32(doc="sender: number of the adjoint packet in flight")
         adjoint_psn = Int32(doc="sender: value of `timed_psn` when it was sent")

@@ -49,8 +49,6 @@ class PowerTcp(IntStamp):
     min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
 
     class Sender(Record):
-        """The window, and the path as reported by the last ACK."""
-
         rate_bps = Float(doc="W / T, at most the line rate")
         window_bytes = Int(doc="W in whole bytes")
         window = Float(doc="W, bytes")

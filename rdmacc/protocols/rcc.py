@@ -83,8 +83,6 @@ class Rcc(Component):
     jitter_ps: Time = param("0s", "largest random error of a sample, in either direction", unit="ps", source="V-E-1")
 
     class Sender(Record):
-        """The receiver's window."""
-
         rate_bps = Float(doc="the window over the base RTT")
         window_bytes = Int()
         cwnd_bytes = Int32(doc="window in the last ACK")
@@ -105,8 +103,6 @@ class Rcc(Component):
         draws = Int32(doc="numbers drawn for jitter")
 
     class Endpoint(Record):
-        """State of one receiver: its messages, and B_R."""
-
         flow_num = Int32(doc="N: active messages")
         round_ps = Int(doc="least base RTT of its flows")
         round_began_ps = Int()
@@ -150,7 +146,6 @@ class Rcc(Component):
 
 
 def base_rtt(params, qp):
-    """Return the base RTT of a flow."""
     return params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
 
 

@@ -27,14 +27,10 @@ class RccSender(Rcc):
     """RCC with the controller at the sender."""
 
     class Sender(Rcc.Receiver):
-        """The flow, and its window."""
-
         rate_bps = Float(doc="the window over the base RTT")
         window_bytes = Int()
 
     class Receiver(Record):
-        """Start of the message."""
-
         began_ps = Int(doc="first packet of the message")
 
     class Header(Record):

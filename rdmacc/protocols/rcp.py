@@ -28,8 +28,6 @@ class Rcp(Component):
     )
 
     class Sender(Record):
-        """State from the last ACK."""
-
         rate_bps = Float(doc="rate of the path's slowest link")
         rtt_ps = Int(doc="latest RTT; 0 before the first")
         least_rtt_ps = Int(doc="least RTT; 0 before the first")

@@ -68,8 +68,6 @@ class ReceiverCredit(Component):
     )
 
     class Transfer(Record):
-        """A message, both sides."""
-
         credit_bytes = Int(doc="sender: credit, which may be below 0 by less than a packet")
         speculates = Byte(doc="sender: 1 until the first answer")
         pulled = Int(doc="sender: highest number of a PULL, units")

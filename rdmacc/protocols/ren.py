@@ -38,8 +38,6 @@ class Ren(Component):
     )
 
     class Transfer(Record):
-        """The sender's side of a message."""
-
         probe_timer_ps = Deadline("sender: send one packet, because nothing is in flight")
         under_grants = Int32(doc="sender: grants that released two packets")
         over_grants = Int32(doc="sender: grants marked to release none")

@@ -54,8 +54,6 @@ class Retirement(Component):
             raise ConfigError("values", self.values, "a power of two")
 
     class Sender(Record):
-        """What is known of the values."""
-
         turn = Int32(doc="values taken so far, modulo all")
         mask = Int32(doc="where the turns begin")
         draws = Int(doc="random numbers used")

@@ -18,8 +18,6 @@ class SendTwice(GoBackN):
     """
 
     class Transfer(GoBackN.Transfer):
-        """State of go-back-N, and which copy of the last packet is next."""
-
         is_second = Byte(doc="sender: 1 between the two copies of the last packet")
 
     @staticmethod

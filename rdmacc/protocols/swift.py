@@ -73,8 +73,6 @@ class Swift(Component):
     )
 
     class Sender(Record):
-        """Window of a queue pair."""
-
         rate_bps = Float(doc="line rate, or the pace if the window is below one packet")
         window_bytes = Int(doc="the window in whole packets, at least one")
         window = Float(doc="fcwnd, packets")
@@ -83,8 +81,6 @@ class Swift(Component):
         cut_ps = Int(doc="when the window was last cut")
 
     class Transfer(Record):
-        """State from a message's ACKs."""
-
         acked_psn = Int32()
         timeouts = Int32(doc="timeouts already handled")
         resends = Int32(doc="timeouts since the last progress")

@@ -41,8 +41,6 @@ class ThetaPowerTcp(Component):
     min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
 
     class Sender(Record):
-        """The window, and the last sample."""
-
         rate_bps = Float(doc="W / T, at most the line rate")
         window_bytes = Int(doc="W in whole bytes")
         window = Float(doc="W, bytes")

@@ -68,8 +68,6 @@ class Timely(Component):
     )
 
     class Sender(Record):
-        """Rate and RTT state."""
-
         rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int(UNLIMITED)
         current_bps = Float(doc="R")
@@ -159,5 +157,4 @@ def update(params, qp, sender, rtt_ps):
 
 
 def window(sender, rtt_ps):
-    """Return the bytes that the rate sends in an RTT."""
     return max(1, int(sender.current_bps * rtt_ps / 8e12))

@@ -54,8 +54,6 @@ class TimelyHpcc(Component):
     )
 
     class Sender(Record):
-        """Rate and RTT state."""
-
         rate_bps = Float(doc="pacing rate of the last packet sent")
         window_bytes = Int()
         current_bps = Float(doc="current rate")
@@ -76,7 +74,6 @@ class TimelyHpcc(Component):
         stamp_ps = Int(doc="when the packet was sent")
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the size of the timestamp."""
         return self.timestamp_bytes
 
     @staticmethod

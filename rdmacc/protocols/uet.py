@@ -60,8 +60,6 @@ class Uet(Component):
         rts_ps = Int(-NEVER, doc="when the last RTS left")
 
     class Transfer(Record):
-        """A message, both sides."""
-
         resend_timer_ps = Deadline("sender: check whether the oldest unanswered packet is overdue")
         retries = Int32(doc="sender: timeouts since the last ACK")
         is_answered = Byte(doc="sender: 1 if the last RTS was answered")
@@ -209,7 +207,6 @@ def timeout(params, qp):
 
 
 def packet_bytes(message, psn):
-    """Return the payload of a packet."""
     return bytes_before(message, psn + 1) - bytes_before(message, psn)
 
 

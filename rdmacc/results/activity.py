@@ -95,7 +95,6 @@ def draw_step(
 
 
 def jobs_of_hosts(plan: Plan) -> dict[str, str]:
-    """Return the job of each host, by the host's name as a string."""
     found: dict[str, str] = {}
     for frame, ends in ((plan.computation.frame, ("src",)), (plan.workload, ("dst", "src"))):
         if "job" in frame:

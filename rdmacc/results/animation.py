@@ -134,7 +134,6 @@ class Animation:
         return target
 
     def page(self) -> str:
-        """Return the page."""
         percent = np.where(self.is_down, _LINK_DOWN, np.rint(100 * np.clip(self.utilisation, 0, 1)))
         shares = (percent + _IS_PAUSED * self.is_paused).astype(np.uint8)
         heights = np.ceil(255 * self.queue_bytes / max(self.queue_bytes.max(initial=0), 1)).astype(np.uint8)

@@ -104,7 +104,6 @@ SIZES: dict[str, tuple[str, ...]] = {
 
 
 def papers_of(scheme: Scheme, work: pd.DataFrame) -> Citations:
-    """Return the papers behind a scheme's components, its preset and the message sizes."""
     keys: list[str] = []
     for part in (*scheme.components, scheme.buffer, scheme.queueing):
         known = (COMPONENTS[kind.__name__] for kind in type(part).__mro__ if kind.__name__ in COMPONENTS)

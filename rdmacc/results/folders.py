@@ -75,7 +75,6 @@ def write_folder(
 
 
 def read_folder(folder: str | Path, kind: str, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
-    """Read what `write_folder` wrote."""
     source = _path(folder)
     wanted = f"a folder that {kind.capitalize()}.save wrote"
     try:
@@ -173,7 +172,6 @@ def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
 
 
 def _at(at: object) -> Any:
-    """Return the place that a probe watches, in JSON form."""
     if isinstance(at, tuple):
         return [_at(one) for one in at]
     return at if isinstance(at, str | int) else str(at)

@@ -38,8 +38,6 @@ _LOOKS = {
 
 @dataclass(frozen=True)
 class Arrow:
-    """A packet's arrow from one lifeline to another."""
-
     src: Hashable
     dst: Hashable | None  # None: a lost packet that was heading for no lifeline
     begin_ps: int
@@ -60,7 +58,6 @@ def draw_ladder(
     *,
     squeeze: bool = True,
 ) -> Axes:
-    """Draw the packets of some messages between some nodes."""
     hops = _chosen_hops(result, messages)
     lines = _lifelines(result, hops, nodes)
     begin_ps = 0 if start is None else time_ps(start, field="start")
@@ -92,7 +89,6 @@ def draw_arrows(
     notes: Sequence[tuple[Hashable, int, str]] = (),
     squeeze: bool = True,
 ) -> Axes:
-    """Draw arrows between lifelines."""
     timeline = Timeline([(arrow.begin_ps, arrow.end_ps) for arrow in arrows], squeeze=squeeze)
     with style():
         if ax is None:
@@ -107,7 +103,6 @@ def draw_arrows(
 
 
 def find_arrows(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable]) -> list[Arrow]:
-    """Return the arrows between lifelines, sorted by start."""
     arrows: list[Arrow] = []
     broken: list[tuple[Any, int, Hashable]] = []
     for _, journey in hops.groupby("journey", sort=False):
@@ -175,7 +170,6 @@ def _label(hop: Any) -> str:
 
 
 def _chosen_hops(result: Result, messages: Hashable | Sequence[Hashable] | None) -> pd.DataFrame:
-    """Return the hops of the packets of some messages."""
     hops = find_hops(result)
     if messages is None:
         return hops[hops["message"] >= 0]
@@ -218,7 +212,6 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
 
 
 def _height(arrows: Sequence[Arrow], timeline: Timeline) -> float:
-    """Return a figure height that leaves room for the labels, within limits."""
     starts: dict[Hashable, list[float]] = {}
     for arrow in arrows:
         starts.setdefault((arrow.src, arrow.dst), []).append(timeline.place(arrow.begin_ps))

@@ -140,12 +140,10 @@ def _shown(rows: npt.NDArray[np.void]) -> Iterator[tuple[int, ...]]:
 
 
 def mac_address(node: int) -> str:
-    """Return the Ethernet address of a node number."""
     return ":".join(f"{byte:02x}" for byte in (2 << 40 | node + 1).to_bytes(6))
 
 
 def ip_address(node: int) -> str:
-    """Return the IP address of a node number."""
     return ".".join(str(byte) for byte in (10 << 24 | node + 1).to_bytes(4))
 
 
@@ -187,7 +185,6 @@ class _Template:
         self._crc = crc32(masked[:_PSN_AT], crc32(b"\xff" * 8))
 
     def at(self, psn: int) -> bytes:
-        """Return the packet with this PSN."""
         number = psn.to_bytes(3)
         crc = crc32(self._after, crc32(number, self._crc))
         return b"".join((self._before, number, self._after, crc.to_bytes(_ICRC_BYTES, "little")))
@@ -293,13 +290,11 @@ _SENT, _CAME = (_options((2, struct.pack("<I", way))) for way in (_OUTBOUND, _IN
 
 
 def _block(file: BinaryIO, kind: int, body: bytes) -> None:
-    """Write a pcapng block: its type, its length before and after the body."""
     length = struct.pack("<I", 12 + len(body))
     file.write(struct.pack("<I", kind) + length + body + length)
 
 
 def _name_records(plan: Plan) -> bytes:
-    """Return the body of the block that names the hosts' addresses."""
     return b"".join(_records(plan)) + struct.pack("<HH", 0, 0)
 
 

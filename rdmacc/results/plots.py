@@ -413,7 +413,6 @@ def _joined(prefix: str, name: str) -> str:
 
 
 def _field(probe: Probe) -> str:
-    """Return the name of the field that a probe watches, without its component."""
     return probe.field.rpartition(".")[2]
 
 

@@ -169,7 +169,6 @@ class Result:
         )
 
     def _reasons(self) -> npt.NDArray[np.object_]:
-        """Return why messages have failed, empty for those that have not."""
         plan, failed = self.plan, self.outcome.messages["failed"]
         reasons = np.full(plan.n_messages, "", np.object_)
         limits = [str(part.retry_limit) for part in plan.scheme.components if hasattr(part, "retry_limit")]
@@ -469,7 +468,6 @@ class Result:
         return float(self.flows["goodput_bps"].to_numpy()[self._number(flow)])
 
     def _number(self, flow: Hashable) -> int:
-        """Return the number of a message by its label."""
         labels = self.plan.workload.index
         if flow not in labels:
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
@@ -526,7 +524,6 @@ class Result:
         )
 
     def transport(self) -> Transport:
-        """Return the traffic that the network has carried, message by message."""
         messages = self.outcome.messages
         return Transport(
             messages["start_ps"], messages["delivered_ps"], self.plan.size_bytes, self._received_bytes(), self.now_ps
@@ -550,7 +547,6 @@ class Result:
         return has_all
 
     def _received_bytes(self) -> npt.NDArray[np.int64]:
-        """Return the payload of each message that has arrived at its receiver."""
         packets = self.outcome.messages["received_packets"]
         return np.minimum(packets * self.plan.scheme.payload_bytes, self.plan.size_bytes)
 

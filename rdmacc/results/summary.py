@@ -60,7 +60,6 @@ def check_window(window: Any) -> tuple[int, int]:
 
 
 def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Tell which messages start in a window."""
     if window is None:
         return np.ones(len(start_ps), np.bool_)
     begin, end = check_window(window)
@@ -180,7 +179,6 @@ class Summary:
         )
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return (name, value with its unit) pairs."""
         unfinished = self.flows - self.finished - self.failed
         flows = [f"{self.finished} finished"]
         without = (

@@ -18,7 +18,6 @@ def totals_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> pd.
 
 
 def counts_of(outcome: RunOutcome, classes: npt.NDArray[np.integer[Any]]) -> dict[str, int]:
-    """Return them by name."""
     ports, totals = outcome.ports, outcome.totals
     counters: dict[str, int] = {
         "data_packet_hops": int(ports["tx_data_packets"].sum()),

@@ -45,7 +45,6 @@ def admit_lossy(policy, buffer, queue_bytes, wire_bytes):
 
 
 def release_lossy(buffer, wire_bytes):
-    """Release the bytes of a departing packet."""
     buffer.used_bytes -= wire_bytes
 
 

@@ -37,7 +37,6 @@ def choose_class(queueing, turns, sendable):
 
 
 def count_lane(queueing, turns, cls):
-    """Count the turn of a class if it is a lane."""
     if queueing.first_lane <= cls < queueing.first_lane + queueing.lanes:
         turns.last_lane = cls
 

@@ -50,7 +50,6 @@ def end_pause(port, now):
 
 
 def read_clock(host, jitter_ps, now):
-    """Read a host's clock."""
     host.clock_count += 1
     side = 2.0 * uniform(host.clock_key, host.clock_count) - 1.0
     return now + host.clock_offset_ps + int(side * jitter_ps)

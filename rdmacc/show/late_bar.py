@@ -36,6 +36,5 @@ class LateBar:
             self._bar.update(self.n - self._bar.n)
 
     def close(self) -> None:
-        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()

@@ -24,13 +24,9 @@ class AntiEcn(Component):
     )
 
     class Egress(Record):
-        """State of one port."""
-
         end_ps = Int(doc="end of the last data packet's transmission")
 
     class Header(Record):
-        """The bit."""
-
         has_room = Byte(1, doc="1 until a port on the path clears it")
 
     @staticmethod

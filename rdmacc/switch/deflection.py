@@ -57,20 +57,15 @@ class FlowDeflection(Component):
     escape_lanes: bool = param(True, "a packet that goes up after having gone down changes lanes", source="Dart, IV-B")
 
     class Chip(Record):
-        """A switch's deflection table."""
-
         keys = Ints(ENTRIES, _FREE, doc="message and tokens left")
         ports = Ints(ENTRIES, _FREE, doc="output port")
 
     class Header(Record):
-        """Header fields."""
-
         tokens = Byte(doc="deflections left")
         descends = Byte(doc="1 once the packet has gone down in its lane")
 
     @property
     def classes(self) -> frozenset[int]:
-        """The lanes."""
         last = min(DATA_CLASS + self.tokens, NUM_CLASSES - 1)
         return frozenset(range(DATA_CLASS, last + 1)) if self.escape_lanes else frozenset()
 

@@ -49,8 +49,6 @@ class Fecn(Component):
     at_dequeue: bool = param(False, "mark a packet when it leaves, by the queue behind it; otherwise when it joins")
 
     class Egress(Record):
-        """State of one port."""
-
         passed = Int32(doc="eligible packets to let pass before the next mark")
 
     def handlers(self) -> dict[str, Callable[..., None]]:

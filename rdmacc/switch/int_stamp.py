@@ -51,7 +51,6 @@ class IntStamp(Component):
         int_queue_bytes = Ints(HOPS, doc="queue behind this packet")
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the size of the records."""
         return self.overhead_bytes
 
     @staticmethod

@@ -64,8 +64,6 @@ class RcpStamp(Component):
         control_bytes = Int(doc="other bytes sent since the start, up to the slot's start")
 
     class Header(Record):
-        """RCP's header."""
-
         rcp_bps = Float(-1.0, doc="lowest rate on the path so far, -1 for no limit yet")
         rcp_rtt_ps = Int(doc="the sender's RTT, 0 if unknown (w by the sender)")
 

@@ -34,8 +34,6 @@ class Red(Component):
     at_nic: bool = param(False, "also mark at the sending host's port (Dart, III-C: source congestion)")
 
     class Egress(Record):
-        """Thresholds of one port."""
-
         kmin_bytes = Int()
         kmax_bytes = Int()
 

@@ -51,8 +51,6 @@ class RenMarker(Component):
     reading: Reading = param("outstanding", "literal, outstanding or packet", choices=get_args(Reading))
 
     class Egress(Record):
-        """State of one port."""
-
         period_timer_ps = Deadline("end of the period")
         full_bytes = Int(doc="largest data packet seen")
         start_ps = Int(doc="start of the period")
@@ -67,8 +65,6 @@ class RenMarker(Component):
         seen_tx_bytes = Int(doc="bytes sent, as last recorded in the slices")
 
     class Header(Record):
-        """The two bits."""
-
         ren_mark = Byte(UNDER, doc="UNDER, FULL or OVER")
 
     @staticmethod
@@ -120,12 +116,10 @@ def mark(egress, packet):
 
 
 def period_of(params):
-    """Return the sampling period."""
     return params.period_ps if params.period_ps > 0 else params.base_rtt_ps
 
 
 def begin_period(params, port, egress, now):
-    """Start a period."""
     egress.start_ps = now
     egress.start_tx_bytes = port.tx_bytes
     egress.period_timer_ps = now + period_of(params)
@@ -157,7 +151,6 @@ def budget(params, port, egress, span_ps, sent_bytes):
 
 
 def sum_of(slices):
-    """Return the sum over all slices."""
     total = 0
     for i in range(_RING):
         total += slices[i]

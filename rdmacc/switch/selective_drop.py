@@ -32,8 +32,6 @@ class SelectiveDrop(Component):
     )
 
     class Header(Record):
-        """Header field set by the sender."""
-
         unscheduled = Byte(doc="1 if it was sent without credit (w by the sender)")
 
     @staticmethod

@@ -46,8 +46,6 @@ class PayloadTrimming(Component):
     )
 
     class Egress(Record):
-        """State of one port."""
-
         full_bytes = Int(doc="largest data packet seen")
         sending_bytes = Int(doc="last data packet sent")
         sending_until_ps = Int(doc="end of its transmission")

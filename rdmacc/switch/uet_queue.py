@@ -33,8 +33,6 @@ class UetQueue(Component):
     )  # fmt: skip
 
     class Egress(Record):
-        """State of one port."""
-
         limit_bytes = Int()
         low_bytes = Int()
         high_bytes = Int()

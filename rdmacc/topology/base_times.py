@@ -208,7 +208,6 @@ def _by_every_way(
 
 
 def _least(values: Int64s, owner: Int64s, count: int) -> Int64s:
-    """Return the least value of each of `count` owners."""
     found = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(found, owner, values)
     return found

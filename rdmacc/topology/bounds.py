@@ -103,7 +103,6 @@ def checked_buffer(value: Quantity | None) -> int | None:
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is an int but not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -241,5 +241,4 @@ def add_switches(graph: Graph, names: list[str], buffer: int | None) -> list[str
 
 
 def add_links(graph: Graph, pairs: list[tuple[str, str]], rate: float, delay: int) -> None:
-    """Add links between pairs of nodes."""
     graph.add_edges_from(pairs, rate_bps=rate, delay_ps=delay)

@@ -131,16 +131,13 @@ class Fabric:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return len(self.names)
 
     @property
     def n_ports(self) -> int:
-        """Number of ports: twice the number of links."""
         return len(self.port_node)
 
     def names_of(self, nodes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.object_]:
-        """Return the names of nodes, which may be tuples, as an array of objects."""
         return np.fromiter(self.names, np.object_, self.n_nodes)[nodes]
 
     def port_name(self, port: int) -> str:
@@ -294,7 +291,6 @@ class Fabric:
 def routed(
     name: str, names: list[Any], is_host: Bools, is_nic: Bools, buffers: list[int], ports: dict[str, Any]
 ) -> Fabric:
-    """Return the fabric of some nodes and ports."""
     node, peer = ports["port_node"], ports["port_peer"]
     first = np.zeros(len(names) + 1, dtype=np.int32)
     np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])

@@ -132,7 +132,6 @@ def _network(
     per_node: int | None,
     parallel: str,
 ) -> Graph:
-    """Convert a graph to a network."""
     if graph.is_directed():
         raise ConfigError("file", str(path), "a file without directed links")
     if parallel not in ("summed", "fastest", "refused"):
@@ -172,7 +171,6 @@ def _network(
 
 
 def _attach(network: Graph, per_node: int) -> None:
-    """Attach hosts to all switches that have links."""
     nodes = [node for node in network if network.nodes[node]["kind"] == "switch" and network[node]]
     for number in range(len(nodes) * per_node):
         name, node = f"h{number}", nodes[number // per_node]

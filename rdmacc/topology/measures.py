@@ -58,7 +58,6 @@ class TopologyInfo:
     """Total rate of the host links of one half (the smaller of both halves), over `bisection_bps`."""
 
     def rows(self) -> list[list[str]]:
-        """Return a name and a string with units for each number."""
         return [
             ["hosts", str(self.hosts)],
             ["switches", str(self.switches)],

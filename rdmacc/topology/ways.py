@@ -61,7 +61,6 @@ def _onward(fabric: Fabric, nodes: Int64s, dst: Int64s, is_every: bool) -> tuple
 
 
 def choices(fabric: Fabric, nodes: Int64s, dst: Int64s) -> Int64s:
-    """Return how many ports of nodes lie on shortest paths to hosts."""
     columns = fabric.attach[dst]
     counts = fabric.route_count[fabric.route_row[nodes], columns].astype(np.int64)
     ends = fabric.attachments[columns] == nodes

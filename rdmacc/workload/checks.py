@@ -78,7 +78,6 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
 
 
 def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
-    """Return the labels of the messages; raise a ConfigError for a duplicate."""
     if not frame.index.is_unique:
         twice = frame.index[frame.index.duplicated()][0]
         raise ConfigError("message", twice, "unique; it labels several rows")
@@ -107,7 +106,6 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
 
 
 def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere."""
     return split_ids(flat.tolist(), rows, counts, length)
 
 
@@ -178,7 +176,6 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
 
 
 def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
-    """Raise a ConfigError if messages wait on each other in a cycle."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -62,12 +62,10 @@ def converted(
 
 
 def nothing_after(count: int) -> npt.NDArray[np.object_]:
-    """Return `count` empty tuples."""
     return np.fromiter([()] * count, dtype=object, count=count)
 
 
 def row_error(frame: pd.DataFrame | pd.Series[Any], row: int, field: str, value: object, allowed: str) -> ConfigError:
-    """Return the error for the row at a position, named by its label."""
     return ConfigError(field, value, allowed, where=f"row {frame.index[row]}")
 
 
@@ -87,7 +85,6 @@ def filled(column: pd.Series[Any], value: object) -> pd.Series[Any]:
 
 
 def is_name(name: object) -> bool:
-    """Return whether a value can be the name of a node."""
     try:
         hash(name)
     except TypeError:
@@ -212,7 +209,6 @@ def delays(column: pd.Series[Any], after: Iterable[tuple[Any, ...]], has_units: 
 
 
 def no_delays(after: pd.Series[Any]) -> npt.NDArray[np.object_]:
-    """Return a column of delays that are all 0."""
     return np.fromiter(((0,) * len(rows) for rows in after), dtype=object, count=len(after))
 
 

@@ -170,7 +170,6 @@ def open_work(workload: pd.DataFrame | None = None, priorities: Iterable[int] = 
 
 
 def computation(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Tell which rows of a workload are computations, not messages."""
     if "duration_ps" not in rows:
         return np.zeros(len(rows), dtype=np.bool_)
     return rows["duration_ps"].notna().to_numpy(dtype=np.bool_)

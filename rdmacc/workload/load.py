@@ -260,7 +260,6 @@ def _span_ps(frame: pd.DataFrame, duration: Quantity | None) -> int:
 
 
 def _levels(fabric: Fabric) -> Int64s:
-    """Return each node's distance in hops to the nearest host; shape N."""
     level = np.where(fabric.is_host, 0, -1).astype(np.int64)
     step = 0
     while True:

@@ -35,7 +35,6 @@ class Printed:
 
     @property
     def nodes(self) -> int:
-        """Nodes."""
         return self.hosts // self.settings.hosts_per_node
 
     @property

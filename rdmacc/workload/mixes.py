@@ -110,7 +110,6 @@ def dart_mix(
 
 
 def _one_each(network: Network, sizes: Sizes, start: Quantity, seed: int) -> pd.DataFrame:
-    """Return one flow from every host to a random other host."""
     traffic = Traffic(network)
     hosts = traffic.senders
     rng = stream(seed, DART_LONG)

@@ -63,7 +63,6 @@ def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
 def _steps(
     fabric: Fabric, port_between: Callable[[Any, Any], int], value: Any, src: Hashable, dst: Hashable
 ) -> list[tuple[int, int]]:
-    """Return (node, port) of each step of a path."""
     is_scalar = not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0)
     names = [] if is_scalar else node_names(value)
     if len(names) < 2 or names[0] != src or names[-1] != dst:

@@ -53,17 +53,14 @@ class Schedule:
         collective: int = -1,
         queue_pair: int | Int64s = -1,
     ) -> Rows:
-        """Return the rows of new messages."""
         return self.add(src, dst, size, -1, start_ps, collective, queue_pair)
 
     def compute(
         self, host: Host | Sequence[Host], duration_ps: int | Int64s, start_ps: int | Int64s = 0, collective: int = -1
     ) -> Rows:
-        """Return the rows of new computations."""
         return self.add(host, host, 0, duration_ps, start_ps, collective, -1)
 
     def wait(self, rows: Any, wanted: Any, delay_ps: int | Int64s = 0) -> None:
-        """Make rows wait for others."""
         parts = [np.asarray(part, np.int64) for part in (rows, wanted, delay_ps)]
         shape = np.broadcast(*parts).shape
         if 0 not in shape:
@@ -78,7 +75,6 @@ class Schedule:
         return waiting, wanted, delay_ps
 
     def frame(self) -> pd.DataFrame:
-        """Return the workload."""
         if not self.count:
             raise ConfigError("schedule", "empty", "at least one row")
         numbers = {name: np.concatenate(parts) for name, parts in self._numbers.items()}

@@ -67,12 +67,10 @@ class Traffic:
         return self.senders[src], self.receivers[dst]
 
     def names(self, nodes: Int64s) -> Objects:
-        """Return the names of nodes."""
         return as_objects(self.fabric.names)[nodes]
 
 
 def as_fabric(network: Network) -> Fabric:
-    """Return the arrays of a network."""
     return network if isinstance(network, Fabric) else Fabric.from_graph(network)
 
 
@@ -99,7 +97,6 @@ def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Flo
 
 
 def _sums(place: Int64s, values: Int64s | Floats, count: int) -> Floats:
-    """Return the sum of the values for each index."""
     return np.bincount(place, weights=values, minlength=count).astype(np.float64, copy=False)
 
 

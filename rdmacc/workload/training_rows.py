@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def rows_of(step: TrainingStep, hosts: Sequence[Host]) -> pd.DataFrame:
-    """Return the workload of a step."""
     return _Rows(step, hosts).frame()
 
 
@@ -42,7 +41,6 @@ class _Rows:
         """The rows that complete the last collective of the replicas at each rank."""
 
     def frame(self) -> pd.DataFrame:
-        """Return the workload."""
         arrived: dict[tuple[str, int, int], Int64s] = {}
         orders = [
             _one_f_one_b(stage, self.step.pipeline, self.step.micro_batches) for stage in range(self.step.pipeline)

@@ -89,7 +89,6 @@ class CompiledEngine(Tables):
         self._open()
 
     def _has_features(self) -> bool:
-        """Return whether the simulation uses a feature that the plain kernel lacks."""
         return any(self.globals[name] for name in FEATURES)
 
     def _open(self) -> None:
@@ -143,7 +142,6 @@ class CompiledEngine(Tables):
         return False
 
     def open_up_to(self, count: int) -> None:
-        """Create the queue pairs of the first `n_messages` messages, in the order of their starts."""
         while self.n_ready < count:
             self.open_more()
 
@@ -158,31 +156,26 @@ class CompiledEngine(Tables):
 
     @told
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
-        """Take both directions of a link down, or bring them back."""
         for what in (kernel.UP, kernel.WORK) if is_up else (kernel.DOWN,):
             self._fault(ports, what)
 
     @told
     def set_routes(self, fabric: Fabric) -> None:
-        """Route by another fabric, of the same numbering."""
         self.windows.leave()  # each thread has its own addresses of the routes
         self.routed = fabric
         self.fill_routes(fabric)
 
     @told
     def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
-        """Set the rate of ports' links for what they send from now on."""
         self.ports["rate_bps"][list(ports)] = rate_bps
         self.ports["byte_ps"][list(ports)] = 8e12 / rate_bps
 
     @told
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
-        """Make hosts' ports send PAUSE for all data classes, or RESUME."""
         self._fault(ports, kernel.CALM if is_over else kernel.STORM)
 
     @told
     def give_up(self, messages: Sequence[int], reason: int) -> None:
-        """Fail messages that have not ended: they have no route any more."""
         self.windows.leave()
         for number in messages:
             self.kernel.fail_message(self.address, number, reason)
@@ -232,7 +225,6 @@ class CompiledEngine(Tables):
         self.kernel.push_events(self.address, self._new_event_at, 1)
 
     def has_room(self, one: Addition) -> bool:
-        """Return whether the tables have room for a message; if not, `regrow` first."""
         if one.number >= len(self._all_messages) or self.used_words + one.packets // 64 + 1 > self.all_words:
             return False
         return one.pair is None or bool(self.used_places[one.pair.port] < self.all_places[one.pair.port])
@@ -247,7 +239,6 @@ class CompiledEngine(Tables):
         self.windows.leave(for_good="messages are sent while it runs")
 
     def fork(self, plan: Plan) -> CompiledEngine:
-        """Return an independent copy, on a plan of all messages; faults to come, parameters, chance may be others."""
         changes = plan.scheme != self.plan.scheme or plan.chance_seed != self.plan.chance_seed
         if changes:  # queue pairs open by what was before, as on the SimPy engine
             self.windows.leave()
@@ -270,7 +261,6 @@ class CompiledEngine(Tables):
 
     @classmethod
     def loaded(cls, plan: Plan, saved: dict[str, Any]) -> CompiledEngine:
-        """Return an engine as it was saved, for its plan."""
         order, threads, spare, told, ended = saved["asked"]
         engine = cls(plan, order, threads, spare)
         restore(engine, saved["state"])
@@ -280,13 +270,11 @@ class CompiledEngine(Tables):
         return engine
 
     def times_of(self, number: int) -> tuple[int, int, int, int]:
-        """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""
         row = self.messages[number]
         return row["start_ps"].item(), row["delivered_ps"].item(), row["acked_ps"].item(), row["failed"].item()
 
     @told
     def await_end(self, number: int) -> None:
-        """Stop when a message is delivered or has failed."""
         self.windows.leave()
         self.n_awaited += self.messages["is_awaited"][number] == 0
         self.messages["is_awaited"][number] = 1
@@ -327,44 +315,35 @@ class CompiledEngine(Tables):
 
     @property
     def now(self) -> int:
-        """Simulated time, ps."""
         return self.words[_NOW]
 
     @property
     def unfinished(self) -> int:
-        """Messages that are neither acknowledged nor failed."""
         return self.words[_UNFINISHED]
 
     @property
     def accepted_bytes(self) -> int:
-        """Payload that receivers have taken, of all messages."""
         return int(self.globals["accepted_bytes"])
 
     @property
     def acknowledged_packets(self) -> int:
-        """Packets below the oldest one that is not acknowledged, of all messages."""
         return int(self.messages["una_psn"].sum(dtype=np.int64))
 
     @property
     def moved_packets(self) -> int:
-        """Packets that ports have put on their links."""
         return int(self.ports["tx_data_packets"].sum() + self.ports["tx_control_packets"].sum())
 
     @property
     def events(self) -> int:
-        """Events processed."""
         return self.words[_EVENTS]
 
     def next_event_ps(self) -> int:
-        """Time of the next event that is not a probe's; NEVER if none is pending."""
         return int(self._event_times().min(initial=NEVER))
 
     def last_event_ps(self) -> int:
-        """Time of the last event so far that is not a probe's; now if none is pending."""
         return int(self._event_times().max(initial=self.now))
 
     def _event_times(self) -> npt.NDArray[np.int64]:
-        """Return the times of all events but those of probes."""
         events = self.pool.pending()
         return events[events[:, 1] < self._first_probe, 0]
 
@@ -377,12 +356,10 @@ class CompiledEngine(Tables):
         return time_ps, rank
 
     def step(self) -> None:
-        """Process one event."""
         self.windows.leave()
         self._run_kernel(NEVER, 1)
 
     def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
-        """Process every event before `until_ps`, or until the last message is finished; return from `soon_ps` on."""
         if not self.n_awaited:
             self.windows.consider(until_ps)
         elif self._run_briefly(min(until_ps, soon_ps)):
@@ -471,27 +448,22 @@ class CompiledEngine(Tables):
         return self.windows.order
 
     def outcome(self) -> RunOutcome:
-        """Return the counters so far."""
         return outcome_of(self)
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
-        """Return a number that a component's sender record has for a queue pair."""
         record = dict(records_of(self.plan.scheme.components, "Sender"))[component]
         at = qp * self.layout.row_bytes["qp"] + self.layout.offsets["Sender", component]
         row = np.ndarray(1, record_dtype(record), self._memory["qp"], at)
         return float(row[field][0])
 
     def read(self, kind: str, number: int, field: str) -> float:
-        """Return a field of a "message", of a "port", or of the queue pair ("qp") of a message that has started."""
         at = number * self.layout.row_bytes[kind]
         row = np.ndarray(1, {"message": MESSAGE, "port": PORT, "qp": QP}[kind], self._memory[kind], at)
         return row[field].tolist()[0]
 
     def longest_pause_ps(self) -> int:
-        """For how long the port that PFC has stopped longest has been stopped."""
         since = self.ports["paused_since_ps"][self.ports["paused"] != 0]
         return self.now - int(since.min()) if len(since) else 0
 
     def pfc_state(self) -> PfcState:
-        """Return who waits on whom."""
         return pfc_state_of(self)

@@ -111,7 +111,6 @@ class _Worker:
 
     @property
     def address(self) -> int:
-        """Where the row is."""
         return int(self.rows.ctypes.data)
 
 
@@ -247,12 +246,10 @@ class ThreadPool:
                 self._engine.kernel.move_packets(worker.address, first.address, int(worker.row["free_count"]))
 
     def pending(self) -> Numbers:
-        """Return time and rank of what is pending, in no order."""
         return np.concatenate([worker.queue.pending() for worker in self._workers])
 
     @property
     def samples(self) -> npt.NDArray[np.void]:
-        """What probes have recorded, by time."""
         if len(self._workers) == 1:
             return self._workers[0].samples.taken
         samples = np.concatenate([worker.samples.taken for worker in self._workers])
@@ -260,16 +257,13 @@ class ThreadPool:
 
     @property
     def traces(self) -> list[npt.NDArray[np.void]]:
-        """The rows of trace of each thread."""
         return [worker.trace.taken for worker in self._workers]
 
     @property
     def scheduled_starts(self) -> int:
-        """Messages whose start is over or scheduled."""
         return sum(int(worker.row["next_start"]) for worker in self._workers)
 
     def note_ready(self) -> None:
-        """Tell the threads up to which message queue pairs exist."""
         engine = self._engine
         if not engine.globals["node_bits"]:
             engine.globals["n_ready"] = engine.n_ready
@@ -318,7 +312,6 @@ class ThreadPool:
             worker.row[name] = 0
 
     def provide(self) -> None:
-        """Provide the memory that threads wait for."""
         reasons = [int(worker.row["reason"]) for worker in self._workers]
         for worker, reason in zip(self._workers, reasons, strict=True):
             if reason == kernel.MORE_EVENTS:

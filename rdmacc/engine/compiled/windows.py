@@ -127,7 +127,6 @@ def _reads_starts(plan: Plan) -> bool:
 
 
 def _loses(plan: Plan) -> bool:
-    """Return whether faults lose packets."""
     return bool(len(plan.fault_events) or plan.loss_data.any() or plan.loss_control.any())
 
 
@@ -158,7 +157,6 @@ class Windows:
 
     @property
     def order(self) -> str:
-        """The order in which events ran; where it was that of time, why."""
         return "windows" if self._engine.globals["visits"] else f"time: {self._why_not or 'too little happens'}"
 
     def round_up(self, time_ps: int) -> int:
@@ -168,7 +166,6 @@ class Windows:
         return -(-(self._step_of(time_ps - 1) + 1 << self._shift) // self._factor) << GRAIN_BITS
 
     def _step_of(self, time_ps: Any) -> Any:
-        """Return the windows that times are in."""
         return (time_ps >> GRAIN_BITS) * self._factor >> self._shift
 
     def consider(self, until_ps: int) -> None:

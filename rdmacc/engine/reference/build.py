@@ -36,7 +36,6 @@ class _Maker(Generic[_Thing]):
 
 
 def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
-    """Return hosts and switches, and their ports, each by number."""
     fabric = net.fabric
     make_host, make_switch = _Maker(net, Host, "host"), _Maker(net, Switch, "switch")
     make_nic = _Maker(net, ScanningNicPort if net.scheme.has_scanning_nics else NicPort, "port")
@@ -60,7 +59,6 @@ def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
 
 
 def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host], pairs: Iterable[Pair]) -> None:
-    """Add queue pairs to `net.qps`."""
     scheme, fabric, make = net.plan.scheme, net.plan.fabric, _Maker(net, QueuePair, "qp")
     for pair in pairs:
         qp = make()
@@ -93,7 +91,6 @@ def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
 
 
 def add_messages(net: Core, hosts: Mapping[int, Host], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Add messages to `net.messages`, and schedule those that wait for no other."""
     scheme, make = net.plan.scheme, _Maker(net, Message, "message")
     bits = bits_of(scheme.components)
     for row in rows:
@@ -140,7 +137,6 @@ def _class_with(base: type, slots: tuple[str, ...]) -> type:
 
 
 def _own_methods(base: type) -> dict[str, FunctionType]:
-    """Return copies of the methods of a class, inherited ones too."""
     methods = {}
     for cls in reversed(base.__mro__[:-1]):
         for name, method in vars(cls).items():

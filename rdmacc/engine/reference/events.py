@@ -54,7 +54,6 @@ class Environment(simpy.Environment):
         heappush(self._queue, (time_ps, rank, next(self._eid), function))
 
     def step(self) -> None:
-        """Process the next event."""
         now, rank, number, event = heappop(self._queue)
         self._now, self._rank_now = now, rank
         if rank > SIMPY_PRIORITY:

@@ -34,7 +34,6 @@ class Host(state.Host, Clock):
         self._qps_here: list[QueuePair] = []
 
     def add(self, port: NicPort) -> NicPort:
-        """Add a port and return it."""
         port.host = self
         self.nics.append(port)
         self.line_bps = self.nics[0].rate_bps
@@ -49,11 +48,9 @@ class Host(state.Host, Clock):
         self._group_members.setdefault(message.group, []).append(message)
 
     def clock(self, now: int) -> int:
-        """Read the host's clock."""
         return int(read_clock(self, self._net.plan.clock_jitter_ps, now)) if self._has_clock else now
 
     def receive(self, packet: Packet, in_port: Port, now: int) -> None:
-        """Take a packet from the link."""
         if packet.kind >= PAUSE:
             in_port.pause_or_resume(packet, now)
             return

@@ -21,7 +21,6 @@ from rdmacc.rules.ranks import START
 
 
 def schedule_start(net: Core, message: Message, time_ps: int) -> None:
-    """Schedule a message's start."""
     net.env.call_last(time_ps, START + message.number, partial(_start, net, message))
 
 
@@ -103,7 +102,6 @@ def count_down(net: Core, message: Message, now: int, is_acked: bool) -> None:
 
 
 def _waiting(net: Core, number: int) -> Message | Computation:
-    """Return the message or the row of computation that has a number."""
     count = len(net.messages)
     return net.messages[number] if number < count else net.computation[number - count]
 

@@ -72,7 +72,6 @@ class Network(Core):
 
     @uncollected()  # the engine makes no cycles, and the collector would look at every record of the network
     def run(self, until_ps: int, soon_ps: int = NEVER) -> None:
-        """Process every event before `until_ps`, or until the last message is finished; return at `soon_ps`."""
         until_ps = min(until_ps, soon_ps)
         livelock = Livelock(self.plan)
         try:
@@ -96,7 +95,6 @@ class Network(Core):
         return True
 
     def step(self) -> None:
-        """Process one event."""
         self.events += 1
         self.env.step()
 
@@ -106,15 +104,12 @@ class Network(Core):
 
     @property
     def now(self) -> int:
-        """Simulated time, ps."""
         return int(self.env.now)
 
     def next_event_ps(self) -> int:
-        """Time of the next event that is not a probe's; NEVER if none is pending."""
         return min(self._event_times(), default=NEVER)
 
     def last_event_ps(self) -> int:
-        """Time of the last event so far that is not a probe's; now if none is pending."""
         return max(self._event_times(), default=self.now)
 
     def _event_times(self) -> list[int]:
@@ -125,7 +120,6 @@ class Network(Core):
 
     @told
     def add(self, one: Addition) -> None:
-        """Add a message, which starts at its time."""
         if one.pair is not None:
             make_queue_pairs(self, self.ports, self._hosts, [one.pair])
         row = {
@@ -138,11 +132,9 @@ class Network(Core):
 
     @told
     def await_end(self, number: int) -> None:
-        """Stop when a message is delivered or has failed."""
         self.messages[number].is_awaited = 1
 
     def has_room(self, one: Addition) -> bool:
-        """Return True: objects need none."""
         return True
 
     def regrow(self, plan: Plan, one: Addition) -> None:
@@ -197,7 +189,6 @@ class Network(Core):
             self.ended.clear()
 
     def times_of(self, number: int) -> tuple[int, int, int, int]:
-        """Return a message's start, delivery and acknowledgement, -1 before, and why it has failed."""
         message = self.messages[number]
         return message.start_ps, message.delivered_ps, message.acked_ps, message.failed
 
@@ -205,7 +196,6 @@ class Network(Core):
 
     @told
     def set_link(self, ports: Sequence[int], is_up: bool) -> None:
-        """Take both directions of a link down, or bring them back."""
         for number in ports:
             port = self.ports[number]
             if is_up:
@@ -218,20 +208,17 @@ class Network(Core):
 
     @told
     def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
-        """Set the rate of ports' links for what they send from now on."""
         for number in ports:
             self.ports[number].set_rate(rate_bps)
 
     @told
     def storm(self, ports: Sequence[int], is_over: bool) -> None:
-        """Make hosts' ports send PAUSE for all data classes, or RESUME."""
         for number in ports:
             for cls in range(DATA_CLASS, NUM_CLASSES):
                 self.ports[number].send_frame(RESUME if is_over else PAUSE, cls, self.now)
 
     @told
     def set_routes(self, fabric: Fabric) -> None:
-        """Route by another fabric, of the same numbering."""
         self.fabric = fabric
         for node in self.nodes:
             if isinstance(node, Switch):
@@ -239,7 +226,6 @@ class Network(Core):
 
     @told
     def give_up(self, messages: Sequence[int], reason: int) -> None:
-        """Fail messages that have not ended: they have no route any more."""
         for number in messages:
             give_up(self, self.messages[number], reason, self.now)
 
@@ -247,32 +233,25 @@ class Network(Core):
 
     @property
     def acknowledged_packets(self) -> int:
-        """Packets below the oldest one that is not acknowledged, of all messages."""
         return sum(message.una_psn for message in self.messages)
 
     @property
     def moved_packets(self) -> int:
-        """Packets that ports have put on their links."""
         return sum(port.tx_data_packets + port.tx_control_packets for port in self.ports)
 
     def outcome(self) -> RunOutcome:
-        """Return the counters so far."""
         return outcome_of(self, self.nodes, self.ports, self.events, self._probes.samples)
 
     def pfc_state(self) -> PfcState:
-        """Return who waits on whom."""
         return pfc_state_of(self.nodes)
 
     def longest_pause_ps(self) -> int:
-        """The longest time that PFC has kept any port paused so far, without a break until now."""
         return max((self.now - port.paused_since_ps for port in self.ports if port.paused), default=0)
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
-        """Return a number that a component's sender record has for a queue pair."""
         return float(getattr(getattr(self.qps[qp], f"sender{component}"), field))
 
     def read(self, kind: str, number: int, field: str) -> float:
-        """Return a field of a "message", of a "port", or of the queue pair ("qp") of a message that has started."""
         things: dict[str, Sequence[Any]] = {"message": self.messages, "port": self.ports, "qp": self.qps}
         value: float = getattr(things[kind][number], field)
         return value

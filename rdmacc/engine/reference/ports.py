@@ -176,7 +176,6 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
             self.kick(now)
 
     def transmit(self, packet: Packet, now: int) -> None:
-        """Put a packet on the link."""
         net = self.net
         put_on_link(self, packet, self.env, now)
         if net.trace is not None:

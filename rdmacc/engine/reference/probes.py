@@ -40,7 +40,6 @@ class Probes:
         self._wait(number, watch, record, now + (watch.probe.every_ps or 0))
 
     def note_changes(self) -> None:
-        """Sample what has changed."""
         for record, name, samples in self.on_change:
             value = float(getattr(record, name))
             if not samples or samples[-1][1] != value:

@@ -27,7 +27,6 @@ from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES,
 def outcome_of(
     net: Core, nodes: Sequence[Host | Switch], ports: Sequence[Port], events: int, samples: Sequence[Samples]
 ) -> RunOutcome:
-    """Return the counters so far."""
     now = int(net.env.now)
     of_ports = {name: _column(ports, name) for name in PORT_COUNTERS}
     is_paused = _column(ports, "paused") != 0
@@ -73,7 +72,6 @@ def outcome_of(
 
 
 def pfc_state_of(nodes: Sequence[Host | Switch]) -> PfcState:
-    """Return who waits on whom."""
     state = PfcState({}, defaultdict(lambda: defaultdict(int)))
     for node in nodes:
         if not isinstance(node, Switch):

@@ -99,7 +99,6 @@ class ScanningNicPort(NicPort):
                 self._push_timer(start_ps)
 
     def _push_timer(self, at_ps: int) -> None:
-        """Set the timer."""
         self.env.call(at_ps, PACE + self.number, self._expire)
         self.timer_ps, self.timer_order = at_ps, self.env.order
 

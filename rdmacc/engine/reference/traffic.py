@@ -23,8 +23,6 @@ class Ingress(IngressAccount):
 
 
 class Packet(state.Packet, Transit):
-    """A packet."""
-
     __slots__ = ("ingress",)
 
     ingress: Ingress
@@ -32,7 +30,6 @@ class Packet(state.Packet, Transit):
 
 
 def packet_class(components: Components) -> type[Packet]:
-    """Return the class of a scheme's packets, which have the header fields of its components."""
     headers = [record for part in components if (record := part.record("Header")) is not None]
     made: type[Packet] = new_class("Packet", (Packet, *headers))
     made.__init__ = made.reset  # type: ignore[method-assign]  # spares a call for each packet
@@ -89,8 +86,6 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
 
 class Computation(ComputationProgress):
-    """A row of computation on a host."""
-
     __slots__ = ("duration_ps", "number", "src")
 
     number: int

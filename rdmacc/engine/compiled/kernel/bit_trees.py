@@ -26,7 +26,6 @@ def line_bytes(count: int) -> int:
 
 @jit
 def qp_in_place(g, port, place):
-    """Return the queue pair in a place."""
     return qp_at(g, load_entry(g.places, port.first_place + place))
 
 
@@ -42,7 +41,6 @@ def level_of(port, cls):
 
 @jit
 def enter(port, backlog, cls, place):
-    """Put a place into a line."""
     if port.line_depth > 1:
         level, words = level_of(port, cls), port.line_words
         for _ in range(port.line_depth - 1):
@@ -56,7 +54,6 @@ def enter(port, backlog, cls, place):
 
 @jit
 def leave(port, backlog, cls, place):
-    """Take a place out of a line."""
     if port.line_depth > 1:
         level, words = level_of(port, cls), port.line_words
         for _ in range(port.line_depth - 1):

@@ -45,7 +45,6 @@ def crossing_at(g, port):
 
 @cold
 def cross_over(g, port, number):
-    """Put a packet on a link to a node of another thread."""
     crossing = crossing_at(g, port.number)
     if crossing.first < 0:
         crossing.first = number
@@ -102,6 +101,5 @@ def wait_for_all(g):
 
 @jit
 def release_all(g):
-    """Release the threads that wait at the barrier; this one came last."""
     store_i8(g.meeting, 0)
     store_shared(g.meeting + _LINE, load_i8(g.meeting + _LINE) + 1)

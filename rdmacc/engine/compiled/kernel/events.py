@@ -75,7 +75,6 @@ def is_before(typing_context, time_ps, rank, other_time_ps, other_rank):
 
 @jit
 def near_push(g, time_ps, rank):
-    """Push an event. The caller has made room."""
     heap = g.heap
     i = g.heap_length
     g.heap_length = i + 1
@@ -96,7 +95,6 @@ def near_push(g, time_ps, rank):
 
 @jit
 def near_replace(g, time_ps, rank):
-    """Replace the first event by another one."""
     heap = g.heap
     length = g.heap_length
     i = 0
@@ -131,7 +129,6 @@ def near_replace(g, time_ps, rank):
 
 @jit
 def near_pop(g):
-    """Remove the first event."""
     length = g.heap_length - 1
     g.heap_length = length
     last = g.heap + length * EVENT_BYTES
@@ -170,7 +167,6 @@ def push_event(g, time_ps, rank):
 
 @jit
 def replace_event(g, time_ps, rank):
-    """Replace the first event by another one."""
     if step_of(g, time_ps) <= g.wheel_now >> g.node_bits:
         near_replace(g, time_ps, rank)
     else:
@@ -180,7 +176,6 @@ def replace_event(g, time_ps, rank):
 
 @jit
 def pop_event(g):
-    """Remove the first event."""
     near_pop(g)
     if g.heap_length == 0 and g.wheel_count > 0 and not g.node_bits:
         refill(g)
@@ -242,7 +237,6 @@ def node_of_timer(g, rank, number):
 
 @jit
 def wheel_push(g, time_ps, rank, step):
-    """Add an event to a later bucket."""
     number = g.node_free
     if number >= 0:
         node = g.nodes + number * NODE_BYTES
@@ -270,7 +264,6 @@ def wheel_push(g, time_ps, rank, step):
 
 @jit
 def add_node(wheel, bits, bucket, node, number):
-    """Put a row at the head of a bucket."""
     slot = wheel + bucket * 4
     head = np.int64(load_i4(slot))
     store_i8(node + 16, head)

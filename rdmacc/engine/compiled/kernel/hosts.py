@@ -29,7 +29,6 @@ from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RE
 
 @jit
 def host_receive(g, number, node, in_port_number, now):
-    """Take a packet from the link at a host."""
     packet = packet_at(g, number)
     kind = packet.kind
     if kind >= PAUSE:
@@ -65,7 +64,6 @@ def host_receive(g, number, node, in_port_number, now):
 
 @jit
 def on_arrival(g, host, node, number, now):
-    """Run the receiver's handlers on a packet of a sender and send what they filled in."""
     packet = packet_at(g, number)
     message_number = packet.message
     message = message_at(g, message_number)
@@ -136,7 +134,6 @@ def forget_incoming(g, host, number):
 
 @cold
 def pick_messages(g, host, now):
-    """Serve the incoming messages with the lowest keys, as many as handlers ask for."""
     host_row = g.hosts + host.node * g.host_bytes
     number = host.first_incoming
     while number >= 0:
@@ -181,7 +178,6 @@ def first_by_key(g, host):
 
 @cold
 def announce_group(g, node, message_number, now):
-    """Call the handlers of every message of the group to this host, which then tell the senders."""
     host_row = g.hosts + node * g.host_bytes
     if g.on_announce:
         first = load_entry(g.member_first, message_number)
@@ -207,7 +203,6 @@ def announce_group(g, node, message_number, now):
 
 @jit
 def send(g, number, qp_number, message_number, now):
-    """Send a reply to the queue pair's sender, if a handler filled it in."""
     reply = packet_at(g, number)
     kind = reply.kind
     if kind == 0:
@@ -233,7 +228,6 @@ def send(g, number, qp_number, message_number, now):
 
 @jit
 def expire(g, kind, owner, slot, now):
-    """Serve a timer event: it may be stale or early, since deadlines move without moving the event."""
     row, first_rank = owner_row(g, kind, owner)
     at = row + slot_offset(g, kind, slot)
     if load_i8(at + 8) != now:

@@ -139,7 +139,6 @@ def fetch_onward(g, rank, packet):
 
 @jit
 def deliver(g, number, now):
-    """The head of the packets under way on a link has arrived."""
     port = port_at(g, number)
     packet_number = port.flight_head
     if packet_number < 0:  # the link went down
@@ -182,7 +181,6 @@ def deliver(g, number, now):
 
 @cold
 def is_scripted_loss(g, packet):
-    """Count a transmission that scripts name; return whether it is one to lose."""
     is_lost = False
     for i in range(g.n_scripts):
         row = g.scripts + i * 40
@@ -196,7 +194,6 @@ def is_scripted_loss(g, packet):
 
 @jit
 def pace(g, number, now):
-    """Serve a pacing timer: its event may be early or stale, since deadlines move."""
     qp = qp_at(g, number)
     if expire_pace(qp, now):
         schedule(g, number, now)
@@ -204,7 +201,6 @@ def pace(g, number, now):
 
 @jit
 def dispatch_timer(g, rank, now):
-    """Find the timer that a rank names, and serve it."""
     kind = (rank - SENDER_TIMER) >> RANK_SHIFT
     number = rank & RANK_MASK
     count = g.n_sender_slots
@@ -244,13 +240,11 @@ def full_table(g):
 
 @jit
 def packet_room(g):
-    """Return how many packets there are rows for."""
     return g.packet_capacity - g.packet_count + g.free_count
 
 
 @jit
 def event_room(g):
-    """Return how many events there are rows for."""
     return g.event_capacity - g.heap_length - g.wheel_count
 
 
@@ -388,7 +382,6 @@ def call_rows(address, hook, base, stride, rows, count, is_armed):
 
 
 def fail_message(address, number, reason):
-    """Fail a message that has not ended."""
     g = globals_at(address)
     give_up(g, number, reason, g.now_ps)
 

@@ -37,7 +37,6 @@ AWAITED = 1 << 58
 
 @cold
 def start(g, number, now):
-    """Start a message at its sender, unless it has failed."""
     message = message_at(g, number)
     if message.failed:
         return
@@ -61,7 +60,6 @@ def start(g, number, now):
 
 @jit
 def after_sender(g, qp_number, message_number, now):
-    """Finish a message that is acknowledged or given up; wake its queue pair."""
     if has_ended(message_at(g, message_number), now):
         finish(g, qp_number, message_number, now)
     schedule(g, qp_number, now)
@@ -69,7 +67,6 @@ def after_sender(g, qp_number, message_number, now):
 
 @cold
 def note_end(g, number):
-    """Stop the kernel after this event: an awaited message has been delivered or has failed."""
     if g.first_ended < 0:
         g.unfinished -= AWAITED
     message_at(g, number).next_ended = g.first_ended
@@ -78,7 +75,6 @@ def note_end(g, number):
 
 @cold
 def finish(g, qp_number, number, now):
-    """Take a message out of its queue pair; release what waits for it."""
     qp, message = qp_at(g, qp_number), message_at(g, number)
     close_message(qp, message)
     if qp.first_pending == number:
@@ -109,7 +105,6 @@ def finish(g, qp_number, number, now):
 
 @cold
 def give_up(g, number, reason, now):
-    """Fail a message without a route, and with it all of its queue pair; it may not have started."""
     message = message_at(g, number)
     if not cut_off(message, reason):
         return
@@ -129,7 +124,6 @@ def give_up(g, number, reason, now):
 
 @cold
 def count_down(g, number, now, is_acked):
-    """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
     message = message_at(g, number)
     if message.failed:
         return
@@ -145,7 +139,6 @@ def count_down(g, number, now, is_acked):
 
 @cold
 def release(g, number, delay_ps, now):
-    """Count one dependency as met; after the last one, start once its delay is over."""
     if number < g.n_messages:
         start_ps = wait_for_less(message_at(g, number), delay_ps, now)
         if start_ps < NEVER:
@@ -162,7 +155,6 @@ def release(g, number, delay_ps, now):
 
 @cold
 def end_computation(g, number, now):
-    """End a row of computation; release what waits for it."""
     computation_at(g, number).end_ps = now
     for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
         release(g, load_entry(g.dependents, i), load_i8(g.dependent_delays + 8 * i), now)

@@ -47,7 +47,6 @@ def sendable_message(g, qp):
 
 @jit
 def unsent_message(g, qp):
-    """Return the first message with a packet to send, -1 for none."""
     number = qp.first_pending
     while number >= 0:
         message = message_at(g, number)
@@ -59,7 +58,6 @@ def unsent_message(g, qp):
 
 @cold
 def note_stop(g, qp, now):
-    """Note in the trace what keeps a queue pair from sending, if that has changed."""
     start = next_start_ps(g, qp, now)
     stop = what_stops(qp, unsent_message(g, qp) >= 0, start, port_at(g, qp.nic).busy_until_ps, now)
     if stop != qp.stopped_by:
@@ -70,7 +68,6 @@ def note_stop(g, qp, now):
 
 @jit
 def join_line(g, qp, now):
-    """Like `schedule`, but do not wake the NIC; return whether the queue pair joined the line."""
     if g.explains:
         note_stop(g, qp, now)
     if qp.state == READY:
@@ -91,7 +88,6 @@ def join_line(g, qp, now):
 
 @jit
 def join(g, port, cls, qp):
-    """Put a queue pair in a line."""
     enter(port, backlog_of(g, port.number, cls), cls, qp.place)
     port.queue_bytes += g.wire_bytes
     if port.queue_bytes > port.peak_queue_bytes:
@@ -100,7 +96,6 @@ def join(g, port, cls, qp):
 
 @jit
 def send_next_nic(g, port, now):
-    """Send a waiting packet, or the next one of the queue pair whose turn it is."""
     while True:
         cls = next_class(g, port, now)
         if cls < 0:
@@ -132,7 +127,6 @@ def send_next_nic(g, port, now):
 
 @jit
 def send_queued(g, port, queue, cls, now):
-    """Send the first packet of a class's queue."""
     number = take(g, port, queue, cls)
     if queue.head < 0 and not backlog_of(g, port.number, cls).ready:
         port.waiting ^= 1 << cls
@@ -143,7 +137,6 @@ def send_queued(g, port, queue, cls, now):
 
 @jit
 def remaining_packets(g, qp):
-    """Return how many packets the message that is served next has left to send."""
     number = sendable_message(g, qp)
     if number < 0:
         return NEVER
@@ -169,7 +162,6 @@ def next_turn(g, port, backlog, cls):
 
 @cold
 def note_out_of_order(g, message, psn):
-    """Count a retransmission; mark skipped packets, whose first transmission is still to come."""
     highest = message.highest_psn
     bits = g.skipped + 8 * load_entry(g.skipped_first, message.number)
     if psn > highest:
@@ -184,7 +176,6 @@ def note_out_of_order(g, message, psn):
 
 @jit
 def send_data(g, port, qp, message_number, now):
-    """Make the message's next packet and put it on the link."""
     message = message_at(g, message_number)
     psn = message.next_psn
     number = new_packet(g)

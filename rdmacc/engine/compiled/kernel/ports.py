@@ -33,7 +33,6 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE
 
 @jit
 def enqueue(g, port, number, cls, now):
-    """Append a packet to a class's queue and see that it will be sent."""
     if join_queue(g, port, number, cls, now) and not port.is_wake_pending:
         kick(g, port, now)
 
@@ -57,7 +56,6 @@ def forward(g, port, number, cls, now):
 
 @jit
 def kick(g, port, now):
-    """Send now if the transmitter is free, else wake up when it is."""
     if port.is_down:
         return
     if is_busy(g, port, now):
@@ -68,7 +66,6 @@ def kick(g, port, now):
 
 @jit
 def send_next(g, port, now):
-    """Send the first packet of the highest class that is not paused."""
     if not port.is_nic:
         send_next_switch(g, port, now)
     elif g.has_scanning_nics:
@@ -79,7 +76,6 @@ def send_next(g, port, now):
 
 @jit
 def send_next_switch(g, port, now):
-    """Send the next packet of a switch's output."""
     cls = next_class(g, port, now)
     if cls >= 0:
         queue = queue_of(g, port.number, cls)
@@ -96,7 +92,6 @@ def send_next_switch(g, port, now):
 
 @jit
 def depart(g, port, number, now):
-    """Run the on_dequeue hooks of a data packet; give its bytes back to the buffer."""
     if g.on_dequeue and not switch_at(g, port.node).is_nic:
         packet = packet_at(g, number)
         was_marked = packet.ce
@@ -108,7 +103,6 @@ def depart(g, port, number, now):
 
 @jit
 def schedule(g, number, now):
-    """Put a queue pair in line, or wait for its pacing time, or for what it lacks; then wake its NIC."""
     qp = qp_at(g, number)
     if g.has_scanning_nics:
         join_scanned_line(g, qp, now)
@@ -137,14 +131,12 @@ def expire_nic_timer(g, number, now):
 
 @jit
 def send_request(g, number, qp, message, now):
-    """Send what a sender's handlers filled in to the queue pair's receiver, if they did."""
     if address_request(g, number, qp, message, now):
         enqueue(g, port_at(g, qp_at(g, qp).nic), number, packet_at(g, number).priority, now)
 
 
 @cold
 def pause_or_resume(g, port, number, now):
-    """Obey a PFC frame that came back over the link."""
     if obey(port, packet_at(g, number), now) and not port.is_wake_pending:
         kick(g, port, now)
     recycle(g, number)
@@ -152,7 +144,6 @@ def pause_or_resume(g, port, number, now):
 
 @jit
 def fail_port(g, number):
-    """Lose what is under way and what waits at a port; send nothing any more."""
     port, now = port_at(g, number), g.now_ps
     port.is_down = 1
     packet = port.flight_head
@@ -178,7 +169,6 @@ def fail_port(g, number):
 
 @jit
 def restore_port(g, number):
-    """Bring a port back up and repeat the pauses that still hold, since the neighbour has forgotten them."""
     port, now = port_at(g, number), g.now_ps
     port.is_down = 0
     end_pause(port, now)
@@ -189,7 +179,6 @@ def restore_port(g, number):
 
 @jit
 def resume_work(g, number):
-    """Send what waited for the link."""
     port, now = port_at(g, number), g.now_ps
     if g.has_scanning_nics and port.is_nic:
         look(g, port, now)
@@ -199,6 +188,5 @@ def resume_work(g, number):
 
 @jit
 def storm(g, number, kind):
-    """Send a PFC frame for each data class."""
     for cls in range(DATA_CLASS, NUM_CLASSES):
         send_pfc(g, number * NUM_CLASSES + cls, kind, g.now_ps)

@@ -11,7 +11,6 @@ _SAMPLE_BYTES = SAMPLE.itemsize
 
 @jit
 def value_of(watch):
-    """Return the value that a probe watches."""
     if watch.code == 0:
         return float(load_i8(watch.address))
     if watch.code == 1:
@@ -23,7 +22,6 @@ def value_of(watch):
 
 @cold
 def record_sample(g, number, value, now):
-    """Append a sample."""
     sample = sample_at(g.samples + g.sample_count * _SAMPLE_BYTES)
     sample.time_ps = now
     sample.value = value
@@ -33,7 +31,6 @@ def record_sample(g, number, value, now):
 
 @cold
 def look_at_changes(g, now):
-    """Record every watched field that has another value than before."""
     for number in range(g.n_watches):
         watch = watch_at(g.watches + number * WATCH_BYTES)
         if watch.every_ps == 0:

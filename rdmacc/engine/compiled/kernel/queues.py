@@ -41,7 +41,6 @@ from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
 @jit
 def append(g, port_number, cls, number):
-    """Append a packet to a port's queue."""
     queue = queue_of(g, port_number, cls)
     packet_at(g, number).next = -1
     if queue.head < 0:
@@ -53,7 +52,6 @@ def append(g, port_number, cls, number):
 
 @jit
 def join_queue(g, port, number, cls, now):
-    """Put a packet into a class's queue, or drop it; return whether it is in."""
     packet = packet_at(g, number)
     if g.has_limits and cls < DATA_CLASS:
         limit = queue_limit_bytes(g, cls)
@@ -75,14 +73,12 @@ def join_queue(g, port, number, cls, now):
 
 @jit
 def wake_at_end(g, port):
-    """Wake up when the transmission under way ends."""
     port.is_wake_pending = 1
     push_event(g, port.busy_until_ps, rank_in(g, WAKE + port.number, port.order))
 
 
 @jit
 def transmit(g, port, number, now):
-    """Put a packet on the link."""
     packet = packet_at(g, number)
     put_on_link(port, packet, g, now)
     if g.has_trace:
@@ -103,7 +99,6 @@ def transmit(g, port, number, now):
 
 @jit
 def next_class(g, port, now):
-    """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""
     sendable = port.waiting & ~port.paused
     if g.credit_fraction > 0.0 and sendable & (1 << CREDITS):
         first = queue_of(g, port.number, CREDITS).head
@@ -120,7 +115,6 @@ def next_class(g, port, now):
 
 @jit
 def take(g, port, queue, cls):
-    """Remove the first packet of a class's queue; return its number."""
     number = queue.head
     following = packet_at(g, number).next
     queue.head = following
@@ -137,7 +131,6 @@ def take(g, port, queue, cls):
 
 @jit
 def run_port_hook(g, hook, port, number, now):
-    """Call on_enqueue or on_dequeue."""
     row = g.ports + port.number * g.port_bytes
     due = call(hook, g.params, row, 0, 0, g.packets + number * g.packet_bytes, 0, 0, now)
     if due:
@@ -146,7 +139,6 @@ def run_port_hook(g, hook, port, number, now):
 
 @jit
 def release(g, node, number, now):
-    """Give a departing packet's bytes back to the switch's buffer; resume a neighbour if it is time."""
     switch = switch_at(g, node)
     packet = packet_at(g, number)
     if not g.is_lossless:
@@ -162,7 +154,6 @@ def release(g, node, number, now):
 
 @cold
 def send_pfc(g, ingress, kind, now):
-    """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
     port = port_at(g, ingress // NUM_CLASSES)
     if port.is_down:
         return

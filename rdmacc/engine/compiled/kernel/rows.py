@@ -43,67 +43,56 @@ _QUEUES_AT, _CACHE_LINE = layout.QUEUES_AT, layout.CACHE_LINE
 
 @jit
 def packet_at(g, number):
-    """Return the row of a packet."""
     return _packet(g.packets + number * g.packet_bytes)
 
 
 @jit
 def message_at(g, number):
-    """Return the row of a message."""
     return _message(g.messages + number * g.message_bytes)
 
 
 @jit
 def computation_at(g, number):
-    """Return the row of computation that has a number behind those of the messages."""
     return _computation(g.computation + (number - g.n_messages) * _COMPUTATION_BYTES)
 
 
 @jit
 def qp_at(g, number):
-    """Return the row of a queue pair."""
     return _qp(g.qps + number * g.qp_bytes)
 
 
 @jit
 def host_at(g, node):
-    """Return the row of a host, by its node number."""
     return _host(g.hosts + node * g.host_bytes)
 
 
 @jit
 def port_at(g, number):
-    """Return the row of a port."""
     return _port(g.ports + number * g.port_bytes)
 
 
 @jit
 def switch_at(g, node):
-    """Return the row of a switch, by its node number."""
     return _switch(g.switches + node * g.switch_bytes)
 
 
 @jit
 def qp_row(g, number):
-    """Return the address of a queue pair's row."""
     return g.qps + number * g.qp_bytes
 
 
 @jit
 def message_row(g, number):
-    """Return the address of a message's row."""
     return g.messages + number * g.message_bytes
 
 
 @jit
 def packet_row(g, number):
-    """Return the address of a packet's row."""
     return g.packets + number * g.packet_bytes
 
 
 @jit
 def ingress_row(g, number):
-    """Return the address of a PFC account's row."""
     return g.ingresses + number * _INGRESS_BYTES
 
 
@@ -118,7 +107,6 @@ def fetch_port(g, number):
 
 @jit
 def queue_of(g, port, cls):
-    """Return the queue of a port's class."""
     return _queue(g.ports + port * g.port_bytes + _QUEUES_AT + cls * _QUEUE_BYTES)
 
 
@@ -136,7 +124,6 @@ def ingress_at(g, number):
 
 @jit
 def load_entry(table, index):
-    """Return an entry of a table of 32-bit numbers."""
     return load_i4(table + index * 4)
 
 
@@ -169,14 +156,12 @@ def new_packet(g):
 
 @jit
 def copy_words(source, target, count):
-    """Copy `count` words of 8 bytes."""
     for word in range(count):
         store_i8(target + word * 8, load_i8(source + word * 8))
 
 
 @jit
 def recycle(g, number):
-    """Give a packet back."""
     packet = packet_at(g, number)
     packet.qp = -1
     packet.next = g.free_head
@@ -187,7 +172,6 @@ def recycle(g, number):
 
 @cold
 def note(g, what, port, number, now):
-    """Add a row to the trace."""
     packet = packet_at(g, number)
     if g.explains == 2 and packet.kind < PAUSE and not message_at(g, packet.message).is_explained:
         if what != SENT or not port_at(g, port).is_watched:
@@ -207,7 +191,6 @@ def note(g, what, port, number, now):
 
 @cold
 def note_change(g, port, qp, stop, now):
-    """Add a row to the trace: what stops a queue pair from now on."""
     row = _trace_row(g.traces + g.trace_count * _TRACE_BYTES)
     row.time_ps = now
     row.port = port
@@ -223,7 +206,6 @@ def note_change(g, port, qp, stop, now):
 
 @jit
 def discard(g, number, port, now):
-    """Drop a packet at a port, or on the link behind it."""
     if g.has_trace:
         note(g, DROPPED, port, number, now)
     g.dropped_bytes += packet_at(g, number).payload_bytes

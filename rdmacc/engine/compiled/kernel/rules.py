@@ -55,20 +55,17 @@ def words_of(packets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 @jit
 def has_bit(address, psn):
-    """Return whether a packet is in the set."""
     return (load_i8(address + (psn >> 6) * 8) >> (psn & 63)) & 1 == 1
 
 
 @jit
 def set_bit(address, psn):
-    """Put a packet into the set."""
     at = address + (psn >> 6) * 8
     store_i8(at, load_i8(at) | (1 << (psn & 63)))
 
 
 @jit
 def clear_bit(address, psn):
-    """Take a packet out of the set."""
     at = address + (psn >> 6) * 8
     store_i8(at, load_i8(at) & ~(1 << (psn & 63)))
 

@@ -24,13 +24,11 @@ LINE = DATA_CLASS
 
 @jit
 def has_work(g, port):
-    """Return whether anything waits that PFC has not stopped, or a queue pair has packets left."""
     return backlog_of(g, port.number, LINE).ready != 0 or (port.waiting & ~port.paused) != 0
 
 
 @cold
 def join_scanned_line(g, qp, now):
-    """Put a queue pair with packets left in the line."""
     if g.explains:
         note_stop(g, qp, now)
     if qp.state != READY and unsent_message(g, qp) >= 0:
@@ -40,7 +38,6 @@ def join_scanned_line(g, qp, now):
 
 @jit
 def leave_line(g, port, qp):
-    """Take a queue pair without packets left out of the line."""
     qp.state = IDLE
     leave(port, backlog_of(g, port.number, LINE), LINE, qp.place)
     port.queue_bytes -= g.wire_bytes
@@ -48,7 +45,6 @@ def leave_line(g, port, qp):
 
 @cold
 def send_next_scanning(g, port, now):
-    """Send a waiting packet, or the next one of the queue pair whose turn it is."""
     cls = next_class(g, port, now)
     if cls >= 0:
         queue = queue_of(g, port.number, cls)
@@ -100,7 +96,6 @@ def turn(g, port, now):
 
 @jit
 def set_timer(g, port, now):
-    """Look again when the earliest pacing time has come, unless a timer is pending."""
     backlog = backlog_of(g, port.number, LINE)
     if port.timer_ps != NEVER or not backlog.ready:
         return
@@ -120,7 +115,6 @@ def set_timer(g, port, now):
 
 @jit
 def push_timer(g, port, at_ps):
-    """Set the timer."""
     rank = rank_now(g, PACE + port.number)
     port.timer_ps = at_ps
     port.timer_order = rank >> ORDER_SHIFT
@@ -129,7 +123,6 @@ def push_timer(g, port, at_ps):
 
 @cold
 def advance(g, qp, now):
-    """Bring the timer forward if a new rate has."""
     port = port_at(g, qp.nic)
     start = next_start_ps(g, qp, now)
     if start < port.timer_ps < NEVER:

@@ -57,7 +57,6 @@ from rdmacc.state import (
 
 @jit
 def switch_receive(g, number, node, in_port_number, hop, now):
-    """Queue a packet at its next hop, or obey a PFC frame."""
     packet = packet_at(g, number)
     kind, ingress = packet.kind, in_port_number * NUM_CLASSES + packet.priority
     if kind >= PAUSE:
@@ -103,7 +102,6 @@ def switch_receive(g, number, node, in_port_number, hop, now):
 
 @cold
 def turn_back(g, number, node, port):
-    """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
     packet = packet_at(g, number)
     limit = queue_limit_bytes(g, packet.priority)
     if packet.kind == DATA and limit:
@@ -118,7 +116,6 @@ def turn_back(g, number, node, port):
 
 @jit
 def next_hop(g, node, packet, key):
-    """Return the port towards a host: of the message's own path, the only one, or one chosen; -1 for none."""
     if g.has_paths:
         hop = own_hop(g, node, key)
         if hop >= 0 and not port_at(g, hop).is_down:
@@ -200,7 +197,6 @@ def route_entry(g, node, dst):
 
 @cold
 def own_hop(g, node, key):
-    """Return the port by which a message's own path leaves a node; -1 if there is none."""
     for step in range(load_entry(g.path_first, key), load_entry(g.path_first, key + 1)):
         if load_entry(g.path_nodes, step) == node:
             return load_entry(g.path_ports, step)
@@ -209,7 +205,6 @@ def own_hop(g, node, key):
 
 @jit
 def reroute(g, number, node, in_port_number, hop, now):
-    """Run the on_route hooks of a data packet, which may change its route; return its port."""
     packet = packet_at(g, number)
     packet.route = -1
     packet.verdict = ACCEPT
@@ -240,7 +235,6 @@ def reroute(g, number, node, in_port_number, hop, now):
 
 @jit
 def call_route(g, hook, hop, node, number, now):
-    """Call on_route or on_deflect."""
     call(
         hook, g.params, g.ports + hop * g.port_bytes, g.switches + node * g.switch_bytes,
         message_row(g, packet_at(g, number).message), packet_row(g, number), 0, 0, now,
@@ -249,7 +243,6 @@ def call_route(g, hook, hop, node, number, now):
 
 @cold
 def trim(g, number, port, now):
-    """Cut a packet's payload off."""
     packet = packet_at(g, number)
     g.trimmed_bytes += packet.payload_bytes
     cut_payload(packet, g.trimmed_wire_bytes, g.trimmed_priority)
@@ -260,7 +253,6 @@ def trim(g, number, port, now):
 
 @cold
 def trim_tail(g, number, node, port, now):
-    """Cut the payload of the last packet of the queue off in place of this packet's."""
     packet = packet_at(g, number)
     cls = packet.priority
     queue = queue_of(g, port.number, cls)
@@ -288,7 +280,6 @@ def trim_tail(g, number, node, port, now):
 
 @jit
 def admit(g, packet, node, port, now):
-    """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
     switch = switch_at(g, node)
     if not g.is_lossless:
         if switch.is_nic or admit_lossy(g, switch, port.queue_bytes, packet.wire_bytes):

@@ -76,14 +76,12 @@ def arm(g, due, qp, message, node, port):
 
 @jit
 def cancel(g, kind, count, row, never):
-    """Set all deadlines of a record kind in a row to NEVER."""
     for slot in range(count):
         store_i8(row + slot_offset(g, kind, slot), never)
 
 
 @jit
 def new_request(g):
-    """Return a packet for a sender's handlers to fill in, -1 if none of the scheme asks for one."""
     return new_packet(g) if g.has_requests else -1
 
 
@@ -100,7 +98,6 @@ def call_sender(g, hook, qp, message, packet, now):
 
 @jit
 def address_request(g, number, qp_number, message_number, now):
-    """Address a request to the receiver; if no handler filled it in, recycle it and return False."""
     request = packet_at(g, number)
     if request.kind == 0:
         recycle(g, number)

@@ -187,7 +187,6 @@ def absorb(g, other):
 
 @jit
 def begin_of(g, step):
-    """Return the first time of a step, ps."""
     return ((step << g.wheel_shift) + g.window_factor - 1) // g.window_factor << GRAIN_BITS
 
 

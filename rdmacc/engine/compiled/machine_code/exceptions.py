@@ -46,7 +46,6 @@ class Catcher:
             self._engine.globals["unfinished"] += _HALTED
 
     def raise_again(self) -> None:
-        """Raise the first exception that was caught, as an error that names the handler."""
         if self.raised is None:
             return
         engine, raised = self._engine, self.raised
@@ -98,7 +97,6 @@ class Catcher:
 
 
 def _row_at(address: int, dtype: np.dtype[np.void]) -> Any:
-    """Return the record at an address."""
     memory: Any = (ctypes.c_char * dtype.itemsize).from_address(address)
     return np.frombuffer(memory, dtype)[0]
 

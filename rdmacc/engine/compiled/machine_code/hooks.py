@@ -61,7 +61,6 @@ def _text_of(dtype: np.dtype[np.void]) -> str:
 
 
 def params_dtype(component: Component) -> np.dtype[np.void]:
-    """Return the dtype of the parameters that a component's handlers see."""
     columns: list[Any] = []
     for name, (code, value) in component.numbers().items():
         columns.append((name, code.removesuffix("[]"), (len(value),)) if code.endswith("[]") else (name, code))
@@ -129,7 +128,6 @@ class CompiledHooks:
         self.timers = {kind: [(slot, addresses[name]) for slot, name in names] for kind, names in timer_names.items()}
 
     def _write(self, name: str, calls: list[Call], has_limits: bool, timer_kind: str = "") -> str:
-        """Return the source of one hook."""
         touched: dict[str, str] = {}  # local name -> expression
         lines = []
         if self.checks is not None:

@@ -174,7 +174,6 @@ class _PartCompiler(CompilerBase):
     lowering: type[_Lowering] = _PartLowering
 
     def define_pipelines(self) -> list[Any]:
-        """Return the pipeline."""
         if self.lowering not in _PASSES:
             passes = DefaultPassBuilder.define_nopython_pipeline(self.state).passes
             _PASSES[self.lowering] = _Passes(passes, self.lowering)

@@ -82,5 +82,4 @@ def _machine() -> Any:
 
 @cache
 def prepare() -> None:
-    """Register Numba's helper functions with the linker, as any compilation does."""
     numba.cfunc("void()")(lambda: None)

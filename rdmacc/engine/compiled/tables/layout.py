@@ -60,8 +60,6 @@ class _Message(Record):
 
 
 class _Computation(Record):
-    """Of a row of computation on a host."""
-
     src = Int32()
     next_pending = Int32(-1, "while failures spread: the next one to visit")
     duration_ps = Int()
@@ -154,7 +152,6 @@ def feature(field: Any) -> Any:
 
 
 def _numbers(*fields: str) -> Any:
-    """Return a record of integers."""
     kind: Any = type(Record)
     return kind("Numbers", (Record,), {field: Int() for field in fields})
 
@@ -258,8 +255,6 @@ class _Run(Record):
 
 
 class SchemeNumbers(Record):
-    """What a scheme decides."""
-
     payload_bytes = Int()
     header_bytes = Int()
     ack_bytes = Int()
@@ -325,8 +320,6 @@ _Totals: Any = _numbers(*TOTALS)
 
 
 class _Windows(Record):
-    """Windows, on several threads."""
-
     agreed_step = Int(-1, "in windows: the step that all threads are to go on with")
     upcoming_step = Int(doc="in windows: no event of this thread is due before it")
     reason = Int(doc="in windows: why this thread cannot end its window; -1 if it has")
@@ -400,7 +393,6 @@ class Layout:
 
     @classmethod
     def of(cls, scheme: Scheme) -> Layout:
-        """Lay out the rows of a scheme."""
         offsets: dict[tuple[str, int], int] = {}
         row_bytes: dict[str, int] = {}
         defaults: dict[str, bytes] = {}

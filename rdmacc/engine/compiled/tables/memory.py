@@ -76,7 +76,6 @@ def zeroed(count: int) -> npt.NDArray[np.uint8]:
 
 
 def filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
-    """Return `count` copies of a row."""
     raw = zeroed(len(row) * count)
     raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
     return raw
@@ -127,7 +126,6 @@ class PacketRows:
 
     @property
     def live(self) -> int:
-        """Packets that are queued or on a link."""
         return sum(int(taker[0]["live_packets"]) for taker in self._takers)
 
     def rewind(self) -> None:
@@ -178,7 +176,6 @@ class PacketRows:
         self._dealt += count
 
     def _grow(self, capacity: int) -> None:
-        """Allocate more rows, and copy those that have been used."""
         fresh = zeroed(capacity * self._row_bytes)
         used = self._used * self._row_bytes
         fresh[:used] = self._raw[:used]
@@ -258,11 +255,9 @@ class EventQueue:
         self._point()
 
     def double(self) -> None:
-        """Allocate twice as many rows, and what one event may need."""
         self.grow(2 * int(self._row["event_capacity"]) + int(self._row["reserve_events"]))
 
     def empty_heap(self) -> None:
-        """Forget the current step's events."""
         self.heap[HEAP_PADDING : HEAP_PADDING + int(self._row["heap_length"])] = NEVER
         self._row["heap_length"] = 0
 

@@ -52,7 +52,6 @@ class QueuePairs:
 
     @property
     def address(self) -> int:
-        """Where the table begins."""
         return int(self.raw.ctypes.data)
 
     def open(self, wanted: Numbers) -> Numbers:
@@ -109,7 +108,6 @@ class QueuePairs:
             self.blocks = np.append(self.blocks, number // BLOCK)
 
     def block(self, number: int) -> npt.NDArray[np.uint8]:
-        """Return the memory of a block."""
         return self.raw[number * BLOCK * self.row_bytes : (number + 1) * BLOCK * self.row_bytes]
 
     def fill(self, raw: npt.NDArray[np.uint8], rows: Numbers, numbers: Numbers) -> None:

@@ -43,7 +43,6 @@ def _copied(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uin
 
 
 def outcome_of(engine: CompiledEngine) -> RunOutcome:
-    """Return the counters so far."""
     is_host, in_flight, watches = engine.plan.fabric.is_host, 0, range(len(engine.plan.watches))
     rows, port_rows = _copied(engine, "message", len(engine.messages)), _copied(engine, "port", len(engine.ports))
     paused = np.flatnonzero(engine.ports["paused"])
@@ -78,7 +77,6 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
 
 
 def pfc_state_of(engine: CompiledEngine) -> PfcState:
-    """Return who waits on whom."""
     state = PfcState({}, defaultdict(lambda: defaultdict(int)))
     queues = engine.queues.reshape(-1, NUM_CLASSES)
     ports, packets = engine.ports, engine.packet_rows.rows
@@ -98,7 +96,6 @@ def pfc_state_of(engine: CompiledEngine) -> PfcState:
 
 
 def _chain(packets: Any, head: int) -> list[int]:
-    """Return the numbers of the packets in a queue or on a link."""
     numbers = []
     while head >= 0:
         numbers.append(head)
@@ -224,7 +221,6 @@ def _wait(engine: Any, at: tuple[int, int], places: Any) -> None:
 
 
 def _level(engine: Any, port: int, cls: int) -> Any:
-    """Return the words of a class's line below the top."""
     lines, count = engine.memory("lines"), int(engine.all_places[port])
     assert line_depth(count) == engine.ports["line_depth"][port]
     words = line_bytes(count) // 8

@@ -131,12 +131,10 @@ class Tables:
         self._fill_seed()
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
-        """Allocate rows of a kind; return a view of the engine's own fields in them."""
         raw = self._memory[name] = filled(self.layout.defaults[name], max(count, 1))
         return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(self.layout.row_bytes[name],))[:count]
 
     def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
-        """Keep a table of numbers; return its address."""
         array = np.ascontiguousarray(values, dtype=dtype)
         self._memory[name] = array if array.size else np.zeros(1, dtype)
         return int(self._memory[name].ctypes.data)
@@ -248,7 +246,6 @@ class Tables:
         self._fill_groups()
 
     def _fill_computation(self) -> None:
-        """Allocate the rows of computation."""
         plan = self.plan
         rows = self.computation = np.zeros(max(len(plan.computation), 1), COMPUTATION)[: len(plan.computation)]
         rows["src"], rows["end_ps"], rows["next_pending"] = plan.computation.host, -1, -1
@@ -332,7 +329,6 @@ class Tables:
         self._fill_advertised(plan.qp_dst)
 
     def _fill_advertised(self, qp_dst: npt.NDArray[np.int32]) -> None:
-        """Tables of the queue pairs to each host, from their destinations."""
         self._qp_dst, per_host = qp_dst, np.bincount(qp_dst, minlength=self.plan.fabric.n_nodes)
         self._fan_in = int(max(self._fan_in, per_host.max(initial=1)))
         self._set(
@@ -341,7 +337,6 @@ class Tables:
         )
 
     def fill_routes(self, fabric: Fabric) -> None:
-        """Write the current routes: links may fail."""
         names = "attach", "attachments", "last_port", "route_ports", "node_first_port"
         self._set(**{name: self._table(name, getattr(fabric, name)) for name in names})
         self._set(routes=self._table("routes", routes_of(fabric), "i8"), n_attachments=len(fabric.attachments))
@@ -388,7 +383,6 @@ class Tables:
         self._set(watches=self.watches.ctypes.data, n_watches=len(self.plan.watches), n_changes=changes)
 
     def _reserve_for_events(self) -> None:
-        """Set how many rows one event may need."""
         released = 0 if self.plan.dependents is None else int(np.diff(self.plan.dependents.first).max())
         self._set(reserve_packets=8 + self._fan_in, reserve_events=65 + 16 * self._fan_in + released)
 
