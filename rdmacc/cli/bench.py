@@ -25,10 +25,10 @@ from typing import Any
 import rdmacc
 from rdmacc import topology, workload
 from rdmacc.cli.bench_cases import CASES, FIXED_GOAL_S, SCHEME, case_of
-from rdmacc.cli.report import table
 from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, RdmaccError, SimulationError
 from rdmacc.schemes import SCHEMES
+from rdmacc.show.tables import table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.sources import git_commit
 from rdmacc.units import format_size

@@ -153,8 +153,8 @@ def list_experiments(
     ] = None,
 ) -> None:
     """List the experiments, one per figure or table of a paper."""
-    from rdmacc.cli.report import table
     from rdmacc.experiments import EXPERIMENTS, select
+    from rdmacc.show.tables import table
 
     chosen = EXPERIMENTS.values() if name is None else select(name)
     rows = [(one.name, one.description, str(len(one.claims))) for one in chosen]
@@ -233,9 +233,9 @@ def verify(
     """
     import pandas as pd
 
-    from rdmacc.cli import report
     from rdmacc.experiments import select
     from rdmacc.experiments.framework.reading import DEFAULT, check_reading
+    from rdmacc.experiments.ledger import printed as report
 
     request = _Request(scale.value, seed, _changes(changed), store, seeds)
     reading, every, failures = check_reading(name, reading), [], _Failures(select(name))
@@ -363,7 +363,7 @@ def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
 
 
 def _text(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, saved: list[Path]) -> str:
-    from rdmacc.cli import report
+    from rdmacc.experiments.ledger import printed as report
     from rdmacc.sweep.tidy import scalars
 
     summary = found.summary()
@@ -380,7 +380,7 @@ def _text(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
 
 
 def _content(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame) -> dict[str, Any]:
-    from rdmacc.cli import report
+    from rdmacc.experiments.ledger import printed as report
     from rdmacc.sweep.tidy import scalars
 
     return {

@@ -104,12 +104,12 @@ def schemes(
     rtt: Annotated[str, typer.Option("--rtt", help="Largest base RTT of the network; needs --rate.")] = "12us",
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
-    from rdmacc.cli.report import table
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
     from rdmacc.scaling import Links
     from rdmacc.schemes import SCHEMES, about, scheme_table
     from rdmacc.schemes.evidence import evidence_of
+    from rdmacc.show.tables import table
     from rdmacc.units import format_rate
 
     chosen = find_preset(preset) if preset is not None else None
@@ -132,7 +132,7 @@ def schemes(
 
 
 def _scheme_text(rows: list[dict[str, Any]], shows_rules: bool) -> str:
-    from rdmacc.cli.report import table
+    from rdmacc.show.tables import table
 
     parameters = [
         (
@@ -151,8 +151,8 @@ def _scheme_text(rows: list[dict[str, Any]], shows_rules: bool) -> str:
 
 
 def _parameter(value: Any, unit: str) -> str:
-    from rdmacc.cli.report import format_value
     from rdmacc.scaling import Scaled
+    from rdmacc.show.tables import format_value
 
     if isinstance(value, Scaled):
         return value.text(unit)
@@ -370,7 +370,7 @@ def bench(
 def _plausible(names: list[str], as_json: bool, page: Path | None) -> None:
     from tqdm.auto import tqdm
 
-    from rdmacc.cli import plausible as bench
+    from rdmacc.experiments.ledger import plausible as bench
     from rdmacc.schemes import SCHEMES
 
     total = len(names or SCHEMES) * len(bench.RATES)

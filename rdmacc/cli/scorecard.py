@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 from tqdm.auto import tqdm
 
-from rdmacc.cli.report import table
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES
 from rdmacc.searches import scorecard as cards
 from rdmacc.searches.held_out import held_out
+from rdmacc.show.tables import table
 from rdmacc.sources import run_file
 from rdmacc.units import format_rate
 

@@ -1,9 +1,13 @@
 """Small tables, as text for a terminal and as HTML for a notebook."""
 
+import shutil
+import sys
 from collections.abc import Sequence
 from html import escape
 from itertools import zip_longest
 from textwrap import wrap
+
+from rdmacc.units import format_rate, format_size, format_time
 
 _NARROW = 16
 """No column of words is made narrower than this."""
@@ -36,6 +40,24 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
     body = [line for row in rows for line in lines(row)]
     rule = "  ".join("-" * room for room in widths)
     return "\n".join([*lines(headers), rule, *body] if any(headers) else body)
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
+    """Return a table that fits the terminal; one that goes elsewhere keeps each row on a line."""
+    return text_table(headers, rows, align, width=terminal_columns(0))
+
+
+def terminal_columns(otherwise: int) -> int:
+    """Return the width of the terminal; `otherwise` if the output goes elsewhere, whatever COLUMNS says."""
+    return shutil.get_terminal_size((otherwise, 24)).columns if sys.stdout.isatty() else otherwise
+
+
+def format_value(value: float, unit: str) -> str:
+    """Return a number with its unit in readable form; "-" for NaN."""
+    if value != value:
+        return "-"
+    formats = {"ps": format_time, "bps": format_rate, "bytes": format_size}
+    return formats[unit](value) if unit in formats else f"{value:,.6g}"
 
 
 def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]], sides: str, most: int) -> list[int]:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import rdmacc
 from rdmacc import ConfigError
-from rdmacc.cli import plausible
 from rdmacc.cli.main import app
+from rdmacc.experiments.ledger import plausible
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "plausible.md").read_text()

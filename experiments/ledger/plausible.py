@@ -19,13 +19,13 @@ import networkx as nx
 import numpy as np
 
 from rdmacc import probes, topology, workload
-from rdmacc.cli.report import table
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, LinkDown, Loss, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.results.summary import jain
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
+from rdmacc.show.tables import table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.units import format_rate, ps, us
 

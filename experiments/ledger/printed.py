@@ -1,41 +1,20 @@
-"""Command-line output of an experiment: its numbers, its claims, and how they were computed."""
+"""An experiment in a terminal: its numbers, its claims, and how they were computed."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.show.tables import text_table
-from rdmacc.units import format_rate, format_size, format_time
+from rdmacc.show.tables import format_value, terminal_columns, text_table
 
 if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
 
 _MANY = 16
 """With more points than this, each point is a row instead of a column."""
-
-
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
-    """Return a table that fits the terminal; one that goes elsewhere keeps each row on a line."""
-    return text_table(headers, rows, align, width=_terminal_columns(0))
-
-
-def _terminal_columns(otherwise: int) -> int:
-    """Return the width of the terminal; `otherwise` if the output goes elsewhere, whatever COLUMNS says."""
-    return shutil.get_terminal_size((otherwise, 24)).columns if sys.stdout.isatty() else otherwise
-
-
-def format_value(value: float, unit: str) -> str:
-    """Return a number with its unit in readable form; "-" for NaN."""
-    if value != value:
-        return "-"
-    formats = {"ps": format_time, "bps": format_rate, "bytes": format_size}
-    return formats[unit](value) if unit in formats else f"{value:,.6g}"
 
 
 def scalars_text(numbers: pd.DataFrame) -> str:
@@ -57,7 +36,7 @@ def scalars_text(numbers: pd.DataFrame) -> str:
 
 def _fitting(quantities: tuple[str, ...], by_point: dict[str, list[str]]) -> list[list[str]]:
     """Return the points in groups whose columns fit next to the quantities' names, at least one per group."""
-    room = max(_terminal_columns(120), 80) - max(map(len, quantities))
+    room = max(terminal_columns(120), 80) - max(map(len, quantities))
     groups: list[list[str]] = []
     left = 0
     for point, cells in by_point.items():
