@@ -1,9 +1,9 @@
 """Components, the building blocks of schemes, and the interface of handlers.
 
-A component is a frozen dataclass of parameters, with its state in nested record classes and its handlers as static
-methods. The argument names of a handler say what it needs; `HOOKS` lists the handlers and the arguments that each may
-have. A handler reads and writes records and returns nothing. It never sees an engine, a queue, a clock or a random
-generator, so both engines can run the same function.
+A component is a frozen dataclass of parameters, with its state in nested record classes and its handlers as functions
+without `self`. The argument names of a handler say what it needs; `HOOKS` lists the handlers and the arguments that
+each may have. A handler reads and writes records and returns nothing. It never sees an engine, a queue, a clock or a
+random generator, so both engines can run the same function.
 
 ===========  ==============================================================================================
 record       one per
@@ -151,6 +151,13 @@ class Component(Parameters):
     spans_ports: ClassVar[bool] = False
     at_reference: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make handlers static."""
+        super().__init_subclass__(**options)
+        for name, one in list(vars(cls).items()):
+            if name.startswith("on_") and inspect.isfunction(one) and "self" not in one.__code__.co_varnames[:1]:
+                setattr(cls, name, staticmethod(one))
+
     @property
     def marks_at_nic(self) -> bool:
         """Whether the port hooks also run at the sending host's port. Override if the component marks packets there."""
@@ -203,14 +210,13 @@ class Component(Parameters):
         Raises
         ------
         ConfigError
-            If a handler is not a static method or has an unknown name, a deadline has no handler, or a hook does not
-            offer an argument.
+            If a handler takes `self` or has an unknown name, a deadline has no handler, or a hook does not offer an
+            argument.
         """
         methods = {name: getattr(cls, name) for name in dir(cls) if name.startswith("on_")}
         for name, one in methods.items():
             if inspect.isfunction(one) and not isinstance(inspect.getattr_static(cls, name), staticmethod):
-                takes = ", with `params` in place of `self`" if "self" in inspect.signature(one).parameters else ""
-                allowed = f"a static method: write @staticmethod above `def {name}`{takes}"
+                allowed = "a function of records, with `params` in place of `self`"
                 raise ConfigError(f"{cls.__name__}.{name}", "a method", allowed)
         handlers = tuple((name, one, one.__code__) for name, one in methods.items() if inspect.isfunction(one))
         kind: Any = cls  # a class is its own key in a cache

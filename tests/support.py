@@ -106,7 +106,6 @@ class DropOnce(Component):
 
         drops = Int32()
 
-    @staticmethod
     def on_enqueue(params, egress, packet):
         if packet.message == params.message and params.first_psn <= packet.psn <= params.last_psn:
             if egress.drops < params.times * (params.last_psn - params.first_psn + 1):
@@ -125,7 +124,6 @@ class Watcher(Component):
         accepted_payload = Int()
         disorders = Int32(doc="accepted packets whose number is not the next one")
 
-    @staticmethod
     def on_data(transfer, packet):
         if packet.accepted:
             if packet.psn != transfer.accepted_packets:

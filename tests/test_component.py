@@ -72,17 +72,14 @@ def test_wrong_values_are_refused(changes, allowed):
 
 
 class Unknown(Component):
-    @staticmethod
     def on_dat(packet): ...
 
 
 class Asks(Component):
-    @staticmethod
     def on_ack(host): ...
 
 
 class NoRecord(Component):
-    @staticmethod
     def on_ack(sender): ...
 
 
@@ -95,7 +92,6 @@ class HeaderTimer(Component):
     class Header(Record):
         probe_timer_ps = Deadline()
 
-    @staticmethod
     def on_probe_timer(now): ...
 
 
@@ -103,7 +99,6 @@ class TimerAsks(Component):
     class Endpoint(Record):
         probe_timer_ps = Deadline()
 
-    @staticmethod
     def on_probe_timer(qp): ...
 
 
@@ -161,21 +156,17 @@ class Ticker(Component):
         last_tick_ps = Int()
         tick_timer_ps = Deadline()
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_start(params, sender, now):
         sender.tick_timer_ps = now + 2 * params.period_ps  # moved forward below: the earlier time counts
         sender.tick_timer_ps = now + params.period_ps
 
-    @staticmethod
     def on_ack(params, sender, now):
         if sender.ticks == 0:
             sender.tick_timer_ps = now + params.period_ps  # moved back: the event that is pending comes too early
 
-    @staticmethod
     def on_tick_timer(params, sender, now):
         sender.ticks += 1
         sender.last_tick_ps = now
@@ -223,15 +214,12 @@ class Canceller(Component):
         ticks = Int32()
         tick_timer_ps = Deadline()
 
-    @staticmethod
     def on_start(sender, now):
         sender.tick_timer_ps = now + 100_000_000
 
-    @staticmethod
     def on_ack(sender):
         sender.tick_timer_ps = NEVER
 
-    @staticmethod
     def on_tick_timer(sender):
         sender.ticks += 1
 
@@ -244,7 +232,6 @@ class Window(Component):
 
         window_bytes = Int()
 
-    @staticmethod
     def on_open(sender):
         sender.window_bytes = 2_000
 
@@ -311,7 +298,6 @@ def returns(qp, sender):
 FORGOTTEN = {
     "@dataclass": (undecorated, "write @dataclass(frozen=True, kw_only=True) above `class Mine`"),
     "an annotation": (without_annotation, "as in `gain: float = param(...)`"),
-    "@staticmethod": (lambda: scheme_of(lambda qp, sender: None), "write @staticmethod above `def on_open`"),
     "params for self": (lambda: scheme_of(lambda self, qp: None), "with `params` in place of `self`"),
     "that handlers return nothing": (lambda: scheme_of(staticmethod(returns)), "as in `sender.rate_bps = ...`"),
     "a record": (lambda: scheme_of(staticmethod(returns), record=False), "add `class Sender(Record)`"),

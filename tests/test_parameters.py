@@ -37,7 +37,6 @@ class Chooser(Component):
         rate_bps = Float(1e9)
         counted = Int()
 
-    @staticmethod
     def on_send(params, sender, packet, now):
         if params.law == "all":
             sender.counted += 7
@@ -83,7 +82,6 @@ def test_choices_and_vectors_change_what_handlers_do():
 def test_an_exception_keeps_its_text_beside_a_choice():
     @dataclass(frozen=True, kw_only=True)
     class Raises(Chooser):
-        @staticmethod
         def on_send(params, sender, packet, now):
             if params.law == "all":
                 raise ValueError("all is too much")
@@ -98,34 +96,29 @@ def test_an_exception_keeps_its_text_beside_a_choice():
 
 
 class Misspelt(Chooser):
-    @staticmethod
     def on_send(params, sender, packet, now):
         if params.law == "frist":
             sender.counted += 1
 
 
 class Computes(Chooser):
-    @staticmethod
     def on_send(params, sender, packet, now):
         sender.counted += params.law
 
 
 class ComparesAnother(Chooser):
-    @staticmethod
     def on_send(params, sender, packet, now):
         if packet.psn == "first":
             sender.counted += 1
 
 
 class Orders(Chooser):
-    @staticmethod
     def on_send(params, sender, packet, now):
         if params.law < "first":
             sender.counted += 1
 
 
 class WritesElement(Chooser):
-    @staticmethod
     def on_send(params, sender, packet, now):
         params.weights[0] = 1.0
 

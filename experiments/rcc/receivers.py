@@ -16,7 +16,6 @@ RTTS = 3
 class ReturningRcc(Rcc):
     """RCC whose windows under the PID return to the share while the delay is below its target."""
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, receiver, message, packet, reply, now):
         delay_ps = host.clock_ps - packet.sent_ps
         rtt_ps = qp.base_rtt_ps + delay_ps - qp.base_delay_ps + jitter(params, qp.reply_chance_key, receiver)
@@ -43,7 +42,6 @@ class OrderedHoma(Homa):
 
         asked_psn = Int32(-1, doc="receiver: packet that the last NAK asked for")
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, message, transfer, packet, reply, now):
         meet(params, endpoint, qp, message, transfer)
         expected = message.received_packets

@@ -21,7 +21,6 @@ class LeastQueue(RenMarker):
 
         least_bytes = Int(doc="least queue of the period")
 
-    @staticmethod
     def on_enqueue(params, port, egress, packet, now):
         if packet.kind == DATA and port.link_class != HOST_NIC:
             egress.full_bytes = max(egress.full_bytes, packet.wire_bytes)
@@ -30,7 +29,6 @@ class LeastQueue(RenMarker):
                 egress.least_bytes = 0
                 begin_period(params, port, egress, now)
 
-    @staticmethod
     def on_dequeue(params, port, egress, packet, now):
         egress.least_bytes = min(egress.least_bytes, port.queue_bytes)
         if packet.kind != DATA or port.link_class == HOST_NIC:
@@ -38,7 +36,6 @@ class LeastQueue(RenMarker):
         turn(params, port, egress, now)
         mark(egress, packet)
 
-    @staticmethod
     def on_period_timer(params, port, egress, now):
         turn(params, port, egress, now)
         sent = port.tx_bytes - egress.start_tx_bytes

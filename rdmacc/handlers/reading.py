@@ -84,7 +84,7 @@ def _reading_of(
     part: Component, name: str, function: Any, params: frozenset[tuple[str, Code]], headers: frozenset[Field]
 ) -> _Reading:
     if not isinstance(function, types.FunctionType):
-        allowed = f"{ADVICE['function']}, in the component as a static method"
+        allowed = f"{ADVICE['function']}, in the component"
         raise ConfigError(f"{type(part).__name__}.{name}", function, allowed)
     key = type(part), name, function, params, headers
     reading = _READ.get(key)

@@ -69,14 +69,12 @@ class HomaAeolus(Homa):
 
     # Sender
 
-    @staticmethod
     def on_start(params, qp, message, transfer, now):
         start_message(params, qp, message, transfer, now)
         message.granted_psn = message.packets
         transfer.counted_packets = transfer.unscheduled_psn
         qp.credits = transfer.unscheduled_psn
 
-    @staticmethod
     def on_send(params, message, transfer, packet, request):
         psn = packet.psn
         packet.priority = DATA_CLASS + level_of(params, transfer, psn)
@@ -95,7 +93,6 @@ class HomaAeolus(Homa):
         note_sent(message, transfer, psn)
         choose_scheduled(message, transfer)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         hear(transfer, now)
         if is_responsive(params, qp) and packet.psn > transfer.counted_packets:
@@ -104,7 +101,6 @@ class HomaAeolus(Homa):
             transfer.scheduled_level = packet.level
         choose_scheduled(message, transfer)
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, request, now):
         hear(transfer, now)
         if packet.kind == NAK:
@@ -121,7 +117,6 @@ class HomaAeolus(Homa):
 
     # Receiver
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, message, transfer, packet, reply, now):
         meet(params, endpoint, qp, message, transfer)
         take(message, transfer, packet)
@@ -138,7 +133,6 @@ class HomaAeolus(Homa):
         watch(params, message, transfer, now)
         begin_round(params, host, endpoint)
 
-    @staticmethod
     def on_request(params, host, endpoint, qp, message, transfer, packet, reply, now):
         meet(params, endpoint, qp, message, transfer)
         if packet.probe_psn > 0 and message.received_packets < message.packets:

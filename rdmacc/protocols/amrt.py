@@ -14,7 +14,6 @@ from rdmacc.component import Component
 class Amrt(Component):
     """A second packet for a grant that is marked."""
 
-    @staticmethod
     def on_credit(qp, packet):
         if packet.has_room:
             qp.credits += 1  # in addition to the one from the grant clock

@@ -31,7 +31,6 @@ class CheckEpsn(GoBackN):
     class Transfer(GoBackN.Transfer):
         check_timer_ps = Deadline("receiver: ask again when it fires")
 
-    @staticmethod
     def on_data(params, message, transfer, packet, reply, now):
         _receive(params, message, transfer, packet, reply, now)
         if message.received_packets == message.packets:
@@ -43,7 +42,6 @@ class CheckEpsn(GoBackN):
         elif packet.accepted and transfer.check_timer_ps < NEVER:
             transfer.check_timer_ps = now + params.nak_interval_ps
 
-    @staticmethod
     def on_check_timer(params, message, transfer, reply, now):
         expected = message.received_packets
         if expected < message.packets:

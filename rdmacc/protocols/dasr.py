@@ -97,33 +97,27 @@ class Dasr(Component):
     def extra_bytes(self, group_size: int) -> int:
         return group_size * self.sender_id_bytes if self.look_ahead else 0
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_start(qp, sender):
         if qp.active_messages == 1:
             if not sender.has_advert:
                 sender.rate_bps = qp.line_bps
             sender.has_advert = 0
 
-    @staticmethod
     def on_send(params, message, packet):
         if params.look_ahead and message.group >= 0 and packet.psn == 0:
             packet.wire_bytes += message.group_size * params.sender_id_bytes
 
-    @staticmethod
     def on_ack(qp, sender, packet):
         sender.rate_bps = min(qp.line_bps, qp.peer_line_bps * packet.share)
 
-    @staticmethod
     def on_advert(qp, sender, packet):
         sender.rate_bps = min(qp.line_bps, qp.peer_line_bps * packet.share)
         if qp.active_messages == 0:
             sender.has_advert = 1
 
-    @staticmethod
     def on_data(params, host, endpoint, receiver, message, transfer, packet, reply, now):
         # Count a start before building the ACK and an end after it, so that this ACK still includes the message.
         if transfer.phase != _ENDED:
@@ -142,20 +136,17 @@ class Dasr(Component):
             if receiver.open_messages == 0:
                 leave(endpoint, receiver)
 
-    @staticmethod
     def on_announce(params, endpoint, receiver, message, transfer, now):
         if transfer.phase == _UNSEEN:
             open_message(endpoint, receiver, message, transfer)
             receiver.expires_ps = max(receiver.expires_ps, now + params.announced_idle_ps)
             receiver.idle_timer_ps = min(receiver.idle_timer_ps, receiver.expires_ps)
 
-    @staticmethod
     def on_advertise(endpoint, receiver, reply):
         if receiver.open_messages > 0:
             reply.kind = ADVERT
             advertise(endpoint, receiver, reply)
 
-    @staticmethod
     def on_idle_timer(endpoint, receiver, now):
         if receiver.open_messages > 0:
             if receiver.expires_ps > now:

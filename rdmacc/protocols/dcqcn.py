@@ -74,7 +74,6 @@ class Dcqcn(Component):
     class Receiver(Record):
         cnp_after_ps = Int(doc="no CNP before this time")
 
-    @staticmethod
     def on_open(params, qp, sender):
         scale = qp.line_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
         sender.additive_bps = params.additive_bps * scale
@@ -82,13 +81,11 @@ class Dcqcn(Component):
         sender.rate_bps = qp.line_bps
         sender.target_bps = qp.line_bps
 
-    @staticmethod
     def on_data(params, receiver, packet, notice, now):
         if packet.ce and now >= receiver.cnp_after_ps:
             notice.kind = CNP
             receiver.cnp_after_ps = now + params.cnp_interval_ps
 
-    @staticmethod
     def on_cnp(params, sender, now):
         if params.clamp_target or sender.timer_events > 0:
             sender.target_bps = sender.rate_bps
@@ -100,18 +97,15 @@ class Dcqcn(Component):
         sender.alpha_timer_ps = now + params.alpha_period_ps
         sender.increase_timer_ps = now + params.increase_period_ps
 
-    @staticmethod
     def on_alpha_timer(params, sender, now):
         sender.alpha = (1.0 - params.g) * sender.alpha
         sender.alpha_timer_ps = now + params.alpha_period_ps
 
-    @staticmethod
     def on_increase_timer(params, qp, sender, now):
         sender.timer_events += 1
         sender.increase_timer_ps = now + params.increase_period_ps
         increase(params, qp, sender)
 
-    @staticmethod
     def on_send(params, qp, sender, packet):
         if sender.increase_timer_ps != NEVER:  # counting begins with the first cut
             sender.counted_bytes += packet.wire_bytes

@@ -70,7 +70,6 @@ class DcqcnHpcc(Component):
 
         cnp_bit = Byte(doc="the acknowledged packet was marked")
 
-    @staticmethod
     def on_open(params, qp, sender):
         scale = qp.line_bps / params.reference_bps
         sender.additive_bps = params.additive_bps * scale
@@ -79,15 +78,12 @@ class DcqcnHpcc(Component):
         sender.target_bps = qp.line_bps
         set_rate(params, qp, sender, qp.line_bps)
 
-    @staticmethod
     def on_send(sender):
         sender.rate_bps = sender.current_bps
 
-    @staticmethod
     def on_data(packet, reply):
         reply.cnp_bit = packet.ce
 
-    @staticmethod
     def on_ack(params, sender, packet, now):
         if packet.cnp_bit:
             sender.alpha_flag = 1
@@ -99,7 +95,6 @@ class DcqcnHpcc(Component):
                 sender.alpha_timer_ps = now + params.alpha_period_ps
                 sender.decrease_timer_ps = now + params.decrease_period_ps + _AFTER_ALPHA_PS
 
-    @staticmethod
     def on_alpha_timer(params, sender, now):
         sender.alpha = (1.0 - params.g) * sender.alpha
         if sender.alpha_flag:
@@ -107,7 +102,6 @@ class DcqcnHpcc(Component):
             sender.alpha_flag = 0
         sender.alpha_timer_ps = now + params.alpha_period_ps
 
-    @staticmethod
     def on_decrease_timer(params, qp, sender, now):
         sender.decrease_timer_ps = now + params.decrease_period_ps
         if sender.decrease_flag:
@@ -119,7 +113,6 @@ class DcqcnHpcc(Component):
             sender.stage = 0
             sender.increase_timer_ps = now + params.increase_period_ps
 
-    @staticmethod
     def on_increase_timer(params, qp, sender, now):
         if sender.stage == params.fast_recovery_steps:
             sender.target_bps = min(sender.target_bps + sender.additive_bps, qp.line_bps)

@@ -49,20 +49,16 @@ class Dctcp(Component):
 
         ecn_echo = Byte(doc="the acknowledged packet was marked")
 
-    @staticmethod
     def on_open(params, sender):
         sender.window = params.initial_window
         sender.alpha = params.initial_alpha
 
-    @staticmethod
     def on_start(sender, message):
         sender.window_bytes = int(sender.window) * message.payload_bytes
 
-    @staticmethod
     def on_data(packet, reply):
         reply.ecn_echo = packet.ce
 
-    @staticmethod
     def on_send(params, sender, message, transfer):
         if message.timeouts > transfer.timeouts:  # first packet after a timeout
             transfer.timeouts = message.timeouts
@@ -71,7 +67,6 @@ class Dctcp(Component):
             transfer.hold_psn = transfer.window_end_psn = message.una_psn
             sender.window_bytes = message.payload_bytes
 
-    @staticmethod
     def on_ack(params, sender, message, transfer, packet):
         if packet.kind == NAK:
             sender.threshold = max(sender.window / 2.0, params.min_window)

@@ -55,20 +55,16 @@ class DctcpHpcc(Component):
 
         ecn_echo = Byte(doc="the acknowledged packet was marked")
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.rate_bps = qp.line_bps
         set_rate(params, qp, sender, qp.line_bps)
 
-    @staticmethod
     def on_send(sender):
         sender.rate_bps = sender.current_bps
 
-    @staticmethod
     def on_data(packet, reply):
         reply.ecn_echo = packet.ce
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet):
         transfer.marked_acks += packet.ecn_echo
         is_new_round = packet.psn > transfer.update_after_psn

@@ -156,15 +156,12 @@ class ExpressPass(Component):
 
     # Sender
 
-    @staticmethod
     def on_open(qp):
         qp.credits = 0
 
-    @staticmethod
     def on_start(params, message, transfer, request, now):
         ask(params, message, transfer, request, now)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, request, now):
         transfer.retries = 0
         transfer.round_credits += 1
@@ -193,7 +190,6 @@ class ExpressPass(Component):
             if transfer.is_last and qp.credits == 0:
                 stop(message, transfer, request, now)
 
-    @staticmethod
     def on_send(qp, message, transfer, packet, request, now):
         place = transfer.first_pending % _PENDING
         packet.credit_number = transfer.pending_numbers[place]
@@ -204,7 +200,6 @@ class ExpressPass(Component):
         elif transfer.state == _STOPPED:
             transfer.retry_timer_ps = now + 2 * transfer.rtt_ps
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, request, now):
         if packet.psn < message.una_psn:
             return
@@ -216,7 +211,6 @@ class ExpressPass(Component):
             if transfer.state == _STOPPED:
                 ask(params, message, transfer, request, now)
 
-    @staticmethod
     def on_retry_timer(params, qp, message, transfer, request, now):
         has_more = message.next_psn + qp.credits < message.packets
         if transfer.state == _STOPPED and has_more:  # it stopped early, and there were too few credits in flight
@@ -234,7 +228,6 @@ class ExpressPass(Component):
 
     # Receiver
 
-    @staticmethod
     def on_request(params, qp, receiver, message, transfer, packet, reply, now):
         receiver.heard_ps = now
         if packet.left_packets == 0:
@@ -249,7 +242,6 @@ class ExpressPass(Component):
             if packet.left_packets > 0 and not receiver.is_crediting:
                 begin_credits(params, qp, receiver, packet, now)
 
-    @staticmethod
     def on_data(params, receiver, message, transfer, packet, reply, now):
         receiver.heard_ps = now
         count_credits(receiver, packet, now)
@@ -263,11 +255,9 @@ class ExpressPass(Component):
         elif packet.psn >= message.received_packets and transfer.nack_timer_ps == NEVER:
             ask_again(params, message, transfer, reply, now)
 
-    @staticmethod
     def on_nack_timer(params, message, transfer, reply, now):
         ask_again(params, message, transfer, reply, now)
 
-    @staticmethod
     def on_credit_timer(params, qp, receiver, reply, now):
         if now - receiver.heard_ps > _SILENT * params.idle_timeout_ps:
             receiver.is_crediting = 0

@@ -63,14 +63,12 @@ class ExpressPassAeolus(ExpressPass):
 
     # Sender
 
-    @staticmethod
     def on_start(params, qp, message, transfer, request, now):
         transfer.unscheduled_psn = min(message.packets, rtt_packets(params, qp, message))
         qp.credits = transfer.unscheduled_psn
         ask_for_credits(params, message, transfer, request, now)
         request.sent_psn = 0
 
-    @staticmethod
     def on_send(params, message, transfer, packet, request, now):
         psn = packet.psn
         if psn == transfer.new_psn and psn < transfer.unscheduled_psn:
@@ -91,7 +89,6 @@ class ExpressPassAeolus(ExpressPass):
         note_sent(message, transfer, psn)
         choose_scheduled(message, transfer)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         transfer.retries = 0
         burst = max(0, transfer.unscheduled_psn - transfer.new_psn)
@@ -110,7 +107,6 @@ class ExpressPassAeolus(ExpressPass):
             transfer.retry_timer_ps = now + params.idle_timeout_ps
         choose_scheduled(message, transfer)
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, request, now):
         transfer.retries = 0
         if packet.kind == NAK:
@@ -122,7 +118,6 @@ class ExpressPassAeolus(ExpressPass):
             learn(params, message, transfer, packet)
         choose_scheduled(message, transfer)
 
-    @staticmethod
     def on_retry_timer(params, qp, message, transfer, request, now):
         if transfer.new_psn < transfer.unscheduled_psn:  # the burst still waits for the link
             transfer.retry_timer_ps = now + params.retransmit_timeout_ps
@@ -136,7 +131,6 @@ class ExpressPassAeolus(ExpressPass):
 
     # Receiver
 
-    @staticmethod
     def on_request(params, qp, receiver, message, transfer, packet, reply, now):
         receiver.heard_ps = now
         missing = find_clear(transfer.held, 0, message.packets)
@@ -154,7 +148,6 @@ class ExpressPassAeolus(ExpressPass):
         if packet.left_packets > 0 and not receiver.is_crediting:
             begin_credits(params, qp, receiver, packet, now)
 
-    @staticmethod
     def on_data(receiver, message, transfer, packet, reply, now):
         receiver.heard_ps = now
         take(message, transfer, packet)

@@ -26,7 +26,6 @@ class GoBack0(GoBackN):
     which covers a sender that went back on a timeout.
     """
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, now):
         # An ACK from before going back says nothing about this pass, unless it completes the message.
         if message.una_psn < packet.psn <= message.next_psn or packet.psn == message.packets:
@@ -37,13 +36,11 @@ class GoBack0(GoBackN):
             start_over(qp, message)
         restart_timer(params, message, transfer, now)
 
-    @staticmethod
     def on_retransmit_timer(params, qp, message, transfer, now):
         if message.una_psn < message.packets:
             count_timeout(params, message, transfer)
             start_over(qp, message)
 
-    @staticmethod
     def on_data(params, message, transfer, packet, reply, now):
         if packet.psn == 0 and message.received_packets < message.packets:
             message.received_packets = 0

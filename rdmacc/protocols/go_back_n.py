@@ -81,11 +81,9 @@ class GoBackN(Component):
         timeouts_twice = Int32(doc="observer: because a packet was lost twice")
         timeouts_unasked = Int32(doc="observer: because the NAK interval kept the receiver silent")
 
-    @staticmethod
     def on_send(params, message, transfer, packet, now):
         start_timer(params, message, transfer, packet, now)
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, now):
         if packet.psn > message.una_psn:
             acknowledge(qp, message, packet.psn)
@@ -95,13 +93,11 @@ class GoBackN(Component):
             rewind(qp, message)
         restart_timer(params, message, transfer, now)
 
-    @staticmethod
     def on_retransmit_timer(params, qp, message, transfer, now):
         if message.una_psn < message.packets:
             count_timeout(params, message, transfer)
             rewind(qp, message)
 
-    @staticmethod
     def on_data(params, message, transfer, packet, reply, now):
         expected = message.received_packets
         asks_ack = packet.psn == message.packets - 1 or (packet.psn + 1) % params.ack_every_packets == 0

@@ -69,14 +69,12 @@ class GrantClock(Component):
 
     # Sender
 
-    @staticmethod
     def on_open(params, qp):
         qp.credits = params.unscheduled_packets
         if qp.credits == 0:
             bdp = qp.line_bps * base_rtt(params, qp) / (8e12 * params.mss_bytes)
             qp.credits = max(1, int(bdp + 0.999))
 
-    @staticmethod
     def on_send(params, qp, message, transfer, packet, now):
         transfer.in_flight += 1
         if has_bit(transfer.lost, packet.psn):
@@ -87,7 +85,6 @@ class GrantClock(Component):
         if transfer.loss_timer_ps == NEVER:
             set_timer(params, qp, message, transfer, now)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         if not has_bit(transfer.granted, packet.psn):
             take_grant(qp, message, transfer, packet.psn)
@@ -96,14 +93,12 @@ class GrantClock(Component):
         if message.next_psn < message.packets:
             qp.credits += 1
 
-    @staticmethod
     def on_loss_timer(params, qp, message, transfer, now):
         message.timeouts += 1
         recover(params, qp, message, transfer, now)
 
     # Receiver
 
-    @staticmethod
     def on_data(message, transfer, packet, reply):
         if packet.is_trimmed:
             return

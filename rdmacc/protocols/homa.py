@@ -196,25 +196,21 @@ class Homa(Component):
 
     # Sender
 
-    @staticmethod
     def on_start(params, qp, message, transfer, now):
         start_message(params, qp, message, transfer, now)
         message.granted_psn = transfer.unscheduled_psn
 
-    @staticmethod
     def on_send(params, message, transfer, packet):
         packet.priority = DATA_CLASS + level_of(params, transfer, packet.psn)
         note_sent(message, transfer, packet.psn)
         choose_next(message, transfer)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         hear(transfer, now)
         if is_responsive(params, qp) and packet.psn > message.granted_psn:
             message.granted_psn = packet.psn
             transfer.scheduled_level = packet.level
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, request, now):
         hear(transfer, now)
         if packet.kind == NAK:
@@ -225,13 +221,11 @@ class Homa(Component):
         else:
             close_message(qp, message)
 
-    @staticmethod
     def on_ping_timer(params, message, transfer, request, now):
         ping(params, message, transfer, request, now)
 
     # Receiver
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, message, transfer, packet, reply, now):
         meet(params, endpoint, qp, message, transfer)
         take(message, transfer, packet)
@@ -241,20 +235,17 @@ class Homa(Component):
         watch(params, message, transfer, now)
         begin_round(params, host, endpoint)
 
-    @staticmethod
     def on_request(params, host, endpoint, qp, message, transfer, packet, reply, now):
         meet(params, endpoint, qp, message, transfer)
         answer(params, message, transfer, packet, reply, now)
         begin_round(params, host, endpoint)
 
-    @staticmethod
     def on_candidate(params, endpoint, message, transfer):
         if transfer.granted_packets < message.packets + transfer.regranted_packets and not message.failed:
             left = message.packets - message.received_packets
             message.key = left * _ARRIVALS + transfer.last_arrival
             note_waiting(params, endpoint, message.src)
 
-    @staticmethod
     def on_pick(params, host, endpoint, qp, message, transfer, reply, now):
         for i in range(endpoint.served_n):
             if endpoint.served[i] == message.src:
@@ -271,7 +262,6 @@ class Homa(Component):
             grant(transfer, reply)
             watch(params, message, transfer, now)
 
-    @staticmethod
     def on_resend_timer(params, message, transfer, reply, now):
         missing = find_clear(transfer.held, 0, message.packets)
         end = min(transfer.granted_packets, message.packets)

@@ -71,7 +71,6 @@ class Hpcc(IntStamp):
 
         update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
         sender.bdp_bytes = int(qp.line_bps * sender.rtt_ps / 8e12)
@@ -82,7 +81,6 @@ class Hpcc(IntStamp):
         sender.reference_rate_bps = qp.line_bps
         set_rate(sender, qp.line_bps)
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet):
         is_new_round = packet.psn > transfer.update_after_psn
         is_known = sender.hops == packet.int_hops and packet.int_hops > 0

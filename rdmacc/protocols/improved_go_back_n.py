@@ -19,6 +19,5 @@ class ImprovedGoBackN(CheckEpsn):
     class Transfer(CheckEpsn.Transfer):
         is_second = Byte(doc="sender: 1 between the two copies of the last packet")
 
-    @staticmethod
     def on_send(params, qp, message, transfer, packet, now):
         _send(params, qp, message, transfer, packet, now)

@@ -55,24 +55,20 @@ class InfinibandCc(Component):
         index = Int32(doc="CCTI")
         step_timer_ps = Deadline()
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.index = params.least
         set_rate(params, qp, sender)
 
-    @staticmethod
     def on_data(packet, notice):
         if packet.ce:
             notice.kind = CNP
 
-    @staticmethod
     def on_cnp(params, qp, sender, now):
         sender.index = min(sender.index + params.increase, params.limit)
         set_rate(params, qp, sender)
         if sender.step_timer_ps == NEVER:
             sender.step_timer_ps = now + params.timer_ps
 
-    @staticmethod
     def on_step_timer(params, qp, sender, now):
         sender.index = max(sender.index - 1, params.least)
         set_rate(params, qp, sender)

@@ -68,11 +68,9 @@ class Irn(Component):
 
         sack_psn = Int32(doc="the packet that arrived out of order")
 
-    @staticmethod
     def on_start(params, message):
         message.granted_psn = min(message.packets, params.bdp_cap_packets)
 
-    @staticmethod
     def on_send(params, qp, message, transfer, packet, now):
         if packet.psn == transfer.new_psn:
             transfer.new_psn += 1
@@ -83,7 +81,6 @@ class Irn(Component):
         if transfer.retransmit_timer_ps == NEVER:
             restart_timer(params, message, transfer, now)
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, now):
         withdraw_choice(qp, message, transfer)
         if message.una_psn < packet.psn <= transfer.new_psn:
@@ -101,7 +98,6 @@ class Irn(Component):
             transfer.lost_below_psn = max(transfer.lost_below_psn, packet.sack_psn)
         choose_next(qp, message, transfer)
 
-    @staticmethod
     def on_retransmit_timer(params, qp, message, transfer, now):
         under_way = transfer.new_psn - message.una_psn
         if transfer.is_low and under_way > params.few_packets:
@@ -120,7 +116,6 @@ class Irn(Component):
                 choose_next(qp, message, transfer)
                 restart_timer(params, message, transfer, now)
 
-    @staticmethod
     def on_data(message, transfer, packet, reply):
         psn = packet.psn
         reply.kind = ACK

@@ -13,6 +13,5 @@ class LineRate(Component):
     class Sender(Record):
         rate_bps = Float()
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps

@@ -102,12 +102,10 @@ class Ndp(Component):
 
     # Sender
 
-    @staticmethod
     def on_start(params, qp, message, transfer):
         qp.credits = min(params.initial_window, message.packets)
         transfer.first_window = qp.credits
 
-    @staticmethod
     def on_send(params, qp, message, transfer, packet, now):
         if packet.psn == transfer.new_psn:
             transfer.new_psn += 1
@@ -120,7 +118,6 @@ class Ndp(Component):
             transfer.retransmit_timer_ps = now + params.timeout_ps
         proceed(params, qp, message, transfer, now)
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, now):
         transfer.first_window -= 1
         transfer.pulls_expected += 1
@@ -138,13 +135,11 @@ class Ndp(Component):
             use_pulls(qp, message, transfer)  # its pull may have arrived first, on another path
         proceed(params, qp, message, transfer, now)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         transfer.retries = 0
         pull(qp, message, transfer, packet.pull_number)
         proceed(params, qp, message, transfer, now)
 
-    @staticmethod
     def on_return(params, qp, message, transfer, packet, now):
         transfer.first_window -= 1
         note_answer(transfer, False)
@@ -155,7 +150,6 @@ class Ndp(Component):
             qp.credits += 1
         proceed(params, qp, message, transfer, now)
 
-    @staticmethod
     def on_retransmit_timer(params, qp, message, transfer, now):
         message.timeouts += 1
         transfer.retries += 1
@@ -175,7 +169,6 @@ class Ndp(Component):
 
     # Receiver
 
-    @staticmethod
     def on_data(params, host, endpoint, message, transfer, packet, reply, now):
         reply.psn = packet.psn
         if packet.is_trimmed:
@@ -199,19 +192,16 @@ class Ndp(Component):
             if endpoint.pull_timer_ps == NEVER:
                 endpoint.pull_timer_ps = endpoint.last_pull_ps + pull_gap_ps(params, host)
 
-    @staticmethod
     def on_pull_timer(host, endpoint):
         if endpoint.waiting_pulls > 0:  # otherwise the messages were already complete
             host.pick = 1
 
-    @staticmethod
     def on_candidate(endpoint, message, transfer):
         if transfer.owed_pulls > 0:
             message.key = message.number - endpoint.last_pulled
             if message.key <= 0:
                 message.key += _TURN
 
-    @staticmethod
     def on_pick(params, host, endpoint, message, transfer, reply, now):
         reply.kind = CREDIT
         reply.psn = transfer.pull_number + 1

@@ -56,11 +56,9 @@ class NewReno(Component):
 
         stamp_ps = Int(doc="when the packet left, returned in its ACK")
 
-    @staticmethod
     def on_start(params, qp, transfer):
         transfer.timeout_ps = max(params.min_timeout_ps, _FIRST_RTTS * qp.base_rtt_ps)
 
-    @staticmethod
     def on_send(qp, message, transfer, packet, now):
         packet.stamp_ps = now
         qp.inflight_bytes -= packet.payload_bytes  # counted below
@@ -71,7 +69,6 @@ class NewReno(Component):
         if transfer.retransmit_timer_ps == NEVER:
             transfer.retransmit_timer_ps = now + transfer.timeout_ps
 
-    @staticmethod
     def on_ack(params, qp, message, transfer, packet, now):
         if packet.psn > message.una_psn:
             advance(params, message, transfer, packet, now)
@@ -79,7 +76,6 @@ class NewReno(Component):
             duplicate(params, message, transfer, packet)
         count_inflight(qp, message, transfer)
 
-    @staticmethod
     def on_retransmit_timer(params, qp, message, transfer):
         if message.una_psn < message.packets:
             message.timeouts += 1
@@ -93,7 +89,6 @@ class NewReno(Component):
             message.next_psn = message.una_psn
             count_inflight(qp, message, transfer)
 
-    @staticmethod
     def on_data(message, transfer, packet, reply):
         if not packet.is_trimmed and not has_bit(transfer.held, packet.psn):
             packet.accepted = 1

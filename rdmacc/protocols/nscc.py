@@ -82,17 +82,14 @@ class Nscc(Component):
     class Transfer(Record):
         noted_timeouts = Int32(doc="timeouts already handled")
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.base_rtt_ps = float(qp.base_rtt_ps)
         sender.most = params.largest_window * bdp(qp)
         set_window(qp, sender, sender.most)
 
-    @staticmethod
     def on_send(qp, sender, message, transfer):
         note_timeouts(qp, sender, message, transfer)
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet, now):
         note_timeouts(qp, sender, message, transfer)
         size = packet.settled_bytes

@@ -29,11 +29,9 @@ class PacketMeter(Component):
         most_hops = Int32(doc="maximum over all packets")
         refused_packets = Int32(doc="packets not accepted by recovery: out of order or duplicate")
 
-    @staticmethod
     def on_enqueue(packet):
         packet.hops += 1
 
-    @staticmethod
     def on_data(transfer, packet):
         transfer.arrived_packets += 1
         transfer.marked_arrivals += packet.ce
@@ -51,6 +49,5 @@ class MarkMeter(Component):
 
         marks_left = Int32(doc="data packets that arrived with congestion experienced and kept it")
 
-    @staticmethod
     def on_data(transfer, packet):
         transfer.marks_left += packet.ce

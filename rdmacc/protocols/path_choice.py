@@ -85,7 +85,6 @@ class PathChoice(Component):
         was_marked = Byte(doc="reply: mark of the packet that caused it")
         at_last_hop = Byte(doc="1 once it has reached its last switch untrimmed")
 
-    @staticmethod
     def on_send(params, qp, sender, message, transfer, packet, now):
         if message.timeouts > transfer.seen_timeouts:
             transfer.seen_timeouts = message.timeouts
@@ -93,12 +92,10 @@ class PathChoice(Component):
         packet.entropy = next_value(params, qp, sender)
         packet.path = packet.entropy
 
-    @staticmethod
     def on_enqueue(port, packet):
         if packet.kind == DATA and port.link_class == LAST_HOP:
             packet.at_last_hop = 1
 
-    @staticmethod
     def on_data(params, qp, receiver, packet, reply):
         if reply.kind != NONE:
             reply.entropy = packet.entropy
@@ -106,17 +103,14 @@ class PathChoice(Component):
             reply.at_last_hop = packet.at_last_hop
             reply.path = next_reply_value(params, qp, receiver)
 
-    @staticmethod
     def on_request(params, qp, receiver, reply):
         if reply.kind != NONE:
             reply.path = next_reply_value(params, qp, receiver)
 
-    @staticmethod
     def on_pick(params, qp, receiver, reply):
         if reply.kind != NONE:
             reply.path = next_reply_value(params, qp, receiver)
 
-    @staticmethod
     def on_ack(params, sender, packet, now):
         if packet.entropy < 0:
             return

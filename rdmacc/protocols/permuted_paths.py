@@ -38,17 +38,14 @@ class PermutedPaths(Component):
         reply_place = Int32()
         reply_draws = Int32()
 
-    @staticmethod
     def on_send(qp, sender, packet):
         if qp.paths > 1:
             packet.path = next_path(qp, sender)
 
-    @staticmethod
     def on_data(qp, receiver, reply):
         if reply.kind != NONE and qp.paths > 1:
             reply.path = next_reply_path(qp, receiver)
 
-    @staticmethod
     def on_pick(qp, receiver, reply):
         if reply.kind != NONE and qp.paths > 1:
             reply.path = next_reply_path(qp, receiver)
@@ -82,7 +79,6 @@ class ScoredPaths(PermutedPaths):
 
         path_tag = Byte(doc="path of the data packet")
 
-    @staticmethod
     def on_send(qp, sender, packet):
         if qp.paths > 1:
             path = next_path(qp, sender)
@@ -96,7 +92,6 @@ class ScoredPaths(PermutedPaths):
             packet.path = path
             packet.path_tag = path
 
-    @staticmethod
     def on_ack(params, qp, sender, packet):
         if packet.kind == ACK:
             sender.path_acks[packet.path_tag] += 1
@@ -106,14 +101,12 @@ class ScoredPaths(PermutedPaths):
             sender.all_nacks += 1
         judge(params, qp, sender, packet.path_tag)
 
-    @staticmethod
     def on_return(params, qp, sender, packet):
         sender.path_nacks[packet.path_tag] += params.return_weight
         sender.all_nacks += params.return_weight
         sender.returned_path = packet.path_tag
         judge(params, qp, sender, packet.path_tag)
 
-    @staticmethod
     def on_data(qp, receiver, packet, reply):
         reply.path_tag = packet.path_tag
         if reply.kind != NONE and qp.paths > 1:

@@ -137,7 +137,6 @@ class PHost(Component):
 
     # Sender
 
-    @staticmethod
     def on_start(params, qp, message, transfer, request, now):
         transfer.free_left = free_tokens(params, qp, message)
         packets = transfer.free_left + params.expiry_packets
@@ -145,7 +144,6 @@ class PHost(Component):
         announce(params, message, transfer, request, now)
         choose(qp, message, transfer)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         transfer.retries = 0
         transfer.ask_timer_ps = now + params.ask_timeout_ps
@@ -159,7 +157,6 @@ class PHost(Component):
             transfer.expired_tokens += 1
         choose(qp, message, transfer)
 
-    @staticmethod
     def on_send(params, qp, message, transfer, packet):
         packet.priority = DATA_CLASS if message.packets <= params.short_packets else DATA_CLASS + 1
         if transfer.free_left > 0:
@@ -171,7 +168,6 @@ class PHost(Component):
             transfer.held_tokens -= 1
         choose(qp, message, transfer)
 
-    @staticmethod
     def on_expiry_timer(qp, message, transfer, now):
         if transfer.free_left > 0 and transfer.free_until_ps < now:
             transfer.expired_tokens += transfer.free_left
@@ -182,13 +178,11 @@ class PHost(Component):
             transfer.expired_tokens += 1
         choose(qp, message, transfer)
 
-    @staticmethod
     def on_ack(message, transfer, packet):
         transfer.retries = 0
         if packet.kind == ACK:
             message.una_psn = message.packets
 
-    @staticmethod
     def on_ask_timer(params, message, transfer, request, now):
         message.timeouts += 1
         transfer.retries += 1
@@ -200,7 +194,6 @@ class PHost(Component):
 
     # Receiver
 
-    @staticmethod
     def on_request(params, host, endpoint, qp, message, transfer, reply, now):
         if message.received_packets == message.packets:
             reply.kind = ACK
@@ -211,7 +204,6 @@ class PHost(Component):
         else:
             learn(params, host, endpoint, qp, message, transfer, now)
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, message, transfer, packet, reply, now):
         learn(params, host, endpoint, qp, message, transfer, now)
         if not packet.is_trimmed:
@@ -226,7 +218,6 @@ class PHost(Component):
         elif params.wakes_on_data and endpoint.is_waiting:
             wake(endpoint, now)
 
-    @staticmethod
     def on_token_timer(params, host, endpoint, now):
         endpoint.is_waiting = 0
         if endpoint.held_slots > 0:
@@ -235,7 +226,6 @@ class PHost(Component):
         else:
             host.pick = 1
 
-    @staticmethod
     def on_candidate(params, host, endpoint, qp, message, transfer, now):
         if not transfer.is_known:
             return
@@ -262,7 +252,6 @@ class PHost(Component):
         if now < transfer.resume_ps:
             wait_until(endpoint, transfer.resume_ps)
 
-    @staticmethod
     def on_pick(params, host, endpoint, qp, message, transfer, reply, now):
         reply.kind = CREDIT
         reply.psn = next_psn(message, transfer)

@@ -53,16 +53,13 @@ class Polo(GrantClock):
 
     # Sender
 
-    @staticmethod
     def on_start(params, qp, transfer, request, now):
         send_adjoint(params, qp, transfer, request, now)
 
-    @staticmethod
     def on_adjoint_timer(params, qp, transfer, request, now):
         transfer.adjoint -= 1  # the same again
         send_adjoint(params, qp, transfer, request, now)
 
-    @staticmethod
     def on_advert(params, qp, message, transfer, packet, request, now):
         if packet.adjoint != transfer.adjoint:
             return
@@ -72,7 +69,6 @@ class Polo(GrantClock):
             recover(params, qp, message, transfer, now)
         send_adjoint(params, qp, transfer, request, now)
 
-    @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         _take(params, qp, message, transfer, packet, now)
         is_last = qp.inflight_bytes == 0 and qp.credits == 1
@@ -81,7 +77,6 @@ class Polo(GrantClock):
 
     # Receiver
 
-    @staticmethod
     def on_data(message, transfer, packet, reply):
         _receive(message, transfer, packet, reply)
         transfer.came += 1
@@ -92,7 +87,6 @@ class Polo(GrantClock):
                 transfer.withhold -= 1
                 reply.drives = 0
 
-    @staticmethod
     def on_request(message, transfer, packet, reply):
         if packet.adjoint > transfer.answered:
             end_epoch(transfer)

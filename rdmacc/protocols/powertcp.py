@@ -66,11 +66,9 @@ class PowerTcp(IntStamp):
 
         update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
 
-    @staticmethod
     def on_open(params, qp, sender):
         open_window(params, qp, sender)
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet):
         if sender.hops == packet.int_hops and packet.int_hops > 0:
             measure(params, sender, packet)

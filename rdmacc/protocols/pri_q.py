@@ -18,6 +18,5 @@ class PriQ(Component):
 
     short_bytes: Size = param("8kB", "largest message of the first class", unit="bytes", source="Dart, VI-A")
 
-    @staticmethod
     def on_start(params, message):
         message.priority = DATA_CLASS if message.size_bytes <= params.short_bytes else DATA_CLASS + 1

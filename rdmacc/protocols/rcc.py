@@ -115,16 +115,13 @@ class Rcc(Component):
 
         cwnd_bytes = Int32()
 
-    @staticmethod
     def on_open(params, qp, sender, receiver):
         receiver.base_rtt_ps = base_rtt(params, qp)
         allow(params, qp, sender, int(qp.line_bps * base_rtt(params, qp) / 8e12))
 
-    @staticmethod
     def on_start(params, qp, sender, message):
         allow(params, qp, sender, first_window(params, qp, message))
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, receiver, message, packet, reply, now):
         delay_ps = host.clock_ps - packet.sent_ps
         rtt_ps = qp.base_rtt_ps + delay_ps - qp.base_delay_ps + jitter(params, qp.reply_chance_key, receiver)  # line 3
@@ -136,7 +133,6 @@ class Rcc(Component):
         b_r = received(endpoint, receiver.began_ps)
         reply.cwnd_bytes = window(params, receiver, rtt_ps, share, b_r, host.line_bps, message, now)
 
-    @staticmethod
     def on_ack(params, qp, sender, packet):
         if packet.cwnd_bytes > 0:  # a NAK from a timer has none
             allow(params, qp, sender, packet.cwnd_bytes)

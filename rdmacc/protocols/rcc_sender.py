@@ -40,21 +40,17 @@ class RccSender(Rcc):
         flow_num = Int32(doc="N; 0 in replies that do not answer data")
         received_bps = Float(doc="B_R over its round; -1: not known yet")
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.base_rtt_ps = base_rtt(params, qp)
         allow(params, qp, sender, int(qp.line_bps * sender.base_rtt_ps / 8e12))
 
-    @staticmethod
     def on_start(params, qp, sender, message, now):
         begin(params, qp, sender, message, now)
         allow(params, qp, sender, first_window(params, qp, message))
 
-    @staticmethod
     def on_send(packet, now):
         packet.departed_ps = now
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, receiver, message, packet, reply, now):
         count(endpoint, message, packet, base_rtt(params, qp))
         measure(endpoint, host, now)
@@ -64,7 +60,6 @@ class RccSender(Rcc):
         reply.flow_num = max(1, endpoint.flow_num)
         reply.received_bps = received(endpoint, receiver.began_ps)
 
-    @staticmethod
     def on_ack(params, qp, sender, message, packet, now):
         if packet.flow_num > 0:
             rtt_ps = now - packet.departed_ps + jitter(params, qp.chance_key, sender)

@@ -39,32 +39,26 @@ class Rcp(Component):
 
         rcp_sent_ps = Int(doc="when the packet left, returned in its ACK")
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_start(message):
         message.granted_psn = 1
 
-    @staticmethod
     def on_send(sender, packet, now):
         sender.wire_bytes = packet.wire_bytes
         packet.rcp_rtt_ps = sender.rtt_ps
         packet.rcp_sent_ps = now
 
-    @staticmethod
     def on_data(packet, reply):
         reply.rcp_sent_ps = packet.rcp_sent_ps
 
-    @staticmethod
     def on_request(message, packet, reply):
         reply.kind = ACK
         reply.psn = message.received_packets
         reply.rcp_bps = packet.rcp_bps
         reply.rcp_sent_ps = packet.rcp_sent_ps
 
-    @staticmethod
     def on_ack(params, qp, sender, message, packet, now):
         sender.rtt_ps = now - packet.rcp_sent_ps
         if sender.least_rtt_ps == 0 or sender.rtt_ps < sender.least_rtt_ps:
@@ -77,7 +71,6 @@ class Rcp(Component):
         elif sender.probe_timer_ps == NEVER and is_slow(params, sender):
             sender.probe_timer_ps = now + int(params.probe_rtts * sender.least_rtt_ps)
 
-    @staticmethod
     def on_probe_timer(params, sender, request, now):
         if is_slow(params, sender):
             request.kind = REQUEST

@@ -92,13 +92,11 @@ class ReceiverCredit(Component):
 
     # Sender
 
-    @staticmethod
     def on_start(params, qp, transfer):
         transfer.speculates = 1
         transfer.credit_bytes = most_bytes(params, qp)
         allow(qp, transfer)
 
-    @staticmethod
     def on_send(params, qp, message, transfer, packet):
         transfer.credit_bytes -= packet.wire_bytes
         if transfer.credit_bytes <= 0:
@@ -111,14 +109,12 @@ class ReceiverCredit(Component):
             want = (want + qp.contenders) // (qp.contenders + 1)
         packet.credit_units = transfer.pulled + (want + params.unit_bytes - 1) // params.unit_bytes
 
-    @staticmethod
     def on_ack(qp, transfer, packet):
         if packet.kind != NAK:
             transfer.settled_bytes += packet.settled_bytes
         end_speculation(transfer)
         allow(qp, transfer)
 
-    @staticmethod
     def on_credit(params, qp, transfer, packet):
         end_speculation(transfer)
         if packet.credit_units > transfer.pulled:
@@ -129,7 +125,6 @@ class ReceiverCredit(Component):
 
     # Receiver
 
-    @staticmethod
     def on_data(params, host, endpoint, qp, message, transfer, packet, now):
         if params.oversubscription > 1.0:
             note_arrival(host, endpoint, qp, packet, now)
@@ -144,7 +139,6 @@ class ReceiverCredit(Component):
         elif packet.is_trimmed or has_risen:
             join(endpoint, transfer, _ACTIVE, now)
 
-    @staticmethod
     def on_request(params, endpoint, qp, message, transfer, now):
         if message.received_packets < message.packets:
             missing = (message.packets - message.received_packets) * qp.wire_bytes
@@ -152,23 +146,19 @@ class ReceiverCredit(Component):
             transfer.wanted = max(transfer.wanted, transfer.granted + want)
             join(endpoint, transfer, _ACTIVE, now)
 
-    @staticmethod
     def on_pull_timer(host, endpoint):
         if endpoint.waiting > 0:
             host.pick = 1
 
-    @staticmethod
     def on_core_timer(params, host, endpoint, now):
         is_active = endpoint.arrivals > 0 or endpoint.core_rate < 1.0
         decide(params, endpoint)
         if is_active:
             plan_decision(host, endpoint, now)
 
-    @staticmethod
     def on_candidate(message, transfer):
         message.key = transfer.place
 
-    @staticmethod
     def on_pick(params, host, endpoint, qp, message, transfer, reply, now):
         units = params.units_per_pull
         is_idle = transfer.place >= _IDLE

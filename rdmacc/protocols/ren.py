@@ -42,7 +42,6 @@ class Ren(Component):
         under_grants = Int32(doc="sender: grants that released two packets")
         over_grants = Int32(doc="sender: grants marked to release none")
 
-    @staticmethod
     def on_credit(params, qp, transfer, packet, now):
         # The grant clock has already added one packet, which every grant releases.
         if packet.ren_mark == UNDER:
@@ -56,10 +55,8 @@ class Ren(Component):
             if is_last and qp.credits == 0 and params.probe_ps > 0:
                 transfer.probe_timer_ps = now + params.probe_ps
 
-    @staticmethod
     def on_send(transfer):
         transfer.probe_timer_ps = NEVER
 
-    @staticmethod
     def on_probe_timer(qp):
         qp.credits = max(qp.credits, 1)

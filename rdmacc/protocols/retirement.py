@@ -73,11 +73,9 @@ class Retirement(Component):
         was_marked = Byte(doc="reply: mark of the packet that caused it")
         at_last_hop = Byte(doc="1 once it has reached its last switch whole")
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.mask = draw(params, qp, sender)
 
-    @staticmethod
     def on_send(params, sender, packet, now):
         place = packet.psn % KEPT
         if packet.is_again and sender.value_of[place] >= 0:
@@ -86,12 +84,10 @@ class Retirement(Component):
         packet.path = packet.entropy
         sender.value_of[place] = packet.entropy
 
-    @staticmethod
     def on_enqueue(port, packet):
         if packet.kind == DATA and port.link_class == LAST_HOP:
             packet.at_last_hop = 1
 
-    @staticmethod
     def on_data(packet, reply):
         if reply.kind != NONE:
             reply.entropy = packet.entropy
@@ -99,13 +95,11 @@ class Retirement(Component):
             reply.was_marked = packet.ce
             reply.at_last_hop = packet.at_last_hop
 
-    @staticmethod
     def on_request(packet, reply):
         if reply.kind != NONE:
             reply.entropy = packet.entropy
             reply.path = packet.path
 
-    @staticmethod
     def on_ack(params, sender, packet):
         if packet.kind == NAK:
             sender.value_of[packet.psn % KEPT] = -1
@@ -121,7 +115,6 @@ class Retirement(Component):
         elif packet.kind == ACK and packet.was_marked:
             sender.penalties[value] = min(sender.penalties[value] + params.ecn_penalty, _WORST)
 
-    @staticmethod
     def on_probe_timer(params, sender, request, now):
         if sender.retired_count == 0:
             return

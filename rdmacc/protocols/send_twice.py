@@ -20,7 +20,6 @@ class SendTwice(GoBackN):
     class Transfer(GoBackN.Transfer):
         is_second = Byte(doc="sender: 1 between the two copies of the last packet")
 
-    @staticmethod
     def on_send(params, qp, message, transfer, packet, now):
         start_timer(params, message, transfer, packet, now)
         repeat_last(qp, message, transfer, packet)

@@ -91,17 +91,14 @@ class Swift(Component):
         swift_sent_ps = Int(doc="when the packet left")
         swift_hops = Byte(doc="switches passed")
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.window = params.initial_window
         sender.rtt_ps = qp.base_rtt_ps
         sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_start(params, qp, sender, message):
         apply(params, qp, sender, message, sender.window, 0)
 
-    @staticmethod
     def on_send(params, qp, sender, message, transfer, packet, now):
         packet.swift_sent_ps = now
         if message.timeouts > transfer.timeouts:  # first packet after a timeout
@@ -112,17 +109,14 @@ class Swift(Component):
             elif can_cut(sender, now):
                 apply(params, qp, sender, message, sender.window * (1.0 - params.max_cut), now)
 
-    @staticmethod
     def on_dequeue(port, packet):
         if packet.kind == DATA and port.link_class != HOST_NIC:
             packet.swift_hops += 1
 
-    @staticmethod
     def on_data(packet, reply):
         reply.swift_sent_ps = packet.swift_sent_ps
         reply.swift_hops = packet.swift_hops
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet, now):
         acked = max(0, packet.psn - transfer.acked_psn)
         if acked > 0:

@@ -61,19 +61,15 @@ class ThetaPowerTcp(Component):
 
         power_sent_ps = Int(doc="when the packet was sent")
 
-    @staticmethod
     def on_open(params, qp, sender):
         open_window(params, qp, sender)
 
-    @staticmethod
     def on_send(packet, now):
         packet.power_sent_ps = now
 
-    @staticmethod
     def on_data(packet, reply):
         reply.power_sent_ps = packet.power_sent_ps
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet, now):
         rtt_ps = now - packet.power_sent_ps
         elapsed_ps = now - sender.last_ack_ps

@@ -85,14 +85,12 @@ class Timely(Component):
         departed_ps = Int(doc="when the NIC had sent the packet")
         is_segment_end = Byte()
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.current_bps = params.start_fraction * qp.line_bps
         sender.rate_bps = sender.current_bps if params.is_paced else qp.line_bps
         if params.has_window:
             sender.window_bytes = window(sender, qp.base_rtt_ps)
 
-    @staticmethod
     def on_send(params, qp, sender, message, packet, now):
         if sender.segment_sent_bytes == 0:
             sender.segment_start_ps = now
@@ -111,12 +109,10 @@ class Timely(Component):
         elif params.is_burst:
             sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_data(packet, reply):
         reply.departed_ps = packet.departed_ps
         reply.is_segment_end = packet.is_segment_end
 
-    @staticmethod
     def on_ack(params, qp, sender, packet, now):
         if not packet.is_segment_end or now < sender.next_update_ps:
             return

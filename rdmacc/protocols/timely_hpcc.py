@@ -76,7 +76,6 @@ class TimelyHpcc(Component):
     def extra_bytes(self, group_size: int) -> int:
         return self.timestamp_bytes
 
-    @staticmethod
     def on_open(params, qp, sender):
         scale = qp.line_bps / params.reference_bps
         sender.additive_bps = params.additive_bps * scale
@@ -84,17 +83,14 @@ class TimelyHpcc(Component):
         sender.rate_bps = qp.line_bps
         set_rate(params, qp, sender, qp.line_bps)
 
-    @staticmethod
     def on_send(params, sender, packet, now):
         packet.wire_bytes += params.timestamp_bytes
         packet.stamp_ps = now
         sender.rate_bps = sender.current_bps
 
-    @staticmethod
     def on_data(packet, reply):
         reply.stamp_ps = packet.stamp_ps
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet, now):
         if packet.psn > transfer.update_after_psn:
             rtt_ps = now - packet.stamp_ps

@@ -86,7 +86,6 @@ class Uet(Component):
 
     # Sender
 
-    @staticmethod
     def on_send(params, qp, sender, message, transfer, packet, now):
         if packet.psn == transfer.new_psn:
             transfer.new_psn += 1
@@ -106,7 +105,6 @@ class Uet(Component):
         if transfer.resend_timer_ps == NEVER:
             transfer.resend_timer_ps = now + timeout(params, qp)
 
-    @staticmethod
     def on_ack(params, qp, sender, message, transfer, packet):
         before = qp.inflight_bytes
         packet.settled_bytes = 0
@@ -132,7 +130,6 @@ class Uet(Component):
         if qp.inflight_bytes != before or packet.kind == ACK:
             choose_next(message, transfer)
 
-    @staticmethod
     def on_resend_timer(params, qp, sender, message, transfer, request, now):
         oldest = oldest_packet(sender, message, transfer)
         if oldest >= 0 and sender.sent_ps[oldest % KEPT] + timeout(params, qp) > now:
@@ -163,7 +160,6 @@ class Uet(Component):
 
     # Receiver
 
-    @staticmethod
     def on_data(params, message, transfer, packet, reply):
         is_new = not has_bit(transfer.held, packet.psn)
         if packet.is_trimmed and is_new:
@@ -190,7 +186,6 @@ class Uet(Component):
             reply.ce_echo = packet.ce
             reply.left_ps = packet.left_ps
 
-    @staticmethod
     def on_request(message, transfer, reply):
         acknowledge(message, transfer, transfer.expected_psn, reply)
 

@@ -29,7 +29,6 @@ class AntiEcn(Component):
     class Header(Record):
         has_room = Byte(1, doc="1 until a port on the path clears it")
 
-    @staticmethod
     def on_dequeue(params, port, egress, packet, now):
         if packet.kind == DATA and port.link_class != HOST_NIC:
             byte_ps = 8e12 / port.rate_bps
@@ -37,6 +36,5 @@ class AntiEcn(Component):
                 packet.has_room = 0
             egress.end_ps = now + int(packet.wire_bytes * byte_ps)
 
-    @staticmethod
     def on_data(packet, reply):
         reply.has_room = packet.has_room

@@ -76,11 +76,9 @@ class FlowDeflection(Component):
             del found["on_enqueue"]
         return found
 
-    @staticmethod
     def on_send(params, message, packet):
         packet.tokens = params.tokens if message.size_bytes <= params.short_bytes else 0
 
-    @staticmethod
     def on_route(params, port, chip, message, packet):
         if packet.tokens == 0:
             return
@@ -94,7 +92,6 @@ class FlowDeflection(Component):
             if port.link_class == IN_NETWORK or params.deflect_last_hop:
                 packet.verdict = DEFLECT
 
-    @staticmethod
     def on_deflect(params, port, chip, message, packet):
         if message.packets > 1:
             entry = find(chip, _FREE)
@@ -102,7 +99,6 @@ class FlowDeflection(Component):
             chip.ports[entry] = port.number
         packet.tokens -= 1
 
-    @staticmethod
     def on_enqueue(params, port, packet):
         if not port.climbs:
             packet.descends = 1

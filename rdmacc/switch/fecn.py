@@ -57,11 +57,9 @@ class Fecn(Component):
         del handlers["on_enqueue" if self.at_dequeue else "on_dequeue"]
         return handlers
 
-    @staticmethod
     def on_enqueue(params, port, egress, packet):
         mark(params, port, egress, packet)
 
-    @staticmethod
     def on_dequeue(params, port, egress, packet):
         mark(params, port, egress, packet)
 

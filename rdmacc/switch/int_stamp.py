@@ -53,11 +53,9 @@ class IntStamp(Component):
     def extra_bytes(self, group_size: int) -> int:
         return self.overhead_bytes
 
-    @staticmethod
     def on_send(params, packet):
         packet.wire_bytes += params.overhead_bytes
 
-    @staticmethod
     def on_dequeue(params, port, packet, now):
         if packet.kind != DATA or port.link_class == HOST_NIC:
             return
@@ -74,7 +72,6 @@ class IntStamp(Component):
         packet.int_queue_bytes[place] = queue
         packet.int_hops += 1
 
-    @staticmethod
     def on_data(packet, reply):
         reply.int_hops = packet.int_hops
         for i in range(HOPS):

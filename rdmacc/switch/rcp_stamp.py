@@ -67,12 +67,10 @@ class RcpStamp(Component):
         rcp_bps = Float(-1.0, doc="lowest rate on the path so far, -1 for no limit yet")
         rcp_rtt_ps = Int(doc="the sender's RTT, 0 if unknown (w by the sender)")
 
-    @staticmethod
     def on_port(params, port, egress):
         egress.fair_bps = max(1.0, params.initial_fraction * params.target * port.rate_bps)
         egress.rtt_ps = float(params.base_rtt_ps)
 
-    @staticmethod
     def on_enqueue(params, port, egress, packet, now):
         if port.link_class == HOST_NIC:
             return
@@ -85,7 +83,6 @@ class RcpStamp(Component):
         if egress.slot_timer_ps == NEVER and egress.rtt_ps > 0.0:
             begin_slot(params, port, egress, now)
 
-    @staticmethod
     def on_dequeue(port, egress, packet):
         if port.link_class != HOST_NIC:
             egress.data_bytes += packet.wire_bytes
@@ -93,7 +90,6 @@ class RcpStamp(Component):
             if is_forward and (packet.rcp_bps < 0.0 or packet.rcp_bps > egress.fair_bps):
                 packet.rcp_bps = egress.fair_bps
 
-    @staticmethod
     def on_slot_timer(params, port, egress, now):
         control_bytes = port.tx_bytes - egress.data_bytes
         arrived = egress.input_bytes + control_bytes - egress.control_bytes
@@ -105,7 +101,6 @@ class RcpStamp(Component):
         else:
             egress.control_bytes = control_bytes
 
-    @staticmethod
     def on_data(packet, reply):
         reply.rcp_bps = packet.rcp_bps
 

@@ -53,17 +53,14 @@ class Red(Component):
         del handlers["on_enqueue" if self.at_dequeue else "on_dequeue"]
         return handlers
 
-    @staticmethod
     def on_port(params, port, egress):
         scale = port.rate_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
         egress.kmin_bytes = int(params.kmin_bytes * scale)
         egress.kmax_bytes = int(params.kmax_bytes * scale)
 
-    @staticmethod
     def on_enqueue(params, port, egress, packet):
         mark(params, port, egress, packet)
 
-    @staticmethod
     def on_dequeue(params, port, egress, packet):
         mark(params, port, egress, packet)
 
@@ -76,7 +73,6 @@ class EcnStep(Red):
 
     kmin_bytes: Size = param("22.5kB", "mark above this queue", unit="bytes", symbol="K", source="Dart, VI-A")
 
-    @staticmethod
     def on_port(params, port, egress):
         scale = port.rate_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
         egress.kmin_bytes = int(params.kmin_bytes * scale)

@@ -67,7 +67,6 @@ class RenMarker(Component):
     class Header(Record):
         ren_mark = Byte(UNDER, doc="UNDER, FULL or OVER")
 
-    @staticmethod
     def on_enqueue(params, port, egress, packet, now):
         if packet.kind == DATA and port.link_class != HOST_NIC:
             egress.full_bytes = max(egress.full_bytes, packet.wire_bytes)
@@ -75,7 +74,6 @@ class RenMarker(Component):
                 egress.active_ps = now
                 begin_period(params, port, egress, now)
 
-    @staticmethod
     def on_dequeue(params, port, egress, packet, now):
         if packet.kind != DATA or port.link_class == HOST_NIC:
             return
@@ -85,7 +83,6 @@ class RenMarker(Component):
             budget(params, port, egress, now - max(begin_ps, egress.active_ps), sum_of(egress.sent_in_slice))
         mark(egress, packet)
 
-    @staticmethod
     def on_period_timer(params, port, egress, now):
         turn(params, port, egress, now)
         sent = port.tx_bytes - egress.start_tx_bytes
@@ -96,7 +93,6 @@ class RenMarker(Component):
             budget(params, port, egress, now - egress.start_ps, sent)
             begin_period(params, port, egress, now)
 
-    @staticmethod
     def on_data(packet, reply):
         reply.ren_mark = packet.ren_mark
 

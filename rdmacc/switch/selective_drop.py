@@ -34,7 +34,6 @@ class SelectiveDrop(Component):
     class Header(Record):
         unscheduled = Byte(doc="1 if it was sent without credit (w by the sender)")
 
-    @staticmethod
     def on_enqueue(params, port, packet):
         if packet.unscheduled and packet.kind == DATA and port.link_class != HOST_NIC:
             if port.queue_bytes + packet.wire_bytes > params.threshold_bytes:

@@ -57,7 +57,6 @@ class PayloadTrimming(Component):
             del found["on_dequeue"]
         return found
 
-    @staticmethod
     def on_enqueue(params, port, egress, packet, now):
         if packet.kind == DATA and port.link_class != HOST_NIC:
             limit_bytes = params.limit_bytes
@@ -72,7 +71,6 @@ class PayloadTrimming(Component):
                 port.chance_count += 1
                 packet.verdict = TRIM_TAIL if is_tail else TRIM
 
-    @staticmethod
     def on_dequeue(port, egress, packet, now):
         if port.link_class != HOST_NIC:
             egress.sending_bytes = packet.wire_bytes

@@ -39,7 +39,6 @@ class UetQueue(Component):
         sending_bytes = Int(doc="last data packet sent: it counts as queued until it has left")
         sending_until_ps = Int(doc="end of its transmission")
 
-    @staticmethod
     def on_port(params, port, egress):
         egress.limit_bytes = params.limit_bytes
         if params.limit_bytes == 0:
@@ -47,7 +46,6 @@ class UetQueue(Component):
         egress.low_bytes = whole_packets(port, params.low)
         egress.high_bytes = whole_packets(port, params.high)
 
-    @staticmethod
     def on_enqueue(params, port, egress, packet, now):
         if packet.kind == DATA and port.link_class != HOST_NIC:
             queue_bytes = port.queue_bytes
@@ -58,7 +56,6 @@ class UetQueue(Component):
                 port.chance_count += 1
                 packet.verdict = TRIM_TAIL if is_tail else TRIM
 
-    @staticmethod
     def on_dequeue(params, port, egress, packet, now):
         if port.link_class == HOST_NIC:
             return

@@ -24,7 +24,6 @@ class Trimmer(Component):
 
     limit_bytes: int = param("8kB", "longest queue", unit="bytes")
 
-    @staticmethod
     def on_enqueue(params, port, packet):
         if port.queue_bytes > 3 * params.limit_bytes:
             packet.verdict = DROP
@@ -52,11 +51,9 @@ class Deflector(Component):
 
         tokens = Byte()
 
-    @staticmethod
     def on_send(packet):
         packet.tokens = 2
 
-    @staticmethod
     def on_route(params, port, chip, message, packet):
         for i in range(4):
             if chip.messages[i] == message.number * 4 + packet.tokens:
@@ -67,7 +64,6 @@ class Deflector(Component):
             if port.queue_bytes >= params.threshold_bytes:
                 packet.verdict = DEFLECT
 
-    @staticmethod
     def on_deflect(port, chip, message, packet):
         chip.messages[chip.taken] = message.number * 4 + packet.tokens
         chip.ports[chip.taken] = port.number
@@ -95,33 +91,27 @@ class Picker(Component):
 
         heard_ps = Int()
 
-    @staticmethod
     def on_data(endpoint, host, packet, reply, now):
         reply.reading_ps = host.clock_ps - packet.sent_ps
         if endpoint.tick_timer_ps > now + 3_000_000:
             endpoint.tick_timer_ps = now + 3_000_000
 
-    @staticmethod
     def on_tick_timer(endpoint, host, now):
         endpoint.ticks += 1
         host.pick = 1 + endpoint.ticks % 3
 
-    @staticmethod
     def on_candidate(message):
         message.key = message.packets - message.received_packets
 
-    @staticmethod
     def on_pick(host, endpoint, reply, now):
         reply.kind = CREDIT
         if endpoint.ticks % 2 == 0:
             endpoint.ticks += 1
             host.pick = 1
 
-    @staticmethod
     def on_credit(sender, packet, now):
         sender.heard_ps = now
 
-    @staticmethod
     def on_ack(sender, packet):
         sender.heard_ps = packet.reading_ps
 
@@ -132,7 +122,6 @@ class Marker(Component):
 
     packets: int = param(10, "a count")
 
-    @staticmethod
     def on_send(params, packet):
         packet.unscheduled = packet.psn < params.packets
 
@@ -141,7 +130,6 @@ class Marker(Component):
 class RttWriter(Component):
     """Tell RCP's links an RTT."""
 
-    @staticmethod
     def on_send(qp, packet):
         packet.rcp_rtt_ps = qp.base_rtt_ps
 
@@ -172,7 +160,6 @@ class Talker(Component):
 
         word = Int32()
 
-    @staticmethod
     def on_start(sender, message, transfer, request, now):
         request.kind = REQUEST
         request.word = 1
@@ -180,7 +167,6 @@ class Talker(Component):
         transfer.ping_timer_ps = now + 3_000_000
         sender.talk_timer_ps = min(sender.talk_timer_ps, now + 2_000_000)
 
-    @staticmethod
     def on_send(message, packet, request):
         if packet.psn % 5 == 4:
             request.kind = REQUEST
@@ -188,26 +174,22 @@ class Talker(Component):
             if packet.psn % 2:
                 request.priority = message.priority
 
-    @staticmethod
     def on_ack(packet, request):
         if packet.psn % 4 == 3:
             request.kind = REQUEST
             request.psn = packet.psn
 
-    @staticmethod
     def on_credit(message, transfer, packet, request):
         set_bit(transfer.answered, packet.word % message.packets)
         if packet.word == 1:
             request.kind = REQUEST
             request.word = 2 + find_clear(transfer.answered, 0, message.packets)
 
-    @staticmethod
     def on_return(transfer, packet, request):
         transfer.returned += 1
         request.kind = REQUEST
         request.psn = packet.psn
 
-    @staticmethod
     def on_talk_timer(sender, request, now):
         sender.talks += 1
         request.kind = REQUEST
@@ -215,7 +197,6 @@ class Talker(Component):
         if sender.talks < 4:
             sender.talk_timer_ps = now + 4_000_000
 
-    @staticmethod
     def on_ping_timer(transfer, reply, request, now):
         transfer.pings += 1
         request.kind = REQUEST
@@ -224,14 +205,12 @@ class Talker(Component):
         if transfer.pings < 3:
             transfer.ping_timer_ps = now + 5_000_000
 
-    @staticmethod
     def on_request(packet, reply, notice):
         reply.kind = CREDIT
         reply.word = packet.word
         if packet.psn % 3:
             notice.kind = ADVERT
 
-    @staticmethod
     def on_data(message, transfer, packet):
         set_bit(transfer.seen, packet.psn)
         transfer.first_missing = find_clear(transfer.seen, transfer.first_missing, message.packets)

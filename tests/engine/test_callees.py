@@ -121,7 +121,6 @@ class Stamped(rdmacc.Component):
     class Header(Record):
         stamp = Int(7)
 
-    @staticmethod
     def on_open(qp, sender):  # type: ignore[no-untyped-def]
         sender.rate_bps = qp.line_bps
 

@@ -170,15 +170,12 @@ class Halver(Component):
     class Header(Record):
         marked = Float()
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_data(packet, reply):
         reply.marked = float(packet.ce)
 
-    @staticmethod
     def on_ack(params, qp, sender, packet):
         lower(params, qp, sender, packet)
 

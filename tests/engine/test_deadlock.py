@@ -30,7 +30,6 @@ class Closed(Component):
 
         window_bytes = Int(1)
 
-    @staticmethod
     def on_open(sender):
         sender.window_bytes = 0
 

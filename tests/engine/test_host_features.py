@@ -134,22 +134,18 @@ class Granter(Component):
         picks = Int32()
         last = Int32(-1)
 
-    @staticmethod
     def on_data(endpoint, host, packet):
         host.pick = 1
 
-    @staticmethod
     def on_candidate(message):
         message.key = message.packets - message.received_packets
 
-    @staticmethod
     def on_pick(endpoint, message, reply):
         endpoint.picks += 1
         endpoint.last = message.number
         reply.kind = CREDIT
         reply.psn = message.number
 
-    @staticmethod
     def on_credit(sender):
         sender.credits_received += 1
 
@@ -188,7 +184,6 @@ class Delays(Component):
         least_ps = Int(2**62)
         most_ps = Int(-(2**62))
 
-    @staticmethod
     def on_data(receiver, host, packet):
         delay = host.clock_ps - packet.sent_ps
         if delay < receiver.least_ps:
@@ -255,7 +250,6 @@ class Paced(Component):
 
         rate_bps = Float()
 
-    @staticmethod
     def on_open(params, sender):
         sender.rate_bps = params.rate_bps
 
@@ -296,31 +290,25 @@ class Asker(Component):
         asked = Int32(doc="sender")
         granted = Int32(doc="receiver")
 
-    @staticmethod
     def on_open(qp):
         qp.credits = 0
 
-    @staticmethod
     def on_start(params, message, transfer, request, now):
         ask(params, message, transfer, request, now)
 
-    @staticmethod
     def on_ask_timer(params, message, transfer, request, now):
         ask(params, message, transfer, request, now)
 
-    @staticmethod
     def on_ack(params, message, transfer, packet, request, now):
         if message.una_psn < message.packets:
             ask(params, message, transfer, request, now)
 
-    @staticmethod
     def on_request(transfer, packet, reply):
         transfer.granted += 1
         reply.kind = CREDIT
         reply.psn = packet.psn
         reply.wire_bytes = 40
 
-    @staticmethod
     def on_credit(qp, message, packet):
         if packet.psn == message.next_psn and qp.credits == 0:
             qp.credits = 1
@@ -378,18 +366,15 @@ class Prober(Component):
         heard = Int32(doc="requests that came right behind their packet, or belong to none")
         last_psn = Int32(-1)
 
-    @staticmethod
     def on_start(sender, now):
         sender.probe_timer_ps = now
 
-    @staticmethod
     def on_send(packet, request):
         if packet.psn % 3 == 2:
             request.kind = REQUEST
             request.psn = packet.psn
             request.priority = DATA_CLASS
 
-    @staticmethod
     def on_probe_timer(sender, request, now):
         sender.probes += 1
         request.kind = REQUEST
@@ -397,11 +382,9 @@ class Prober(Component):
         if sender.probes < 3:
             sender.probe_timer_ps = now + 1_000_000
 
-    @staticmethod
     def on_data(receiver, packet):
         receiver.last_psn = packet.psn
 
-    @staticmethod
     def on_request(receiver, packet, reply, notice):
         receiver.heard += int(packet.psn >= 100 or receiver.last_psn == packet.psn)
         reply.kind = CREDIT
@@ -434,17 +417,14 @@ class Overcommitter(Component):
         picked = Int32()
         log = Int(0, "the messages picked in the last round, as digits from 1")
 
-    @staticmethod
     def on_data(host, endpoint):
         endpoint.picked = 0
         endpoint.log = 0
         host.pick = 3
 
-    @staticmethod
     def on_candidate(message):
         message.key = message.packets - message.received_packets
 
-    @staticmethod
     def on_pick(host, endpoint, message, reply):
         for i in range(endpoint.picked):
             if endpoint.senders[i] == message.src:
@@ -478,7 +458,6 @@ def test_the_messages_with_the_lowest_keys_are_picked_in_order():
 class TrimAll(Component):
     """Trim packets that would queue."""
 
-    @staticmethod
     def on_enqueue(port, packet):
         if port.queue_bytes > 2000:
             packet.verdict = TRIM
@@ -494,7 +473,6 @@ class Returned(Component):
         returned = Int32()
         last_returned = Int32(-1)
 
-    @staticmethod
     def on_return(transfer, packet):
         transfer.returned += packet.is_trimmed
         transfer.last_returned = packet.psn
@@ -539,7 +517,6 @@ def test_short_packets_are_padded():
 class Permuter(Component):
     """Packet n takes path n."""
 
-    @staticmethod
     def on_send(qp, packet):
         packet.path = packet.psn % qp.paths
 
@@ -559,7 +536,6 @@ def test_the_sender_chooses_the_path():
 def test_what_a_handler_may_not_ask_for_is_refused():
     @dataclass(frozen=True, kw_only=True)
     class Wrong(Component):
-        @staticmethod
         def on_data(request):
             request.kind = ACK
 

@@ -73,11 +73,9 @@ class Divides(rdmacc.Component):
     class Sender(Record):
         rate_bps = Float()
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_ack(qp, sender, packet):
         sender.rate_bps = qp.line_bps / (3 - packet.psn)
 

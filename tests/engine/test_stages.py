@@ -144,7 +144,6 @@ class Half(Component):
         rate_bps = Float()
         count = Int()
 
-    @staticmethod
     def on_start(qp, sender):
         sender.rate_bps = slow(qp.line_bps)
 

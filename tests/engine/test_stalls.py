@@ -81,15 +81,12 @@ class Chatty(Component):
         talk_timer_ps = Deadline()
         talks = Int32()
 
-    @staticmethod
     def on_open(params, sender):
         sender.rate_bps = params.start_bps
 
-    @staticmethod
     def on_start(sender, now):
         sender.talk_timer_ps = now
 
-    @staticmethod
     def on_talk_timer(sender, request, now):
         sender.talks += 1
         request.kind = REQUEST
@@ -159,12 +156,10 @@ class Stop(Component):
 
         window_bytes = Int()
 
-    @staticmethod
     def on_open(params, qp, sender):
         qp.credits = params.credits
         sender.window_bytes = params.window_bytes
 
-    @staticmethod
     def on_start(params, message):
         message.granted_psn = min(message.packets, params.granted)
 

@@ -463,7 +463,6 @@ def raised_in_both_orders(
 class Fragile(Component):
     """Raises an exception when a packet of an odd message arrives that is not the first."""
 
-    @staticmethod
     def on_data(params, message, packet, now):
         if packet.psn == 3 + message.number and message.number % 2:
             raise ValueError("odd")
@@ -484,12 +483,10 @@ class Restless(Component):
     class Receiver(Record):
         again_timer_ps = Deadline()
 
-    @staticmethod
     def on_data(params, receiver, message, packet, now):
         if message.number == 15 and packet.psn == 20:
             receiver.again_timer_ps = now
 
-    @staticmethod
     def on_again_timer(params, receiver, now):
         receiver.again_timer_ps = now
 

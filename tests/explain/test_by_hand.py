@@ -30,7 +30,6 @@ class Fixed(Component):
         rate_bps = Float()
         window_bytes = Int()
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.rate_bps = params.rate_bps
         sender.window_bytes = params.window_bytes

@@ -121,11 +121,9 @@ class Mine(rdmacc.Component):
     class Header(Record):
         stamp = Int()
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps
 
-    @staticmethod
     def on_ack(qp, sender, params):
         value = qp.line_bps * 0.5
 {body}

@@ -75,7 +75,6 @@ class Drawn(Component):
 
     Header = RenMarker.Header
 
-    @staticmethod
     def on_dequeue(params, port, packet):
         if packet.kind == DATA:
             port_number, psn = port.number, packet.psn
@@ -88,7 +87,6 @@ class Drawn(Component):
                 mark = OVER if psn == 1 else FULL if psn == 3 else UNDER
             packet.ren_mark = max(packet.ren_mark, mark)
 
-    @staticmethod
     def on_data(packet, reply):
         reply.ren_mark = packet.ren_mark
 

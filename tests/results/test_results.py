@@ -72,11 +72,9 @@ def test_transfers_have_what_protocols_keep_of_each_message(engine):
             share = Float(0.5)
             tick_timer_ps = Deadline()
 
-        @staticmethod
         def on_data(transfer):
             transfer.retries += 1
 
-        @staticmethod
         def on_tick_timer(transfer):
             transfer.retries = 0
 

@@ -173,7 +173,6 @@ def test_only_what_a_scheme_has_can_be_left_out():
     class Policer(rdmacc.Component):
         """Marks and drops."""
 
-        @staticmethod
         def on_enqueue(params, port, packet):
             packet.ce = 1
             packet.verdict = 0

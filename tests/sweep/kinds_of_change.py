@@ -35,7 +35,6 @@ class Part(rdmacc.Component):
     class Sender(rdmacc.records.Record):
         rate_bps = rdmacc.records.Float()
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.rate_bps = qp.line_bps / (1 + value())
 """

@@ -318,7 +318,6 @@ class Half(rdmacc.Component):
     class Sender(rdmacc.records.Record):
         rate_bps = rdmacc.records.Float()
 
-    @staticmethod
     def on_open(params, qp, sender):
         sender.rate_bps = qp.line_bps / 2
 

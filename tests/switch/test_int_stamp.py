@@ -99,7 +99,6 @@ class Reader(Component):
         time_before_ps = Int()
         queue = Int()
 
-    @staticmethod
     def on_ack(sender, packet):
         sender.hops = packet.int_hops
         sender.sent_before = sender.sent

@@ -110,11 +110,9 @@ class Follow(Component):
 
         rate_bps = Float(5e8)
 
-    @staticmethod
     def on_send(qp, packet):
         packet.rcp_rtt_ps = qp.base_rtt_ps
 
-    @staticmethod
     def on_ack(sender, packet):
         sender.rate_bps = packet.rcp_bps
 

@@ -117,7 +117,6 @@ def test_scheduled_packets_acks_and_nics_are_spared():
 class Burst(Component):
     """Messages from even hosts are sent without credit."""
 
-    @staticmethod
     def on_send(message, packet):
         packet.unscheduled = message.number % 2
 

@@ -18,21 +18,17 @@ class QueueHint(Component):
     class Header(Record):
         hint_bytes = Int()  # travels with every packet
 
-    @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps
         sender.window_bytes = int(qp.line_bps * qp.base_rtt_ps / 8e12)
 
-    @staticmethod
     def on_dequeue(port, packet):
         if port.link_class != HOST_NIC:
             packet.hint_bytes = max(packet.hint_bytes, port.queue_bytes)
 
-    @staticmethod
     def on_data(packet, reply):
         reply.hint_bytes = packet.hint_bytes
 
-    @staticmethod
     def on_ack(params, qp, sender, packet):
         excess = packet.hint_bytes / params.target_bytes - 1.0
         rate = sender.rate_bps
