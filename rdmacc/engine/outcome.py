@@ -39,7 +39,7 @@ class Columns(Mapping[Any, npt.NDArray[Any]]):
         self._rows, self._places, self._dtype = rows, places, dtype
         self._known: dict[Any, npt.NDArray[Any]] = {}
         if rows.nbytes > _LATER_BYTES:
-            self._known, self._rows = dict(self), rows[:0]
+            self._known, self._rows = dict(self), rows[:0].copy()
 
     def __getitem__(self, name: Any) -> npt.NDArray[Any]:
         if name not in self._known:

@@ -227,12 +227,12 @@ class Result:
     @cached_property
     def collectives(self) -> pd.DataFrame:
         """Collectives: see `rdmacc.results.steps.collectives_of`."""
-        return collectives_of(self.plan, self.flows, self.computation)
+        return collectives_of(self.plan, self.outcome)
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
         """Jobs: see `rdmacc.results.steps.jobs_of`."""
-        return jobs_of(self.plan, self.flows, self.computation)
+        return jobs_of(self.plan, self.outcome)
 
     @cached_property
     def job_of_host(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 if TYPE_CHECKING:
+    from rdmacc.engine.outcome import RunOutcome
     from rdmacc.engine.plan import Plan
 
 _COLLECTIVE_COLUMNS = (
@@ -34,33 +35,30 @@ def busbw_factor(operation: str, ranks: int) -> float:
     return (ranks - 1) / ranks if operation in ("reduce-scatter", "all-gather", "all-to-all") else 1.0
 
 
-def _rows(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
+def _rows(plan: Plan, outcome: RunOutcome, columns: tuple[str, ...]) -> pd.DataFrame:
     """Return start, end and labels of all messages and computations; a missing end is NaN."""
     parts = []
     for labels, start, end in (
-        (plan.workload, flows["start_ps"], flows["start_ps"] + flows["fct_ps"]),
-        (plan.computation.frame, computation["start_ps"], computation["end_ps"]),
+        (plan.workload, outcome.messages["start_ps"], outcome.messages["delivered_ps"]),
+        (plan.computation.frame, outcome.computation["start_ps"], outcome.computation["end_ps"]),
     ):
-        part: dict[str, Any] = {
-            "start_ps": start.to_numpy(np.int64),
-            "end_ps": end.to_numpy(np.float64, na_value=np.nan),
-        }
+        part: dict[str, Any] = {"start_ps": start, "end_ps": np.where(end < 0, np.nan, end)}
         parts.append(pd.DataFrame(part | {name: labels[name].to_numpy() for name in columns if name in labels}))
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
-def collectives_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
+def collectives_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
     """Return one row for each collective of the workload."""
-    rows = _rows(plan, flows, computation, ("collective", "operation", "ranks", "buffer_bytes"))
+    rows, names = _rows(plan, outcome, ("collective",)), ["collective", "operation", "ranks", "buffer_bytes"]
     if "collective" not in rows or rows["collective"].isna().all():
         return pd.DataFrame(
             {name: pd.Series(dtype=object if name == "operation" else float) for name in _COLLECTIVE_COLUMNS}
         )
-    groups = rows[rows["collective"].notna()].groupby("collective")
-    table = groups.agg(
-        operation=("operation", "first"), ranks=("ranks", "first"), size_bytes=("buffer_bytes", "first"),
-        start_ps=("start_ps", "min"), end_ps=("end_ps", lambda ends: ends.max(skipna=False)),
-    ).reset_index()  # fmt: skip
+    groups = rows.groupby("collective")
+    spans = groups.agg(start_ps=("start_ps", "min"), end_ps=("end_ps", lambda ends: ends.max(skipna=False)))
+    frames = [one[names].drop_duplicates("collective") for one in (plan.workload, plan.computation.frame) if len(one)]
+    known = pd.concat(frames).drop_duplicates("collective").set_index("collective")
+    table = known.rename(columns={"buffer_bytes": "size_bytes"}).join(spans, how="right").reset_index()
     table = table.astype({"collective": np.int64, "ranks": np.int64, "size_bytes": np.int64, "operation": str})
     table["time_ps"] = table.pop("end_ps") - table["start_ps"]
     table["algbw_bps"] = table["size_bytes"] * 8e12 / table["time_ps"]
@@ -69,9 +67,9 @@ def collectives_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -
     return table.assign(time_us=table["time_ps"] / 1e6, busbw_gbytes=table["busbw_bps"] / 8e9)
 
 
-def jobs_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
+def jobs_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
     """Return one row for each job of the workload."""
-    rows = _rows(plan, flows, computation, ("job", "src", "dst", "size_bytes", "collective"))
+    rows = _rows(plan, outcome, ("job", "src", "dst", "size_bytes", "collective"))
     if "collective" not in rows:
         rows["collective"] = None
     if "job" not in rows:

@@ -72,7 +72,8 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     waiting, wanted, counts = positions(frame["after"], labels)
     if len(wanted):
         check_acyclic(np.repeat(waiting, counts), wanted, labels)
-        frame["after"] = split_after(wanted, waiting, counts, len(frame))
+        if not labels.equals(numbered) or set(map(type, chain.from_iterable(frame["after"]))) != {int}:
+            frame["after"] = split_after(wanted, waiting, counts, len(frame))
     frame.index, frame.attrs = numbered, attrs
     return frame
 

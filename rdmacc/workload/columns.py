@@ -238,6 +238,7 @@ def _tuple(value: object) -> tuple[Any, ...]:
         return (value,)
     ids = tuple(value)
     try:
-        return tuple(dict.fromkeys(ids))
+        once = tuple(dict.fromkeys(ids))
     except TypeError:
         return ids
+    return once if len(once) < len(ids) else ids
