@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -44,7 +44,8 @@ class Answer:
         Draws of paths.
     frame : DataFrame
         By scheme: `time_ps, algbw_gbytes, busbw_gbytes`, means over the seeds; `fastest_ps, slowest_ps`; `max_min_ps`,
-        the time by max-min fair sharing, and `max_min_error`, its error against packets on the same paths.
+        the time by max-min fair sharing, and `max_min_error`, its error against packets on the same paths: means, and
+        `least_error, most_error`.
     """
 
     cluster: Cluster
@@ -88,10 +89,14 @@ class Answer:
             [
                 row["scheme"], shown(row["time_ps"]), f"{shown(row['fastest_ps'])} to {shown(row['slowest_ps'])}",
                 f"{row['algbw_gbytes']:.1f}", f"{row['busbw_gbytes']:.1f}", shown(row["max_min_ps"]),
-                "" if math.isnan(row["max_min_error"]) else f"{row['max_min_error']:+.1%}",
+                "" if math.isnan(row["max_min_error"]) else self._error(row),
             ]
             for row in self.frame.to_dict("records")
         ]  # fmt: skip
+
+    def _error(self, row: dict[Any, Any]) -> str:
+        spread = f" ({row['least_error']:+.1%} to {row['most_error']:+.1%})" if self.seeds > 1 else ""
+        return f"{row['max_min_error']:+.1%}{spread}"
 
     @property
     def _headers(self) -> list[str]:

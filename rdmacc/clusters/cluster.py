@@ -329,7 +329,7 @@ class Cluster:
         seeds : int
             Draws of ECMP's paths, from seed 0 on; the interval is from the fastest to the slowest.
         estimate : bool
-            Compute max-min fair sharing too, and its error for this workload.
+            Compute max-min fair sharing too, and its error for this workload, draw by draw.
         **changes : object
             Parameters of `Nccl`, in place of those that NCCL would choose.
 
@@ -346,30 +346,25 @@ class Cluster:
         from rdmacc.models import MaxMin  # imported late, because models import simulations
 
         work, rows = self.collective(operation, size, **changes), []
+        draws = range(checked_count("seeds", seeds))
         for scheme in map(self.scheme, schemes):
             runs = [
-                simulate(self.network, work, scheme, seed=seed, progress=False).collectives.iloc[0]
-                for seed in range(checked_count("seeds", seeds))
+                simulate(self.network, work, scheme, seed=seed, progress=False).collectives.iloc[0] for seed in draws
             ]
-            time_ps = np.array([run["time_ps"] for run in runs])
+            time_ps, guess = np.array([run["time_ps"] for run in runs]), np.full(len(runs), math.nan)
             algbw, busbw = (float(np.mean([run[f"{name}_bps"] for run in runs])) / 8e9 for name in ("algbw", "busbw"))
-            guess = math.nan
-            if estimate:
-                fair = MaxMin(network=self.network, workload=work, scheme=scheme).solve()
-                guess = float((fair["start_ps"] + fair["fct_ps"]).max())
+            for seed in draws if estimate else ():
+                fair = MaxMin(network=self.network, workload=work, scheme=scheme, seed=seed).solve()
+                guess[seed] = (fair["start_ps"] + fair["fct_ps"]).max()
+            errors = guess / time_ps - 1
             rows.append(
-                (scheme.name, time_ps.mean(), time_ps.min(), time_ps.max(), algbw, busbw, guess, guess / time_ps[0] - 1)
-            )
+                (scheme.name, time_ps.mean(), time_ps.min(), time_ps.max(), algbw, busbw, guess.mean(), errors.mean(),
+                 errors.min(), errors.max())
+            )  # fmt: skip
         names = (
-            "scheme",
-            "time_ps",
-            "fastest_ps",
-            "slowest_ps",
-            "algbw_gbytes",
-            "busbw_gbytes",
-            "max_min_ps",
-            "max_min_error",
-        )
+            "scheme", "time_ps", "fastest_ps", "slowest_ps", "algbw_gbytes", "busbw_gbytes", "max_min_ps",
+            "max_min_error", "least_error", "most_error",
+        )  # fmt: skip
         total = size_bytes(size, field="size")
         return Answer(
             self,

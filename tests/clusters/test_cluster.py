@@ -1,5 +1,7 @@
 """Clusters: who sends by which NIC, closed forms, NCCL's choice, and what an answer says."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,23 @@ def test_nics_send_what_the_closed_form_says_and_take_as_long(small, operation, 
     inner_ps = {"hierarchical": 2 * (GPUS - 1) / GPUS, True: 2 * (GPUS - 1) / RANKS}
     inside = next((inner_ps[value] for value in changes.values() if value in inner_ps), 0) * float(how.inner_ps(SIZE))
     assert result.collectives["time_ps"][0] == pytest.approx(share * SIZE * BETA_PS + inside, rel=0.02)
+
+
+def test_a_row_of_a_collective_takes_little_memory():
+    """Of memory, from the frame to the bandwidth: a ring of 1,024 GPUs has 4.2 million rows."""
+    big = rdmacc.cluster(12, 8, fabric="leaf-spine")
+    first = rdmacc.simulate(big.network, big.all_reduce("1MB", algorithm="tree"), SCHEME)  # imports what it needs
+    assert len(first.collectives) == 1
+    tracemalloc.start()
+    work = big.all_reduce("100MB", algorithm="ring")
+    made = tracemalloc.get_traced_memory()[0]
+    simulation = rdmacc.Simulation(big.network, work, SCHEME)
+    tracemalloc.reset_peak()
+    assert simulation.run("20us").collectives["time_ps"].isna().all()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert made < 250 * len(work)
+    assert peak < 750 * len(work)
 
 
 def test_a_broadcast_leaves_nodes_by_all_nics(small):
@@ -113,11 +132,19 @@ def test_fabrics_have_as_many_links_as_oversubscription_says(fabric, leaves, spi
 
 
 def test_an_answer_says_what_ran_and_how_far_to_trust_it(small):
-    answer = rdmacc.cluster(4, 4, fabric="leaf-spine", ports_per_leaf=8).ask("all_reduce", "8MB", ["dcqcn"], seeds=2)
+    leaves = rdmacc.cluster(4, 4, fabric="leaf-spine", ports_per_leaf=8)
+    answer, work = leaves.ask("all_reduce", "8MB", ["dcqcn"], seeds=2), leaves.all_reduce("8MB")
+    scheme = leaves.scheme("dcqcn")
+    run = rdmacc.simulate(leaves.network, work, scheme, seed=1)
     row = answer.frame.iloc[0]
     assert row["fastest_ps"] < row["slowest_ps"], "paths differ"
     assert row["busbw_gbytes"] == pytest.approx(row["algbw_gbytes"] * 30 / 16)
     assert abs(row["max_min_error"]) < 0.5
+    fair = rdmacc.models.MaxMin(network=answer.cluster.network, workload=work, scheme=scheme, seed=1).solve()
+    errors = row["least_error"], row["most_error"]
+    found = float((fair["start_ps"] + fair["fct_ps"]).max()) / run.collectives["time_ps"][0] - 1
+    assert found in [pytest.approx(one, rel=1e-9) for one in errors], "two draws, each on its own paths"
+    assert sum(errors) / 2 == pytest.approx(row["max_min_error"])
     text = str(answer)
     for words in ("NCCL's model", "over 2 draws of paths", "max-min", "published: ", "not modelled: "):
         assert words in text
