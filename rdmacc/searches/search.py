@@ -252,8 +252,8 @@ def search(
         A search of the same space that measured these objectives, and perhaps others: its runs come first and are not
         run again, so several searches can begin with one sample. The budget is that of new runs.
     storage : path, optional
-        File to which runs are written as they end. If it is there, the search goes on from it: so a search that was
-        killed goes on when the same call is made again.
+        File to which runs are written as they end, a journal of Optuna's. If it is there, the search goes on from it: so
+        a search that was killed goes on when the same call is made again.
     progress : bool
         Show a progress bar with the best value.
 
@@ -295,7 +295,8 @@ def search(
     earlier = [] if after is None else _of_these(found, after)
     payload = payload_of(found.work, jobs)
     chance = Search([], found.work, goal, _axes=axes) if control else None
-    stored = Stored(storage, repr((axes, subject, start, found.names, goal, seed, *earlier)))
+    _optuna()
+    stored = Stored(storage, (found.work, axes, goal, seed, *map(repr, earlier)))
     bar = LateBar(budget * (1 + control), 1.0 if progress else float("inf"), desc="search", unit="run", leave=False)
     try:
         with runner(found.work, payload, jobs) as run_all:
@@ -323,11 +324,7 @@ def _of_these(found: Search, after: Search) -> list[Run]:
 def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, run_all: Any, bar: LateBar,
           earlier: Sequence[Run] = ()) -> None:  # fmt: skip
     """Ask for a batch of runs, run those that are not stored, and tell the sampler of all in order."""
-    try:
-        import optuna
-    except ImportError:
-        raise not_installed("search", "optuna", "search") from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna = _optuna()
     directions = ["maximize" if found.sign(i) > 0 else "minimize" for i in range(len(found.names))]
     study = optuna.create_study(directions=directions, sampler=_sampler(optuna, sampler, seed))
     for one in earlier:
@@ -344,20 +341,27 @@ def _fill(found: Search, sampler: str, budget: int, seed: int, stored: Stored, r
         new = iter(run_all([one for one, run in zip(asked, known, strict=True) if run is None]))
         for trial, run in zip(trials, known, strict=True):
             one = next(new) if run is None else run
+            ended = _tell(study, trial, one)
             if run is None:
-                stored.keep(one)
+                stored.keep(one, ended, study, sampler)
             found.runs.append(one)
             bar.update(1, f"search, {_so_far(found)}")
-            _tell(study, trial, one)
 
 
-def _tell(study: Any, trial: Any, run: Run) -> None:
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise not_installed("search", "optuna", "search") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _tell(study: Any, trial: Any, run: Run) -> Any:
     from optuna.trial import TrialState
 
-    if run.objectives:
-        study.tell(trial, run.objectives)
-    else:
-        study.tell(trial, state=TrialState.FAIL)
+    trial.set_user_attr("run", vars(run))
+    return study.tell(trial, run.objectives or None, state=None if run.objectives else TrialState.FAIL)
 
 
 def _so_far(found: Search) -> str:

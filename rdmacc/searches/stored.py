@@ -1,59 +1,73 @@
-"""The file of a search's runs, from which the same search goes on after a kill."""
+"""The file of a search's runs, a journal of Optuna's, from which the same search goes on after a kill.
+
+Optuna's storage does not keep the state of a sampler, so a search is replayed: the sampler proposes the same values
+again, and what was run with them is not run twice.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.handlers import content_hash
 from rdmacc.searches.evaluate import Run
 from rdmacc.searches.space import Values, text_of
-from rdmacc.sources import user_sources
 from rdmacc.sweep.codehash import text_of_results, versions
 
 
 class Stored:
-    """The file of runs: a line that identifies the search, and a line for each run."""
+    """The runs of a search by their values; with a path, each once in a file, in a study of Optuna's of its sampler."""
 
-    def __init__(self, path: str | Path | None, what: str) -> None:
-        self._path = None if path is None else Path(path)
+    def __init__(self, path: str | Path | None, what: Any) -> None:
         self._known: dict[str, Run] = {}
-        if self._path is None:
+        self._studies: dict[str, Any] = {}
+        self._storage = None if path is None else _storage(Path(path))
+        if self._storage is None:
             return
-        head = _identity(what)
-        try:
-            if not self._path.exists():
-                self._path.write_text(head + "\n", encoding="utf-8")
-                return
-            lines = self._path.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise ConfigError("storage", str(path), f"a file that can be written ({error})") from None
-        if lines[:1] != [head]:
-            raise ConfigError("storage", str(path), "the file of the same search with the same code, or a new file")
-        for line in lines[1:]:
-            try:
-                one = Run(**json.loads(line))
-            except ValueError:  # the last line of a search that was killed
-                continue
-            self._known[text_of(one.values)] = replace(one, objectives=tuple(one.objectives))
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write("\n")
+        parts = (content_hash(what, "search", is_row=True), text_of_results(), repr(versions()))
+        self._hash = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+        for study in self._storage.get_all_studies():
+            if not study.study_name.endswith(self._hash):
+                raise ConfigError("storage", str(path), "the file of the same search with the same code, or a new file")
+            for trial in self._storage.get_all_trials(study._study_id, deepcopy=False):
+                self._note(Run(**trial.user_attrs["run"]))
+
+    def _note(self, run: Run) -> None:
+        self._known[text_of(run.values)] = replace(run, objectives=tuple(run.objectives))
 
     def get(self, number: int, values: Values) -> Run | None:
         one = self._known.get(text_of(values))
         return None if one is None else replace(one, number=number, values=values)
 
-    def keep(self, run: Run) -> None:
-        self._known[text_of(run.values)] = run
-        if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(vars(run)) + "\n")
+    def keep(self, run: Run, trial: Any, study: Any, sampler: str) -> None:
+        """Write a trial of a study in memory, which has ended."""
+        from optuna import create_study
+
+        self._note(run)
+        if self._storage is not None:
+            if sampler not in self._studies:
+                self._studies[sampler] = create_study(
+                    storage=self._storage, study_name=f"{sampler} {self._hash}", directions=study.directions,
+                    load_if_exists=True,
+                )  # fmt: skip
+            self._studies[sampler].add_trial(trial)
 
 
-def _identity(what: str) -> str:
-    """Return a hash of what is searched, of rdmacc's code, of the user's modules, and of what numbers may depend on."""
-    parts = [what, text_of_results(), repr(versions())]
-    parts += [f"{name}{text}" for name, text in sorted(user_sources().items())]
-    return json.dumps({"search": hashlib.sha256("\0".join(parts).encode()).hexdigest()})
+def _storage(path: Path) -> Any:
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+
+    try:
+        if path.exists():
+            known = path.read_bytes()
+            if known and not known.startswith(b'{"op_code"'):
+                raise ValueError("it is something else")
+            os.truncate(path, known.rfind(b"\n") + 1)  # without the last line of a search that was killed
+        at = str(path.resolve())  # the lock, which a killed search leaves, is a link that must lead to the file
+        return JournalStorage(JournalFileBackend(at, JournalFileSymlinkLock(at, grace_period=3)))
+    except (OSError, ValueError) as error:
+        raise ConfigError("storage", str(path), f"a journal of Optuna's that can be written ({error})") from None

@@ -1,7 +1,5 @@
 """Searches: the same with any number of jobs, resumed, shrunk, and clear about what is wrong."""
 
-import json
-
 import pytest
 
 import rdmacc
@@ -11,7 +9,8 @@ from rdmacc.searches.held_out import drawn
 from rdmacc.searches.objectives import OBJECTIVES, fct_ps, period_ps, probes_for
 from rdmacc.searches.space import axes_of
 
-pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna")
+JournalStorage, JournalFileBackend = optuna.storages.JournalStorage, optuna.storages.journal.JournalFileBackend
 
 SPACE = {"senders": (1, 12), "size_bytes": ("1kB", "32kB")}
 
@@ -66,27 +65,35 @@ def test_chance_is_the_control():
     assert "by chance" in str(found)
 
 
-def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path, monkeypatch):
-    path, calls = tmp_path / "runs.jsonl", []
+def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path):
+    path, calls = tmp_path / "runs.journal", tmp_path / "calls"
 
     def stops(result):
-        calls.append(1)
-        if len(calls) == 10:
+        with calls.open("a") as file:
+            file.write(".")
+        if calls.stat().st_size == 10:
             raise KeyboardInterrupt
         return peak(result)
 
-    whole = search("dcqcn", SPACE, peak, budget=16, progress=False)
-    found = search("dcqcn", SPACE, stops, budget=16, progress=False, storage=path)
+    whole = search("dcqcn", SPACE, peak, budget=20, progress=False)
+    found = search("dcqcn", SPACE, stops, budget=20, progress=False, storage=path)
     assert not found.is_complete
     assert found.runs == whole.runs[:9]
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join(lines) + '\n{"number": 9, "val')  # killed while it wrote
-    again = search("dcqcn", SPACE, stops, budget=16, progress=False, storage=path)
-    assert again.runs == whole.runs
-    assert len(calls) == 10 + 7
-    assert json.loads(lines[1])["number"] == 0
+    with path.open("a") as file:
+        file.write('{"op_code": 4, "wor')  # killed while it wrote
+    for _ in range(2):
+        again = search("dcqcn", SPACE, stops, budget=20, progress=False, storage=path, control=True)
+        assert again.runs == whole.runs
+        assert calls.stat().st_size == 10 + 11 + 4  # chance begins with the 16 runs with which TPE does
+    studies = optuna.get_all_study_summaries(JournalStorage(JournalFileBackend(str(path))))
+    assert [(one.study_name.split()[0], one.n_trials) for one in studies] == [("tpe", 20), ("random", 4)]
+    assert studies[0].best_trial.value == whole.best.objectives[0]
     with pytest.raises(ConfigError, match="same search"):
         search("hpcc", SPACE, stops, budget=16, progress=False, storage=path)
+    calls.write_text("notes")
+    with pytest.raises(ConfigError, match="a journal of Optuna's"):
+        search("dcqcn", SPACE, peak, budget=1, progress=False, storage=calls)
+    assert calls.read_text() == "notes"
 
 
 def test_shrinking_keeps_it_as_bad_and_the_line_repeats_it():
