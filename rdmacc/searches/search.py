@@ -252,8 +252,8 @@ def search(
         A search of the same space that measured these objectives, and perhaps others: its runs come first and are not
         run again, so several searches can begin with one sample. The budget is that of new runs.
     storage : path, optional
-        File to which runs are written as they end, a journal of Optuna's. If it is there, the search goes on from it: so
-        a search that was killed goes on when the same call is made again.
+        File to which runs are written as they end, a journal of Optuna's. If it is there, the search goes on from it:
+        so a search that was killed goes on when the same call is made again.
     progress : bool
         Show a progress bar with the best value.
 
