@@ -127,10 +127,13 @@ class Number(Band):
         return bool(low <= value <= high)
 
     def margin(self, value: Value) -> float:
+        return float(min(self.margins(value)))
+
+    def margins(self, value: Value) -> list[float]:
+        """Return the distance to either limit: which is the nearer may change from one repetition to the next."""
         low, high = self.limits
         gaps = [(value - low) / (abs(low) or 1.0)] if math.isfinite(low) else []
-        gaps += [(high - value) / (abs(high) or 1.0)] if math.isfinite(high) else []
-        return float(min(gaps))
+        return [*gaps, (high - value) / (abs(high) or 1.0)] if math.isfinite(high) else gaps
 
 
 @dataclass(frozen=True)
@@ -264,8 +267,8 @@ class Exactly(Number):
     def limits(self) -> tuple[float, float]:
         return float(self.target), float(self.target)
 
-    def margin(self, value: Value) -> float:
-        return math.inf if self.holds(value) else super().margin(value)
+    def margins(self, value: Value) -> list[float]:
+        return [math.inf] if self.holds(value) else [min(super().margins(value))]
 
     def words(self, unit: str = "") -> str:
         if isinstance(self.target, bool):

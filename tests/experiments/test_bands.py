@@ -107,6 +107,7 @@ def test_noise_counts_where_the_edge_is():
     assert All({"a": AtLeast(1), "b": AtMost(1)}).surely(value, far) is None
     assert Highest("a").surely(value, far) is None
     assert Falls().surely(value, [value, value]) is True
+    assert Between(0.5, 0.68).surely(0.56, [0.53, 0.6392]) is None  # as near to either edge
 
 
 @pytest.mark.parametrize("band", [*bands_of_one(1.0, 1.0), Each(AtLeast(1)), Rises(), Falls(0.1), Lowest("a"),
