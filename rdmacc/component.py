@@ -38,27 +38,13 @@ RECORD_KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Chip", 
 
 @dataclass(frozen=True)
 class Hook:
-    """A moment at which handlers are called.
-
-    Attributes
-    ----------
-    name : str
-        The handler's name.
-    place : str
-        Which records are available: "sender", "receiver", "switch" or "port".
-    offers : tuple of str
-        Argument names that a handler may have.
-    doc : str
-        When it is called.
-    writes : tuple of str
-        The engine's fields of `packet` that handlers may write.
-    """
+    """A moment at which handlers are called."""
 
     name: str
-    place: str
-    offers: tuple[str, ...]
+    place: str  # which records are available: "sender", "receiver", "switch" or "port"
+    offers: tuple[str, ...]  # arguments that a handler may have
     doc: str
-    writes: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()  # the engine's fields of `packet` that handlers may write
 
     @property
     def passes(self) -> tuple[str, ...]:
@@ -169,24 +155,14 @@ class Component(Parameters):
         return frozenset()
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the most bytes that `on_send` adds to a packet: PFC's headroom covers them. Override if any.
-
-        Parameters
-        ----------
-        group_size : int
-            Number of messages in the sender's group; 1 for a message without a group.
+        """Return the most bytes that `on_send` adds to a packet of a sender with `group_size` messages in its group (1:
+        none), for PFC's headroom.
         """
         return 0
 
     @classmethod
     def record(cls, kind: str) -> type[Record] | None:
-        """Return the nested record class of that kind, or None.
-
-        Parameters
-        ----------
-        kind : str
-            One of `RECORD_KINDS`.
-        """
+        """Return the nested record class of that kind (one of `RECORD_KINDS`), or None."""
         return getattr(cls, kind, None)
 
     def handlers(self) -> dict[str, Callable[..., None]]:
@@ -205,13 +181,8 @@ class Component(Parameters):
 
     @classmethod
     def check_interface(cls) -> None:
-        """Check the names and the arguments of the handlers.
-
-        Raises
-        ------
-        ConfigError
-            If a handler takes `self` or has an unknown name, a deadline has no handler, or a hook does not offer an
-            argument.
+        """Raise a ConfigError for a handler that takes `self`, an unknown name or argument, or a deadline without a
+        handler.
         """
         methods = {name: getattr(cls, name) for name in dir(cls) if name.startswith("on_")}
         for name, one in methods.items():

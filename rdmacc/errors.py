@@ -188,15 +188,7 @@ class StalledError(SimulationError):
 
 
 class LivelockError(SimulationError):
-    """Simulated time does not advance: events of the same instant repeat without end.
-
-    Parameters
-    ----------
-    what : str
-        The event that repeats, such as a timer with its component.
-    time_ps : int
-        The instant, in picoseconds.
-    """
+    """Simulated time does not advance: `what`, such as a component's timer, repeats without end at `time_ps`."""
 
     def __init__(self, what: str, time_ps: int) -> None:
         self.what = what
@@ -208,22 +200,10 @@ class LivelockError(SimulationError):
 
 
 class HandlerError(SimulationError):
-    """A handler raised an exception or wrote a value that an engine cannot use.
+    """A handler, such as ``"Dcqcn.on_cnp"``, raised an exception or wrote a value that an engine cannot use.
 
-    Parameters
-    ----------
-    handler : str
-        Component and handler, such as ``"Dcqcn.on_cnp"``.
-    reason : str
-        The exception, or the field with its value and the allowed values.
-    line : int, optional
-        Line in the handler's file, if known.
-    time_ps : int
-        When, in picoseconds.
-    place : str
-        The queue pair, message, port or host that it was called for.
-    filename : str
-        The handler's file.
+    `reason` is the exception, or the field with its value and the allowed values. `line` and `filename` say where in
+    the user's file, if known, `time_ps` when, and `place` for which queue pair, message, port or host.
     """
 
     def __init__(

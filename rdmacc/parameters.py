@@ -152,11 +152,6 @@ def param(
     rtts : float
         For a time: a simulation warns if it is shorter than this many base RTTs of some queue pair.
 
-    Returns
-    -------
-    dataclasses.Field
-        For the body of a dataclass.
-
     Raises
     ------
     ConfigError
@@ -245,18 +240,7 @@ class Parameters(Named):
         return {one.name: value for one, value in values if _differs(value, one.default)}
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some parameters changed.
-
-        Parameters
-        ----------
-        **changes : object
-            New values by parameter name.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such parameter, or a value is not allowed.
-        """
+        """Return a copy with some parameters changed, by name."""
         known = [field.name for field in fields_of(self)]
         for name in changes:
             if name not in known:

@@ -114,23 +114,9 @@ def every_link(network: Any, every: Quantity) -> list[Probe]:
 
 
 @typed
+@_described
 def goodput(flow: int, every: Quantity) -> Probe:
-    """Watch the goodput of a message: payload that its receiver holds for the first time, in bit/s over each period.
-
-    Every packet counts as a full one.
-
-    Parameters
-    ----------
-    flow : int
-        Row of the workload.
-    every : number or str
-        Period to average over, such as ``"10us"``.
-
-    Returns
-    -------
-    Probe
-        For ``simulate(probes=[...])``.
-    """
+    """Return a probe of a message's goodput, bit/s over each period: new payload at its receiver, in full packets."""
     period = time_ps(every, field="every")
     name = f"goodput {flow}"
     return Probe(name=name, place="flow", at=flow, field="received_packets", every_ps=period, is_rate=True)

@@ -48,36 +48,16 @@ BANNED_NAMES = frozenset(
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a record.
+    """One field of a record."""
 
-    Attributes
-    ----------
-    code : str
-        NumPy type code, such as "i8".
-    default : int or float
-        Value in a new record.
-    doc : str
-        What the field holds.
-    is_deadline : bool
-        Whether the engine calls a handler at the time (in ps) that the field holds.
-    is_bits : bool
-        Whether the field is a set of the message's packets, one bit per packet.
-    name : str
-        The attribute's name in its record.
-    length : int
-        Number of entries of an array; 0 for a single number.
-    is_feature : bool
-        Whether a second kernel is compiled for runs in which the field is always 0.
-    """
-
-    code: str
+    code: str  # NumPy type code, such as "i8"
     default: int | float
     doc: str = ""
-    is_deadline: bool = False
-    is_bits: bool = False
+    is_deadline: bool = False  # the engine calls a handler at the time (in ps) that it holds
+    is_bits: bool = False  # a set of the message's packets, one bit per packet
     name: str = ""
-    length: int = 0
-    is_feature: bool = False
+    length: int = 0  # entries of an array; 0 for a single number
+    is_feature: bool = False  # a second kernel is compiled for runs in which it is always 0
 
     @property
     def armed_name(self) -> str:
@@ -123,13 +103,7 @@ def Float(default: float = 0.0, doc: str = "") -> float:
 
 @_described
 def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
-    """Return an array of 64-bit integers of fixed length.
-
-    Raises
-    ------
-    ConfigError
-        If the length is not from 1 to 65,536.
-    """
+    """Return an array of 64-bit integers of fixed length, from 1 to 65,536."""
     return Field("i8", default, doc, length=_length(length))  # type: ignore[return-value]
 
 
@@ -141,13 +115,7 @@ def _length(length: int) -> int:
 
 @_described
 def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
-    """Return an array of 64-bit floating-point numbers of fixed length.
-
-    Raises
-    ------
-    ConfigError
-        If the length is not from 1 to 65,536.
-    """
+    """Return an array of 64-bit floating-point numbers of fixed length, from 1 to 65,536."""
     return Field("f8", default, doc, length=_length(length))  # type: ignore[return-value]
 
 

@@ -84,11 +84,6 @@ class Scenario(Named):
         ----------
         threads : int
             As in `rdmacc.simulate`.
-
-        Returns
-        -------
-        Result
-            Flows, probes, counters and plots.
         """
         simulation = self.simulation(threads=threads)
         result = simulation.run(self.until, progress=False)
@@ -102,11 +97,6 @@ class Scenario(Named):
         ----------
         changes : keyword arguments
             Arguments of `rdmacc.Simulation`, in place of the scenario's or beside them, such as ``trace=True``.
-
-        Returns
-        -------
-        Simulation
-            Nothing has run yet.
         """
         own: dict[str, Any] = {
             "engine": self.engine, "seed": self.seed, "probes": self.probes, "faults": self.faults, "trace": self.trace,
@@ -121,11 +111,6 @@ class Scenario(Named):
         Parameters
         ----------
         path : path
-            The file.
-
-        Returns
-        -------
-        Path
             The file.
 
         Raises

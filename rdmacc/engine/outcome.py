@@ -58,52 +58,24 @@ class Columns(Mapping[Any, npt.NDArray[Any]]):
 
 @dataclass
 class RunOutcome:
-    """Counters of a simulation, so far.
-
-    Attributes
-    ----------
-    messages, ports, hosts : dict of arrays
-        One entry for each message, port or node number; names as in `rdmacc.state`.
-    computation : dict of arrays
-        One entry for each row of computation; names as in `rdmacc.engine.records.ComputationProgress`.
-    buffer_peak_bytes : array, by node number
-        Most data bytes that a switch held.
-    totals : dict of int
-        Events, payload bytes by fate, packets by kind.
-    samples : list of (times, values)
-        For each probe.
-    now_ps : int
-        Simulated time.
-    transfers : dict of arrays
-        One entry for each message number: the components' `Transfer` records, by (component number, field name);
-        deadlines and arrays are left out.
-    traces : list of structured arrays
-        What happened to every packet (`rdmacc.engine.trace.ROW`), if it was asked for: one for each thread.
-    order : str
-        The order in which events ran: "windows", or "time" and why (`rdmacc.engine.compiled.windows`).
-    visits : int
-        Number of pairs of a window and a node with events in it.
-    threads : str
-        How many threads ran and, if fewer than asked for, why.
-    balance : float
-        Events of all threads, as a fraction of what they would be if every thread had as many as the busiest one in
-        each window.
-    """
+    """Counters of a simulation, so far: an entry for each message, row of computation, port or node number."""
 
     messages: Mapping[str, npt.NDArray[np.int64]]
     computation: Mapping[str, npt.NDArray[np.int64]]
     ports: Mapping[str, npt.NDArray[np.int64]]
     hosts: Mapping[str, npt.NDArray[np.int64]]
-    buffer_peak_bytes: npt.NDArray[np.int64]
-    totals: dict[str, int]
-    samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
+    buffer_peak_bytes: npt.NDArray[np.int64]  # most data bytes that a switch held
+    totals: dict[str, int]  # events, payload bytes by fate, packets by kind
+    samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]  # times and values of each probe
     now_ps: int
     transfers: Mapping[tuple[int, str], npt.NDArray[Any]]
+    """The components' `Transfer` records, by (component number, field name), without deadlines and arrays."""
     traces: list[npt.NDArray[np.void]] = field(default_factory=list)
-    order: str = "time"
-    visits: int = 0
-    threads: str = "1"
-    balance: float = 1.0
+    """What happened to every packet (`rdmacc.engine.trace.ROW`), if it was asked for: one for each thread."""
+    order: str = "time"  # "windows", or "time" and why (`rdmacc.engine.compiled.windows`)
+    visits: int = 0  # pairs of a window and a node with events in it
+    threads: str = "1"  # how many ran and, if fewer than asked for, why
+    balance: float = 1.0  # mean over largest number of a thread's events in each window
 
     @cached_property
     def trace(self) -> npt.NDArray[np.void] | None:
@@ -117,19 +89,12 @@ class RunOutcome:
 
 @dataclass
 class PfcState:
-    """Who waits on whom at an instant, for the search for deadlocks.
-
-    Attributes
-    ----------
-    ingress : dict (port, class) -> (ingress bytes, headroom bytes)
-        Ingress queues whose neighbour is paused and has nothing under way to them; `port` is the switch's own
-        port to it.
-    held : dict (out port, class) -> {(in port, class in which it came): bytes}
-        Data bytes queued at switches, by the port that they came in through.
-    """
+    """Who waits on whom at an instant, for the search for deadlocks."""
 
     ingress: dict[tuple[int, int], tuple[int, int]]
+    """Bytes of ingress and headroom by (port, class), if the neighbour is paused and nothing is under way from it."""
     held: dict[tuple[int, int], dict[tuple[int, int], int]]
+    """Data bytes queued at switches by (out port, class), and by the port and the class in which they came."""
 
 
 class Engine(Protocol):

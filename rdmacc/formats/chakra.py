@@ -84,11 +84,6 @@ def from_chakra(
         Peak of the accelerator: what a COMP node without a duration takes for its ``num_ops``, or for its
         ``tensor_size`` if that is longer (the roofline).
 
-    Returns
-    -------
-    DataFrame
-        The workload.
-
     Raises
     ------
     ConfigError

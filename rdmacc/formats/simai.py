@@ -48,11 +48,6 @@ def from_simai(path: File, hosts: Hosts | None = None, nccl: Nccl | None = None)
     nccl : Nccl, optional
         How collectives run; default: rings of one channel.
 
-    Returns
-    -------
-    DataFrame
-        The workload.
-
     Raises
     ------
     ConfigError

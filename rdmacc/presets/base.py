@@ -17,23 +17,11 @@ from rdmacc.units import Quantity, rate_bps
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter value that a preset sets.
-
-    Attributes
-    ----------
-    scheme : str
-        Name of the scheme in the preset.
-    parameter : str
-        With its component: "Red.kmin_bytes".
-    value : number or str
-        In the parameter's base unit, or a string with a unit.
-    source : str
-        Source of the value.
-    """
+    """A parameter value that a preset sets."""
 
     scheme: str
-    parameter: str
-    value: Any
+    parameter: str  # with its component: "Red.kmin_bytes"
+    value: Any  # in the parameter's base unit, or a string with a unit
     source: str
 
 
@@ -108,30 +96,13 @@ class Preset(Mapping[str, Scheme]):
         self._entries[name] = _Entry(base, values)
 
     def at(self, rate: Quantity) -> Preset:
-        """Return the preset for another rate of the hosts' links.
-
-        Parameters
-        ----------
-        rate : number or str
-            Rate of the hosts' links, such as ``"25Gbps"``; a bare number is bit/s.
-        """
+        """Return the preset for another rate of the hosts' links."""
         other = Preset(self.name, self.title, rate=rate, values=self._values)
         other._entries = self._entries
         return other
 
     def settings(self, name: str) -> list[Setting]:
-        """Return the values that the preset sets for a scheme.
-
-        Parameters
-        ----------
-        name : str
-            Name of the scheme in the preset.
-
-        Raises
-        ------
-        ConfigError
-            If it has no such scheme.
-        """
+        """Return the values that the preset sets for one of its schemes."""
         base, entry = self._base(name)
         found = []
         for parameter, (value, source) in (self._values | dict(entry.values)).items():
@@ -141,13 +112,7 @@ class Preset(Mapping[str, Scheme]):
         return found
 
     def sources(self, name: str) -> dict[str, str]:
-        """Return the sources of the values that the preset sets, by "Component.parameter", for `scheme_table`.
-
-        Parameters
-        ----------
-        name : str
-            Name of the scheme in the preset.
-        """
+        """Return the sources of the values that the preset sets for a scheme, by parameter, for `scheme_table`."""
         return {one.parameter: one.source for one in self.settings(name)}
 
     def _entry(self, name: str) -> _Entry:
@@ -250,25 +215,7 @@ PRESETS = _Presets()
 
 
 def define(one: Preset, *, replace: bool = False) -> Preset:
-    """Add a preset under its name.
-
-    Parameters
-    ----------
-    one : Preset
-        The preset.
-    replace : bool
-        Replace an existing preset of that name.
-
-    Returns
-    -------
-    Preset
-        The same preset.
-
-    Raises
-    ------
-    ConfigError
-        If the name is taken.
-    """
+    """Add a preset under its name, which must be new unless `replace` is True; return it."""
     if one.name in PRESETS and not replace:
         raise ConfigError("preset name", one.name, "must not be defined yet, unless replace=True")
     PRESETS.keep(one)

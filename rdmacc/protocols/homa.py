@@ -159,26 +159,8 @@ class Homa(Component):
 
     @classmethod
     def for_sizes(cls, sizes: SizeDistribution, rtt_bytes: Quantity, *, levels: int = 8, **others: Any) -> Homa:
-        """Return Homa with levels and overcommitment chosen for the sizes of a workload.
+        """Return Homa with levels and overcommitment for the sizes of a workload.
 
-        Parameters
-        ----------
-        sizes : SizeDistribution
-            Distribution of message sizes.
-        rtt_bytes : number or str
-            Unscheduled bytes of a long message.
-        levels : int
-            Priority levels.
-        **others
-            Other parameters.
-
-        Raises
-        ------
-        ConfigError
-            If a parameter is not allowed.
-
-        Examples
-        --------
         >>> from rdmacc.workload import SIZES
         >>> homa = Homa.for_sizes(SIZES["cache_follower"], "9.7kB")
         >>> homa.unscheduled_levels, homa.overcommit

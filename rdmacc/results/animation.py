@@ -99,17 +99,8 @@ class Animation:
         self._nodes, self._ports = _layout(fabric)
 
     def save(self, path: str | Path) -> Path:
-        """Write a page (``.html``), which needs no network, or moving pictures (``.gif``); return the path.
-
-        Parameters
-        ----------
-        path : path
-            The file; its folder is created.
-
-        Raises
-        ------
-        ConfigError
-            If the name ends in neither.
+        """Write a page (``.html``), which needs no network, or moving pictures (``.gif``), and the folder; return the
+        path.
         """
         target = Path(path)
         if target.suffix not in (".html", ".gif"):
@@ -172,15 +163,7 @@ class Animation:
         return ends[0] + [0.002 * shift, 0], ends[1] + [0.002 * shift, 0]
 
     def draw(self, step: int, ax: Axes | None = None) -> Axes:
-        """Draw one period.
-
-        Parameters
-        ----------
-        step : int
-            Its number, from 0.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; default: a new figure.
-        """
+        """Draw one period, by its number from 0."""
         from matplotlib.collections import LineCollection
         from matplotlib.colors import LinearSegmentedColormap
 

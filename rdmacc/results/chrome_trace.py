@@ -20,11 +20,6 @@ def to_perfetto(self: Any, path: str | Path) -> Path:
     ----------
     path : path
         The file, which usually ends in ``.json``.
-
-    Returns
-    -------
-    Path
-        The file.
     """
     flows, computing = self.flows, self.computation
     rows = self.plan.workload

@@ -151,11 +151,6 @@ def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
     replace : bool
         Whether to replace an existing saved result.
 
-    Returns
-    -------
-    Path
-        The folder.
-
     Raises
     ------
     ConfigError

@@ -18,29 +18,15 @@ __all__ = ["FATES", "find_hops"]
 
 
 def find_hops(result: Result) -> pd.DataFrame:
-    """Follow every packet of a trace over its links.
+    """Follow every packet of a trace (of a run with ``trace=True``) over its links.
 
     A link delivers in order, so each arrival or loss belongs to the packet that was sent first. A switch is assumed to
     forward identical copies of a packet in order of arrival.
 
-    Parameters
-    ----------
-    result : Result
-        Result of a run with ``trace=True``.
-
-    Returns
-    -------
-    DataFrame
-        One row for each packet on each link, sorted by sending time: `journey` (number that identifies the packet over
-        all hops), `hop` (from 0), `node, peer, kind, message, psn`, `nth` (which transmission of that packet by its
-        host, from 1), `wire_bytes, priority, ce, trimmed`, `sent_ps` (first bit; missing if the packet was dropped in
-        the queue), `end_ps` (last bit arrived or lost; predicted if the packet is still under way) and `fate`, one of
-        `FATES`.
-
-    Raises
-    ------
-    ConfigError
-        If the run had no trace.
+    There is one row for each packet on each link, sorted by sending time: `journey` (number that identifies the packet over
+    all hops), `hop` (from 0), `node, peer, kind, message, psn`, `nth` (which transmission of that packet by its host, from
+    1), `wire_bytes, priority, ce, trimmed`, `sent_ps` (first bit; missing if the packet was dropped in the queue), `end_ps`
+    (last bit arrived or lost; predicted if the packet is still under way) and `fate`, one of `FATES`.
     """
     rows = result.trace_rows
     follower = Follower(result.plan)

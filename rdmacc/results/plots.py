@@ -74,11 +74,6 @@ class ResultPlots:
         ----------
         name : str
             Name of the probe, such as ``"queue s0->h0"``.
-
-        Raises
-        ------
-        ConfigError
-            If there is none.
         """
         self._result.samples(name)
         probe = next(probe for probe in self._result.watched if probe.name == name)
@@ -89,13 +84,7 @@ class ResultPlots:
 
     @typed
     def fct_cdf(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw the CDF of the delivered messages' FCT, with one curve per size if there are few sizes.
-
-        Raises
-        ------
-        ConfigError
-            If no message was delivered.
-        """
+        """Draw the CDF of the delivered messages' FCT, with one curve per size if there are few sizes."""
         flows = self._result.flows
         delivered = flows[flows["fct_ps"].notna()]
         if not len(delivered):
@@ -165,11 +154,6 @@ class ResultPlots:
             End of the period to draw.
         squeeze : bool
             Cut out long periods without packets.
-
-        Raises
-        ------
-        ConfigError
-            If the result has no trace, as a saved one.
         """
         self._result.packet_trace  # noqa: B018 - it says so if there is none
         return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
@@ -182,11 +166,6 @@ class ResultPlots:
         ----------
         hosts : sequence of hashable, optional
             Which hosts, from top to bottom; by default all that compute or send.
-
-        Raises
-        ------
-        ConfigError
-            If a host neither computes nor sends, or nothing has started.
         """
         result, is_new = self._result, ax is None
         ax = draw_step(result.flows, result.computation, result.now_ps, result.job_of_host, hosts, ax)
@@ -268,11 +247,6 @@ class ResultPlots:
         ----------
         flow : hashable
             The message, by its label in the workload.
-
-        Raises
-        ------
-        ConfigError
-            If the message cannot be explained; see `rdmacc.Result.explain`.
         """
         from rdmacc.explain.drawing import draw_explanation
 
@@ -356,20 +330,7 @@ class ResultPlots:
         return ax
 
     def curve(self, probe: Probe) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return times and values to draw: the last change holds until the end, a flow's rate while it is active.
-
-        Parameters
-        ----------
-        probe : Probe
-            One of the result's probes.
-
-        Returns
-        -------
-        time_ps : ndarray of int64
-            Shape (N,).
-        value : ndarray of float64
-            Shape (N,), in the probe's unit.
-        """
+        """Return times (ps) and values to draw: the last change holds until the end, a flow's rate while it is active."""
         trace = self._result.samples(probe.name)
         time_ps, value = trace.index.to_numpy(np.int64), trace.to_numpy(np.float64)
         on_change = probe.every_ps is None

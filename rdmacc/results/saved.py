@@ -49,40 +49,13 @@ class SavedResult(Result):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def explain(self, flow: Hashable) -> NoReturn:
-        """Not available.
-
-        Parameters
-        ----------
-        flow : hashable
-            The message, by its label in the workload.
-
-        Returns
-        -------
-        NoReturn
-            Nothing.
-
-        Raises
-        ------
-        ConfigError
-            Always, because what explanations need is not saved.
-        """
+        """Not available: what explanations need is not saved."""
         allowed = "a result that simulate(..., explain=True) returned: a saved one has no trace. Simulate again, or "
         allowed += "explain before you save"
         raise ConfigError("result", "saved", allowed)
 
     def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:
-        """Return the key numbers of the whole run; `print` them.
-
-        Parameters
-        ----------
-        window : None
-            A saved result has only the summary of the whole run.
-
-        Raises
-        ------
-        ConfigError
-            If a window is given.
-        """
+        """Return the key numbers of the whole run; a saved result has none of a `window`."""
         if window is not None:
             raise ConfigError("window", window, "None: a saved result has the summary of the whole run")
         return self._summary
@@ -99,11 +72,6 @@ def load(folder: str | Path) -> SavedResult:
     ----------
     folder : path
         The folder.
-
-    Returns
-    -------
-    SavedResult
-        Its frames, counters, summary and plots.
 
     Raises
     ------

@@ -214,11 +214,6 @@ class Scheme(Parameters):
             New values by parameter; quantities may have units, and bare numbers are in base units, as the scheme reads
             them. Pass names with a dot as ``replace(**{"Pfc.alpha": 0.5})``.
 
-        Returns
-        -------
-        Scheme
-            The copy.
-
         Raises
         ------
         ConfigError
@@ -291,11 +286,6 @@ class Scheme(Parameters):
         ----------
         network : networkx.Graph or Links
             The network, or its rate and RTT.
-
-        Returns
-        -------
-        Scheme
-            The same object if no parameter is scaled.
         """
         links: Links | None = None
         changes: dict[str, Any] = {}

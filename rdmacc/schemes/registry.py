@@ -52,23 +52,7 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
 
 @typed
 def about(name: str) -> str:
-    """Return a one-line description of a scheme.
-
-    Parameters
-    ----------
-    name : str
-        One of `SCHEMES`.
-
-    Returns
-    -------
-    str
-        The text given to `register_scheme`; otherwise the first line of the function's docstring, or the components.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such scheme.
-    """
+    """Return a one-line description of a scheme: that of `register_scheme`, of the function, or its components."""
     made = scheme(name)
     documented = getattr(SCHEMES[name], "__doc__", None) if isinstance(SCHEMES[name], FunctionType) else None
     text = _ABOUT.get(name) or documented or ", ".join(type(part).__name__ for part in made.components)
@@ -106,18 +90,7 @@ def scheme(name: str, /, **changes: Any) -> Scheme:
 
 
 def as_scheme(value: str | Scheme) -> Scheme:
-    """Return a scheme for a name, or the scheme itself.
-
-    Parameters
-    ----------
-    value : str or Scheme
-        A key of `SCHEMES`, or a scheme.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such scheme.
-    """
+    """Return the scheme of a name, or the scheme itself."""
     if isinstance(value, Scheme):
         return value
     if isinstance(value, str):

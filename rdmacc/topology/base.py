@@ -28,21 +28,8 @@ else:
 
 @typed
 def add_host(network: Graph, name: Hashable, rate: Quantity | None = None) -> None:
-    """Add a host to `network`.
-
-    Parameters
-    ----------
-    network : Graph
-        The network, changed in place.
-    name : hashable
-        Name of the host.
-    rate : number or str, optional
-        Highest sending rate on a link, such as ``"43Gbps"``; default: the link's rate.
-
-    Raises
-    ------
-    ConfigError
-        If the rate is not positive, or above 8 Tb/s.
+    """Add a host to `network`; `rate`, such as ``"43Gbps"``, is its highest sending rate on a link (default: the
+    link's).
     """
     network.add_node(name, kind="host")
     if rate is not None:
@@ -51,40 +38,13 @@ def add_host(network: Graph, name: Hashable, rate: Quantity | None = None) -> No
 
 @typed
 def add_switch(network: Graph, name: Hashable, buffer: Quantity) -> None:
-    """Add a switch with a shared buffer of `buffer` bytes to `network`.
-
-    Parameters
-    ----------
-    network : Graph
-        The network, changed in place.
-    name : hashable
-        Name of the switch.
-    buffer : number or str
-        Shared buffer, such as ``"32MiB"``; a bare number is bytes.
-    """
+    """Add a switch to `network`, with a shared buffer such as ``"32MiB"``; a bare number is bytes."""
     network.add_node(name, kind="switch", buffer_bytes=size_bytes(buffer, field="buffer"))
 
 
 @typed
 def add_link(network: Graph, one: Hashable, other: Hashable, rate: Quantity, delay: Quantity) -> None:
-    """Join two nodes of `network` by a full-duplex link.
-
-    Parameters
-    ----------
-    network : networkx.Graph
-        The network.
-    one, other : hashable
-        Existing nodes.
-    rate : number or str
-        Rate of each direction; a number is bit/s.
-    delay : number or str
-        Propagation delay, with its unit: "1us".
-
-    Raises
-    ------
-    ConfigError
-        If a node is unknown, the rate is not from 1 Mb/s to 8 Tb/s, or the delay is below 1 ns.
-    """
+    """Join two nodes of `network` by a full-duplex link, with the rate of each direction and its delay, such as "1us"."""
     for node in (one, other):
         if node not in network:
             raise unknown("node", node, network, "a node of the network")
@@ -93,25 +53,13 @@ def add_link(network: Graph, one: Hashable, other: Hashable, rate: Quantity, del
 
 @typed
 def hosts(network: Graph) -> list[Any]:
-    """Return the names of the hosts, in the order of ``network.nodes``.
-
-    Parameters
-    ----------
-    network : Graph
-        The network.
-    """
+    """Return the names of the hosts, in the order of ``network.nodes``."""
     return [name for name, node in network.nodes(data=True) if _kind(network, name, node) == "host"]
 
 
 @typed
 def switches(network: Graph) -> list[Any]:
-    """Return the names of the switches, in the order of ``network.nodes``.
-
-    Parameters
-    ----------
-    network : Graph
-        The network.
-    """
+    """Return the names of the switches, in the order of ``network.nodes``."""
     return [name for name, node in network.nodes(data=True) if _kind(network, name, node) == "switch"]
 
 
@@ -121,16 +69,6 @@ def completed(network: Graph) -> Graph:
     A link's ``rate`` and ``delay`` with units become `rate_bps` and `delay_ps`. A node without a ``kind`` is a host if
     it has one link, otherwise a switch. A switch's ``buffer`` becomes `buffer_bytes`; the default follows from its
     links (see :func:`default_buffer_bytes`).
-
-    Parameters
-    ----------
-    network : Graph
-        The network.
-
-    Raises
-    ------
-    ConfigError
-        If a link has no rate or no delay, or a value is not allowed.
 
     Examples
     --------
@@ -228,20 +166,10 @@ def _given(link: Mapping[str, Any], name: str, example: str, place: str) -> Any:
 
 
 def validate(network: Graph) -> None:
-    """Check that `network` is a network that rdmacc can simulate.
+    """Raise a ConfigError unless rdmacc can simulate a network that :func:`completed` returns.
 
-    Parameters
-    ----------
-    network : Graph
-        The network, as :func:`completed` returns it.
-
-    Raises
-    ------
-    ConfigError
-        For a graph that is empty, directed or a multigraph; a node without a known ``kind``; a rate that is
-        missing, not a number, not finite, below 1 Mb/s or above 8 Tb/s; a delay that is missing, no integer
-        or below 1 ps; a switch without a positive integer ``buffer_bytes``; a host without a link; a link
-        to itself.
+    It must be an undirected graph without loops, each node with a known ``kind`` and each host with a link; rates from 1
+    Mb/s to 8 Tb/s, delays of whole picoseconds, and for each switch a positive integer ``buffer_bytes``.
     """
     if not isinstance(network, nx.Graph):
         raise ConfigError("network", type(network).__name__, "a networkx.Graph")

@@ -57,10 +57,6 @@ def dragonfly(
     global_delay : number or str, optional
         Propagation delay of the links between groups; default `delay`.
 
-    Returns
-    -------
-    networkx.Graph
-
     Examples
     --------
     >>> from rdmacc.topology import describe, dragonfly

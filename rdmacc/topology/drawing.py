@@ -37,10 +37,6 @@ def draw(network: Graph, ax: Axes | None = None) -> Axes:
         A valid network, from a builder or not.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     network = completed(network)
     validate(network)

@@ -68,16 +68,6 @@ def from_graphml(
     ----------
     node_type : type
         Conversion of the nodes' names, which are strings in GraphML: ``int`` for numbers.
-
-    Returns
-    -------
-    networkx.Graph
-        Complete and checked.
-
-    Raises
-    ------
-    ConfigError
-        If the file is not GraphML, has directed links, or lacks a rate or a delay with its unit.
     """
     try:
         graph = nx.read_graphml(Path(path), node_type=node_type)
@@ -95,18 +85,7 @@ def from_node_link(
     hosts: int | None = None,
     parallel: str = "summed",
 ) -> Graph:
-    """Return the network in a node-link JSON file, with its links under ``edges`` or ``links``.
-
-    Returns
-    -------
-    networkx.Graph
-        Complete and checked. Names stored as lists become tuples.
-
-    Raises
-    ------
-    ConfigError
-        If the file is not node-link JSON, has directed links, or lacks a rate or a delay with its unit.
-    """
+    """Return the network in a node-link JSON file, with its links under ``edges`` or ``links``; lists become tuples."""
     try:
         content = json.loads(Path(path).read_text(), parse_constant=_no_constant)
         if not isinstance(content, Mapping):

@@ -136,49 +136,16 @@ def describe(network: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Top
 
 @typed
 def base_rtt_ps(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
-    """Return the round-trip time of one packet and its ACK alone in the network.
+    """Return the round-trip time in ps of one packet and its ACK alone in the network, by their sizes on the wire.
 
     Store-and-forward: the packet takes a shortest path, the slowest if they differ, and the ACK returns along it.
-
-    Parameters
-    ----------
-    network : networkx.Graph
-        A valid network.
-    src, dst : hashable
-        Two hosts.
-    data_bytes, ack_bytes : int
-        Sizes on the wire.
-
-    Returns
-    -------
-    int
-        Picoseconds.
-
-    Raises
-    ------
-    ConfigError
-        If `src` or `dst` is not a host, or there is no path between them.
     """
     return int(_path_measures(*_pair(network, src, dst), data_bytes, ack_bytes)[2][0])
 
 
 @typed
 def bdp_bytes(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
-    """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`.
-
-    Parameters
-    ----------
-    network : Graph
-        The network.
-    src : hashable
-        Name of a host.
-    dst : hashable
-        Name of another host.
-    data_bytes : int
-        Data packet on the wire.
-    ack_bytes : int
-        ACK on the wire.
-    """
+    """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`."""
     *_, rtt, slowest = _path_measures(*_pair(network, src, dst), data_bytes, ack_bytes)
     return round(float(slowest[0]) * int(rtt[0]) / 8e12)
 
@@ -187,26 +154,11 @@ def bdp_bytes(network: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
 def bisection_bps(
     network: Graph, one: Sequence[Hashable] | None = None, other: Sequence[Hashable] | None = None
 ) -> float:
-    """Return the highest rate at which one half of the hosts can send to the other half: a maximum flow.
+    """Return the highest rate (bit/s) at which one half of the hosts can send to the other half: a maximum flow.
 
-    Parameters
-    ----------
-    network : networkx.Graph
-        A valid network. Hosts do not forward; all paths count, not only the shortest.
-    one, other : sequence of hosts, optional
-        The halves. Default: the sides of a :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half
-        of the hosts by name (h2 before h10). For networks from the builders this split minimises the flow; for
-        other graphs it may not.
-
-    Returns
-    -------
-    float
-        Bit/s in one direction; the other direction has the same.
-
-    Raises
-    ------
-    ConfigError
-        If a half is empty, names a node that is not a host, or shares a host with the other half.
+    Hosts do not forward; all paths count, not only the shortest. The halves are the sides of a
+    :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half of the hosts by name (h2 before h10), unless
+    given. For networks from the builders this split minimises the flow; for other graphs it may not.
     """
     network = completed(network)
     known = hosts(network)

@@ -62,22 +62,7 @@ def dart_testbed(
 
     The switch's ports run at 56 Gb/s, but no host got more than 43 Gb/s through them (V-A), so hosts send at
     `host_rate`. The default `delay` gives 12 us of round-trip propagation, the paper's "hardware RTT" (V-A); we assume
-    that all of it is on the links. The paper has 20 nodes in V and 16 in its introduction.
-
-    Parameters
-    ----------
-    hosts : int
-        Number of nodes, 1 to 36.
-    host_rate : number or str
-        Highest sending rate of a host.
-    buffer : number or str, optional
-        Shared buffer of the switch, not given by the paper; default
-        :func:`~rdmacc.topology.default_buffer_bytes` of the links.
-
-    Raises
-    ------
-    ConfigError
-        If there are more hosts than the switch has ports, or a number, rate, delay or buffer is not allowed.
+    that all of it is on the links. The paper has 20 nodes in V and 16 in its introduction, and gives no buffer.
     """
     if checked_count("hosts", hosts) > _SX6025_PORTS:
         raise ConfigError("hosts", hosts, f"at most {_SX6025_PORTS}, the switch's ports")
@@ -112,11 +97,6 @@ def ren_leaf_spine(
     Four links each way give the paper's round-trip propagation of 10 us. With ``hosts_per_leaf=8`` this is
     the network of 6.1, figure 19, oversubscription 1; 6.2 has ``leaves=2, hosts_per_leaf=40``, 6.3
     ``leaves=3``. We assume that the 128 KB "switch buffer" is per port, as in NS2's queues.
-
-    Parameters
-    ----------
-    hosts_per_leaf, leaves, spines : int
-        At least 1 each.
     """
     graph = leaf_spine(leaves, spines, hosts_per_leaf, rate=rate, delay=delay)
     per_port_buffers(graph, buffer_per_port)
@@ -144,11 +124,6 @@ def ren_testbed(
     Every link has 10 Gb/s and 8 us, which gives 48 us of round-trip propagation, the paper's base RTT. Flow f0 goes
     from h0 to h4, the bursts from h1 and h2 to h3; figure 11 has up to 4 bursts, ``senders=5``. The buffer of
     64 KB is less than PFC needs: give the scheme a lossy :class:`~rdmacc.switch.buffer.DropTail`.
-
-    Parameters
-    ----------
-    senders, receivers : int
-        Number of hosts on the left and on the right.
     """
     graph = dumbbell(senders, receivers, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"ren_testbed({senders}, {receivers})"
@@ -198,11 +173,6 @@ def rcc_dumbbell(
          h3 -/
 
     The paper gives the rate; we assume 12 us of round-trip propagation here too.
-
-    Parameters
-    ----------
-    senders : int
-        Number of senders; the receiver is the last host.
     """
     graph = dumbbell(senders, 1, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"rcc_dumbbell({senders})"

@@ -33,11 +33,6 @@ def multi_plane(
                    \  __________|___/   \  /                rate
                     h0          |       h1
 
-    Parameters
-    ----------
-    planes, leaves, spines, hosts_per_leaf : int
-        At least 1 each; leaves and spines of a plane. Host ``h{i}`` is on leaf ``i // hosts_per_leaf`` of each.
-
     Examples
     --------
     >>> from rdmacc.topology import hosts, multi_plane
@@ -86,11 +81,6 @@ def rail_optimised(
         g0rail0  g0rail1   g1rail0  g1rail1
             \      /           \      /       rate
             h0, h1, ...       h2, h3, ...
-
-    Parameters
-    ----------
-    rails, groups, spines, hosts_per_group : int
-        At least 1 each. Host ``h{i}`` is in group ``i // hosts_per_group``.
 
     Examples
     --------

@@ -71,15 +71,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
 
 @typed
 def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a workload to a CSV file that :func:`from_csv` reads back.
-
-    Parameters
-    ----------
-    workload : DataFrame
-        Frame as :func:`messages` returns it.
-    path : path
-        The file.
-    """
+    """Write a workload to a CSV file that :func:`from_csv` reads back."""
     frame = messages(workload)
     for name in ("after", "delay_ps"):
         if name in frame:
@@ -142,20 +134,7 @@ def _frame_of(table: pa.Table) -> pd.DataFrame:
 
 @typed
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a workload to a Parquet file that :func:`from_parquet` reads back.
-
-    Parameters
-    ----------
-    workload : DataFrame
-        Frame as :func:`messages` returns it.
-    path : path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        If a column (hosts and ids included) has values of several types, or of a type that Parquet lacks.
-    """
+    """Write a workload to a Parquet file that :func:`from_parquet` reads back; a column must have values of one type."""
     frame = messages(workload)
     arrays: dict[str, Any] = {"message": _arrow("message", list(frame.index))}
     for name in frame:

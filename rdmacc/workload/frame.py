@@ -38,20 +38,7 @@ _ALIASES = {"size": "size_bytes", "start": "start_ps", "delay": "delay_ps", "dur
 
 
 def stream(seed: int, purpose: int) -> np.random.Generator:
-    """Return the random stream for one purpose under a seed.
-
-    Parameters
-    ----------
-    seed : int
-        At least 0.
-    purpose : int
-        A constant, unique to the purpose.
-
-    Raises
-    ------
-    ConfigError
-        If `seed` is not a whole number of at least 0.
-    """
+    """Return the random stream for one purpose, a number of its own, under a seed of at least 0."""
     return np.random.default_rng(np.random.SeedSequence([checked_whole("seed", seed, 0), purpose]))
 
 

@@ -71,37 +71,19 @@ class LoadDefinition:
             checked_whole(name, getattr(self, name), least)
 
     def mean_bytes(self, sizes: SizeDistribution) -> float:
-        """Return the mean number of bytes that count for a message.
-
-        Parameters
-        ----------
-        sizes : SizeDistribution
-            Sizes of the messages.
-        """
+        """Return the mean number of bytes that count for a message."""
         if self.counting == "payload":
             return sizes.mean
         return sizes.mean_wire_bytes(self.payload_bytes, self.header_bytes)
 
     def counted_bytes(self, size_bytes: Int64s) -> Int64s:
-        """Return the bytes that count for each message; shape M.
-
-        Parameters
-        ----------
-        size_bytes : ndarray of int
-            Payload of each message; shape M.
-        """
+        """Return the bytes that count for each message, from their payload; shape M."""
         if self.counting == "payload":
             return size_bytes
         return size_bytes + self.header_bytes * -(-size_bytes // self.payload_bytes)
 
     def ports(self, fabric: Fabric) -> Int64s:
-        """Return the numbers of the defining links' ports, used or not.
-
-        Parameters
-        ----------
-        fabric : Fabric
-            The network's arrays.
-        """
+        """Return the numbers of the defining links' ports, used or not."""
         if not isinstance(self.links, str):
             return np.array([fabric.port(*link) for link in self.links], dtype=np.int64)
         if self.links == "host":
@@ -188,28 +170,8 @@ def port_loads(
 ) -> pd.DataFrame:
     """Return the load that a workload offers to each port, split equally over the shortest paths.
 
-    Parameters are those of :func:`offered_load`; only the counting of the definition matters.
-
-    Parameters
-    ----------
-    workload : DataFrame
-        The messages.
-    network : Graph or Fabric
-        The network that carries them.
-    of : LoadDefinition or str
-        Definition of the load; only its counting matters.
-    duration : number or str, optional
-        Time over which the load is averaged, as in :func:`offered_load`.
-
-    Returns
-    -------
-    DataFrame
-        ``port, link_class, rate_bps, offered_bps, load``; one row per port, in the order of the ports.
-
-    Raises
-    ------
-    ConfigError
-        If the workload has no message.
+    Parameters are those of :func:`offered_load`; only the counting of the definition matters. There is one row per port, in
+    the order of the ports: ``port, link_class, rate_bps, offered_bps, load``.
     """
     definition, fabric = as_definition(of), as_fabric(network)
     frame = validate(workload, fabric)

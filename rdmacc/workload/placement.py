@@ -20,19 +20,7 @@ PLACEMENT = 37
 def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None = None) -> pd.DataFrame:
     """Return a workload as a job: its rows get a name, for `result.jobs`, and new hosts if `placement` is given.
 
-    Parameters
-    ----------
-    workload : DataFrame
-        Messages and computation.
-    name : str
-        Name of the job.
-    placement : sequence of host, optional
-        The new host for each host of the workload: h0, h1, ... by number, others in order of first appearance.
-
-    Raises
-    ------
-    ConfigError
-        If there are fewer new hosts than hosts, or duplicates.
+    `placement` has a new host for each host of the workload: h0, h1, ... by number, others in order of first appearance.
     """
     frame = messages(workload)
     if placement is not None:
@@ -55,31 +43,15 @@ def jobs(
     hosts_per_node: int = 1,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return several jobs on one network, each on its own hosts.
+    """Return several jobs, workloads by name, on one network, each on its own hosts.
 
     ============  ========================================================================
     packed        jobs one after the other, in the order of the hosts
     round-robin   hosts are dealt to the jobs in turn; a job that has enough drops out
-    random        the hosts are shuffled, then packed
+    random        the hosts are shuffled, by `seed`, then packed
     ============  ========================================================================
 
-    Parameters
-    ----------
-    hosts : network or sequence
-        The network, or some of its hosts.
-    parts : mapping
-        The workloads, by the names of the jobs.
-    placement : str
-        "packed", "random" or "round-robin".
-    hosts_per_node : int
-        Number of consecutive hosts that stay together: the GPUs of a node.
-    seed : int
-        Seed of the shuffle.
-
-    Raises
-    ------
-    ConfigError
-        If there are fewer hosts than the jobs need, or no job.
+    `hosts_per_node` consecutive hosts stay together: the GPUs of a node.
     """
     if placement not in PLACEMENTS:
         raise ConfigError("placement", placement, f"one of {', '.join(PLACEMENTS)}; job() takes a list of hosts")

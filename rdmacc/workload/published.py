@@ -66,20 +66,8 @@ def drawn_from(work: pd.DataFrame, *sizes: Sizes) -> pd.DataFrame:
 
 @named
 def size_distribution(size: Sizes) -> SizeDistribution:
-    """Return a distribution of sizes.
+    """Return a distribution of sizes: itself, the published one of a name, as in ``SIZES``, or one size for all.
 
-    Parameters
-    ----------
-    size : SizeDistribution, str or number
-        A distribution; the name of a published one, as in ``SIZES``; or one size for all, such as "64kB".
-
-    Raises
-    ------
-    ConfigError
-        For a string that is neither a name nor a size, or a size below 1 byte.
-
-    Examples
-    --------
     >>> round(size_distribution("web_search").mean, 3), size_distribution("64kB").mean
     (1710004.445, 64000.0)
     """

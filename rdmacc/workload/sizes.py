@@ -78,11 +78,6 @@ class SizeDistribution:
             probability is above 0, the first size is a point mass. The last probability is 1, or 100 for percent.
         name, source : str
             Name for tables and plots, and the source of the data.
-
-        Raises
-        ------
-        ConfigError
-            If there are no knots, or sizes or probabilities do not ascend.
         """
         pairs = [tuple(knot) if isinstance(knot, Iterable) else (knot,) for knot in knots]
         if not pairs or any(len(pair) != 2 for pair in pairs):
@@ -144,11 +139,6 @@ class SizeDistribution:
             Above 0, one for each size; equal by default.
         name : str
             Name of the distribution; default: the sizes.
-
-        Raises
-        ------
-        ConfigError
-            If there is no size, one is below 1 byte, or the weights do not match.
         """
         lengths = [size_bytes(size, field="sizes") for size in sizes]
         shares = np.ones(len(lengths)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -176,11 +166,6 @@ class SizeDistribution:
             Largest size, at least `low`.
         name : str
             Name of the distribution; default: the range.
-
-        Raises
-        ------
-        ConfigError
-            If `low` is below 1 byte or above `high`.
         """
         ends = size_bytes(low, field="low"), size_bytes(high, field="high")
         if ends[0] > ends[1] or ends[0] < 1:
@@ -201,13 +186,7 @@ class SizeDistribution:
 
     @typed
     def cdf(self, size: npt.ArrayLike) -> Floats:
-        """Return the probability of a size of at most `size` bytes, elementwise.
-
-        Parameters
-        ----------
-        size : array_like
-            Sizes in bytes, of any shape.
-        """
+        """Return the probability of a size of at most `size` bytes, elementwise."""
         x = np.asarray(size, dtype=np.float64)
         sizes, chances = np.asarray(self.sizes), np.asarray(self.probabilities)
         right = np.searchsorted(sizes, x, side="right")
@@ -219,25 +198,13 @@ class SizeDistribution:
 
     @typed
     def quantile(self, probability: npt.ArrayLike) -> Any:
-        """Return the quantile: the size that a fraction `probability` of the messages does not exceed, elementwise.
-
-        Parameters
-        ----------
-        probability : array_like
-            Between 0 and 1, of any shape.
-        """
+        """Return the quantile: the size that a fraction `probability` of the messages does not exceed, elementwise."""
         found = np.interp(np.asarray(probability, dtype=np.float64), self.probabilities, self.sizes)
         return found if np.ndim(found) else float(found)
 
     @typed
     def byte_share(self, size: npt.ArrayLike) -> Floats:
-        """Return the fraction of all bytes in messages of at most `size` bytes, elementwise.
-
-        Parameters
-        ----------
-        size : array_like
-            Sizes in bytes, of any shape.
-        """
+        """Return the fraction of all bytes in messages of at most `size` bytes, elementwise."""
         low, high, chance = self._segments()
         x = np.clip(np.asarray(size, dtype=np.float64)[..., None], low, high)
         width = high - low
@@ -247,32 +214,13 @@ class SizeDistribution:
 
     @typed
     def sample(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
-        """Return `count` random sizes in whole bytes, at least 1; ``int64`` of shape (count,).
-
-        Parameters
-        ----------
-        rng : Generator
-            Source of randomness.
-        count : int
-            How many sizes.
-        """
+        """Return `count` random sizes in whole bytes, at least 1; ``int64`` of shape (count,)."""
         sizes = np.interp(rng.random(count), self.probabilities, self.sizes)
         return np.maximum(np.rint(sizes), 1.0).astype(np.int64)
 
     @typed
     def capped(self, limit: Quantity) -> SizeDistribution:
-        """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`.
-
-        Parameters
-        ----------
-        limit : number or str
-            Largest remaining size, such as ``"3MB"``.
-
-        Raises
-        ------
-        ConfigError
-            If the limit is below 1 byte.
-        """
+        """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`."""
         most = size_bytes(limit, field="limit")
         if most < 1:
             raise ConfigError("limit", limit, "at least 1 byte")
@@ -287,18 +235,7 @@ class SizeDistribution:
 
     @typed
     def mean_packets(self, payload_bytes: int) -> float:
-        """Return the mean number of packets of `payload_bytes` per message, by the exact integral.
-
-        Parameters
-        ----------
-        payload_bytes : int
-            Largest payload of a packet.
-
-        Raises
-        ------
-        ConfigError
-            If the payload is below 1 byte.
-        """
+        """Return the mean number of packets of at most `payload_bytes` per message, by the exact integral."""
         if payload_bytes < 1:
             raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
         low, high, chance = self._segments()
@@ -310,31 +247,12 @@ class SizeDistribution:
 
     @typed
     def mean_wire_bytes(self, payload_bytes: int, header_bytes: int) -> float:
-        """Return the mean size on the wire, with a header of `header_bytes` on each packet.
-
-        Parameters
-        ----------
-        payload_bytes : int
-            Largest payload of a packet.
-        header_bytes : int
-            Header of each packet on the wire.
-        """
+        """Return the mean size on the wire, with a header of `header_bytes` on each packet."""
         return self.mean + header_bytes * self.mean_packets(payload_bytes)
 
     @typed
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of messages, and of bytes, up to each message size.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the fraction of messages, and of bytes, up to each message size."""
         from rdmacc.show.style import COLOURS, new_axes, style
 
         positive = [size for size in self.sizes if size > 0]

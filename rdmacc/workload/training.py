@@ -73,14 +73,8 @@ class Transformer(Parameters):
         return self.layers * self.layer_parameters + (2 - self.tied) * self.embedding_parameters + self.hidden
 
     def forward_flop(self, sequence: int, sequences: int = 1) -> float:
-        """Return the work of a layer's forward pass: matrices, and attention without the half that is masked.
-
-        Parameters
-        ----------
-        sequence : int
-            Tokens.
-        sequences : int
-            Number of sequences.
+        """Return the work of a layer's forward pass over tokens: matrices, and attention without the half that is
+        masked.
         """
         active = self.attention_parameters - 2 * self.hidden + self.top * self.expert_parameters
         return sequences * (2.0 * active * sequence + 4.0 * sequence**2 * self.hidden)
@@ -161,15 +155,7 @@ class TrainingStep(Parameters):
     def stage_parameters(self, stage: int) -> list[int]:
         """Return a rank's parameters that all replicas hold, in the order in which their gradients become ready.
 
-        Parameters
-        ----------
-        stage : int
-            Pipeline stage.
-
-        Returns
-        -------
-        list of int
-            The head (0 if there is none), the layers from last to first, the embedding.
+        The head (0 if there is none), the layers from last to first, the embedding.
         """
         model, last = self.model, self.pipeline - 1
         shared = model.layer_parameters - (model.experts * model.expert_parameters if model.experts > 1 else 0)
@@ -186,13 +172,7 @@ class TrainingStep(Parameters):
         return self.model.experts // self.experts * self.model.expert_parameters // self.tensor
 
     def bucket_sizes(self, stage: int) -> list[int]:
-        """Return the parameters of each bucket of a stage.
-
-        Parameters
-        ----------
-        stage : int
-            Pipeline stage.
-        """
+        """Return the parameters of each bucket of a pipeline stage."""
         total = sum(self.stage_parameters(stage))
         size = self.bucket or max(40_000_000, 1_000_000 * self.data)
         if not self.overlaps:
@@ -233,17 +213,8 @@ class TrainingStep(Parameters):
         return frame.astype({"sent_bytes": "int64", "buffer_bytes": "int64"})
 
     def workload(self, hosts: Hosts) -> pd.DataFrame:
-        """Return the step's messages and computations.
-
-        Parameters
-        ----------
-        hosts : network or sequence
-            One for each rank; a network stands for its hosts in their order.
-
-        Raises
-        ------
-        ConfigError
-            If there are fewer hosts than ranks.
+        """Return the step's messages and computations on hosts, one for each rank; a network stands for its hosts in
+        order.
         """
         names = checked_hosts(hosts)
         if len(names) < self.ranks:
