@@ -20,8 +20,7 @@ import numpy as np
 
 _T = TypeVar("_T")
 
-_LONGEST = 2**18
-"""Bytes of content: what was made of more takes too much memory to be kept."""
+_LONGEST = 2**18  # bytes of content: what was made of more takes too much memory to be kept
 
 _PARTS = (tuple, np.dtype, np.float64(0).__reduce__()[0])
 """Functions that pickles of plain values and of NumPy's numbers name."""

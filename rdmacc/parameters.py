@@ -97,14 +97,11 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 _HIGHEST = {"ps": 10**17, "bps": 1e15, "bytes": 2**50}
 """Upper bounds of all parameters (28 hours, 1 Pb/s, 1 PiB), chosen so that sums and doubled values fit into 63 bits."""
 
-_SLOWEST_BPS = 1e6
-"""A bare number below it is not meant as bit/s."""
+_SLOWEST_BPS = 1e6  # a bare number below it is not meant as bit/s
 
-_MOST = 2**62
-"""The largest number without a unit."""
+_MOST = 2**62  # the largest number without a unit
 
-_LONGEST = 64
-"""Most elements of a vector, since handlers loop over them."""
+_LONGEST = 64  # most elements of a vector, since handlers loop over them
 
 
 def param(

@@ -37,8 +37,7 @@ __all__ = [
 NEVER = 2**62
 """A time later than any event (53 days of simulated time)."""
 
-_LONGEST = 2**16
-"""Most entries of an array; every record of its kind, such as each queue pair's, has that many."""
+_LONGEST = 2**16  # most entries of an array; every record of its kind, such as each queue pair's, has that many
 
 BANNED_NAMES = frozenset(
     name for kind in (np.ndarray, np.void, np.record, np.generic) for name in dir(kind) if name[0] != "_"

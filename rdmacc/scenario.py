@@ -38,8 +38,7 @@ __all__ = ["Scenario"]
 _FORMAT = 1
 _PARTS = ("recovery", "control", "switch", "buffer", "queueing")
 _FAULTS = {kind.__name__: kind for kind in get_args(Fault)}
-_GRAPH = ("name", "sides")
-"""Graph attributes that rdmacc uses."""
+_GRAPH = ("name", "sides")  # graph attributes that rdmacc uses
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

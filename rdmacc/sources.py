@@ -40,16 +40,13 @@ _MATTERS = ("rdmacc.sweep.tidy", "rdmacc.sweep.study_runs")
 
 _TEXTS: dict[str, str | None] = {}
 """Hash of each module's text when it was imported, by name; None if that is not known."""
-_ON_DISK: dict[str, str] = {}
-"""The same of files of rdmacc that have not been imported, when they were first asked for."""
+_ON_DISK: dict[str, str] = {}  # the same of files of rdmacc that have not been imported, when they were first asked for
 _DEFINED: dict[str, tuple[list[_Space], list[FunctionType], list[Any]]] = {}
 """What modules of rdmacc defined when they had just run, by name."""
-_CONTAINERS: dict[int, Any] = {}
-"""Dictionaries and lists that modules defined, by identity."""
+_CONTAINERS: dict[int, Any] = {}  # dictionaries and lists that modules defined, by identity
 _PARTS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _TAINTS: list[str] = []
-_OTHERS: dict[str, Any] = {}
-"""Modules that are not the user's, as far as they have been met."""
+_OTHERS: dict[str, Any] = {}  # modules that are not the user's, as far as they have been met
 _BUILT_IN = frozenset(name for name in vars(builtins) if not name.startswith("__"))
 
 

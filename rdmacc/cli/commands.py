@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
     from rdmacc.sweep.run import Sweep
 
-_FAILED, INTERRUPTED = 1, 130
-"""Exit codes; 2 is for a wrong input."""
+_FAILED, INTERRUPTED = 1, 130  # exit codes; 2 is for a wrong input
 INTERRUPTED_TEXT = "rdmacc: interrupted; finished points are kept; the same command resumes from them"
 
 

@@ -39,8 +39,7 @@ START_PS = us(100)
 UNTIL_PS = us(800)
 _EVERY_PS = us(1)
 _RECEIVER, _LONG = "h0", "h1"
-_LONG_FLOW = SENDERS
-"""Row of the long flow; the incast's messages come before it."""
+_LONG_FLOW = SENDERS  # row of the long flow; the incast's messages come before it
 _HELD = f"received_packets {_LONG_FLOW}"
 
 

@@ -28,12 +28,10 @@ class Messages(NamedTuple):
     dst: Ints
     size_bytes: Ints
     qp: Ints
-    ports: tuple[Ints, Ints]
-    """First ports of each queue pair's data and replies."""
+    ports: tuple[Ints, Ints]  # first ports of each queue pair's data and replies
     paths: Paths
     hash_as: npt.NDArray[np.int32]
-    salts: Ints
-    """By node number."""
+    salts: Ints  # by node number
     symmetric_salt: int
     distance: Ints
 

@@ -84,8 +84,7 @@ class FaultEvent(NamedTuple):
 
     time_ps: int
     what: int
-    ports: tuple[int, ...]
-    """The ports that change; with REROUTED all that routes must do without."""
+    ports: tuple[int, ...]  # the ports that change; with REROUTED all that routes must do without
     rate_bps: float = 0.0
 
 
@@ -95,10 +94,8 @@ class FaultEvents:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._pending = list(reversed(plan.fault_events))
-        self.fabric = plan.fabric
-        """The network with its current routes."""
-        self._reasons = np.zeros(plan.n_qps, np.int8)
-        """For each queue pair why it is cut off, 0 if it is not."""
+        self.fabric = plan.fabric  # the network with its current routes
+        self._reasons = np.zeros(plan.n_qps, np.int8)  # for each queue pair why it is cut off, 0 if it is not
 
     @property
     def next_ps(self) -> int:

@@ -26,8 +26,7 @@ PORT_COUNTERS = (
 HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
 
 
-_LATER_BYTES = 2**20
-"""Rows that take more are not kept for the columns that may be asked for."""
+_LATER_BYTES = 2**20  # rows that take more are not kept for the columns that may be asked for
 
 
 class Columns(Mapping[Any, npt.NDArray[Any]]):
@@ -139,8 +138,7 @@ class Engine(Protocol):
         Where between `soon_ps` and `until_ps` it returns is up to the engine.
         """
 
-    ended: list[int]
-    """Awaited messages that have been delivered or have failed; the run returns at each."""
+    ended: list[int]  # awaited messages that have been delivered or have failed; the run returns at each
 
     def add(self, one: Addition) -> None:
         """Add a message, which starts at its time and is awaited."""

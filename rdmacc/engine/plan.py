@@ -53,36 +53,27 @@ class Plan(Setting):
     """A scenario in numbers. P ports; times in ps. `fabric` has the rates at the start."""
 
     seed: int
-    chance_seed: int
-    """Of all that is drawn but paths: another one in a copy that goes on with a seed of its own."""
+    chance_seed: int  # of all that is drawn but paths: another one in a copy that goes on with a seed of its own
     faults: tuple[Fault, ...]
     qp_chance_key: Ints
     qp_reply_chance_key: Ints
-    ecmp_salt: Ints
-    """By node number."""
+    ecmp_salt: Ints  # by node number
     symmetric_salt: int
     chance_key: Ints
-    loss_key: Ints
-    """The seed's if there are faults, as `clock_key` is."""
+    loss_key: Ints  # the seed's if there are faults, as `clock_key` is
     loss_data: npt.NDArray[np.float64]
     loss_control: npt.NDArray[np.float64]
     scripts: tuple[ScriptedLoss, ...]
-    fault_events: tuple[FaultEvent, ...]
-    """Changes of links and NICs, by time."""
-    clock_offset_ps: Ints
-    """By node number."""
+    fault_events: tuple[FaultEvent, ...]  # changes of links and NICs, by time
+    clock_offset_ps: Ints  # by node number
     clock_jitter_ps: int
     clock_key: Ints
     has_trace: bool
-    is_whole: bool
-    """Whether the trace has all rows: it was asked for, not only explanations."""
-    explained: npt.NDArray[np.bool_]
-    """Which messages are to be explained; empty for none."""
-    is_partial: bool
-    """Whether the trace is kept for these messages only, and for what ports send at which they queue."""
+    is_whole: bool  # whether the trace has all rows: it was asked for, not only explanations
+    explained: npt.NDArray[np.bool_]  # which messages are to be explained; empty for none
+    is_partial: bool  # whether the trace is kept for these messages only, and for what ports send at which they queue
     watches: tuple[Watch, ...]
-    is_checked: bool = False
-    """Whether handlers run in checked mode (`rdmacc.handlers.checked`)."""
+    is_checked: bool = False  # whether handlers run in checked mode (`rdmacc.handlers.checked`)
 
     @property
     def has_clocks(self) -> bool:

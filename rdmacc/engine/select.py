@@ -16,8 +16,7 @@ ORDERS = ("auto", "time", "windows")
 
 _MOST_THREADS = 64
 
-_SPARE = Kept()
-"""Engines whose run is over, by what is kept with their setting."""
+_SPARE = Kept()  # engines whose run is over, by what is kept with their setting
 
 _log = logging.getLogger(__name__)
 

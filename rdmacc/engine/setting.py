@@ -105,40 +105,28 @@ ECMP, PORTS, LOSS, CLOCK_OFFSETS, CLOCK_JITTER, SENDERS, RECEIVERS = 1, 2, 3, 4,
 class Setting(Work):
     """A scheme on a workload and a network in numbers. Q queue pairs."""
 
-    scheme: Scheme
-    """For this network: without `Scaled` parameters."""
-    reach: Reach
-    """What the scheme is made of."""
+    scheme: Scheme  # for this network: without `Scaled` parameters
+    reach: Reach  # what the scheme is made of
     packets: Int32s
     qp: Int32s
-    hash_as: Int32s
-    """The message by whose number ECMP hashes each message; empty if that is its own."""
+    hash_as: Int32s  # the message by whose number ECMP hashes each message; empty if that is its own
     ideal_fct_ps: Ints
     qp_src: Int32s
     qp_dst: Int32s
     qp_messages: Int32s
     qp_base_rtt_ps: Ints
     qp_base_delay_ps: Ints
-    qp_paths: Int32s
-    """Shortest paths of each queue pair, 1 unless routing is by source."""
-    qp_port: Int32s
-    """Port by which the queue pair's data leave its host."""
-    reply_port: Int32s
-    """Port by which replies leave the receiving host."""
-    host_base_rtt_ps: Ints
-    """By node number; 0 for hosts that receive nothing."""
-    port_base_rtt_ps: int
-    """The longest of any queue pair."""
+    qp_paths: Int32s  # shortest paths of each queue pair, 1 unless routing is by source
+    qp_port: Int32s  # port by which the queue pair's data leave its host
+    reply_port: Int32s  # port by which replies leave the receiving host
+    host_base_rtt_ps: Ints  # by node number; 0 for hosts that receive nothing
+    port_base_rtt_ps: int  # the longest of any queue pair
     is_open: bool
     """Whether messages may be sent while it runs that its workload has room for (`rdmacc.workload.open_work`)."""
-    headroom_bytes: Ints
-    """Headroom behind each port's link, held by the switch that the port leads to; 0 towards hosts."""
-    shared_bytes: Ints
-    """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
-    priority: npt.NDArray[np.int8]
-    """Class of each message's data packets."""
-    distance: Ints
-    """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
+    headroom_bytes: Ints  # headroom behind each port's link, held by the switch that the port leads to; 0 towards hosts
+    shared_bytes: Ints  # by node number: the pool that queues share (lossless: without reserves and headrooms)
+    priority: npt.NDArray[np.int8]  # class of each message's data packets
+    distance: Ints  # hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric
 
     @property
     def n_qps(self) -> int:

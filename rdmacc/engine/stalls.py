@@ -31,11 +31,9 @@ from rdmacc.switch.buffer import Pfc
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
 
-_EXPLAINED = 3
-"""Most messages to explain; the rest mostly wait for the same reason."""
+_EXPLAINED = 3  # most messages to explain; the rest mostly wait for the same reason
 
-_NAMED = 2
-"""Most cut ports to list."""
+_NAMED = 2  # most cut ports to list
 
 
 def explain_stall(engine: Engine, fabric: Fabric, numbers: list[int], since_ps: int, retries: int) -> str:
@@ -205,13 +203,11 @@ def _named(plan: Plan, name: str, number: int) -> str:
 
 
 _LEAST_RETRIES = 100
-_MARGIN = 1.25
-"""Factor on the retries after which a scheme gives up, since a round may not hold exactly one."""
+_MARGIN = 1.25  # factor on the retries after which a scheme gives up, since a round may not hold exactly one
 
 _LEAST_RTTS = 100
 
-_STILL_PS = time_ps("10s")
-"""If no packet moves for this long beyond the longest computation, only idle timers are left."""
+_STILL_PS = time_ps("10s")  # if no packet moves for this long beyond the longest computation, only idle timers are left
 
 
 class Progress:

@@ -56,8 +56,7 @@ class _Flow:
     size: int = 0
     start: int | None = None
     trigger: int = 0
-    done: dict[str, int] = field(default_factory=dict)
-    """The triggers that it activates, by "send" and "recv"."""
+    done: dict[str, int] = field(default_factory=dict)  # the triggers that it activates, by "send" and "recv"
 
 
 @dataclass

@@ -32,8 +32,7 @@ class Shape:
     has_bundles: bool = False  # links stand for several of the file
 
 
-_MOST_LINKS = 4_000_000
-"""More would fill the memory."""
+_MOST_LINKS = 4_000_000  # more would fill the memory
 
 
 def read_topology(path: File, bundles: str) -> tuple[Graph, Shape]:

@@ -25,8 +25,7 @@ _NAMES = {
 }  # fmt: skip
 _PER_RANK = ("reduce-scatter", "all-gather", "all-to-all")
 """Their count is that of a block, of which the larger buffer has one for each rank."""
-_TYPE_BYTES = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)
-"""By the number of a ncclDataType_t."""
+_TYPE_BYTES = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)  # by the number of a ncclDataType_t
 _CALL = re.compile(r"NCCL INFO (\w+): opCount ([0-9a-f]+) .*?count (\d+) datatype (\d+) .*?comm (\S+) \[nranks=(\d+)\]")
 _RANK = re.compile(r"rank (\d+) nranks (\d+) cudaDev")
 _RING = re.compile(r"NCCL INFO Channel (\d+)/\d+ :((?:\s+\d+)+)\s*$")

@@ -33,14 +33,12 @@ from rdmacc.handlers.source import bytecode_of
 from rdmacc.sources import is_installed, is_own, is_standard
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
-_LIBRARIES = ("numpy", "numba", "scipy")
-"""Their versions are part of both keys, as Python's is."""
+_LIBRARIES = ("numpy", "numba", "scipy")  # their versions are part of both keys, as Python's is
 
 OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes.composition")
 """Classes of these modules count by their names: both keys hold the modules' sources."""
 
-_CHECKING = "rdmacc.typed"
-"""Functions of this module check arguments, and compute nothing: what they wrap counts."""
+_CHECKING = "rdmacc.typed"  # functions of this module check arguments, and compute nothing: what they wrap counts
 
 _HIDDEN = frozenset({"globals", "vars", "eval", "exec", "locals", "__import__"})
 """Built-in functions that reach what no bytecode names."""
@@ -66,8 +64,7 @@ _DYNAMIC = frozenset({
 
 _ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
 
-_HEAP_TYPE = 1 << 9
-"""Flag of a type that is made while Python runs."""
+_HEAP_TYPE = 1 << 9  # flag of a type that is made while Python runs
 
 _PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 _ALLOWED = (
@@ -83,8 +80,7 @@ def content_hash(value: Any, field: str, has_places: bool = False, is_row: bool 
         raise ConfigError(field, unknown.name, _ALLOWED) from None
 
 
-_MISSING: Any = object()
-"""The value of an undefined name."""
+_MISSING: Any = object()  # the value of an undefined name
 
 
 class _UnknownError(Exception):

@@ -49,8 +49,7 @@ class Reach:
             part.check_interface()
         record_dtype(Packet, *filter(None, (part.record("Header") for part in scheme.components)))
         check_handlers(scheme.components)
-        self.kept = Kept()
-        """What was made of the scheme alone."""
+        self.kept = Kept()  # what was made of the scheme alone
         self._classes: dict[type, tuple[Any, list[str], list[Any]]] = {}
         self._functions: dict[types.FunctionType, tuple[Any, ...]] = {}
         self._names: dict[tuple[int, str], tuple[Any, str, Any]] = {}

@@ -113,8 +113,7 @@ class _Reading:
         return True
 
 
-_READ: dict[Any, _Reading] = {}
-"""Cache of checked handlers, because schemes are created often."""
+_READ: dict[Any, _Reading] = {}  # cache of checked handlers, because schemes are created often
 
 
 def _form(function: Callable[..., Any]) -> Any:

@@ -44,8 +44,7 @@ def fit_f8(value):  # type: ignore[no-untyped-def]
     return float(value)
 
 
-_MOST = 9.2e18
-"""Integers beyond it wrap in compiled code, and grow in Python."""
+_MOST = 9.2e18  # integers beyond it wrap in compiled code, and grow in Python
 
 
 def to_int(value):  # type: ignore[no-untyped-def]
@@ -151,8 +150,7 @@ _CHECKS = {
     )
 }  # fmt: skip
 
-_OURS = "_rdmacc_"
-"""Prefix of names inserted into handlers, which no handler uses."""
+_OURS = "_rdmacc_"  # prefix of names inserted into handlers, which no handler uses
 
 
 def instrumented(

@@ -90,8 +90,7 @@ def outside(function: Callable[..., Any], name: str) -> Any:
 
 # Bytecode
 
-_FUTURE = 0xFFFF
-"""Higher flags record imports from `__future__`, such as annotations, which no handler reads."""
+_FUTURE = 0xFFFF  # higher flags record imports from `__future__`, such as annotations, which no handler reads
 
 
 @dataclass(frozen=True)

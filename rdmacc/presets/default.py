@@ -60,8 +60,7 @@ _DCTCP_STEP = EcnStep(kmin_bytes=Scaled("22.5kB", rtt="60us", least="3kB"), refe
 _DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)
 _DEFLECTION = FlowDeflection(threshold_bytes=Scaled("15kB", rate="10Gbps"))
 """Dart, VI-A, at 10 Gb/s: two thirds of the marking threshold, which follows the rate."""
-_LANES = Queueing(lanes=5)
-"""Lanes take turns on a link: one per possible deflection of a packet, plus the first."""
+_LANES = Queueing(lanes=5)  # lanes take turns on a link: one per possible deflection of a packet, plus the first
 _POLO_STEP = EcnStep(kmin_bytes=Scaled("6kB", rate="40Gbps", rtt="8.4us", least="6kB"))
 """Polo's threshold is "small"; assumed: a seventh of a BDP, the least that keeps a link full (DCTCP, section 3.4), and
 at least 4 packets."""

@@ -15,10 +15,8 @@ from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
 
 _INTERVAL_RTTS = 1.5
 _LEAST_RATE = 0.01
-_LEAST_SHARE = 0.9
-"""The rate stays above this share of the link over the oversubscription."""
-_DRAWS = 1 << 40
-"""Position of these draws in the stream that they share with the values of replies."""
+_LEAST_SHARE = 0.9  # the rate stays above this share of the link over the oversubscription
+_DRAWS = 1 << 40  # position of these draws in the stream that they share with the values of replies
 
 
 class CoreRate(Record):

@@ -13,8 +13,7 @@ from rdmacc.parameters import OptionalTime, Rate, Time
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
-_AFTER_ALPHA_PS = 1_000
-"""The first decrease check is 1 ns later, so that alpha is updated first (rdma-hw.cc)."""
+_AFTER_ALPHA_PS = 1_000  # the first decrease check is 1 ns later, so that alpha is updated first (rdma-hw.cc)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,7 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Deadline, Int32, Record
 from rdmacc.state import CREDIT
 
-_SHORTEST_PS = 100_000
-"""Shortest base RTT allowed; those in papers are 10 us or more."""
+_SHORTEST_PS = 100_000  # shortest base RTT allowed; those in papers are 10 us or more
 
 
 @dataclass(frozen=True, kw_only=True)

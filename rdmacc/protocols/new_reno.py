@@ -20,8 +20,7 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Float, Int, Int32, Record
 from rdmacc.state import ACK, NAK
 
-_FIRST_RTTS = 3
-"""RTO after the first sample, in units of it: RTT and four times its half (RFC 6298, 2.2)."""
+_FIRST_RTTS = 3  # RTO after the first sample, in units of it: RTT and four times its half (RFC 6298, 2.2)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,7 @@ from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import NAK
 
 _REFERENCE_BYTES, _REFERENCE_PS = 150_000, 12_000_000
-_NO_DELAY_PS = 1_000_000
-"""Delays below this let the window grow fast."""
+_NO_DELAY_PS = 1_000_000  # delays below this let the window grow fast
 _LEAST_FACTOR = 0.5
 
 

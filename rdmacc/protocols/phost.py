@@ -34,8 +34,7 @@ from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST
 
 FreeRule = Literal["paper", "simulator"]
 
-_MOST = 1e6
-"""Upper bound of all timers, in packet times."""
+_MOST = 1e6  # upper bound of all timers, in packet times
 
 _TOKENS = 16
 

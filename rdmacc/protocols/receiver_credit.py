@@ -29,11 +29,9 @@ from rdmacc.protocols.core_control import CoreRate, decide, note_arrival, plan_d
 from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Record
 from rdmacc.state import CREDIT, NAK, UNLIMITED
 
-_TURN = 2**40
-"""Offset between the keys of one list and the next."""
+_TURN = 2**40  # offset between the keys of one list and the next
 _RESENDING, _ACTIVE, _IDLE = 0, _TURN, 2 * _TURN
-_LEAST_BYTES = 1024
-"""Size whose time a pull without a grant takes."""
+_LEAST_BYTES = 1024  # size whose time a pull without a grant takes
 
 
 @dataclass(frozen=True, kw_only=True)

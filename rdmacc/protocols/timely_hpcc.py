@@ -15,8 +15,7 @@ from rdmacc.protocols.window import window_at
 from rdmacc.records import Float, Int, Int32, Record
 from rdmacc.scaling import Scaled
 
-_HYPER_STAGE = 5
-"""Increases in a row before hyper increase (rdma-hw.cc)."""
+_HYPER_STAGE = 5  # increases in a row before hyper increase (rdma-hw.cc)
 
 
 @dataclass(frozen=True, kw_only=True)

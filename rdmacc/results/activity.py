@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from rdmacc.engine.plan import Plan
 
-_FINEST = 2000
-"""Gaps shorter than this part of the picture are not drawn."""
+_FINEST = 2000  # gaps shorter than this part of the picture are not drawn
 _MOST_LABELS = 32
 _WAITS = "0.9"
 _LOOK = {"computes": (0.03, 0.54, COLOURS["blue"]), "sends": (0.61, 0.26, COLOURS["orange"])}

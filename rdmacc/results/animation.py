@@ -57,8 +57,7 @@ class _Flow(NamedTuple):
 
     message: int
     bps: float
-    slot: int
-    """Which colour it has."""
+    slot: int  # which colour it has
     ports: list[int]
 
 

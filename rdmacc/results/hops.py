@@ -23,10 +23,10 @@ def find_hops(result: Result) -> pd.DataFrame:
     A link delivers in order, so each arrival or loss belongs to the packet that was sent first. A switch is assumed to
     forward identical copies of a packet in order of arrival.
 
-    There is one row for each packet on each link, sorted by sending time: `journey` (number that identifies the packet over
-    all hops), `hop` (from 0), `node, peer, kind, message, psn`, `nth` (which transmission of that packet by its host, from
-    1), `wire_bytes, priority, ce, trimmed`, `sent_ps` (first bit; missing if the packet was dropped in the queue), `end_ps`
-    (last bit arrived or lost; predicted if the packet is still under way) and `fate`, one of `FATES`.
+    There is one row for each packet on each link, sorted by sending time: `journey` (number that identifies the packet
+    over all hops), `hop` (from 0), `node, peer, kind, message, psn`, `nth` (which transmission of that packet by its
+    host, from 1), `wire_bytes, priority, ce, trimmed`, `sent_ps` (first bit; missing if the packet was dropped in the
+    queue), `end_ps` (last bit arrived or lost; predicted if it is still under way) and `fate`, one of `FATES`.
     """
     rows = result.trace_rows
     follower = Follower(result.plan)

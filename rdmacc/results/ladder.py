@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_ARROWS = 600
 _MOST_NODES = 8
-_LABEL_INCHES = 0.17
-"""Space that a label needs along its arrow."""
+_LABEL_INCHES = 0.17  # space that a label needs along its arrow
 _LABEL_SIZE = 8
 
 _LOOKS = {

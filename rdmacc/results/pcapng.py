@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["write_pcapng"]
 
 _PSN_MASK = 0xFFFFFF
-_FIRST_QP = 16
-"""Queue pairs 0 and 1 are reserved for management, and Wireshark dissects them as such."""
+_FIRST_QP = 16  # queue pairs 0 and 1 are reserved for management, and Wireshark dissects them as such
 _NAK_SEQUENCE_ERROR = 0x60
 _ACK_NO_CREDIT_LIMIT = 0x1F
 _FIRST, _MIDDLE, _LAST, _ONLY = 0x06, 0x07, 0x08, 0x0A
@@ -56,8 +55,7 @@ _INBOUND, _OUTBOUND = 1, 2
 _HEAD, _LENGTH = struct.Struct("<IIIIIII"), struct.Struct("<I")
 _PADDING = [bytes(-length % 4) for length in range(4)]
 _AT_ONCE = 20_000
-_PSN_AT = 37
-"""Offset: after 20 bytes of IP, 8 of UDP and 9 of the BTH."""
+_PSN_AT = 37  # offset: after 20 bytes of IP, 8 of UDP and 9 of the BTH
 _ICRC_BYTES = 4
 
 

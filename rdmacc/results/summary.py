@@ -16,8 +16,7 @@ from rdmacc.units import format_rate, format_size, format_time, time_ps
 
 __all__ = ["Summary"]
 
-_REACHED = 0.9
-"""If less than this share of the offered load was carried in time, the load was not reached."""
+_REACHED = 0.9  # if less than this share of the offered load was carried in time, the load was not reached
 NOTHING = "-"
 """Placeholder for a missing number."""
 

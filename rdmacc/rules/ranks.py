@@ -17,8 +17,7 @@ import numpy.typing as npt
 RANK_SHIFT = 58
 """An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
 
-_TICK_SHIFT, ORDER_SHIFT = 28, 32
-"""With a tick: bit offset of the class; the order sits above it."""
+_TICK_SHIFT, ORDER_SHIFT = 28, 32  # with a tick: bit offset of the class; the order sits above it
 
 RANK_MASK = (1 << RANK_SHIFT) - 1
 _TICK_NUMBERS, _TICK_CLASSES = (1 << _TICK_SHIFT) - 1, (1 << ORDER_SHIFT - _TICK_SHIFT) - 1

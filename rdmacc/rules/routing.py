@@ -18,8 +18,7 @@ ENTROPY_BITS = 16
 FLOWLETS = 1024
 """Entries of a switch's flowlet table (adaptive routing), indexed by a hash of the message."""
 
-_DEFLECTIONS = 1 << 40
-"""Where a switch's deflections begin in its stream of chance."""
+_DEFLECTIONS = 1 << 40  # where a switch's deflections begin in its stream of chance
 
 
 def modulo(number, count):

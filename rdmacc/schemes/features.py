@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 Feature = Literal["ecn", "pfc", "cnp"]
 
-_NEVER_REACHED = 1e6
-"""Thresholds of `UetQueue` in BDPs: no queue gets so long."""
+_NEVER_REACHED = 1e6  # thresholds of `UetQueue` in BDPs: no queue gets so long
 
 
 def parts_without(scheme: Scheme, feature: Feature) -> dict[str, Any]:

@@ -15,8 +15,7 @@ SCHEMES: dict[str, Callable[[], Scheme]] = {}
 
 _ABOUT: dict[str, str] = {}
 
-_MADE = Kept(16)
-"""Schemes that nothing but their fixed components makes."""
+_MADE = Kept(16)  # schemes that nothing but their fixed components makes
 
 
 def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", replace: bool = False) -> None:

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FAINT = 0.25
-_ASIDE = 0.7
-"""Position of the line on a bar: beside an existing error bar."""
+_ASIDE = 0.7  # position of the line on a bar: beside an existing error bar
 
 
 def with_bands(figures: Sequence[Figure]) -> Figure:

@@ -41,17 +41,13 @@ _STYLE = Path(__file__).with_name("rdmacc.mplstyle")
 
 PAGE = 11.0
 """Width of the widest figures, in inches."""
-_SHOWN = 10.0
-"""Width at which pages and notebooks show them at most."""
+_SHOWN = 10.0  # width at which pages and notebooks show them at most
 _LEAST_POINTS = 8.0
-_LETTERS = 8.0
-"""Letters of a panel's title in an inch."""
-_FEW_DECADES = 2.5
-"""A logarithmic axis of fewer has ticks between the powers of ten."""
+_LETTERS = 8.0  # letters of a panel's title in an inch
+_FEW_DECADES = 2.5  # a logarithmic axis of fewer has ticks between the powers of ten
 
 _TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1.0, "ps"))
-_WIDE = 50.0
-"""Completion times that differ by more than this factor are drawn on a logarithmic axis."""
+_WIDE = 50.0  # completion times that differ by more than this factor are drawn on a logarithmic axis
 _VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "us")}
 
 

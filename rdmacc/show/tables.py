@@ -9,8 +9,7 @@ from textwrap import wrap
 
 from rdmacc.units import format_rate, format_size, format_time
 
-_NARROW = 16
-"""No column of words is made narrower than this."""
+_NARROW = 16  # no column of words is made narrower than this
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "", width: int = 0) -> str:

@@ -13,10 +13,8 @@ from rdmacc.units import format_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_CUT_SHARE = 0.4
-"""An idle period is cut if it is longer than this share of the total busy time."""
-_CUT_LENGTH = 0.05
-"""Length of a cut, as a share of the total busy time."""
+_CUT_SHARE = 0.4  # an idle period is cut if it is longer than this share of the total busy time
+_CUT_LENGTH = 0.05  # length of a cut, as a share of the total busy time
 _MARGIN = 0.02
 
 

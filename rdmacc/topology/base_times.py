@@ -18,8 +18,7 @@ from rdmacc.units import cut_ps
 
 Step = Callable[[int, Int64s, Int64s], Int64s]
 """Number of the hop, numbers of messages, and their nodes; returns the ports that they take."""
-_AT_ONCE = 50_000
-"""Messages whose every path is followed at a time, which bounds memory."""
+_AT_ONCE = 50_000  # messages whose every path is followed at a time, which bounds memory
 
 
 def base_fct_ps(
@@ -129,14 +128,10 @@ def least_fct_ps(
 class _Ends(NamedTuple):
     """Times of a full packet, and of the last one, at both ends of a path; shapes 2 x M."""
 
-    first: Int64s
-    """On the first port."""
-    before: Int64s
-    """From the start until the last port has it."""
-    last: Int64s
-    """On the last port."""
-    lag: Int64s
-    """Delay of the last link; shape M."""
+    first: Int64s  # on the first port
+    before: Int64s  # from the start until the last port has it
+    last: Int64s  # on the last port
+    lag: Int64s  # delay of the last link; shape M
 
     def bound(self, full: Int64s, rest: Int64s, arrivals: Int64s, has_one: Bools | bool) -> Int64s:
         """Return the bound by the first port and, if there is one for all packets, by the last."""

@@ -48,12 +48,10 @@ def default_buffer_bytes(rate: Quantity, links: Iterable[tuple[float, int]] = ()
     return max(round(16 * 2**20 * rate_bps(rate) / 50e9), 2 * aside)
 
 
-_LARGEST_BYTES = 4096 + 64
-"""A packet of RDMA's largest MTU, with headers."""
+_LARGEST_BYTES = 4096 + 64  # a packet of RDMA's largest MTU, with headers
 
 
-_MOST_NODES = 1_000_000
-"""Upper bound on nodes of a kind and on links; a graph of that many hosts takes 0.9 GB."""
+_MOST_NODES = 1_000_000  # upper bound on nodes of a kind and on links; a graph of that many hosts takes 0.9 GB
 
 
 def checked_count(field: str, value: int) -> int:

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 Places = dict[Any, tuple[float, int]]
 
-_LABELLED = 24
-"""In a tier with more nodes than this, nodes are drawn without names."""
-_UPRIGHT = 16
-"""In a tier with more nodes than this, names are vertical."""
+_LABELLED = 24  # in a tier with more nodes than this, nodes are drawn without names
+_UPRIGHT = 16  # in a tier with more nodes than this, names are vertical
 _THICKEST = 3.0
 
 

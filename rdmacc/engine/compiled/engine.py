@@ -31,11 +31,9 @@ from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
-_CHUNK = 2_000_000
-"""Events between two looks at signals, at most."""
+_CHUNK = 2_000_000  # events between two looks at signals, at most
 
-_CHUNK_S = 0.2
-"""How long they may take: Ctrl-C and a progress bar wait for their end."""
+_CHUNK_S = 0.2  # how long they may take: Ctrl-C and a progress bar wait for their end
 
 _PLACES: Any = GLOBALS.fields
 _NOW, _UNFINISHED, _EVENTS, _UNDELIVERED, _N_MESSAGES, _FIRST_ENDED, _RESERVE = (
@@ -45,8 +43,7 @@ _NOW, _UNFINISHED, _EVENTS, _UNDELIVERED, _N_MESSAGES, _FIRST_ENDED, _RESERVE = 
 _CAPACITY, _HEAP, _WHEEL = (_PLACES[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count"))
 """Where they are among the words of a row of globals."""
 
-_STARTS = 16_384
-"""Messages whose queue pairs are opened at a time."""
+_STARTS = 16_384  # messages whose queue pairs are opened at a time
 
 
 class CompiledEngine(Tables):
@@ -76,11 +73,9 @@ class CompiledEngine(Tables):
         self._run = self.kernel.run if has_features else self.kernel.run_plain
         self.pool = ThreadPool(self, threads)
         self.windows = Windows(self, order, has_features)
-        self.n_ready = 0
-        """Messages, in the order of their starts, whose queue pairs exist."""
+        self.n_ready = 0  # messages, in the order of their starts, whose queue pairs exist
         self.told: Told = []
-        self.ended: list[int] = []
-        """Awaited messages that have been delivered or have failed, since a user last looked."""
+        self.ended: list[int] = []  # awaited messages that have been delivered or have failed, since a user last looked
         self.n_awaited = 0
         self.routed: Fabric | None = None
         self._livelock = Livelock(self.plan)

@@ -31,11 +31,9 @@ from rdmacc.topology.fabric import Fabric
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
-_FIRST_EVENTS = 2**17
-"""Rows of events of a thread at the start, at most, and two for each event that is pending."""
+_FIRST_EVENTS = 2**17  # rows of events of a thread at the start, at most, and two for each event that is pending
 
-_SAMPLES = 1024
-"""Rows of samples of a thread at the start."""
+_SAMPLES = 1024  # rows of samples of a thread at the start
 
 _OWN = [
     "samples", "sample_count", "sample_capacity", "traces", "trace_count", "trace_capacity", "free_head", "free_count",
@@ -105,8 +103,7 @@ class _Worker:
         self.rows, self.row, self.queue = rows, rows[0], queue
         self.starts = np.zeros(0, np.int32)
         self.samples, self.trace = samples, trace
-        self.places = np.zeros(0, np.int64)
-        """Where these messages are among all that start."""
+        self.places = np.zeros(0, np.int64)  # where these messages are among all that start
         self.outbox = np.zeros(0, np.int64)
 
     @property

@@ -35,15 +35,13 @@ from rdmacc.rules.ranks import DELIVER, RANK_SHIFT, START
 if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
-_LEAST_PS = 2**14
-"""A shorter window is not worth the change of nodes: 200 bytes at 100 Gb/s."""
+_LEAST_PS = 2**14  # a shorter window is not worth the change of nodes: 200 bytes at 100 Gb/s
 
 _LEAST_PACKETS = 2
 """By default the engine runs in windows if this many packets fit into one on the slowest link, and the network's
 ports do not all fit into the cache. With one packet it is level, or a quarter slower where hardly anything happens."""
 
-_FACTOR_BITS = 7
-"""Times have 62 bits, less those of a grain."""
+_FACTOR_BITS = 7  # times have 62 bits, less those of a grain
 
 _EVENTS, _EVENTS_EACH = 10_000, 4
 """Sorting the pending events pays off if at least this many are still to come, plus this many for each pending one. No
@@ -150,10 +148,8 @@ class Windows:
             engine.globals["is_entwined"] = bool(shared_fields(engine.plan.scheme.components).after_loss)
         self._before = 0, 0
         self._until_ps = -1
-        self.resume_ps = NEVER
-        """When windows may go on, if they had to stop for an end of computation."""
-        self.resume_event = 0
-        """They do so after this many events at the earliest."""
+        self.resume_ps = NEVER  # when windows may go on, if they had to stop for an end of computation
+        self.resume_event = 0  # they do so after this many events at the earliest
 
     @property
     def order(self) -> str:

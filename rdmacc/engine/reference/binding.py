@@ -23,8 +23,7 @@ from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, record
 from rdmacc.handlers.sides import written_by
 from rdmacc.schemes import Scheme
 
-_code_of = lru_cache(1024)(compile)
-"""Studies and tests bind the same schemes again and again."""
+_code_of = lru_cache(1024)(compile)  # studies and tests bind the same schemes again and again
 
 
 class Binding:

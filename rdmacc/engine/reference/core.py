@@ -70,10 +70,8 @@ class Core:
         self.qps: list[QueuePair] = []
         self.computation: list[Computation] = []
         self.unfinished = len(plan.waits_for)
-        self.ended: list[int] = []
-        """Awaited messages that have been delivered or have failed, since a user last looked."""
-        self.own_ways = _own_ways(plan)
-        """Routes that the workload prescribes: the port, by (route key, node)."""
+        self.ended: list[int] = []  # awaited messages that have been delivered or have failed, since a user last looked
+        self.own_ways = _own_ways(plan)  # routes that the workload prescribes: the port, by (route key, node)
         self.skipped: defaultdict[int, set[int]] = defaultdict(set)
         """By message: packets not yet sent although later ones were."""
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = self.trimmed_bytes = 0

@@ -13,8 +13,7 @@ import simpy
 
 from rdmacc.rules.ranks import LAST_ORDER, ORDER_SHIFT, next_order, rank_in
 
-SIMPY_PRIORITY = 1
-"""The highest priority of SimPy's own events (`simpy.events.NORMAL`); every rank is above it."""
+SIMPY_PRIORITY = 1  # the highest priority of SimPy's own events (`simpy.events.NORMAL`); every rank is above it
 
 
 class Environment(simpy.Environment):

@@ -43,8 +43,7 @@ from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE, RESUME
 from rdmacc.topology.fabric import Fabric
 
-_LOOKS = 1 << 14
-"""Events between two checks for a livelock."""
+_LOOKS = 1 << 14  # events between two checks for a livelock
 
 
 class Network(Core):

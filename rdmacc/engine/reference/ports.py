@@ -29,10 +29,8 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         "queueing", "queues", "receive", "reverse", "waiting_bytes",
     )  # fmt: skip
 
-    receive: Callable[[Packet, Port, int], None]
-    """Called with the packet and its input port at the far end of the link."""
-    reverse: Port
-    """The peer's port back."""
+    receive: Callable[[Packet, Port, int], None]  # called with the packet and its input port at the far end of the link
+    reverse: Port  # the peer's port back
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__()

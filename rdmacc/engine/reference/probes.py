@@ -8,8 +8,7 @@ from rdmacc.engine.reference.core import Core
 from rdmacc.engine.watches import Watch
 from rdmacc.rules.ranks import PROBE
 
-Samples = list[tuple[int, float]]
-"""Times and values."""
+Samples = list[tuple[int, float]]  # times and values
 
 
 class Probes:

@@ -106,15 +106,12 @@ class Switch(Routing, SharedBuffer):
         self.shared_bytes = int(plan.shared_bytes[number])
         self.salt = int(plan.ecmp_salt[number])
         self.is_nic = int(plan.fabric.is_nic[number])
-        self.ports: dict[int, SwitchPort] = {}
-        """By number, as in the plan."""
-        self.accounts: dict[int, list[Ingress]] = {}
-        """Packets in the switch, by input port and class."""
+        self.ports: dict[int, SwitchPort] = {}  # by number, as in the plan
+        self.accounts: dict[int, list[Ingress]] = {}  # packets in the switch, by input port and class
         self._policy = net.scheme.buffer
         self._is_lossless = isinstance(self._policy, Pfc)
         self._kept_ways: dict[int, SwitchPort] = {}
-        self._choices: dict[int, list[SwitchPort]] = {}
-        """By host, the ports that lead there."""
+        self._choices: dict[int, list[SwitchPort]] = {}  # by host, the ports that lead there
         self._turns: dict[int, int] = {}
         self._flowlets: dict[int, tuple[int, int]] = {}
 

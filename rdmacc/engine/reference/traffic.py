@@ -25,8 +25,7 @@ class Ingress(IngressAccount):
 class Packet(state.Packet, Transit):
     __slots__ = ("ingress",)
 
-    ingress: Ingress
-    """In a switch: the account that its bytes are in."""
+    ingress: Ingress  # in a switch: the account that its bytes are in
 
 
 def packet_class(components: Components) -> type[Packet]:
@@ -74,10 +73,8 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
     __slots__ = ("first_message", "nic", "pending", "reply_nic")
 
-    nic: Nic
-    """The sender's port."""
-    reply_nic: Nic
-    """The receiver's."""
+    nic: Nic  # the sender's port
+    reply_nic: Nic  # the receiver's
     first_message: Message
 
     def __init__(self) -> None:

@@ -27,8 +27,7 @@ from rdmacc.rules.ranks import DELIVER
 _crossing = record_at(CROSSING)
 _CROSSING_BYTES = CROSSING.itemsize
 _LINE = CACHE_LINE
-_SPINS = 4_000
-"""Looks before a thread that waits lets others run: some 20 us."""
+_SPINS = 4_000  # looks before a thread that waits lets others run: some 20 us
 
 
 @jit

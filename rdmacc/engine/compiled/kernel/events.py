@@ -139,14 +139,11 @@ def near_pop(g):
         near_replace(g, time_ps, rank)
 
 
-GRAIN_BITS = 7
-"""Windows begin at multiples of this, a power of two in ps."""
+GRAIN_BITS = 7  # windows begin at multiples of this, a power of two in ps
 
-FAR_BITS = 12
-"""The far wheel has 2**12 buckets."""
+FAR_BITS = 12  # the far wheel has 2**12 buckets
 
-NODE_BYTES = 32
-"""Rows of time, rank, the next row of the bucket; two in a cache line."""
+NODE_BYTES = 32  # rows of time, rank, the next row of the bucket; two in a cache line
 
 _FAR_MASK = (1 << FAR_BITS) - 1
 _WATCH_BYTES = WATCH.itemsize

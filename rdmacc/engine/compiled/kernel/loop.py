@@ -70,8 +70,7 @@ from rdmacc.rules.ranks import (
 )
 from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
-DOWN, UP, WORK, STORM, CALM = range(5)
-"""What `fault_port` does."""
+DOWN, UP, WORK, STORM, CALM = range(5)  # what `fault_port` does
 
 STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS, LEFT, AGAIN = range(9)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; memory is short; windows

@@ -31,8 +31,7 @@ from rdmacc.rules.ranks import START
 
 _FAILED = 1 << 40
 
-AWAITED = 1 << 58
-"""What the kernel takes off `unfinished` to stop, since an awaited message has ended."""
+AWAITED = 1 << 58  # what the kernel takes off `unfinished` to stop, since an awaited message has ended
 
 
 @cold

@@ -18,8 +18,7 @@ from rdmacc.records import NEVER
 from rdmacc.rules.ranks import ORDER_SHIFT, PACE
 from rdmacc.state import DATA_CLASS, IDLE, READY
 
-LINE = DATA_CLASS
-"""All queue pairs with packets left are in the line of this class, whatever theirs is."""
+LINE = DATA_CLASS  # all queue pairs with packets left are in the line of this class, whatever theirs is
 
 
 @jit

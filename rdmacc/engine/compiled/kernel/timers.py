@@ -25,8 +25,7 @@ from rdmacc.engine.compiled.machine_code.address import call, jit, load_i8, stor
 from rdmacc.engine.trace import QUEUED
 from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 
-MAX_SLOTS = 12
-"""Deadlines of one record kind in a scheme, at most."""
+MAX_SLOTS = 12  # deadlines of one record kind in a scheme, at most
 
 KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress")
 """Record kinds with deadlines, in the order of their bits and of the rows of `g.timers`."""

@@ -25,8 +25,7 @@ from rdmacc.rules.ranks import DELIVER, ENDPOINT_TIMER, RANK_MASK, START, TRANSF
 
 _OPEN = -1
 _TRANSFER = KINDS.index("Transfer")
-_PATIENCE = 1 << 20
-"""Events of a node at one instant before a livelock is suspected."""
+_PATIENCE = 1 << 20  # events of a node at one instant before a livelock is suspected
 
 
 def run_windows(address, until_ps, last_event):

@@ -18,8 +18,7 @@ from rdmacc.engine.compiled.machine_code.units import Part
 
 _I64 = ir.IntType(64)
 
-jit = Part
-"""Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
+jit = Part  # compile a function of the kernel: no Python objects, no exceptions, division by zero as in C
 
 
 class Row(types.Record):

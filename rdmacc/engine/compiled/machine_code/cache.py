@@ -40,8 +40,7 @@ _log = logging.getLogger(__name__)
 
 _KEPT = 4
 
-_MARKER = "rdmacc-kernel"
-"""A file in each folder that is made here: no other folder is ever removed."""
+_MARKER = "rdmacc-kernel"  # a file in each folder that is made here: no other folder is ever removed
 
 _KEY = "key"
 _KEY_BYTES = 32

@@ -27,12 +27,10 @@ from rdmacc.engine.compiled.machine_code.units import MachineCode, Part, object_
 from rdmacc.handlers import NATIVE, bytecode_of, content_hash, outside
 from rdmacc.parameters import number_of
 
-_KEPT: OrderedDict[Hashable, Part] = OrderedDict()
-"""Parts used last, keyed by everything that they are made of."""
+_KEPT: OrderedDict[Hashable, Part] = OrderedDict()  # parts used last, keyed by everything that they are made of
 
 _MOST_KEPT = 512
-_MOST_VERSIONS = 16
-"""A part with more kinds of arguments than this is compiled again."""
+_MOST_VERSIONS = 16  # a part with more kinds of arguments than this is compiled again
 
 
 def part_of(function: Callable[..., Any], **options: Any) -> Part:

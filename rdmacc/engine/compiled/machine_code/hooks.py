@@ -49,8 +49,7 @@ _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request":
 _LOADED: OrderedDict[str, MachineCode] = OrderedDict()
 """Hooks that this process used last, by the hash of everything that they depend on."""
 
-_MOST_LOADED = 256
-"""Most schemes kept compiled. Code in use stays loaded as long as its simulation exists."""
+_MOST_LOADED = 256  # most schemes kept compiled. Code in use stays loaded as long as its simulation exists.
 
 assert rules
 
@@ -108,8 +107,7 @@ class CompiledHooks:
         self._packets: dict[tuple[str, ...], str] = {}
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
-        self.may_arm_on_open = False
-        """Whether on_open may set a timer."""
+        self.may_arm_on_open = False  # whether on_open may set a timer
         self._handlers: dict[str, Callable[..., Any]] = {}
         self._calls: dict[str, Call] = {}
         sources: dict[str, str] = {}

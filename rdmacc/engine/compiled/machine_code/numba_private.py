@@ -166,8 +166,7 @@ class _Passes(PassManager):
             step.run_pass(state)
 
 
-_PASSES: dict[type[_Lowering], _Passes] = {}
-"""The pipelines, by their lowering: all functions share them."""
+_PASSES: dict[type[_Lowering], _Passes] = {}  # the pipelines, by their lowering: all functions share them
 
 
 class _PartCompiler(CompilerBase):
@@ -190,8 +189,7 @@ UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy"}
 PART = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Options for a function that compiled code calls: without the ways in from Python and C, a third of the work."""
 
-OVERLOAD = {"pipeline_class": _PartCompiler, **PART}
-"""Options for the compiled form of a function that handlers call."""
+OVERLOAD = {"pipeline_class": _PartCompiler, **PART}  # options for the compiled form of a function that handlers call
 
 
 class Part(CPUDispatcher):

@@ -17,8 +17,7 @@ class NotCompiledError(Exception):
     """A function cannot be compiled; `args` are its name and what the compiler raised."""
 
 
-UNIT = OVERLOAD = {"error_model": "numpy"}
-"""Options: division by zero is as in C."""
+UNIT = OVERLOAD = {"error_model": "numpy"}  # options: division by zero is as in C
 
 
 def Part(function: Callable[..., Any], **options: Any) -> Any:

@@ -41,8 +41,7 @@ except (ImportError, AttributeError) as error:
     )  # fmt: skip
     _numba = numba_public
 
-INTERFACE: str = _numba.__name__
-"""The module that compiles."""
+INTERFACE: str = _numba.__name__  # the module that compiles
 
 UNIT, OVERLOAD = _numba.UNIT, _numba.OVERLOAD
 """Options for a function that Python calls, and for the compiled form of a function that handlers call."""

@@ -50,8 +50,7 @@ class Log:
 
 
 _LARGE_PAGE_BYTES = 2**21
-_LARGE_BYTES = 2**20
-"""Smaller tables share pages that the process already has."""
+_LARGE_BYTES = 2**20  # smaller tables share pages that the process already has
 
 
 def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
@@ -184,14 +183,11 @@ class PacketRows:
             taker["packets"] = fresh.ctypes.data
 
 
-_EVENTS_A_STEP = 32
-"""Packets per wheel step if every link were busy; most links are idle most of the time."""
+_EVENTS_A_STEP = 32  # packets per wheel step if every link were busy; most links are idle most of the time
 
-_NEAR_BITS = 6, 16
-"""The near wheel has at least 2**6 and at most 2**16 buckets."""
+_NEAR_BITS = 6, 16  # the near wheel has at least 2**6 and at most 2**16 buckets
 
-_MOST_STEPS_BITS = 6
-"""In windows it is for 2**6 steps at most."""
+_MOST_STEPS_BITS = 6  # in windows it is for 2**6 steps at most
 
 
 class EventQueue:

@@ -18,8 +18,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE
 
-BLOCK = 512
-"""Rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages."""
+BLOCK = 512  # rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages
 
 _ADDED = [
     "number", "src", "dst", "nic", "reply_nic", "line_bps", "rate_bps", "peer_line_bps", "payload_bytes", "wire_bytes",
@@ -27,8 +26,7 @@ _ADDED = [
 ]  # fmt: skip
 """What is written of a queue pair that is added."""
 
-_FREE_BLOCKS = 64
-"""Fewest rows worth releasing."""
+_FREE_BLOCKS = 64  # fewest rows worth releasing
 
 Numbers = npt.NDArray[np.int64]
 

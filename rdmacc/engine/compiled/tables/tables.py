@@ -55,8 +55,7 @@ _FIRST_EVENTS, _FIRST_SAMPLES = 2**17, 1024
 _ROWS_EACH, _FIRST_ROWS = 16, 2**25
 """Rows of trace at the start: for each packet of data, and at most. They take memory once they are written."""
 
-_MOST_COPIED_BYTES = 2**20
-"""Tables of a larger simulation are made again for the next one."""
+_MOST_COPIED_BYTES = 2**20  # tables of a larger simulation are made again for the next one
 
 _ADDED = [
     "number", "qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority", "payload_bytes", "granted_psn",
@@ -282,8 +281,7 @@ class Tables:
         self.used_words = int(begins[-1])
         count = self.all_words = self.used_words + (self.used_words + 4 * self.spare) * (self.spare > 0)
         self.bits = []
-        self.new_bits = []
-        """By set: its addresses over all messages that there is room for, and where its words begin."""
+        self.new_bits = []  # by set: its addresses over all messages that there is room for, and where its words begin
         for component, field in bits_of(self.plan.scheme.components):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(count, np.int64)
             self.transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins[:-1]
