@@ -330,7 +330,7 @@ class ResultPlots:
         return ax
 
     def curve(self, probe: Probe) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return times (ps) and values to draw: the last change holds until the end, a flow's rate while it is active."""
+        """Return times and values to draw: the last change holds until the end, a flow's rate while it is active."""
         trace = self._result.samples(probe.name)
         time_ps, value = trace.index.to_numpy(np.int64), trace.to_numpy(np.float64)
         on_change = probe.every_ps is None

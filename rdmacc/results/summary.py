@@ -113,61 +113,36 @@ class Summary:
     """The key numbers of a run. ``print`` it, or let a notebook display it.
 
     FCTs and slowdowns cover the messages delivered so far; missing values are NaN.
-
-    Attributes
-    ----------
-    scheme, network, engine : str
-        Scheme, network and engine.
-    seed : int
-        Seed of all randomness.
-    simulated_ps : int
-        Simulated time.
-    wall_s : float
-        Wall time of the run, without set-up.
-    flows, finished, failed : int
-        Number of messages; finished ones are delivered and acknowledged.
-    fct_median_ps, fct_p99_ps : float
-        From the start of a message to the delivery of its last byte.
-    slowdown_median, slowdown_p99 : float
-        FCT divided by the FCT of the message alone in the network.
-    goodput_bps : float
-        Payload that arrived at all receivers, divided by the time from the first start to the last delivery (or to now,
-        if a message is still undelivered).
-    offered_bps, carried_bps : float
-        Between the first start and the last: payload of all messages but the last, and payload that arrived, as if each
-        message arrived evenly. NaN if all start at once.
-    peak_queue_bytes : int
-        Longest queue of data at any switch port.
-    pfc_pauses, cnps, marked_packets, drops, retransmissions, timeouts : int
-        Totals; drops include those of switches and of links.
-    no_route : int
-        Failed messages to or from hosts that no link leads to any more.
     """
 
     scheme: str
     network: str
     engine: str
-    seed: int
+    seed: int  # of all randomness
     simulated_ps: int
-    wall_s: float
+    wall_s: float  # wall time of the run, without set-up
     flows: int
-    finished: int
+    finished: int  # delivered and acknowledged
     failed: int
-    fct_median_ps: float
+    fct_median_ps: float  # from the start of a message to the delivery of its last byte
     fct_p99_ps: float
-    slowdown_median: float
+    slowdown_median: float  # FCT divided by the FCT of the message alone in the network
     slowdown_p99: float
     goodput_bps: float
+    """Payload that arrived at all receivers, divided by the time from the first start to the last delivery (or to now,
+    if a message is still undelivered)."""
     offered_bps: float
     carried_bps: float
-    peak_queue_bytes: int
+    """Between the first start and the last: payload of all messages but the last, and payload that arrived, as if each
+    message arrived evenly. NaN if all start at once."""
+    peak_queue_bytes: int  # longest queue of data at any switch port
     pfc_pauses: int
     cnps: int
     marked_packets: int
-    drops: int
+    drops: int  # of switches and of links
     retransmissions: int
     timeouts: int
-    no_route: int = 0
+    no_route: int = 0  # failed messages to or from hosts that no link leads to any more
 
     @property
     def title(self) -> str:

@@ -44,7 +44,7 @@ def add_switch(network: Graph, name: Hashable, buffer: Quantity) -> None:
 
 @typed
 def add_link(network: Graph, one: Hashable, other: Hashable, rate: Quantity, delay: Quantity) -> None:
-    """Join two nodes of `network` by a full-duplex link, with the rate of each direction and its delay, such as "1us"."""
+    """Join two nodes of `network` by a full-duplex link; the rate is that of each direction."""
     for node in (one, other):
         if node not in network:
             raise unknown("node", node, network, "a node of the network")
@@ -168,8 +168,8 @@ def _given(link: Mapping[str, Any], name: str, example: str, place: str) -> Any:
 def validate(network: Graph) -> None:
     """Raise a ConfigError unless rdmacc can simulate a network that :func:`completed` returns.
 
-    It must be an undirected graph without loops, each node with a known ``kind`` and each host with a link; rates from 1
-    Mb/s to 8 Tb/s, delays of whole picoseconds, and for each switch a positive integer ``buffer_bytes``.
+    It must be an undirected graph without loops, each node with a known ``kind`` and each host with a link; rates from
+    1 Mb/s to 8 Tb/s, delays of whole picoseconds, and for each switch a positive integer ``buffer_bytes``.
     """
     if not isinstance(network, nx.Graph):
         raise ConfigError("network", type(network).__name__, "a networkx.Graph")

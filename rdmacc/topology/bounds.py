@@ -36,7 +36,7 @@ def default_buffer_bytes(rate: Quantity, links: Iterable[tuple[float, int]] = ()
 
     This is the rule of the simulator published with HPCC (Li et al., SIGCOMM 2019): 32 MiB at 100 Gb/s. If PFC would
     set aside more than half of that for one class of packets of RDMA's largest MTU, as with very many ports or long
-    links, the buffer is twice what PFC sets aside for `links`, each given by rate (bit/s) and delay (ps). The 12 MB of the
+    links, the buffer is twice what PFC sets aside for `links`, given by rate (bit/s) and delay (ps). The 12 MB of the
     switches of DCQCN (Zhu et al., SIGCOMM 2015, section 4) also are about half headroom.
 
     >>> default_buffer_bytes("100Gbps"), default_buffer_bytes("100Gbps", [(100e9, 1_000_000)] * 1024)

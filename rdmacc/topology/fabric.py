@@ -42,56 +42,35 @@ class Fabric:
     means that d cannot be reached from v. See :meth:`candidates`.
     """
 
-    name: str
-    """The graph's name."""
-    names: list[Any]
-    """Node names, by node number; length N."""
-    index: dict[Any, int]
-    """Node numbers, by node name."""
-    is_host: Bools
-    """Shape N."""
+    name: str  # the graph's name
+    names: list[Any]  # node names, by node number; length N
+    index: dict[Any, int]  # node numbers, by node name
+    is_host: Bools  # shape N
     is_nic: Bools
     """Whether a node is the part of a host's NIC that has its links (:func:`rdmacc.topology.nics.joined`); shape N."""
-    hosts: Int32s
-    """Node numbers of the hosts, ascending; shape H."""
-    buffer_bytes: Int64s
-    """Shared buffer of each switch, 0 for a host; shape N."""
+    hosts: Int32s  # node numbers of the hosts, ascending; shape H
+    buffer_bytes: Int64s  # shared buffer of each switch, 0 for a host; shape N
     node_first_port: Int32s
     """Ports of node v: ``node_first_port[v]`` up to, but excluding, ``node_first_port[v + 1]``; shape N + 1."""
-    port_node: Int32s
-    """Node that a port belongs to; shape P."""
-    port_peer: Int32s
-    """Node that a port leads to; shape P."""
-    port_reverse: Int32s
-    """Port of the link's other direction; shape P."""
-    port_rate_bps: Floats
-    """Shape P, bit/s."""
-    port_delay_ps: Int64s
-    """Propagation delay; shape P, ps."""
-    port_byte_ps: Floats
-    """Time of one byte, ``8e12 / rate``; shape P, ps."""
-    port_class: Int8s
-    """HOST_NIC (leaves a host), LAST_HOP (switch to host) or IN_NETWORK (switch to switch); shape P."""
+    port_node: Int32s  # node that a port belongs to; shape P
+    port_peer: Int32s  # node that a port leads to; shape P
+    port_reverse: Int32s  # port of the link's other direction; shape P
+    port_rate_bps: Floats  # shape P, bit/s
+    port_delay_ps: Int64s  # propagation delay; shape P, ps
+    port_byte_ps: Floats  # time of one byte, ``8e12 / rate``; shape P, ps
+    port_class: Int8s  # HOST_NIC (leaves a host), LAST_HOP (switch to host) or IN_NETWORK (switch to switch); shape P
     port_climbs: Int8s
     """1 if the link leads up, to a node farther from the hosts (or, if equally far, with a higher number); shape P."""
-    attachments: Int32s
-    """Node number of each attachment; shape A."""
-    attach: Int32s
-    """A host's attachment, as an index into `attachments`; -1 for a switch; shape N."""
+    attachments: Int32s  # node number of each attachment; shape A
+    attach: Int32s  # a host's attachment, as an index into `attachments`; -1 for a switch; shape N
     last_port: Int32s
     """Port from a host's attachment switch to the host; -1 for a switch or a host without one; shape N."""
-    route_row: Int32s
-    """Row of the routing tables: a switch's own row; for a host, its attachment's; shape N."""
-    route_first: Int32s
-    """First candidate towards an attachment, as an index into `route_ports`; shape R x A, R rows."""
-    route_count: Int32s
-    """Number of candidates; shape R x A."""
-    route_ports: Int32s
-    """Lists of candidate ports, each ascending; equal lists of a node are stored once."""
-    down_ports: frozenset[int] = frozenset()
-    """Failed ports, which no route uses."""
-    kept: Kept = field(default_factory=Kept, init=False)
-    """What was made of this network and more."""
+    route_row: Int32s  # row of the routing tables: a switch's own row; for a host, its attachment's; shape N
+    route_first: Int32s  # first candidate towards an attachment, as an index into `route_ports`; shape R x A, R rows
+    route_count: Int32s  # number of candidates; shape R x A
+    route_ports: Int32s  # lists of candidate ports, each ascending; equal lists of a node are stored once
+    down_ports: frozenset[int] = frozenset()  # failed ports, which no route uses
+    kept: Kept = field(default_factory=Kept, init=False)  # what was made of this network and more
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Fabric:

@@ -157,8 +157,8 @@ def bisection_bps(
     """Return the highest rate (bit/s) at which one half of the hosts can send to the other half: a maximum flow.
 
     Hosts do not forward; all paths count, not only the shortest. The halves are the sides of a
-    :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half of the hosts by name (h2 before h10), unless
-    given. For networks from the builders this split minimises the flow; for other graphs it may not.
+    :func:`~rdmacc.topology.dumbbell`, otherwise the first and the second half of the hosts by name (h2 before h10),
+    unless given. For networks from the builders this split minimises the flow; for other graphs it may not.
     """
     network = completed(network)
     known = hosts(network)

@@ -15,17 +15,12 @@ from rdmacc.topology.routes import Bools
 class Hop(NamedTuple):
     """The ports that some pairs of hosts may use as their n-th."""
 
-    pair: Int64s
-    """Whose port it is."""
+    pair: Int64s  # whose port it is
     ports: Int64s
-    origin: Int64s
-    """Index of the port's node among `nodes` of the hop before."""
-    into: Int64s
-    """Index of the node that the port leads to among the hop's own `nodes`."""
-    nodes: Int64s
-    """Nodes that the ports lead to, of each pair once."""
-    owner: Int64s
-    """The pair of each node."""
+    origin: Int64s  # index of the port's node among `nodes` of the hop before
+    into: Int64s  # index of the node that the port leads to among the hop's own `nodes`
+    nodes: Int64s  # nodes that the ports lead to, of each pair once
+    owner: Int64s  # the pair of each node
 
 
 def hops_of(fabric: Fabric, src: Int64s, dst: Int64s, is_every: bool, ports: Int64s | None = None) -> Iterator[Hop]:

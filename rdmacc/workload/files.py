@@ -134,7 +134,7 @@ def _frame_of(table: pa.Table) -> pd.DataFrame:
 
 @typed
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a workload to a Parquet file that :func:`from_parquet` reads back; a column must have values of one type."""
+    """Write a workload to a Parquet file that :func:`from_parquet` reads back; a column has values of one type."""
     frame = messages(workload)
     arrays: dict[str, Any] = {"message": _arrow("message", list(frame.index))}
     for name in frame:

@@ -20,7 +20,7 @@ PLACEMENT = 37
 def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None = None) -> pd.DataFrame:
     """Return a workload as a job: its rows get a name, for `result.jobs`, and new hosts if `placement` is given.
 
-    `placement` has a new host for each host of the workload: h0, h1, ... by number, others in order of first appearance.
+    `placement` has a new host for each host of the workload: h0, h1, ... by number, others in order of appearance.
     """
     frame = messages(workload)
     if placement is not None:
