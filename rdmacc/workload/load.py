@@ -170,7 +170,7 @@ def port_loads(
 ) -> pd.DataFrame:
     """Return the load that a workload offers to each port, split equally over the shortest paths.
 
-    Parameters are those of :func:`offered_load`; only the counting of the definition matters. There is one row per port,
+    Parameters are those of :func:`offered_load`; only the counting of the definition matters. One row per port,
     in their order: ``port, link_class, rate_bps, offered_bps, load``.
     """
     definition, fabric = as_definition(of), as_fabric(network)
