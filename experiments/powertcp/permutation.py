@@ -1,0 +1,102 @@
+"""PowerTCP in a permutation: each host of a rack sends to one of the next rack.
+
+The abstract has no permutation, nor have the scripts for PowerTCP in ns3-datacenter. This is the "permutation demand
+matrix" of its ABM and Reverie, in which rack i sends to rack i + 1, with one message of 4 MB a host (quick: 0.4 MB on
+two pods, where it is half of a pod's hosts to the other half), to a host that the seed draws, on network and schemes
+of `powertcp.incast`. Uplinks are 4:1, so rates depend on which flows share one: a rate is compared with the max-min
+fair one on the same paths (`rdmacc.models.MaxMin`). Queues are those of the 16 uplinks, from 1 ms until a tenth of the
+messages has finished.
+"""
+
+from rdmacc.models import MaxMin
+from ..api import *
+from .incast import LOOKS, QUOTE, fabric, scheme_of
+
+PODS, SIZES, SEEDS = {"quick": 2, "paper": 4}, {"quick": "0.4MB", "paper": "4MB"}, {"quick": 1, "paper": 6}
+FROM_PS, RACK = {"quick": us(50), "paper": ms(1)}, 32
+OTHERS = ("HPCC", "TIMELY", "DCQCN")
+
+
+def flows(scale: str, seed: int) -> pd.DataFrame:
+    """Return a message from each host to one of the next rack."""
+    draw, hosts = np.random.default_rng(seed), 64 * PODS[scale]
+    to = [(first + RACK + one) % hosts for first in range(0, hosts, RACK) for one in draw.permutation(RACK)]
+    return workload.messages([(f"h{i}", f"h{other}", SIZES[scale]) for i, other in enumerate(to)])
+
+
+def of(rows: pd.DataFrame, quantity: str) -> dict[str, float]:
+    """Return a number by scheme: the mean over the seeds."""
+    return means_of(rows, LOOKS, quantity=quantity)
+
+
+@register_experiment
+class Permutation(Experiment):
+    name = "powertcp.permutation"
+    title = "A permutation of racks"
+    description = "PowerTCP: rates, queues and completion times when each host sends to one of the next rack"
+    seeding = Seeding.POOLED
+    claims = (
+        Claim(
+            "powertcp-p-1", "abstract", "mean rate over the max-min fair one", "PowerTCP", "no loss of throughput",
+            quote=QUOTE, measure=lambda rows: of(rows, "rate")["PowerTCP"], band=AtLeast(0.9), unit="%",
+            chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "powertcp-p-2", "abstract", "mean queue of the uplinks", "all schemes of the abstract", "short: the shortest",
+            quote=QUOTE, measure=lambda rows: {name: of(rows, "queue")[name] for name in ("PowerTCP", *OTHERS)},
+            band=Lowest("PowerTCP"), unit="KB", expect=Outcome.FAILS, chosen=Chosen.BEFORE,
+            why="HPCC aims at 95% of each link, as in the incasts.",
+        ),
+        Claim(
+            "powertcp-p-3", "abstract", "mean completion time, reduction by PowerTCP", "each other scheme",
+            "significantly better", unit="%", chosen=Chosen.BY_RULE,
+            quote="PowerTCP can significantly outperform the state-of-the-art in both traditional datacenter topologies "
+            "and emerging reconfigurable datacenters",
+            measure=lambda rows: {name: reduction((found := of(rows, "mean FCT"))["PowerTCP"], found[name])
+                                  for name in OTHERS},
+            band=Each(AtLeast(0.1), of="other scheme"), direction=Each(MoreThan(0)), expect=Outcome.DIRECTION,
+            why="HPCC fills nearly as much of each link.",
+        ),
+        Claim(
+            "powertcp-p-4", "our reading of fairness", "Jain's index of the rates over the max-min fair ones",
+            "PowerTCP", "fair", by=OURS, measure=lambda rows: of(rows, "fairness")["PowerTCP"], band=AtLeast(0.9),
+            unit="x", chosen=Chosen.BY_RULE,
+        ),
+        Claim(
+            "powertcp-p-5", "the run", "messages not finished", "all runs", "none", by=OURS, band=Exactly(0),
+            measure=lambda rows: rows[having(rows, quantity="unfinished")]["value"].sum(),
+        ),
+    )  # fmt: skip
+    panels = (
+        Bars(quantity="rate", looks=LOOKS, unit="%", title="rate over the max-min fair one"),
+        Bars(quantity="queue", looks=LOOKS, unit="KB", log="y", title="mean queue of the uplinks"),
+        Bars(quantity="mean FCT", looks=LOOKS, unit="ms", title="mean completion time"),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
+        racks = 2 * PODS[check_scale(scale)]
+        uplinks = [probes.queue(f"tor{i}", f"agg{i // 2 * 2 + j}", every="10us") for i in range(racks) for j in (0, 1)]
+        for name, one in product(LOOKS, range(seed, seed + SEEDS[scale])):
+            scenario = Scenario(
+                network=partial(fabric, PODS[scale]), workload=partial(flows, scale, one), scheme=scheme_of(name),
+                seed=one, until=ps(ms(200)), probes=uplinks,
+            )  # fmt: skip
+            labels = {"scheme": name, "from_ps": FROM_PS[scale], "seed": one}
+            yield Point(name=f"{name}, seed {one}", scenario=scenario, labels=labels)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        done, asked = result.flows, cast(Scenario, point.scenario)
+        fair = MaxMin(
+            network=asked.make_network(), workload=asked.messages(), scheme=asked.scheme, seed=asked.seed
+        ).solve()
+        share = (fair["fct_ps"] / done["fct_ps"]).to_numpy(float)
+        until_ps = int(done["fct_ps"].quantile(0.1))
+        queues = [
+            mean_between(one, point.labels["from_ps"], until_ps)
+            for one in (result.samples(probe.name) for probe in result.watched)
+        ]
+        return tidy(point.name, {
+            "rate": (share.mean(), ""), "fairness": (jain(share), ""), "queue": (float(np.mean(queues)), "bytes"),
+            "mean FCT": (done["fct_ps"].mean(), "ps"), "last FCT": (done["fct_ps"].max(), "ps"),
+            "unfinished": ((done["status"] != "finished").sum(), ""),
+        })  # fmt: skip
