@@ -42,7 +42,7 @@ class Permutation(Experiment):
             chosen=Chosen.BY_RULE,
         ),
         Claim(
-            "powertcp-p-2", "abstract", "mean queue of the uplinks", "all schemes of the abstract", "short: the shortest",
+            "powertcp-p-2", "abstract", "mean queue of the uplinks", "the abstract's schemes", "short: the shortest",
             quote=QUOTE, measure=lambda rows: {name: of(rows, "queue")[name] for name in ("PowerTCP", *OTHERS)},
             band=Lowest("PowerTCP"), unit="KB", expect=Outcome.FAILS, chosen=Chosen.BEFORE,
             why="HPCC aims at 95% of each link, as in the incasts.",
@@ -50,8 +50,8 @@ class Permutation(Experiment):
         Claim(
             "powertcp-p-3", "abstract", "mean completion time, reduction by PowerTCP", "each other scheme",
             "significantly better", unit="%", chosen=Chosen.BY_RULE,
-            quote="PowerTCP can significantly outperform the state-of-the-art in both traditional datacenter topologies "
-            "and emerging reconfigurable datacenters",
+            quote="PowerTCP can significantly outperform the state-of-the-art in both traditional datacenter "
+            "topologies and emerging reconfigurable datacenters",
             measure=lambda rows: {name: reduction((found := of(rows, "mean FCT"))["PowerTCP"], found[name])
                                   for name in OTHERS},
             band=Each(AtLeast(0.1), of="other scheme"), direction=Each(MoreThan(0)), expect=Outcome.DIRECTION,
@@ -67,10 +67,11 @@ class Permutation(Experiment):
             measure=lambda rows: rows[having(rows, quantity="unfinished")]["value"].sum(),
         ),
     )  # fmt: skip
+    grid = MappingProxyType({"legend": "outside lower center"})
     panels = (
-        Bars(quantity="rate", looks=LOOKS, unit="%", title="rate over the max-min fair one"),
-        Bars(quantity="queue", looks=LOOKS, unit="KB", log="y", title="mean queue of the uplinks"),
-        Bars(quantity="mean FCT", looks=LOOKS, unit="ms", title="mean completion time"),
+        Bars(quantity="rate", looks=LOOKS, unit="%", title="rate", label="rate over the max-min fair one"),
+        Bars(quantity="queue", looks=LOOKS, unit="KB", log="y", title="uplinks", label="mean queue"),
+        Bars(quantity="mean FCT", looks=LOOKS, unit="ms", title="completion", label="mean FCT"),
     )
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
