@@ -4,9 +4,8 @@ uet-htsim comes with the results of its own tests (`validate_outputs`): for each
 retransmissions and ACKs (`data/uet_htsim_runs.csv`). Fat trees of 16, 128 and 1,024 hosts, leaf and spine networks of
 1,024 with 4:1 and 8:1 at the leaves; links of 100 Gb/s and 1 us, store and forward. NSCC, receiver credit and both;
 lone messages of 2 MB, incasts, an outcast, permutations, these with one and eight slow links (25%), with other choices
-of paths, and an ACK for each packet. (Its queues of 500 packets are left out, and on 1,024 hosts both controls.) Other
-runs, made with the code itself (seed 1), have every flow: incasts and a permutation of 128 hosts under EQDS, NSCC and
-credit with oblivious spraying.
+of paths, with queues of 500 packets, and with an ACK for each packet. Other runs, made with the code itself (seed 1),
+have every flow: incasts and a permutation of 128 hosts under EQDS, NSCC and credit with oblivious spraying.
 
 A flow is complete when the ACK that covers it has reached the sender. Ours draws other paths than uet-htsim does from
 its seed: runs of many packets agree as closely as two of its seeds. With one entropy value per message the result
@@ -14,7 +13,7 @@ depends on which flows collide: we run ten seeds.
 """
 
 import random
-from importlib import resources
+from pathlib import Path
 
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import by_run, draw_both, theirs
@@ -44,7 +43,7 @@ REUSED = ("10 packets", "100 packets")
 MANY = "1,023 to 1"
 INCASTS = ("15 to 1", "127 to 1", "1,023 to 1", "3 to 1", "outcast")
 SMALL_PERMUTATION, PERMUTATION = "permutation of 16", "permutation of 1,024"
-ONE_VALUE = ", one value"
+ONE_VALUE, FLOW_BOUND = ", one value", ", 1 to 0"
 SEEDS = 10
 """Runs of each of these: which messages collide is drawn once per run."""
 CHOICES = ("oblivious", "bitmap", "reps")
@@ -57,11 +56,14 @@ FLOW_SCHEMES = {
 }
 
 
+RUNS = Path(__file__).parent / "data" / "uet_htsim_runs.csv"
+"""What `rdmacc.experiments.validation.lists` wrote."""
+
+
 @cache
 def committed() -> pd.DataFrame:
-    """Return the results bundled with uet-htsim: `case, scheme, first_us, last_us, retransmissions, acks`."""
-    with resources.as_file(resources.files(__package__) / "data" / "uet_htsim_runs.csv") as path:
-        return pd.read_csv(path)
+    """Return uet-htsim's runs: `case, scheme, last_us, bound_us, first_us, retransmissions, acks, read, list`."""
+    return pd.read_csv(RUNS)
 
 
 def _runs() -> Iterator[Any]:
@@ -86,7 +88,7 @@ def _to(receiver: int, hosts: int) -> list[tuple[int, int, int]]:
     return [(sender, receiver, SIZE) for sender in range(hosts) if sender != receiver]
 
 
-def _flows(case: str) -> pd.DataFrame:
+def flows_in(case: str) -> pd.DataFrame:
     """Return the messages of a case of `committed`."""
     base = case.split(", 1 slow")[0].split(", 8 slow")[0].split(ONE_VALUE)[0]
     if case in LONE:
@@ -111,7 +113,8 @@ def _flows(case: str) -> pd.DataFrame:
     return workload.messages([(f"h{one}", f"h{other}", *rest) for one, other, *rest in rows])
 
 
-def _network(case: str) -> str:
+def network_of(case: str) -> str:
+    """Return which of `NETWORKS` a case runs on."""
     if case in REUSED:
         return "2 hosts"
     if case in LONE or case == "15 to 1" or case.startswith(SMALL_PERMUTATION):
@@ -139,16 +142,13 @@ def _scheme(case: str, control: str) -> Scheme:
         changes["choice"] = "ecmp"
     if "ACK each" in case:
         changes["ack_every_bytes"] = 4000
+    if "500 packets" in case:
+        changes |= {"UetQueue.limit_bytes": 500 * MTU_BYTES, "timeout_ps": us(15) + 6 * 500 * MTU_BYTES * 80}
     if case in ("1,023 to 1", "3 to 1"):
         changes |= {f"{part}.largest{end}": _WINDOW_50 for part, end in _windows(control)}
     if case in ("127 to 1", "1,023 to 1"):
         changes |= _HEADERS
     return preset("uet-htsim")[control].replace(**changes)
-
-
-def _is_left_out(case: str, control: str) -> bool:
-    """Whether a run adds little to the others: longer queues, and both controls on 1,024 hosts."""
-    return "500 packets" in case or (case.startswith(PERMUTATION) and control == "nscc-rccc")
 
 
 def _windows(control: str) -> list[tuple[str, str]]:
@@ -308,7 +308,7 @@ class UetHtsim(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         for row in _runs():
-            if row.case in QUICK or not (is_quick or _is_left_out(row.case, row.scheme)):
+            if row.case in QUICK or not (is_quick or row.read != "same" or row.case.endswith(FLOW_BOUND)):
                 names = _seed_names(f"{row.case}, {row.scheme}")
                 for number, name in enumerate(names if ONE_VALUE in row.case else names[:1]):
                     yield self._point(name, row.case, row.scheme, seed + number)
@@ -321,10 +321,10 @@ class UetHtsim(Experiment):
     @staticmethod
     def _point(name: str, case: str, control: str, seed: int) -> Point:
         scenario = Scenario(
-            network=NETWORKS[_network(case)], workload=partial(_flows, case), scheme=_scheme(case, control), seed=seed,
-            faults=_slow(case),
+            network=NETWORKS[network_of(case)], workload=partial(flows_in, case), scheme=_scheme(case, control),
+            seed=seed, faults=_slow(case),
         )  # fmt: skip
-        labels = {"scheme": control, "network": _network(case), "case": case}
+        labels = {"scheme": control, "network": network_of(case), "case": case}
         cost = 30.0 if case.startswith((PERMUTATION, "1,023")) else 10.0 if case == "127 to 1" else 1.0
         return Point(name=name, scenario=scenario, labels=labels, cost=cost)
 
