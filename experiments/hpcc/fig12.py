@@ -1,14 +1,16 @@
 """HPCC's figure 12: the choice of flow control beside the choice of congestion control, under Hadoop with incasts.
 
-Network, traffic and parameters are those of `hpcc.fig11`. "PFC": a lossless network, as there. "Go-back-N": the same
-NIC on switches that drop when they are full (dynamic thresholds of their 32 MB stay). "IRN": selective repeat with a
-window of one BDP at most, with its paper's timeouts, on the same switches. The claims are the paper's in our words.
+Traffic, parameters and measurements are those of `hpcc.fig11`, on two of its five pods. "PFC": a lossless network, as
+there. "Go-back-N": the same NIC on switches that drop when they are full (dynamic thresholds of their 32 MB stay).
+"IRN": selective repeat with a window of one BDP at most, with its paper's timeouts, on the same switches. The claims
+are the paper's in our words.
 """
 
 from rdmacc.protocols.irn import Irn
 from rdmacc.switch.buffer import DropTail
 from ..api import *
-from .fig11 import FEW, INCAST, MUCH, SEEDS, Fig11, traffic, tree
+from .fig11 import FEW, MUCH, Fig11
+from .setup import INCAST, SEEDS, traffic, tree
 
 CONTROLS, FLOWS = {"hpcc": "HPCC", "dcqcn": "DCQCN"}, ("PFC", "go-back-N", "IRN")
 LOOKS = {
@@ -75,14 +77,11 @@ class Fig12(Fig11):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds = range(seed, seed + SEEDS[check_scale(scale)])
+        seeds, pods = range(seed, seed + SEEDS[check_scale(scale)]), "two" if scale == "paper" else "quick"
         for one, control, flow in product(seeds, CONTROLS, FLOWS):
             scenario = Scenario(
-                network=partial(tree, scale),
-                workload=partial(traffic, INCAST, scale, one),
+                network=partial(tree, pods), workload=partial(traffic, INCAST, pods, one), until=ps(ms(500)), seed=one,
                 scheme=scheme_of(control, flow),
-                seed=one,
-                until=ps(ms(500)),
-            )
-            labels = {"scheme": f"{control}, {flow}", "case": INCAST, "seed": one}
+            )  # fmt: skip
+            labels = {"scheme": f"{control}, {flow}", "case": INCAST, "pods": pods, "seed": one}
             yield Point(name=f"{control}, {flow}, seed {one}", scenario=scenario, labels=labels)

@@ -84,7 +84,8 @@ def _accepted() -> Iterator[list[str]]:
             found = flows_of(table, name)["value"].to_numpy()[:1] / 1e6
         last = float(np.median(found)) if len(found) else math.nan
         words = ["inside" if one <= row.bound_us else "above" for one in (row.last_us, last)]
-        shown = [f"{last:.2f}", *words] if len(found) else [f"refused: {row.read}", words[0], ""]
+        other = "not run" if row.read == "same" else f"refused: {row.read}"
+        shown = [f"{last:.2f}", *words] if len(found) else [other, words[0], ""]
         yield [
             row.list.replace("_", " "),
             f"{row.case}, {row.scheme}",

@@ -25,6 +25,8 @@ MTU_BYTES = preset("uet-htsim")["nscc"].wire_bytes
 _QUEUE_BYTES = 43 * MTU_BYTES
 _HEADERS = {"Queueing.control_limit_bytes": 2 * _QUEUE_BYTES}
 """compositequeue.cpp: control packets have twice the data's buffer; set where it fills up."""
+_LONG = 499.9 / 43
+"""A queue of 500 packets in BDPs, as a slow link has a quarter of it; a bound in bytes gave such links all of it."""
 _WINDOW_50 = 50 * MTU_BYTES / (100e9 * 14.02272e-6 / 8)
 LINKS = {"rate": "100Gbps", "delay": "1us"}
 NETWORKS = {
@@ -143,7 +145,7 @@ def _scheme(case: str, control: str) -> Scheme:
     if "ACK each" in case:
         changes["ack_every_bytes"] = 4000
     if "500 packets" in case:
-        changes |= {"UetQueue.limit_bytes": 500 * MTU_BYTES, "timeout_ps": us(15) + 6 * 500 * MTU_BYTES * 80}
+        changes |= {"UetQueue.limit": _LONG, "timeout_ps": us(15) + 6 * 500 * MTU_BYTES * 80}
     if case in ("1,023 to 1", "3 to 1"):
         changes |= {f"{part}.largest{end}": _WINDOW_50 for part, end in _windows(control)}
     if case in ("127 to 1", "1,023 to 1"):
