@@ -77,8 +77,8 @@ def summary(stored: pd.DataFrame) -> Iterator[str]:
     middle = stored[stored["rate_bps"] == 100e9]
     cells = {(one.scheme, one.objective): cards.shown(one.objective, one.value) for one in cards.rows_of(middle)}
     rows = [(name, *(cells[name, each] for each in cards.GRADES)) for name in dict.fromkeys(middle["scheme"])]
-    about = cards.provenance()
-    yield f"Worst cases found at {format_rate(100e9)} on {about['date']}, commit {about['commit'][:10]}:"
+    on, at = (", ".join(sorted(set(stored[name].str[:10]))) for name in ("date", "commit"))
+    yield f"Worst cases found at {format_rate(100e9)} on {on}, commit {at}:"
     yield table(["scheme", *cards.GRADES], rows, "<" + ">" * len(cards.GRADES))
     finds = stored[stored["verdict"] != ""]
     counts = ", ".join(f"{count} {name}" for name, count in finds["verdict"].value_counts().items())

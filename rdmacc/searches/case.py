@@ -25,8 +25,8 @@ _PATIENCE = 20
 """A run ends after this many times the time that all bytes take on one link, and no sooner than `_LEAST_PS`."""
 _LEAST_PS = 10_000_000_000
 MOST_EVENTS = 5_000_000
-"""A run of a search is stopped after so many: seconds, where one usually takes some ten thousand."""
-_CHECKS = (16, 8, 4, 2, 1)
+"""A run of a search is stopped after so many, where one usually takes some ten thousand."""
+_CHECKS = tuple(2**power for power in range(10, -1, -1))
 _FORMATS = {"ps": format_time, "bps": format_rate, "bytes": format_size}
 
 
@@ -216,11 +216,12 @@ def quietly(scenario: Scenario, most_events: int = MOST_EVENTS) -> Result:
         assert scenario.until is not None
         simulation, until_ps = scenario.simulation(), time_ps(scenario.until, field="until")
         for part in _CHECKS:
-            result = simulation.run(ps(until_ps // part), progress=False)
+            simulation.run_to(until_ps // part)
             if simulation.is_finished:
                 break
             if simulation.engine.events > most_events:
-                raise TooLongError(result, most_events)
+                raise TooLongError(simulation.result(), most_events)
+        result = simulation.result()
         give_back(simulation.engine)
         return result
     finally:

@@ -12,7 +12,7 @@ import numpy as np
 from rdmacc.errors import ConfigError, DeadlockError, SimulationError, unknown
 from rdmacc.models.base import Model
 from rdmacc.models.comparison import compare
-from rdmacc.searches.case import Case, quietly
+from rdmacc.searches.case import MOST_EVENTS, Case, quietly
 from rdmacc.searches.objectives import OBJECTIVES, Objective, probes_for
 from rdmacc.searches.space import Subject, Values
 from rdmacc.sweep.workers import reason_of
@@ -77,6 +77,7 @@ class Work:
     subject: Subject
     cases: tuple[Case, ...]
     measures: tuple[Measure, ...]
+    most_events: int = MOST_EVENTS
 
     def split(self, values: Values) -> tuple[Subject, tuple[Case, ...]]:
         """Return the subject and the cases with some values."""
@@ -111,7 +112,7 @@ class Work:
         problem, is_deadlocked = "", False
         result: Any
         try:
-            result = quietly(case.scenario(subject, probes=probes_for(case, self.measures)))
+            result = quietly(case.scenario(subject, probes=probes_for(case, self.measures)), self.most_events)
         except SimulationError as error:
             problem, is_deadlocked = str(error), isinstance(error, DeadlockError)
             result = getattr(error, "result", None)

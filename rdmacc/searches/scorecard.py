@@ -12,9 +12,8 @@ The rule of the verdicts was written before the table was computed:
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -228,13 +227,13 @@ def _speaks_of(row: Any, one: Any) -> bool:
 def save(table: pd.DataFrame, path: Path) -> None:
     """Write rows, in place of those of the same schemes and rates that are there, with how they were computed."""
     keys = ["scheme", "rate_bps", "objective"]
+    table = table.assign(commit=git_commit(), date=time.strftime("%Y-%m-%d", time.gmtime()))
     if path.exists():
         old = pq.read_table(path).to_pandas()
         table = pd.concat([old, table]).drop_duplicates(keys, keep="last")
     about = {
         "experiment": "scorecard", "box": {name: list(ends) for name, ends in BOX.items()}, "seed": SEED,
-        "runs": dict(zip(("sample", "refined", "shrinking"), RUNS, strict=True)), "commit": git_commit(),
-        "versions": versions(), "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "runs": dict(zip(("sample", "refined", "shrinking"), RUNS, strict=True)), "versions": versions(),
     }  # fmt: skip
     write_table(path, table.reset_index(drop=True), about)
 
@@ -249,15 +248,10 @@ def bundled() -> pd.DataFrame:
         `EARLIER` that is worse (`found_by`; `earlier` has the worst of these); `sampled`, the worst of the sample;
         at 100 Gb/s, `chance` and `chance_all`, the worst of as many random runs as the objective's search, and as all
         five together, had; `kind`, `share` and `cause` of the message that fared worst;
-        how many runs `broke`, and how the first did (`broken`); `cpu_s`, for the scheme at that rate; the verdict.
+        how many runs `broke`, and how the first did (`broken`); `cpu_s`, for the scheme at that rate; the `commit` and
+        `date` of the computation; the verdict.
     """
     return judged(pq.read_table(TABLE).to_pandas())
-
-
-def provenance() -> Mapping[str, Any]:
-    """Return how the bundled table was computed."""
-    about: Mapping[str, Any] = json.loads(pq.read_schema(TABLE).metadata[b"rdmacc"])
-    return about
 
 
 def shown(objective: str, value: float) -> str:

@@ -146,6 +146,7 @@ def test_an_objective_that_raises_is_recorded():
         ({"objective": lambda result: float("nan")}, "a finite number"),
         ({"objective": lambda result: None}, "a finite number"),
         ({"budget": 0}, "budget"),
+        ({"most_events": 0}, "most_events"),
         ({"goal": "max"}, "goal"),
         ({"sampler": "grid"}, "sampler"),
         ({"sampler": "cma-es", "objective": ["Jain", "peak queue"]}, "several objectives"),
