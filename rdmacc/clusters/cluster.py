@@ -1,6 +1,7 @@
 """A cluster of nodes of GPUs, and what a collective or a training step takes on it.
 
-GPU i of node k is host ``h{k * gpus + i}``, with a NIC of its own. Channel i of a collective leaves each node by NIC i.
+GPU i of node k is host ``h{k * gpus + i}``, with a NIC of its own. Each channel of a ring or a tree leaves a node by
+another NIC, and reaches the next node by the NIC of the same number.
 
 ============  =================================================================================================
 rail          NIC i of each node is on the leaf of rail i: with up to 32 nodes, one leaf for each rail

@@ -3,9 +3,11 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rdmacc
+from rdmacc.engine.compare import differences
 from rdmacc.errors import ConfigError
 from rdmacc.workload import Nccl, TrainingStep, Transformer
 from rdmacc.workload.nccl_tuning import predictions, tuned
@@ -66,6 +68,15 @@ def test_a_row_of_a_collective_takes_little_memory():
     tracemalloc.stop()
     assert made < 250 * len(work)
     assert peak < 750 * len(work)
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "tree", "hierarchical"])
+def test_both_engines_agree_on_a_collective_between_nodes(algorithm):
+    leaves = rdmacc.cluster(4, 4, fabric="leaf-spine", ports_per_leaf=4)
+    arguments = leaves.network, leaves.all_reduce("500kB", algorithm=algorithm), leaves.scheme("dcqcn")
+    one, other = (rdmacc.simulate(*arguments, engine=engine) for engine in ("simpy", "compiled"))
+    assert not differences(one.outcome, other.outcome)
+    pd.testing.assert_frame_equal(one.collectives, other.collectives, check_exact=True)
 
 
 def test_a_broadcast_leaves_nodes_by_all_nics(small):
