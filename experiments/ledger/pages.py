@@ -1,8 +1,12 @@
 """One renderer for the report of a reproduction, the claims in a notebook and the pages on the papers."""
 
+import inspect
+import re
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -42,6 +46,12 @@ def html(template: str, /, **values: Any) -> str:
 def page(template: str, /, **values: Any) -> str:
     """Return a page in Markdown."""
     return html(template, **values).strip("\n") + "\n"
+
+
+def about(one: Any) -> list[str]:
+    """Return the docstring of a figure's module, or of a module, by paragraph and list item: network, omissions."""
+    text = inspect.cleandoc((one if isinstance(one, ModuleType) else sys.modules[type(one).__module__]).__doc__ or "")
+    return [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=- )", text)]
 
 
 def cell(text: str) -> str:

@@ -1,6 +1,7 @@
 """The pages on the papers, written from the ledger: the README's score, `docs/papers.md`, and one for each paper."""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,13 @@ from rdmacc.experiments.framework.claim import By, Outcome, Verdict
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT, questions_of, read_texts
-from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.framework.registry import select, summary_path
 from rdmacc.experiments.ledger.history import chosen, elsewhere
-from rdmacc.experiments.ledger.pages import cell, claim_rows, page
+from rdmacc.experiments.ledger.pages import about, cell, claim_rows, page
 from rdmacc.experiments.ledger.record import checks, recorded
 from rdmacc.experiments.ledger.score import readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
+from rdmacc.sweep.store import read_table
 
 _ROOT = Path(__file__).parents[2]
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
@@ -53,7 +55,18 @@ def page_of(paper: str) -> str:
         elsewhere=elsewhere(paper),
         sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
         causes=_causes(paper, claims),
+        shared=about(common) if (common := sys.modules.get(f"rdmacc.experiments.{paper}.setup")) else [],
+        setups=[(one, [part.replace("*", "\\*") for part in about(one)], _made(one)) for one in select(paper)],
     )
+
+
+def _made(one: Experiment) -> dict[str, Any]:
+    """Return the provenance of an experiment's bundled table and its number of seeds, or nothing."""
+    path = summary_path(one.name)
+    if not path.exists():
+        return {}
+    table, made = read_table(path)
+    return {**made, "seeds": table["seed"].nunique() if "seed" in table else 1}
 
 
 def _rows(paper: str, one: Experiment) -> Iterator[dict[str, Any]]:

@@ -4,10 +4,8 @@
 and reasons, its numbers and how they were made. ``report.json`` has all verdicts, to compare two reports.
 """
 
-import inspect
 import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
@@ -24,7 +22,7 @@ from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.moving import SCENES, Scene, write_scenes
-from rdmacc.experiments.ledger.pages import KINDS, claim_rows, count_outcomes, html
+from rdmacc.experiments.ledger.pages import KINDS, about, claim_rows, count_outcomes, html
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.sweep.workers import reason_of
@@ -204,7 +202,7 @@ class Report:
             description=one.description,
             claims=claim_rows(self._checks.get(one.name, {})),
             seeding="" if entry.table is None else self._seeding(one, entry.table),
-            about=_about(one),
+            about=[Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(part)))) for part in about(one)],
             provenance=provenance,
             failure=entry.failure,
             is_drawn=self._is_drawn(entry),
@@ -317,13 +315,6 @@ def _heading(name: str) -> str:
     found = re.fullmatch(r"(fig|table)(\d+)", rest)
     words = f"{'figure' if found[1] == 'fig' else 'table'} {int(found[2])}" if found else rest.replace("-", " ")
     return f"{_name(group)}, {words}"
-
-
-def _about(one: Experiment) -> list[Markup]:
-    """Return the figure's module docstring by paragraph and list item: network, assumptions, omissions."""
-    text = inspect.cleandoc(sys.modules[type(one).__module__].__doc__ or "")
-    parts = [str(escape(" ".join(part.split()))) for part in re.split(r"\n\n|\n(?=- )", text)]
-    return [Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", part)) for part in parts]  # escaped above
 
 
 def _words(value: Any) -> str:

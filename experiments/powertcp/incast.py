@@ -1,53 +1,23 @@
 """PowerTCP: incasts meet a long flow on the network of ns3-datacenter, issue #8's among them; four flows share a link.
 
-256 hosts of 25 Gb/s as in topology-256.txt: 4 pods of two racks of 32, two switches a pod, 4 cores, links of 100 Gb/s
-and 1 us, to the cores 5 us, so the longest base RTT is 29 us, and every scheme uses it; switches of 4 MiB. The schemes
-are those of config-burst.txt. h0 sends to h16 in its rack; after 1 ms others join together. "10:1, short": 10 of the
-rack, 64 kB each, our choice, with an abstract alone; "10:1, long": the same without an end, and "255:1": with 2.8 kB
-from each other host besides, both as in flow-burstExp-256.txt. "96:1, long": issue #8's, on the two pods of
-topology.txt: 96 hosts of the other racks, without an end. "Share": four long flows begin 1 ms apart (there, 100 ms),
-and their goodput counts from 50 to 100 ms (quick: 10 to 20). The queue is "settled" 200 us after the incast began. The
-first runs were on one switch, with a base RTT of 4.5 us, and had the parameters of HPCC's simulator; shares counted
-from 10 to 20 ms, before they had met on this network.
+h0 sends to h16 in its rack; after 1 ms others join together. "10:1, short": 10 of the rack, 64 kB each, our choice,
+with an abstract alone; "10:1, long": the same without an end, and "255:1": with 2.8 kB from each other host besides,
+both as in flow-burstExp-256.txt. "96:1, long": issue #8's, on the two pods of topology.txt: 96 hosts of the other
+racks, without an end. "Share": four long flows begin 1 ms apart (there, 100 ms), and their goodput counts from 50 to
+100 ms (quick: 10 to 20). The queue is "settled" 200 us after the incast began. The first runs were on one switch, with
+a base RTT of 4.5 us and the parameters of HPCC's simulator; shares counted sooner.
 """
 
 from ..api import *
+from .setup import LOOKS, QUOTE, fabric, scheme_of
 
-LOOKS = {"powertcp": ("PowerTCP", "blue"), "theta-powertcp": ("theta-PowerTCP", "sky"), "hpcc": ("HPCC", "green"),
-         "timely": ("TIMELY", "orange"), "dcqcn": ("DCQCN", "vermilion")}  # fmt: skip
 JOIN_PS, SETTLE_PS, EVERY_PS, BDP_BYTES = ms(1), us(200), us(10), round(25e9 * 29e-6 / 8)
-SHARE, FIRST, LAST = "share", [f"h{i}" for i in range(1, 11)], [f"h{i}" for i in range(32, 128)]
+SHARE, LONG, TEN, ASKED = "share", "96:1, long", ("10:1, short", "10:1, long"), ("PowerTCP", "HPCC", "TIMELY", "DCQCN")
+FIRST, LAST = [f"h{i}" for i in range(1, 11)], [f"h{i}" for i in range(32, 128)]
 REST = [f"h{i}" for i in range(1, 256) if i != 16]
-CASES = {"10:1, short": [(FIRST, "64kB")], "10:1, long": [(FIRST, "1GB")], "96:1, long": [(LAST, "1GB")],
+CASES = {"10:1, short": [(FIRST, "64kB")], "10:1, long": [(FIRST, "1GB")], LONG: [(LAST, "1GB")],
          "255:1": [(FIRST, "1GB"), (REST, "2800B")]}  # fmt: skip
-ENDS_PS, SHARE_PS = {"96:1, long": ms(10)}, {"quick": ms(20), "paper": ms(100)}
-CONFIG: dict[str, dict[str, Any]] = {
-    "hpcc": {"additive_bps": "50Mbps", "min_rate_bps": "100Mbps", "max_stage": 5, "unit_multiple": 1},
-    "timely": {"additive_bps": "20Mbps", "hyper_bps": "40Mbps", "min_rate_bps": "100Mbps"},
-    "dcqcn": {"additive_bps": "50Mbps", "hyper_bps": "100Mbps", "min_rate_bps": "100Mbps",
-              "increase_period_ps": "900us"},
-}  # fmt: skip
-"""What config-burst.txt has otherwise than HPCC's simulator; TIMELY's steps are at 10 Gb/s and scale with the link."""
-QUOTE = (
-    "PowerTCP leverages in-band network telemetry to react to changes in the network instantaneously without loss of "
-    "throughput and while keeping queues short."
-)
-
-
-def scheme_of(name: str) -> Scheme:
-    """Return a scheme of ns3-datacenter at 25 Gb/s."""
-    if "power" in name:
-        return preset("powertcp-ns3", "25Gbps")[name]
-    return preset("hpcc-ns3", "25Gbps")[name].replace(name=name, **CONFIG[name])
-
-
-def fabric(pods: int = 4) -> Graph:
-    """Return the three tiers; each pod has 64 hosts."""
-    graph = topology.clos(pods, 2, 32, 2, 4, rate="25Gbps", fabric_rate="100Gbps", delay="1us", buffer="4MiB")
-    for one, other, link in graph.edges(data=True):
-        if "core" in f"{one} {other}":
-            link["delay_ps"] = us(5)
-    return graph
+ENDS_PS, SHARE_PS = {LONG: ms(10)}, {"quick": ms(20), "paper": ms(100)}
 
 
 def flows_of(case: str) -> pd.DataFrame:
@@ -58,9 +28,15 @@ def flows_of(case: str) -> pd.DataFrame:
     return workload.messages([("h0", "h16", "1GB"), *joining])
 
 
-def of_case(rows: pd.DataFrame, quantity: str, *cases: str) -> dict[str, Any]:
-    """Return a number of all schemes, by case."""
-    return {case: means_of(rows, LOOKS, case=case, quantity=quantity) for case in cases}
+def of_case(rows: pd.DataFrame, quantity: str, *cases: str, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return a number of some schemes, by case."""
+    found = {case: means_of(rows, LOOKS, case=case, quantity=quantity) for case in cases}
+    return {case: {name: one[name] for name in names} for case, one in found.items()}
+
+
+def own(rows: pd.DataFrame, quantity: str, *cases: str) -> dict[str, float]:
+    """Return PowerTCP's number, by case."""
+    return {case: one["PowerTCP"] for case, one in of_case(rows, quantity, *cases, names=("PowerTCP",)).items()}
 
 
 @register_experiment
@@ -72,47 +48,39 @@ class Incast(Experiment):
     claims = (
         Claim(
             "powertcp-i-1", "abstract", "bytes delivered over the link's in the 1 ms after an incast began", "10:1",
-            "no loss of throughput", quote=QUOTE,
-            measure=lambda rows: {case: one["PowerTCP"] for case, one in
-                                  of_case(rows, "delivered", "10:1, short", "10:1, long").items()},
-            band=Each(AtLeast(0.9), of="case"), unit="%", chosen=Chosen.BY_RULE,
+            "no loss of throughput", quote=QUOTE, band=Each(AtLeast(0.9), of="case"), unit="%", chosen=Chosen.BY_RULE,
+            measure=lambda rows: own(rows, "delivered", *TEN),
         ),
         Claim(
             "powertcp-i-2", "abstract", "mean queue from 200 us to 1 ms after an incast began", "10:1",
-            "short: the shortest", quote=QUOTE,
-            measure=lambda rows: {case: {name: value for name, value in one.items() if name != "theta-PowerTCP"}
-                                  for case, one in of_case(rows, "settled queue", "10:1, short", "10:1, long").items()},
-            band=Each(Lowest("PowerTCP"), of="case"), unit="KB", expect=Outcome.FAILS,
+            "short: the shortest", quote=QUOTE, band=Each(Lowest("PowerTCP"), of="case"), unit="KB",
+            measure=lambda rows: of_case(rows, "settled queue", *TEN, names=ASKED), expect=Outcome.FAILS,
             why="HPCC aims at 95% of the link, and pays with throughput: 93% of the link in the long incast's 1 ms, "
             "where PowerTCP has 99.8% and a queue of 11% of the BDP.",
         ),
         Claim(
             "powertcp-i-3", "ns3-datacenter, issue #8", "mean queue, last 2 of 9 ms", "96:1, long", "100 to 200 KB",
-            by=OURS, measure=lambda rows: of_case(rows, "late queue", "96:1, long")["96:1, long"]["PowerTCP"],
-            band=Between(100e3, 200e3), unit="KB", expect=Outcome.FAILS,
+            by=OURS, measure=lambda rows: own(rows, "late queue", LONG)[LONG], band=Between(100e3, 200e3), unit="KB",
+            expect=Outcome.FAILS,
             why="It settles at 90 KB, one BDP; the issue has 100 to 200 off a plot. Each of 97 flows adds 150 Mb/s a "
             "round trip, whatever their number, and keeps a packet or two on its way.",
         ),
         Claim(
             "powertcp-i-4", "our reading of fairness", "goodput of each of four flows over its share", "50 to 100 ms",
-            "the same", by=OURS, unit="x",
-            measure=lambda rows: {f"flow {i}": of_case(rows, f"share {i}", SHARE)[SHARE]["PowerTCP"] for i in range(4)},
-            band=Each(Within(1, share=0.1), of="flow"), too_small="20 ms are too short for the shares to meet.",
-            chosen=Chosen.IN_SIGHT,
+            "the same", by=OURS, unit="x", band=Each(Within(1, share=0.1), of="flow"), chosen=Chosen.IN_SIGHT,
+            measure=lambda rows: {f"flow {i}": own(rows, f"share {i}", SHARE)[SHARE] for i in range(4)},
+            too_small="20 ms are too short for the shares to meet.",
         ),
         Claim(
             "powertcp-i-5", "the authors in issue #8", "mean queue, last 2 of 5 ms, over the BDP", "255:1", "short",
-            by=OURS, measure=lambda rows: of_case(rows, "late queue", "255:1")["255:1"]["PowerTCP"] / BDP_BYTES,
-            band=AtMost(0.05), unit="%", chosen=Chosen.BY_RULE,
+            by=OURS, measure=lambda rows: own(rows, "late queue", "255:1")["255:1"] / BDP_BYTES, band=AtMost(0.05),
+            unit="%", chosen=Chosen.BY_RULE,
         ),
     )  # fmt: skip
     panels = tuple(
-        Traces(quantity=quantity, looks={f"{name}, {case}": look for name, look in LOOKS.items()}, unit=unit,
-               time_unit="ms", title=f"{case}: {title}")
-        for case, quantity, unit, title in (
-            ("10:1, long", "queue", "KB", "queue"), ("255:1", "queue", "KB", "queue"),
-            ("96:1, long", "queue", "KB", "queue"),
-        )
+        Traces(quantity="queue", looks={f"{name}, {case}": look for name, look in LOOKS.items()}, unit="KB",
+               time_unit="ms", title=f"{case}: queue")
+        for case in ("10:1, long", "255:1", LONG)
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
@@ -120,7 +88,7 @@ class Incast(Experiment):
         for name, case in product(LOOKS, (*CASES, SHARE)):
             end_ps, last = ends_ps.get(case, ms(6)), ("tor1", "h32") if case == SHARE else ("tor0", "h16")
             scenario = Scenario(
-                network=partial(fabric, 2 if case == "96:1, long" else 4), workload=partial(flows_of, case),
+                network=partial(fabric, 2 if case == LONG else 4), workload=partial(flows_of, case),
                 scheme=scheme_of(name), until=ps(end_ps),
                 probes=[probes.queue(*last, every=ps(us(2))), probes.throughput(*last, every=ps(EVERY_PS)),
                         *(probes.goodput(i, every=ps(EVERY_PS)) for i in range(4 if case == SHARE else 1))],

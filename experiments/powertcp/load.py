@@ -1,6 +1,6 @@
 """PowerTCP under web search at 60%, as in the abstract and in issue #21 of ns3-datacenter.
 
-The network and the schemes are those of `powertcp.incast`. The load is on the racks' uplinks, a fourth of what the
+The network and the schemes are those of `powertcp.setup`. The load is on the racks' uplinks, a fourth of what the
 hosts could send (4:1). "Paper": any two of the 256 hosts. "Issue": what script-workload.sh runs when called as there.
 Its LEAF_COUNT is 2 unless given, and a host sends to its own rack and those after it: hosts of rack 0 to racks 0 and 1,
 those of rack 1 to rack 1, each as much as would load the uplinks to 60% if all crossed them. Messages arrive for 12 ms,
@@ -9,7 +9,7 @@ as we read it: the abstract has no size. The tail is the 99th percentile (for 99
 """
 
 from ..api import *
-from .incast import LOOKS, fabric, scheme_of
+from .setup import LOOKS, fabric, scheme_of
 
 RUNS = {"quick": {"paper": ms(2)}, "paper": {"paper": ms(12), "issue": ms(40)}}
 LOAD, RACKS = 0.6, [[f"h{i}" for i in range(first, first + 32)] for first in (0, 32)]

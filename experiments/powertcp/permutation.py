@@ -3,14 +3,14 @@
 The abstract has no permutation, nor have the scripts for PowerTCP in ns3-datacenter. This is the "permutation demand
 matrix" of its ABM and Reverie, in which rack i sends to rack i + 1, with one message of 4 MB a host (quick: 0.4 MB on
 two pods, where it is half of a pod's hosts to the other half), to a host that the seed draws, on network and schemes
-of `powertcp.incast`. Uplinks are 4:1, so rates depend on which flows share one: a rate is compared with the max-min
+of `powertcp.setup`. Uplinks are 4:1, so rates depend on which flows share one: a rate is compared with the max-min
 fair one on the same paths (`rdmacc.models.MaxMin`). Queues are those of the 16 uplinks, from 1 ms until a tenth of the
 messages has finished.
 """
 
 from rdmacc.models import MaxMin
 from ..api import *
-from .incast import LOOKS, QUOTE, fabric, scheme_of
+from .setup import LOOKS, QUOTE, fabric, scheme_of
 
 PODS, SIZES, SEEDS = {"quick": 2, "paper": 4}, {"quick": "0.4MB", "paper": "4MB"}, {"quick": 1, "paper": 6}
 FROM_PS, RACK = {"quick": us(50), "paper": ms(1)}, 32

@@ -1,0 +1,38 @@
+"""PowerTCP on the network of ns3-datacenter, with its schemes.
+
+256 hosts of 25 Gb/s as in topology-256.txt: 4 pods of two racks of 32, two switches a pod, 4 cores, links of 100 Gb/s
+and 1 us, to the cores 5 us, so the longest base RTT is 29 us, and every scheme uses it; switches of 4 MiB. The schemes
+are those of config-burst.txt.
+"""
+
+from ..api import *
+
+LOOKS = {"powertcp": ("PowerTCP", "blue"), "theta-powertcp": ("theta-PowerTCP", "sky"), "hpcc": ("HPCC", "green"),
+         "timely": ("TIMELY", "orange"), "dcqcn": ("DCQCN", "vermilion")}  # fmt: skip
+CONFIG: dict[str, dict[str, Any]] = {
+    "hpcc": {"additive_bps": "50Mbps", "min_rate_bps": "100Mbps", "max_stage": 5, "unit_multiple": 1},
+    "timely": {"additive_bps": "20Mbps", "hyper_bps": "40Mbps", "min_rate_bps": "100Mbps"},
+    "dcqcn": {"additive_bps": "50Mbps", "hyper_bps": "100Mbps", "min_rate_bps": "100Mbps",
+              "increase_period_ps": "900us"},
+}  # fmt: skip
+"""What config-burst.txt has otherwise than HPCC's simulator; TIMELY's steps are at 10 Gb/s and scale with the link."""
+QUOTE = (
+    "PowerTCP leverages in-band network telemetry to react to changes in the network instantaneously without loss of "
+    "throughput and while keeping queues short."
+)
+
+
+def scheme_of(name: str) -> Scheme:
+    """Return a scheme of ns3-datacenter at 25 Gb/s."""
+    if "power" in name:
+        return preset("powertcp-ns3", "25Gbps")[name]
+    return preset("hpcc-ns3", "25Gbps")[name].replace(name=name, **CONFIG[name])
+
+
+def fabric(pods: int = 4) -> Graph:
+    """Return the three tiers; each pod has 64 hosts."""
+    graph = topology.clos(pods, 2, 32, 2, 4, rate="25Gbps", fabric_rate="100Gbps", delay="1us", buffer="4MiB")
+    for one, other, link in graph.edges(data=True):
+        if "core" in f"{one} {other}":
+            link["delay_ps"] = us(5)
+    return graph
