@@ -1,6 +1,6 @@
 """HPCC's figure 12: the choice of flow control beside the choice of congestion control, under Hadoop with incasts.
 
-Traffic, parameters and measurements are those of `hpcc.fig11`, on two of its five pods. "PFC": a lossless network, as
+Network, traffic, parameters and measurements are those of `hpcc.fig11`. "PFC": a lossless network, as
 there. "Go-back-N": the same NIC on switches that drop when they are full (dynamic thresholds of their 32 MB stay).
 "IRN": selective repeat with a window of one BDP at most, with its paper's timeouts, on the same switches. The claims
 are the paper's in our words.
@@ -10,7 +10,7 @@ from rdmacc.protocols.irn import Irn
 from rdmacc.switch.buffer import DropTail
 from ..api import *
 from .fig11 import FEW, MUCH, Fig11
-from .setup import INCAST, SEEDS, traffic, tree
+from .setup import INCAST, PAPER, SEEDS, traffic, tree
 
 CONTROLS, FLOWS = {"hpcc": "HPCC", "dcqcn": "DCQCN"}, ("PFC", "go-back-N", "IRN")
 LOOKS = {
@@ -77,7 +77,7 @@ class Fig12(Fig11):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds, pods = range(seed, seed + SEEDS[check_scale(scale)]), "two" if scale == "paper" else "quick"
+        seeds, pods = range(seed, seed + SEEDS[check_scale(scale)]), PAPER if scale == "paper" else "quick"
         for one, control, flow in product(seeds, CONTROLS, FLOWS):
             scenario = Scenario(
                 network=partial(tree, pods), workload=partial(traffic, INCAST, pods, one), until=ps(ms(500)), seed=one,
