@@ -97,8 +97,8 @@ class Schedule:
             index=pd.RangeIndex(self.count, name="message"),
         )
         if delay_ps.any():
-            known: dict[Any, Any] = {}  # few of a million tuples differ
-            delays = map(known.setdefault, *[self._split(waiting, delay_ps)] * 2)
+            shared: dict[Any, Any] = {}  # few of a million tuples differ
+            delays = map(shared.setdefault, *[self._split(waiting, delay_ps)] * 2)
             frame["delay_ps"] = np.fromiter(delays, dtype=object, count=self.count)
         for name in ("duration_ps", "queue_pair"):
             if (numbers[name] >= 0).any():
