@@ -21,6 +21,10 @@ from rdmacc.workload.paths import Paths
 Ints = npt.NDArray[np.int64]
 
 
+_FEW_HOSTS = 32
+"""In a network of so few, the times of all pairs take no longer than those of some messages."""
+
+
 class Messages(NamedTuple):
     """What the paths of messages follow from; M messages."""
 
@@ -50,8 +54,7 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
     is_alike, is_hashed = has_equal_ways(fabric), scheme.routing in ("ecmp", "symmetric")
     is_hashed &= not any("on_route" in part.handlers() for part in scheme.components)
     if is_alike and not len(messages.paths.ports):
-        there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
-        rtt = there + base_fct_ps(fabric, qp_dst, qp_src, ack, ack, 0)
+        there, rtt = _of_pairs(fabric, scheme, qp_src, qp_dst)
         if is_hashed:
             ideal = base_fct_ps(fabric, src, dst, size, payload, header, tick_ps=tick)
         else:
@@ -78,6 +81,29 @@ def times_alone(fabric: Fabric, scheme: Scheme, messages: Messages, qp_src: Ints
     order = np.lexsort((rtt, messages.qp))
     slowest = order[np.searchsorted(messages.qp[order], np.arange(len(qp_src)), side="right") - 1]
     return Alone(ideal, _of_scheme(fabric, scheme, rtt[slowest], messages.paths), ways[0, slowest])
+
+
+def _of_pairs(fabric: Fabric, scheme: Scheme, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
+    """Return the times of a packet there, and of an ACK back too; in a small network, from a table of all its pairs."""
+    payload, header, ack, hosts = scheme.payload_bytes, scheme.header_bytes, scheme.ack_bytes, fabric.hosts
+
+    def times(src: Ints, dst: Ints) -> tuple[Ints, Ints]:
+        there = base_fct_ps(fabric, src, dst, payload, payload, header)
+        return there, there + base_fct_ps(fabric, dst, src, ack, ack, 0)
+
+    def table() -> tuple[Ints, Ints] | None:
+        pairs = np.stack(np.meshgrid(hosts, hosts, indexing="ij")).reshape(2, -1).astype(np.int64)
+        pairs = pairs[:, fabric.reachable_many(*pairs) & (pairs[0] != pairs[1])]
+        found = np.zeros((2, fabric.n_nodes, fabric.n_nodes), np.int64)
+        if fabric.reachable_many(*pairs[::-1]).all():
+            found[:, pairs[0], pairs[1]] = times(*pairs)
+            return found[0], found[1]
+        return None
+
+    if len(hosts) > _FEW_HOSTS:
+        return times(src, dst)
+    known = fabric.kept.get((_of_pairs, payload, header, ack), table)
+    return (known[0][src, dst], known[1][src, dst]) if known else times(src, dst)
 
 
 def links_with(fabric: Fabric, scheme: Scheme, paths: Paths) -> Links:

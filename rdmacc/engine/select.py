@@ -16,7 +16,7 @@ ORDERS = ("auto", "time", "windows")
 
 _MOST_THREADS = 64
 
-_SPARE = Kept()  # engines whose run is over, by what is kept with their setting
+_SPARE = Kept()  # engines whose run is over, by the kind of their runs
 
 _log = logging.getLogger(__name__)
 
@@ -51,9 +51,9 @@ def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) ->
         if not reason:
             with uncollected():
                 from rdmacc.engine.compiled.engine import CompiledEngine
-                from rdmacc.engine.compiled.tables.tables import is_plain
+                from rdmacc.engine.compiled.tables.tables import is_plain, kind_of
 
-            spare: CompiledEngine | None = _SPARE.take(plan.kept) if is_plain(plan) else None
+            spare: CompiledEngine | None = _SPARE.take(kind_of(plan)) if is_plain(plan) else None
             return spare.rewind(plan, order, threads) if spare else CompiledEngine(plan, order, threads)
         if name == "compiled":
             raise ConfigError("engine", name, f"'simpy' or 'auto' here: {reason}")
@@ -73,6 +73,8 @@ def load_engine(plan: Plan, saved: dict[str, Any]) -> Engine:
 
 
 def give_back(engine: Engine) -> None:
-    """Keep the memory of an engine that nobody uses any longer, for the next run of the same setting."""
+    """Keep the memory of an engine that nobody uses any longer, for the next run of its kind."""
     if getattr(engine, "may_rewind", False):
-        _SPARE.get(engine.plan.kept, lambda: engine)
+        from rdmacc.engine.compiled.tables.tables import kind_of
+
+        _SPARE.get(kind_of(engine.plan), lambda: engine)

@@ -135,13 +135,14 @@ class Setting(Work):
 
 def setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
     """Return a scheme on a workload: the same object as before if nothing of it has changed, its code included."""
-    content = reach_of(scheme), seed if work.is_drawn else None
-    return work.kept.get(content, lambda: frozen(_setting_on(work, scheme, seed)))
+    reach = reach_of(scheme)
+    content = reach, seed if work.is_drawn else None
+    return work.kept.get(content, lambda: frozen(_setting_on(work, scheme, reach, seed)))
 
 
-def _setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
+def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
     fabric, frame, paths, size = work.fabric, work.workload, work.paths, work.size_bytes
-    scheme = scheme.at(links_with(fabric, scheme, paths))
+    scheme = given.at(links_with(fabric, given, paths))
     _check_tick(fabric, scheme)
     packets = -(-size // scheme.payload_bytes)
     if packets.max(initial=0) >= 2**31:
@@ -169,8 +170,9 @@ def _setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
     classes = {*priority.tolist(), *_open_classes(open_classes, scheme)}
     headroom, shared = _buffers(fabric, scheme, classes, int(work.group_size.max(initial=1)))
     return Setting(
-        **vars(work) | {"kept": Kept()}, scheme=scheme, reach=reach_of(scheme), packets=narrow(packets), qp=narrow(qp),
-        hash_as=hashes, ideal_fct_ps=alone.ideal_fct_ps, qp_src=work.src if qp_src is src else narrow(qp_src),
+        **vars(work) | {"kept": Kept()}, scheme=scheme, reach=reach if scheme is given else reach_of(scheme),
+        packets=narrow(packets), qp=narrow(qp), hash_as=hashes, ideal_fct_ps=alone.ideal_fct_ps,
+        qp_src=work.src if qp_src is src else narrow(qp_src),
         qp_dst=work.dst if qp_dst is dst else narrow(qp_dst),
         qp_messages=alike(narrow(in_pair)), is_open=open_classes is not None,
         port_base_rtt_ps=int(host_base_rtt.max()),

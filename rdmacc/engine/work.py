@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc import workload as workloads
 from rdmacc.errors import ConfigError
 from rdmacc.lifetimes import Kept, content_of, frozen
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.ways import has_equal_ways
+from rdmacc.workload.checks import Columns, checked
 from rdmacc.workload.columns import queue_pair_labels
-from rdmacc.workload.frame import computation
-from rdmacc.workload.paths import Paths, paths_of
+from rdmacc.workload.frame import computation, from_columns
+from rdmacc.workload.paths import NO_PATHS, Paths, paths_of
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -150,7 +150,9 @@ def _content_of(frame: pd.DataFrame) -> Any:
 
 
 def _work_on(fabric: Fabric, workload: Any) -> Work:
-    frame = workloads.validate(workload, fabric)
+    frame, columns = checked(workload, fabric)
+    if columns is not None:
+        return _plain_work(fabric, frame, columns)
     computes = computation(frame)
     waits_for, dependents = dependencies(frame, computes)
     has_computation = bool(computes.any())
@@ -162,16 +164,35 @@ def _work_on(fabric: Fabric, workload: Any) -> Work:
         np.fromiter(map(fabric.index.__getitem__, frame[end].to_numpy()), np.int64, len(frame))
         for end in ("src", "dst")
     )
-    start_ps = frame["start_ps"].to_numpy(np.int64)
-    if start_ps.max(initial=0) > LATEST_PS:
-        raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {LATEST_PS // 86_400 // 10**12} days")
-    group, group_size = _groups(frame, dst, fabric.n_nodes)
+    start_ps = _starts(frame["start_ps"].to_numpy(np.int64))
+    group, group_size = _groups(frame["group"].array, dst, fabric.n_nodes)
     return Work(
         fabric=fabric, workload=frame, computation=computing, src=narrow(src), dst=narrow(dst),
         size_bytes=frame["size_bytes"].to_numpy(np.int64), start_ps=start_ps, group=alike(narrow(group)),
         group_size=alike(narrow(group_size)), weight=alike(frame["weight"].to_numpy(np.float64)),
         labels=queue_pair_labels(frame), waits_for=alike(narrow(waits_for)), dependents=dependents, paths=paths,
     )  # fmt: skip
+
+
+_NOTHING = Computation(from_columns([], [], 1, 0), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def _plain_work(fabric: Fabric, frame: pd.DataFrame, columns: Columns) -> Work:
+    """Return a workload of messages that wait for nothing, from its columns."""
+    dst = columns["dst"]
+    group, group_size = _groups(columns["group"], dst, fabric.n_nodes)
+    return Work(
+        fabric=fabric, workload=frame, computation=_NOTHING, src=narrow(columns["src"]), dst=narrow(dst),
+        size_bytes=columns["size_bytes"], start_ps=_starts(columns["start_ps"]), group=alike(narrow(group)),
+        group_size=alike(narrow(group_size)), weight=alike(columns["weight"]), labels=np.zeros(0, np.int64),
+        waits_for=alike(np.zeros(len(frame), np.int32)), dependents=None, paths=NO_PATHS,
+    )  # fmt: skip
+
+
+def _starts(start_ps: Ints) -> Ints:
+    if start_ps.max(initial=0) > LATEST_PS:
+        raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {LATEST_PS // 86_400 // 10**12} days")
+    return start_ps
 
 
 def narrow(numbers: npt.NDArray[Any]) -> Int32s:
@@ -186,9 +207,8 @@ def alike(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.broadcast_to(values[:1].copy(), values.shape)
 
 
-def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
+def _groups(numbers: Any, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
     """Return each message's group (0, 1, ...; -1 for none), and how many messages of the group its receiver gets."""
-    numbers = frame["group"].array
     size = np.ones(len(numbers), np.int64)
     if numbers.isna().all():
         return np.full(len(numbers), -1), size

@@ -124,7 +124,7 @@ def poisson(
         offsets = np.sort(rng.random(number)) * span_ps
     work = from_columns(traffic.names(src), traffic.names(dst), lengths, _starts(begin, offsets))
     work.attrs[PERIOD] = (begin, begin + round(span_ps))
-    return drawn_from(work, size)
+    return drawn_from(work, distribution)
 
 
 @named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from itertools import chain, repeat
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,14 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.workload.columns import Int64s, is_name, row_error
-from rdmacc.workload.frame import OPEN, computation, messages, nothing_after
+from rdmacc.workload.frame import COLUMNS, OPEN, computation, messages, nothing_after
 from rdmacc.workload.paths import PATH_COLUMNS
 
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
+
+Columns: TypeAlias = dict[str, Any]
+_FORM: Columns = dict(zip(COLUMNS, (object, object, np.int64, np.int64, "Int64", object, np.float64), strict=True))
 
 
 def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
@@ -43,12 +46,23 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
         to its own source; hosts without a path between them; a size below 1 or a start below 0, or not whole; a weight
         that is not positive; an unknown id in `after`, or messages that wait on each other in a cycle.
     """
+    return checked(workload, fabric)[0]
+
+
+def checked(workload: pd.DataFrame, fabric: Fabric) -> tuple[pd.DataFrame, Columns | None]:
+    """Return what `validate` returns; and its columns, the ends as nodes, if no message waits or has any others."""
     if not isinstance(workload, pd.DataFrame):
         raise ConfigError("workload", type(workload).__name__, "a pandas DataFrame")
     if not len(workload) and OPEN not in workload.attrs:
         raise ConfigError("workload", "0 messages", "must have at least one message")
-    bare, attrs = workload.copy(deep=False), workload.attrs
+    bare, attrs = workload.copy(), workload.attrs
     bare.attrs = {}  # pandas copies them with every column
+    columns = _plain_columns(bare, fabric)
+    if columns is not None:
+        if bare.index.name != "message" or not isinstance(bare.index, pd.RangeIndex):
+            bare.index = pd.RangeIndex(len(bare), name="message")
+        bare.attrs = attrs
+        return bare, columns
     frame = messages(bare)
     _take_numbers(frame, fabric)
     labels = unique_index(frame)
@@ -75,7 +89,33 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
         if not labels.equals(numbered) or set(map(type, chain.from_iterable(frame["after"]))) != {int}:
             frame["after"] = split_after(wanted, waiting, counts, len(frame))
     frame.index, frame.attrs = numbered, attrs
-    return frame
+    return frame, None
+
+
+def _plain_columns(frame: pd.DataFrame, fabric: Fabric) -> Columns | None:
+    """Return the columns of a frame of nothing but messages in the form that engines read, their ends as nodes.
+
+    So is what a generator just made. None if a check has anything to change or to say, or a message waits.
+    """
+    count, column = len(frame), dict[str, Any]()
+    if not count or tuple(frame.columns) != COLUMNS or not frame.index.equals(pd.RangeIndex(count)):
+        return None
+    for name, values in frame.items():
+        if values.dtype != _FORM[name]:
+            return None
+        column[name] = values.array if name == "group" else values.to_numpy()
+    try:
+        waits = set(column["after"]) != {()}
+        for end in ("src", "dst"):
+            nodes = map(fabric.index.get, column[end], repeat(-1))
+            column[end] = np.fromiter(nodes, np.int64, count)
+    except TypeError:  # not hashable
+        return None
+    src, dst, weight = column["src"], column["dst"], column["weight"]
+    if waits or column["size_bytes"].min() < 1 or column["start_ps"].min() < 0 or min(src.min(), dst.min()) < 0:
+        return None
+    good = fabric.is_host[src] & fabric.is_host[dst] & (src != dst) & (weight > 0) & (weight < np.inf)
+    return column if good.all() and fabric.reachable_many(src, dst).all() else None
 
 
 def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:

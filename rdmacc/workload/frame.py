@@ -181,18 +181,24 @@ def from_columns(
         if lengths < 1:
             raise ConfigError("size", size, "at least 1 byte")
     numbers = np.broadcast_to(np.asarray(-1 if groups is None else groups, dtype=np.int64), count)
+    index = pd.RangeIndex(count, name="message")
     return pd.DataFrame(
         {
-            "src": pd.Series(src, dtype=object),
-            "dst": pd.Series(dst, dtype=object),
+            "src": pd.Series(_own(src), index, dtype=object),
+            "dst": pd.Series(_own(dst), index, dtype=object),
             "size_bytes": np.broadcast_to(np.asarray(lengths, dtype=np.int64), count).copy(),
             "start_ps": np.broadcast_to(np.asarray(starts, dtype=np.int64), count).copy(),
             "group": pd.arrays.IntegerArray(numbers.copy(), numbers < 0),
             "after": nothing_after(count) if after is None else np.fromiter(after, dtype=object, count=count),
             "weight": np.ones(count),
         },
-        index=pd.RangeIndex(count, name="message"),
+        index,
+        copy=False,  # all are new, and to put them together takes as long again
     )
+
+
+def _own(names: Sequence[Host] | Objects) -> Objects:
+    return names.astype(object) if isinstance(names, np.ndarray) else as_objects(names)
 
 
 def as_objects(names: Iterable[Host]) -> Objects:

@@ -29,6 +29,9 @@ class Paths(NamedTuple):
     """The output port at each node."""
 
 
+NO_PATHS = Paths(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
 def node_names(value: Any) -> list[Any]:
     """Return the names of nodes in a cell of a workload."""
     return value.split() if isinstance(value, str) else list(value)
@@ -41,8 +44,7 @@ def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
     steps: list[tuple[int, int]] = []
     columns = [frame[name].tolist() if name in frame else None for name in PATH_COLUMNS]
     if columns == [None, None]:
-        empty = np.zeros(0, np.int64)
-        return Paths(np.zeros(1, np.int64), empty, empty)
+        return NO_PATHS
     ends = frame["src"].tolist(), frame["dst"].tolist()
     port = cache(fabric.port)
     for row in range(count):

@@ -10,6 +10,7 @@ all traffic of the same cluster.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
@@ -82,4 +83,9 @@ def size_distribution(size: Sizes) -> SizeDistribution:
         raise ConfigError("size", size, allowed) from None
     if length < 1:
         raise ConfigError("size", size, "at least 1 byte")
+    return _always(length)
+
+
+@lru_cache(256)
+def _always(length: int) -> SizeDistribution:
     return SizeDistribution.choice([length])

@@ -1,7 +1,7 @@
 """What was made of a network, a workload and a scheme is used again, and whatever is edited in between is noticed."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import networkx as nx
 import numpy as np
@@ -14,11 +14,13 @@ import rdmacc
 from rdmacc.component import Component
 from rdmacc.engine import select
 from rdmacc.engine.plan import make_plan
+from rdmacc.engine.work import Work, work_on
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import reach
 from rdmacc.lifetimes import Kept
 from rdmacc.records import Float, Int, Record
 from rdmacc.topology import fabric
+from rdmacc.workload.checks import checked
 
 FEW = settings(max_examples=settings.default.max_examples // 2)
 VALUES = st.sampled_from(
@@ -208,8 +210,12 @@ def test_stages_are_used_again_as_far_as_nothing_changed():
 def test_many_runs_are_what_single_ones_are(name, monkeypatch):
     """Engines are used again: each run starts from what a new engine starts from."""
     graph, scheme = rdmacc.star(5), rdmacc.scheme(name)
-    works = [rdmacc.incast(["h1", "h2", "h3"], "h0", "40kB"), rdmacc.messages([("h1", "h0", 9_000), ("h2", "h0", 1)])]
-    monkeypatch.setattr(select, "_SPARE", Kept(0))
+    works = [
+        rdmacc.incast(["h1", "h2", "h3"], "h0", "40kB"),
+        rdmacc.messages([("h1", "h0", 9_000), ("h2", "h0", 1)] + 70 * [("h1", "h2", 2_000)]),
+        rdmacc.poisson(graph, "10kB", 0.6, count=6).assign(weight=2.0, priority=4),
+    ]
+    monkeypatch.setattr(select._SPARE, "_most", 0)
     alone = [rdmacc.simulate(graph, work, scheme, seed=seed) for work in works for seed in (4, 2, 9)]
     monkeypatch.undo()
     for _ in range(2):
@@ -251,3 +257,36 @@ def test_what_many_runs_cannot_take():
             rdmacc.simulate_many(*arguments)
     with pytest.raises(ConfigError, match="^workload"):
         list(rdmacc.simulate_many(graph, [work, "x"], "dcqcn", engine="simpy"))
+
+
+def test_what_a_generator_just_made_is_read_as_any_other_frame():
+    """Its columns are taken as they are; with one more column, pandas converts and checks each."""
+    net = fabric.Fabric.from_graph(rdmacc.leaf_spine(2, 2, 3))
+    frames = [
+        rdmacc.poisson(net, "web_search", 0.5, count=40, seed=2),
+        rdmacc.incast(["h1", "h2"], "h0", "1kB").assign(weight=[0.5, 3.0]),
+        rdmacc.workload.incasts(net, 3, "8kB", load=0.3, count=4),
+        rdmacc.messages([("h1", "h0", 5), ("h0", "h4", 7, "2us", 1)]).rename_axis(None),
+    ]
+    for frame in frames:
+        assert checked(frame, net)[1] is not None
+        plain, other = work_on(net, frame), work_on(net, frame.assign(more=1))
+        pd.testing.assert_frame_equal(plain.workload, other.workload.drop(columns="more"))
+        assert plain.workload.attrs == frame.attrs
+        for one in fields(Work):
+            mine, its = getattr(plain, one.name), getattr(other, one.name)
+            if isinstance(mine, np.ndarray):
+                np.testing.assert_array_equal(mine, its)
+                assert mine.dtype == its.dtype
+        frame.loc[0, "size_bytes"] += 1
+        assert work_on(net, frame).size_bytes[0] == plain.size_bytes[0] + 1
+    for change in (
+        {"size_bytes": 0},
+        {"dst": "h9"},
+        {"src": "s0"},
+        {"weight": np.nan},
+        {"start_ps": -1},
+        {"dst": "h1"},
+    ):
+        with pytest.raises(ConfigError):
+            work_on(net, rdmacc.incast(["h1", "h2"], "h0", "1kB").assign(**change))

@@ -57,7 +57,7 @@ class CompiledEngine(Tables):
         self._begin(order, threads)
 
     def rewind(self, plan: Plan, order: str, threads: int) -> CompiledEngine:
-        """Return this engine for another run: the plan differs by its seed alone."""
+        """Return this engine for another run, of the same kind."""
         self._rewind(plan)
         self._begin(order, threads)
         return self

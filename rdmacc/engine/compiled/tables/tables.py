@@ -83,6 +83,13 @@ def is_plain(plan: Plan) -> bool:
     return not (plan.faults or plan.watches or plan.has_trace or plan.is_checked)
 
 
+def kind_of(plan: Plan) -> Any:
+    """Return what simulations have in common of which each may take another's tables, filled anew where they differ."""
+    if plan.dependents is not None or len(plan.computation) or len(plan.paths.nodes) or len(plan.hash_as):
+        return plan.kept
+    return plan.reach, plan.fabric
+
+
 class Tables:
     """A scenario in structured arrays, which the kernel knows by address."""
 
@@ -120,13 +127,19 @@ class Tables:
         return [(table, table.copy()) for table in raw] if is_small else []
 
     def _rewind(self, plan: Plan) -> None:
-        """Be as at the start, for a plan that differs by its seed alone."""
-        self.plan = plan
+        """Be as at the start, for a plan of the same kind."""
+        is_same, self.plan = plan.kept is self.plan.kept, plan
         for table, start in self._start:
             table[...] = start
         self.queue.rewind()
         self.packet_rows.rewind()
-        self.queue_pairs.rewind(plan)
+        if is_same:
+            self.queue_pairs.rewind(plan)
+        else:
+            self._fill_rooms()
+            self._fill_flows()
+            self._reserve_for_events()
+            self._start = self._copies()
         self._fill_seed()
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
@@ -170,25 +183,23 @@ class Tables:
         ports["is_nic"] = fabric.is_host[fabric.port_node]
         ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
-        ports["base_rtt_ps"], ports["wire_bytes"] = plan.port_base_rtt_ps, plan.scheme.wire_bytes
+        ports["wire_bytes"] = plan.scheme.wire_bytes
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
         self.ports = ports
         hosts = self._rows("host", fabric.n_nodes, HOST)
         hosts["node"] = np.arange(fabric.n_nodes)
         hosts["line_bps"][fabric.hosts] = fabric.port_rate_bps[fabric.node_first_port[fabric.hosts]]
-        hosts["base_rtt_ps"] = plan.host_base_rtt_ps
         hosts["clock_offset_ps"] = plan.clock_offset_ps
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
-        self.switches["shared_bytes"] = plan.shared_bytes
         self.switches["route_row"], self.switches["is_nic"] = fabric.route_row, fabric.is_nic
         strides = self.layout.row_bytes["port"], QUEUE.itemsize
         self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
         self.backlogs = zeroed(count * NUM_CLASSES * BACKLOG.itemsize)
         self.backlog_rows = self.backlogs.view(BACKLOG).reshape(count, NUM_CLASSES)
         self.ingresses = zeroed(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
-        self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
+        self._fill_rooms()
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
             hosts=self._memory["host"].ctypes.data, host_bytes=self.layout.row_bytes["host"],
@@ -197,6 +208,13 @@ class Tables:
             ingresses=self.ingresses.ctypes.data,
             prefetch_depth=sum(self._memory["port"].nbytes > limit for limit in _PREFETCH_BYTES),
         )  # fmt: skip
+
+    def _fill_rooms(self) -> None:
+        """Write what messages, and the classes of all, decide of ports, hosts and switches."""
+        plan = self.plan
+        self.ports["base_rtt_ps"], self.hosts["base_rtt_ps"] = plan.port_base_rtt_ps, plan.host_base_rtt_ps
+        self.switches["shared_bytes"] = plan.shared_bytes
+        self.ingresses["headroom_bytes"] = plan.headroom_bytes[plan.fabric.port_reverse][:, np.newaxis]
 
     def _fill_seed(self) -> None:
         """Write what the seed decides; what it decides of queue pairs is in their rows."""
@@ -265,6 +283,7 @@ class Tables:
         places[first[nic] + place] = np.arange(len(nic))
         self.ports["first_place"] = first[:-1]
         self.ports["line_words"] = -(-count // 64)
+        self.ports["line_depth"], self.ports["line"] = 1, 0
         large = np.flatnonzero(count > 64)
         sizes = [(NUM_CLASSES - DATA_CLASS) * line_bytes(int(count[port])) for port in large]
         lines = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
