@@ -107,6 +107,7 @@ class Figure4(Experiment):
                 "handlers": Exactly(IDLE_PS, "s"), "scenario": Within(IDLE_PS, "s", by=PACKET_PS),
                 "n when it sends on": Exactly(1),
             }),
+            kind=Kind.IDENTITY,
         ),
     )  # fmt: skip
 

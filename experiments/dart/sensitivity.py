@@ -111,7 +111,7 @@ class Sensitivity(ClosFigure):
             "5-15 KB work, 20 KB disables IOFD",
             quote="IOFD works well in the range of 5-15 KB, whereas the 20-KB threshold being close to the ECN "
             "threshold (22.5 KB) results in IOFD being disabled.",
-            measure=_at_20_kb, band=AtMost(0.1), direction=LessThan(0.9), unit="%", needs=_ALL,
+            measure=_at_20_kb, band=AtMost(0.05), direction=LessThan(0.9), unit="%", needs=_ALL,
             chosen=Chosen.BY_RULE, expect=Outcome.DIRECTION,
             why="Flows find more than 20 KB queued two thirds as often as more than 15 KB: flows that start at line"
             " rate exceed the marking threshold of 22.5 KB before a mark can slow them down.",

@@ -44,10 +44,10 @@ def _cost_of_the_duplicate(table: pd.DataFrame) -> Measured:
 
 def _in_the_middle(table: pd.DataFrame) -> Measured:
     found = by_variant(table, MIDDLE, 1e-2)
-    above = by_loss(
-        table, lambda loss: mean_at(table, CE, MIDDLE, loss) - mean_at(table, IGBN, MIDDLE, loss), low=2e-3
-    )  # fmt: skip
-    return Measured({"CE - IGBN": above, "CE / GBN at 1e-2": found["CE"] / found["GBN"]}, show_all(found, "%"))
+    ce, others = (partial(mean_at, table, CE, MIDDLE), [partial(mean_at, table, one, MIDDLE) for one in (ST, GBN)])
+    below = by_loss(table, lambda loss: mean_at(table, IGBN, MIDDLE, loss) - ce(loss), low=2e-3)
+    above = by_loss(table, lambda loss: ce(loss) - max(one(loss) for one in others), low=2e-3)
+    return Measured({"IGBN - CE": below, "CE - better of ST and GBN": above}, show_all(found, "%"))
 
 
 def _gaps_of_variants(table: pd.DataFrame) -> dict[str, float]:
@@ -56,8 +56,8 @@ def _gaps_of_variants(table: pd.DataFrame) -> dict[str, float]:
 
 def _tenth(table: pd.DataFrame) -> Measured:
     found = by_variant(table, SHORT, 1e-2)
-    gain = (found["IGBN"] + found["CE"]) / (found["ST"] + found["GBN"]) - 1
-    return Measured(gain, show_all(found, "%"))
+    gains = {f"{one} over {other}": found[one] / found[other] - 1 for one in ("IGBN", "CE") for other in ("ST", "GBN")}
+    return Measured(gains, show_all(found, "%"))
 
 
 def _above_computed(table: pd.DataFrame) -> dict[str, float]:
@@ -95,7 +95,7 @@ class Figure6(LossSweep):
             "igbn-f6a-3", "IV-A, abstract", "Improved", "100 ms, p = 1e-2", "64% (about 60%)",
             quote="The performance of the proposed Improved Go-Back-N is still good whose throughput is about 64%.",
             unit="%",
-            measure=throughput(IGBN, LONG, 1e-2), band=Between(0.50, 0.68), direction=MoreThan(0.35),
+            measure=throughput(IGBN, LONG, 1e-2), band=Part(0.64), direction=MoreThan(0.35),
         ),
         Claim(
             "igbn-f6a-4", "IV-A", "GBN", "100 ms, p = 1e-4", "70%",
@@ -134,8 +134,14 @@ class Figure6(LossSweep):
             quote="The Go-Back-N with CE plays a little worse than Improved Go-Back-N when the packet loss rate is "
             "greater than 0.1%. Go-Back-N with CE also plays much better than the Go-Back-N with ST and the "
             "original Go-Back-N algorithm.",
-            unit="%", measure=_in_the_middle,
-            band=All({"CE - IGBN": Each(AtMost(0.001), of="loss rate"), "CE / GBN at 1e-2": AtLeast(2.5)}),
+            unit="points", measure=_in_the_middle,
+            band=All({
+                "IGBN - CE": Each(Between(0, 0.1), of="loss rate"),
+                "CE - better of ST and GBN": Each(AtLeast(0.1), of="loss rate"),
+            }),
+            direction=Each(Each(MoreThan(0), of="loss rate")), chosen=Chosen.BY_RULE, too_small=FEW,
+            expect=Outcome.DIRECTION,
+            why="At 0.2% CE is 7 points above both, and the runs scatter by 11. Beyond it is 33 and 38 points.",
         ),
         Claim(
             "igbn-f6c-1", "IV-A", "best variant - worst", "500 us, p <= 5e-3", "almost the same",
@@ -147,8 +153,9 @@ class Figure6(LossSweep):
             quote="The Improved Go-Back-N and the Go-Back-N with CE play about 10% better than the Go-Back-N with ST "
             "and the original Go-Back-N when the packet loss rate increases to 1%.",
             unit="%",
-            measure=_tenth, band=Part(0.1), direction=AtLeast(0.02), chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
-            why="It is 6.5%, a little below the band, and the runs scatter by 2 points. Our timer starts with the last"
+            measure=_tenth, band=Each(Part(0.1)), direction=Each(AtLeast(0.02)), chosen=Chosen.IN_SIGHT,
+            expect=Outcome.DIRECTION,
+            why="It is 5 to 8%, and the runs scatter by 1 to 4 points. Our timer starts with the last"
             " packet; the paper does not say with which.",
         ),
         Claim(

@@ -43,10 +43,8 @@ def _together(setting: str, table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-_LAST_HOP, _IN_NETWORK = (
-    All(dict.fromkeys(("flow 1 (Gb/s)", "flow 2 (Gb/s)"), Between(least, 12.5))) for least in (11.5, 11)
-)
-"""Rates."""
+_RATES = All(dict.fromkeys(("flow 1 (Gb/s)", "flow 2 (Gb/s)"), Between(11.5, 12.5)))
+"""12 Gb/s, to the digits that both sentences give."""
 _NEAR = Each(Within(PUBLISHED_BPS, share=0.05), "flow")
 
 
@@ -61,16 +59,18 @@ class Figure8(Experiment):
             "12 Gb/s, near-zero queue",
             quote="Fig. 8a shows that the sending rate stabilizes at 12Gbps with a near-zero queue length for both "
             "the testbed and simulation.",
-            measure=partial(_together, "last hop"), band=All(_LAST_HOP, {"queue (packets)": AtMost(5)}),
-            direction=_LAST_HOP,
+            measure=partial(_together, "last hop"), band=All(_RATES, {"queue (packets)": AtMost(5)}),
+            direction=_RATES,
         ),
         Claim(
             "rcc-f8-2", "V-C, figure 8b", "rate of each sender, standard deviation over mean, mean queue",
             "in the network, 25 Gb/s", "12 Gb/s, low amplitude, very low queue",
             quote="Fig. 8b shows that the sending rate stabilizes at 12Gbps ... the throughput of two senders "
             "oscillates with low amplitude ... and the queue length is limited to a very low level",
-            measure=partial(_together, "in network"), direction=_IN_NETWORK,
-            band=All(_IN_NETWORK, {"swing": AtMost(0.1), "queue over its target": AtMost(2)}),
+            measure=partial(_together, "in network"), direction=Each(MoreThan(0)),
+            band=All(_RATES, {"swing": AtMost(0.1), "queue over its target": AtMost(2)}), expect=Outcome.DIRECTION,
+            why="Both flows get 11.49 Gb/s, just below what rounds to 12: the PID leaves 4% of the link unused. Swing"
+            " and queue are as published.",
         ),
         Claim(
             "rcc-f8-2a", "V-C", "rate of each sender", "the second flow begins later", "12 Gb/s", by=OURS,

@@ -1,6 +1,6 @@
 """RCC, figure 11: FCT by flow size under data mining. Setup: `rdmacc.experiments.rcc.fat_tree`."""
 
-from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
+from rdmacc.experiments.rcc.breakdown import BETTER, LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, Breakdown
 from ..api import *
 from .fat_tree import *
 from .fct import *
@@ -46,9 +46,11 @@ class Figure11(Breakdown):
             too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(
-            "rcc-f11-4a", "V-D-2", "RCC's reduction of long flows' FCT over HPCC", "data mining, average and p99",
-            "better", by=OURS,
-            measure=partial(mean_and_tail, "long", "hpcc", _NAME), band=NOT_ABOVE, direction=LOWER_ON_AVERAGE, unit="%",
+            "rcc-f11-4", "V-D-2", "RCC's reduction of long flows' FCT over HPCC", "data mining, average and p99",
+            "better",
+            quote="In the data mining workload, RCC performs better than HPCC in terms of the average FCT and 99th "
+            "percentile FCT.",
+            measure=partial(mean_and_tail, "long", "hpcc", _NAME), band=BETTER, direction=LOWER_ON_AVERAGE, unit="%",
             too_small=FEW_FLOWS, needs=_ALL,
         ),
     )  # fmt: skip

@@ -58,7 +58,7 @@ class Figure5(WorkedExample):
         Claim(
             "ren-f5-2", "3.2.1", "size of every grant on every link", "marked and unmarked", "40 B",
             quote="the marked grant packets, which are only 40Bytes packet header without payload",
-            measure=_grants, band=All({"bytes": Each(Exactly(40)), "marked": MoreThan(0)}),
+            measure=_grants, band=All({"bytes": Each(Exactly(40)), "marked": MoreThan(0)}), kind=Kind.IDENTITY,
         ),
         Claim(
             "ren-f5-a", "3.2.3", "marks made for a queue of 2", "3.2.3 read literally, over our reading",

@@ -185,9 +185,7 @@ class Figure9(Experiment):
             measure=_ratio, band=Each(Each(AtLeast(5), of="strength"), of="rate"), direction=Each(Each(MoreThan(1))),
         ),
         Claim(
-            "ren-f9a-2", "4.3, figure 9a", "mean queue, traditional", "strength up", "increases",
-            quote="Under the traditional receiver-driven transports, however, the sender does not reduce its sending "
-            "rate.",
+            "ren-f9a-2", "figure 9a", "mean queue, traditional", "strength up", "(drawn, not said)", by=OURS,
             unit="packets",
             measure=lambda table: {name: _by_strength(one["traditional"]) for name, one in _queues(table).items()},
             band=Each(Rises(), of="rate"),
@@ -212,7 +210,7 @@ class Figure9(Experiment):
         ),
         Claim(
             "ren-f9-4", "4.1", "BDP", "10 us, packets of 1,500 B", "C RTT / MSS",
-            quote="The bandwidth-delay product BDP is C × RTT/MSS in packets.", unit="packets",
+            quote="The bandwidth-delay product BDP is C × RTT/MSS in packets.", unit="packets", kind=Kind.IDENTITY,
             measure=_bdp, band=All({f"{rate} Gb/s": Within(n, by=0.005) for rate, n in ((10, 8.33), (40, 33.33))}),
         ),
         Claim(

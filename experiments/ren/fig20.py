@@ -110,7 +110,7 @@ class Figure20(ReadingFigure):
             "link utilization. However, the queue length also increases at the same time.",
             measure=_homa_rises,
             band=All({"utilisation": _never_falls(0.05, "points"), "queue": _never_falls(5.0, "packets")}),
-            direction=Each(At("end to end", MoreThan(0))), chosen=Chosen.BY_TEXT,
+            direction=Each(At("end to end", MoreThan(0))),
             expect=Outcome.DIRECTION,
             why="Both rise from end to end. One step of the utilisation falls by a point, within the scatter of"
             " twelve runs.",

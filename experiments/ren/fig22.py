@@ -130,12 +130,14 @@ class Figure22(ReadingFigure):
             unit="x",
             measure=_too_small, band=Each(Between(1, 1.1)), direction=Some(MoreThan(1), of="the loads"),
             chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
-            why="A short period does lose utilisation (ren-f22-a: 70% instead of 85% at load 0.2), but what the long"
+            why="A short period does lose utilisation (ren-f22-4: 70% instead of 85% at load 0.2), but what the long"
             " flows do not use is room for the short ones. Their AFCT falls, under every reading of the marks.",
         ),
         Claim(
-            "ren-f22-a", "6.4", "utilisation of the bottleneck, at 1 RTT less that at 1/4 RTT", "period below 1 RTT",
-            "frequent queue oscillation and utilisation losses", by=OURS, unit="points",
+            "ren-f22-4", "6.4", "utilisation of the bottleneck, at 1 RTT less that at 1/4 RTT", "period below 1 RTT",
+            "frequent queue oscillation and utilisation losses", unit="points",
+            quote="the rate adjustment with too small sampling period easily causes frequent queue oscillation and "
+            "utilization losses",
             measure=_loses_use, band=Each(MoreThan(0.01), of="load"),
         ),
     )  # fmt: skip

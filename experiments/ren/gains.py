@@ -41,15 +41,13 @@ def _short_flows(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {"lowest": lowest_shares(short_flows(rows, *WORKLOADS)), "most below ExpressPass": best}
 
 
-def _long_flows(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return REN's least gain over pHost and Homa at high loads, by workload."""
-    return labelled({
-        one: {
-            title: float(gain(rows, "throughput, long", one, name)[list(_HIGH)].min())
-            for name, title in WORKLOADS.items()
-        }
+def _long_flows(rows: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
+    """Return REN's gain over pHost and Homa, the mean over the loads and the least, by workload."""
+    gains = {
+        one: pd.DataFrame({title: gain(rows, "throughput, long", one, name) for name, title in WORKLOADS.items()})
         for one in ("phost", "homa")
-    })  # fmt: skip
+    }
+    return {how: labelled({one: found.agg(how).to_dict() for one, found in gains.items()}) for how in ("mean", "min")}
 
 
 def _gain_by_workload(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
@@ -72,14 +70,16 @@ def _expresspass(rows: pd.DataFrame) -> dict[str, float]:
     return labelled({other: max(most(other, name) for name in WORKLOADS) for other in ("ren", "ndp")})
 
 
-def _grows_with_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    return {
-        title: {
-            f"load {load}": float(np.mean([gain(rows, "AFCT", one, name)[load] for one in BASELINES]))
-            for load in (0.3, 0.7)
-        }
+def _grows_with_load(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return REN's gain in AFCT at two loads, the mean over the baselines, and the least at the higher one."""
+    gains = {
+        title: pd.DataFrame({one: gain(rows, "AFCT", one, name) for one in BASELINES})
         for name, title in WORKLOADS.items()
     }
+    means = {
+        title: {f"load {load}": float(found.loc[load].mean()) for load in (0.3, 0.7)} for title, found in gains.items()
+    }
+    return {"mean": means, "least at 0.7": {title: float(found.loc[0.7].min()) for title, found in gains.items()}}
 
 
 def _lowest_in(quantity: str, workloads: tuple[str, ...], rows: pd.DataFrame) -> dict[str, float]:
@@ -150,12 +150,14 @@ class Gains(LeafSpineReadings):
             expect=Outcome.FAILS, why=f"{THEY_SCHEDULE} REN has the lowest in web search at 0.7 alone.",
         ),
         claim(
-            "ren-f15c-1", "Fig 15-18c", "gain in throughput of long flows, least at loads >= 0.5",
+            "ren-f15c-1", "Fig 15-18c", "gain in throughput of long flows, mean over the loads, and least",
             "REN over pHost and Homa", "significantly higher",
             quote="REN significantly outperforms pHost and Homa in long flow throughput across all workloads", unit="%",
-            measure=_long_flows, band=Each(Each(AtLeast(0.1), of="workload"), of="scheme"),
-            direction=Each(POSITIVE, of="scheme"), needs=_ALL, chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS,
-            why=f"{ALL_FLOWS} REN's are up to 6% slower than pHost's, up to 11% than Homa's.",
+            measure=_long_flows,
+            band=All({"mean": Each(Each(AtLeast(0.1), of="workload"), of="scheme"), "min": Each(POSITIVE)}),
+            direction=At("mean", Each(POSITIVE, of="scheme")), needs=_ALL, chosen=Chosen.IN_SIGHT,
+            expect=Outcome.FAILS,
+            why=f"{ALL_FLOWS} From a load of 0.5 on REN's are up to 6% slower than pHost's, up to 11% than Homa's.",
         ),
         claim(
             "ren-f15c-2", "Fig 15-18c", "gain in throughput of long flows by workload",
@@ -177,12 +179,14 @@ class Gains(LeafSpineReadings):
             measure=_expresspass, band=Each(LessThan(1)), needs=_ALL,
         ),
         claim(
-            "ren-f15d-2", "Fig 15-18d", "gain in AFCT over the load", "mean over baselines", "grows",
+            "ren-f15d-2", "Fig 15-18d", "gain in AFCT over the load: mean over baselines, least", "each workload",
+            "grows; better than each other at the highest load",
             quote="As the load increases, REN performs better than the other protocols across all workloads", unit="%",
-            measure=_grows_with_load, band=Each(_GROWS, of="workload"),
-            direction=Some(_GROWS, count=3, of="the workloads"), needs=_ALL, expect=Outcome.FAILS,
-            why="It grows up to a load of 0.4 to 0.6, and is at 0.7 what it was at 0.3, or less: marks take more from"
-            " long flows than queues would (ren-x-1c).",
+            measure=_grows_with_load,
+            band=All({"mean": Each(Ordered("<="), of="workload"), "least at 0.7": POSITIVE}),
+            direction=At("mean", Some(_GROWS, count=3, of="the workloads")), needs=_ALL, expect=Outcome.FAILS,
+            why="The mean grows up to a load of 0.4 to 0.6, and is at 0.7 what it was at 0.3, or less: marks take more"
+            " from long flows than queues would (ren-x-1c).",
         ),
         claim(
             "ren-f15b-2", "Fig 16-18b", "p99 FCT of short flows: share of the loads at which REN's is the lowest",
