@@ -11,8 +11,8 @@ from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.claim import By, Outcome, Verdict
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import PAPERS
-from rdmacc.experiments.framework.reading import DEFAULT, questions_of, read_texts
-from rdmacc.experiments.framework.registry import select, summary_path
+from rdmacc.experiments.framework.reading import DEFAULT, Question, questions_of, read_texts
+from rdmacc.experiments.framework.registry import EXPERIMENTS, select, summary_path
 from rdmacc.experiments.ledger.history import chosen, elsewhere
 from rdmacc.experiments.ledger.pages import about, cell, claim_rows, page
 from rdmacc.experiments.ledger.record import checks, recorded
@@ -41,23 +41,53 @@ def papers_page() -> str:
 
 
 def page_of(paper: str) -> str:
-    """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause."""
+    """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause, a letter."""
     claims = [row for one in select(paper) for row in _rows(paper, one)]
+    own = [row for row in claims if row["by"] == By.PAPER.value]
+    counted, causes = Counter(row["verdict"] for row in own), _causes(paper, claims)
+
+    setups = [(one, [part.replace("*", "\\*") for part in about(one)], _made(one)) for one in select(paper)]
+
+    def hang(question: Question) -> list[str]:
+        names = {one.name for one in question.readings}
+        return [row["id"] for row in own if names & row["readings"].keys()]
+
     notebook = paper if (_ROOT / "notebooks" / f"{paper}.ipynb").exists() else "classics"
-    return page(
+    text = page(
         "paper.md",
         paper=paper,
         notebook=notebook,
-        name=PAPERS[paper].name,
+        **{word: getattr(PAPERS[paper], word) for word in ("name", "title", "reference", "covers")},
         questions=questions_of(paper),
         chosen=chosen,
         claims=claims,
         elsewhere=elsewhere(paper),
         sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
-        causes=_causes(paper, claims),
+        causes=causes,
+        missed=[one for one in causes if one["claims"]],
+        own=own,
+        outcomes=[(one.value, counted[one]) for one in Outcome if counted[one]],
+        hang=hang,
         shared=about(common) if (common := sys.modules.get(f"rdmacc.experiments.{paper}.setup")) else [],
-        setups=[(one, [part.replace("*", "\\*") for part in about(one)], _made(one)) for one in select(paper)],
+        hours=sum(one.get("packet_hops", 0) for _, _, one in setups) / 3.6e9,
+        setups=setups,
     )
+    return _linked(text, paper)
+
+
+def _linked(text: str, here: str) -> str:
+    """Return a paper's page with a link at every claim and figure that it names."""
+    ids = {
+        claim.id: "" if paper == here else f"{paper}.md"
+        for paper in PAPERS
+        for one in select(paper)
+        for claim in one.claims
+    }
+    names = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
+    known = re.compile(rf'(?<![\w#"[*.-])({names})(?![\w"*-])')
+    text = known.sub(lambda found: f"[{found[1]}]({ids[found[1]]}#{found[1]})", text)
+    figures = "|".join(map(re.escape, EXPERIMENTS))
+    return re.sub(rf"(?<!\[)`({figures})`", r"[`\1`](../gallery.md#\1)", text)
 
 
 def _made(one: Experiment) -> dict[str, Any]:
