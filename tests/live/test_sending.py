@@ -5,6 +5,7 @@ from unittest import mock
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import simpy
 from hypothesis import given, settings
@@ -56,7 +57,17 @@ def check(graph: nx.Graph, scheme: str, engine: str, number: int, workload=None,
     assert len(result.flows) > 1
     if simulation.is_finished and scheme != "dasr":
         assert result.counters.accepted_bytes == again.counters.accepted_bytes
+    if engine == "compiled":
+        in_windows(graph, simulation.workload, scheme, number, result.flows[TIMES])
     return simulation
+
+
+def in_windows(graph: nx.Graph, work: pd.DataFrame, scheme: str, seed: int, times: pd.DataFrame) -> None:
+    """Assert that a workload has these times in windows too, with one thread and with two."""
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0):
+        for threads in (1, 2):
+            given = {"order": "windows", "threads": threads, "engine": "compiled", "seed": seed}
+            assert rdmacc.simulate(graph, work, scheme, **given).flows[TIMES].equals(times)
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
@@ -219,6 +230,7 @@ def test_processes_of_simpy_see_the_times_of_a_workload(scheme):
         live.simulation.run(progress=False)
         flows = live.result().flows[TIMES]
         assert flows.equals(rdmacc.simulate(network(), frames[0], scheme, engine="compiled", seed=5).flows[TIMES])
+    in_windows(network(), frames[0], scheme, 5, flows)
 
 
 def test_other_traffic_and_other_units(engine):
