@@ -40,7 +40,8 @@ def _fewer(count: int) -> Callable[[LeafSpineCase], LeafSpineCase]:
 BY_NUMBER: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
     {f"host links, one grant, {count:,} messages": _fewer(count) for count in (1000, 2500)}
 )
-"""The same with fewer messages, of figures 16 to 18; `rdmacc.experiments.ren.messages` has the runs."""
+"""The same with fewer messages; `rdmacc.experiments.ren.messages` has the runs."""
+FEWEST = next(iter(BY_NUMBER))
 
 
 def in_place_of(table: pd.DataFrame, runs: Mapping[LeafSpineCase, LeafSpineCase]) -> pd.DataFrame | None:

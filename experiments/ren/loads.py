@@ -23,7 +23,7 @@ ALL_FLOWS = (
     " the flow gets one more only if all its ports have room. Long flows pass many short queues and end up with less"
     " in flight than they started with."
 )
-READ_BY_NUMBER: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(BY_NUMBER, (0.3, 0.5, 0.7)))
+READ_BY_NUMBER: Mapping[str, tuple[float, ...]] = MappingProxyType(dict.fromkeys(BY_NUMBER, LOADS["paper"]))
 """The loads at which readings of the number of messages have been run, in figures 16 to 18."""
 POSITIVE = Each(MoreThan(0))
 """The right sign of REN's gains."""

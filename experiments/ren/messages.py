@@ -3,12 +3,13 @@
 At 0.7 of the hosts' links the core is offered 3.7 times what it carries. It drains after the last message has started,
 so completion times are those of a backlog that grows with each message, and the number of messages, which the paper
 does not give, decides who is faster. Both ends are shown, and none is chosen. pHost and Homa send one packet for each
-grant, as section 2 describes them. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
+grant, as section 2 describes them. Data mining, whose messages are ten times as long, has 1,000 messages at 0.5 and 0.7
+alone. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 """
 
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
-from rdmacc.experiments.ren.leaf_spine import WORKLOADS, LeafSpineCase, LeafSpineFigure
+from rdmacc.experiments.ren.leaf_spine import LOADS, WORKLOADS, LeafSpineCase, LeafSpineFigure
 from rdmacc.experiments.ren.loads import PANELS, POSITIVE, claim
 from rdmacc.experiments.ren.setup import LOOKS
 from ..api import *
@@ -16,7 +17,7 @@ from ..api import *
 _NAMES = ("cache_follower", "web_search", "hadoop")
 _OTHERS = ("dctcp", "traditional", "ndp", "expresspass", "aeolus")
 _NUMBERS = MappingProxyType({"quick": (20, 50), "paper": (1000, 2500)})
-_LOADS = MappingProxyType({"quick": (0.7,), "paper": (0.3, 0.5, 0.7)})
+_LOADS = MappingProxyType({"quick": (0.7,), "paper": LOADS["paper"]})
 _ALL_MESSAGES = 5000
 """As figures 15 to 18 have: these runs are theirs."""
 
@@ -128,7 +129,6 @@ class Messages(LeafSpineFigure):
             "0.1 of hosts' links, which the core carries", "not said", by=OURS, unit="points",
             measure=_where_it_is_carried, band=Each(Each(Between(-0.1, 0.1), of="baseline"), of="workload"),
             needs=_needs((1000, 2500), *_NAMES, load=0.1),
-            expect=Outcome.NOT_JUDGED, why="Not run yet; it should hold.",
         ),
         claim(
             "ren-n-6a", "6.1", "reduction of the AFCT, mean over the baselines, by load",
@@ -136,7 +136,9 @@ class Messages(LeafSpineFigure):
             unit="%",
             measure=_by_load, band=Each(Rises(), of="workload and number"),
             needs=_needs((1000, 2500), *_NAMES) + _needs((1000, 2500), *_NAMES, load=0.1),
-            expect=Outcome.NOT_JUDGED, why="Not run yet; it should hold.",
+            expect=Outcome.FAILS,
+            why="It does in cache follower and web search. In Hadoop, whose messages are short, 1,000 of them make no"
+            " backlog: the gain is 19% at 0.1, and 18% at 0.7.",
         ),
     )  # fmt: skip
 
@@ -147,7 +149,8 @@ class Messages(LeafSpineFigure):
             for number, name, load in product(_NUMBERS[scale], _NAMES, _LOADS[scale])
             for scheme in ("ren", *_OTHERS)
         ]
-        return [*_needs((_ALL_MESSAGES,), *_NAMES), *found] if scale == "paper" else found
+        mining = (one for load in (0.5, 0.7) for one in _needs((1000,), "data_mining", load=load))
+        return [*_needs((_ALL_MESSAGES,), *_NAMES), *mining, *found] if scale == "paper" else found
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         numbers = sorted(int(one) for one in rows["flows"].unique())
