@@ -65,7 +65,7 @@ from .framework.case import CaseFigure
 from .framework.claim import OURS, Chosen, Claim, Kind, Measured, NotJudged, Outcome, Verdict
 from .framework.experiment import Experiment, Run, Seeding
 from .framework.ideal import in_order_fct_ps
-from .framework.panels import Bars, Distributions, Lines, Traces, draw_panels
+from .framework.panels import Bars, Distributions, Lines, Panel, Sketch, Traces, draw_panels
 from .framework.point import Point
 from .framework.reading import DEFAULT
 from .framework.registry import experiment, load_summary, register_experiment, select, summary_path
@@ -126,6 +126,7 @@ __all__ = [
     "NotJudged",
     "Ordered",
     "Outcome",
+    "Panel",
     "Part",
     "Point",
     "Result",
@@ -137,6 +138,7 @@ __all__ = [
     "Seeding",
     "Sequence",
     "Size",
+    "Sketch",
     "SlowLink",
     "Some",
     "Traces",

@@ -76,22 +76,17 @@ class ControlTable(Experiment):
         return tidy(point.name, latencies(result))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        found = _by_setting(table)
-        colours = dict(zip(_TIMERS, ("blue", "orange", "green"), strict=True))
-        figure, axes = subplots(1, 2, figsize=(10, 4.2), sharex=True, sharey=True)
-        for ax, kind in zip(axes, _LATENCIES, strict=True):
-            ax.axvspan(-0.5, 0.5, color="0.85", label="published")
-            ax.axhspan(_PUBLISHED, 3.3, color="0.85")
-            for name, increase, timer in _SETTINGS:
-                setting, colour = _named(name, increase, timer), COLOURS[colours[timer]]
-                ax.plot(
-                    100 * found[setting][_LONG_FLOW], found[setting][kind], _MARKERS[increase], color=colour,
-                    markerfacecolor=colour if not _TABLES[name] else "none", markersize=8, label=setting,
-                )  # fmt: skip
-            ax.axhline(1, color="0.5", linewidth=0.8)
-            ax.set(title=f"{kind} FCT", xlabel="long flow slower than beside DASR by (%)")
-        axes[0].set_ylabel("FCT over DASR's")
-        handles, names = axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside right center", fontsize=8)
-        figure.suptitle(f"Dart, figure 10 at {_DEGREE} senders: settings of InfiniBand's control")
-        return figure
+        panels = [Sketch(title=f"{kind} FCT", how=partial(_draw, kind=kind), levels={"_": 1.0}) for kind in _LATENCIES]
+        more = f": {_DEGREE} senders"
+        return self.drawn(panels, table, more, sharex=True, sharey=True, legend="outside right center")
+
+
+def _draw(ax: Axes, table: pd.DataFrame, kind: str) -> None:
+    found, colours = _by_setting(table), dict(zip(_TIMERS, ("blue", "orange", "green"), strict=True))
+    ax.axvspan(-0.5, 0.5, color="0.85", label="published")
+    ax.axhspan(_PUBLISHED, 3.3, color="0.85")
+    for name, increase, timer in _SETTINGS:
+        setting, colour = _named(name, increase, timer), COLOURS[colours[timer]]
+        at, fill = (100 * found[setting][_LONG_FLOW], found[setting][kind]), "none" if _TABLES[name] else colour
+        ax.plot(*at, _MARKERS[increase], color=colour, markerfacecolor=fill, markersize=8, label=setting)
+    ax.set(xlabel="long flow slower than beside DASR by (%)", ylabel="FCT over DASR's")

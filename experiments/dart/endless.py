@@ -83,22 +83,13 @@ class Endless(ClosFigure):
         return endless(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        panels = {
-            "p99": ("p99 of 8 KB flows (us)", 1e-6), "p50": ("median of 8 KB flows (us)", 1e-6),
-            "goodput": ("goodput of a long flow (Gb/s)", 1e-9), "marked": ("share of short flows' packets marked", 1.0),
-        }  # fmt: skip
-        figure, axes = subplots(1, len(panels), figsize=(13.5, 3.8), layout="constrained")
-        palette = list(COLOURS.values())
-        for ax, (quantity, (label, factor)) in zip(axes, panels.items(), strict=True):
-            for place, (scheme, name) in enumerate({**NAMES, **VARIANTS}.items()):
-                by = by_load(rows, quantity, scheme=scheme, mix="typical", changes=ENDLESS)
-                spread = by.agg(["min", "mean", "max"]) * factor
-                at, colour = spread.index * 100, palette[place % len(palette)]
-                ax.plot(at, spread["mean"], marker="so^DPvX*"[place], color=colour, label=name)
-                ax.fill_between(at, spread["min"], spread["max"], color=colour, alpha=0.2)
-            if quantity in ("p99", "p50"):
-                log_axes(ax, "y")
-            ax.set(title=label, xlabel="load (%)")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle("Dart, VI with a long flow of 1 GB from each host, typical mix")
-        return figure
+        names = zip({**NAMES, **VARIANTS}.items(), [*COLOURS] * 2, "so^DPvX*")
+        looks = {one: (name, colour, f"{mark}-") for (one, name), colour, mark in names}
+        over = partial(Lines, looks=looks, over="load", where={"mix": "typical", "changes": ENDLESS}, percent=True)
+        panels = [
+            over("p99", unit="us", title="p99 of 8 KB flows", log="y"),
+            over("p50", unit="us", title="median of 8 KB flows", log="y"),
+            over("goodput", unit="Gb/s", title="goodput of a long flow"),
+            over("marked", title="share of short flows' packets marked"),
+        ]
+        return self.drawn(panels, rows, " from each host, typical mix", size=(3.4, 3.8), legend="outside right upper")

@@ -70,10 +70,12 @@ _OF_BASELINES = all_runs("typical", schemes=(*BASELINES, "dart"))
 
 
 @register_experiment
-class Figure11(ClosFigure):
+class Figure11(LoadFigure):
     name = "dart.fig11"
     title = "99th percentile flow completion latency"
     description = "p99 of flows of 8 KB over the load: DCTCP, DCQCN, TIMELY and Dart in three mixes"
+    quantity, published = "p99", PUBLISHED_TAIL
+    look = MappingProxyType({"unit": "us", "label": "p99 of 8 KB flows", "log": "y"})
     claims = (
         claim(
             "dart-f11a-1", "Fig 11a", "mean p99 reduction", "typical mix, 20 and 40%, all schemes", "82% (5.6x)",
@@ -170,10 +172,3 @@ class Figure11(ClosFigure):
             " low at any load.",
         ),
     )  # fmt: skip
-
-    def cases(self, scale: str) -> list[ClosCase]:
-        return runs(scale)
-
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        title = "Dart, figure 11: tail latency at 1,024 hosts"
-        return panels(rows, "p99", "us", "p99 of 8 KB flows", title, PUBLISHED_TAIL, is_log=True)

@@ -29,10 +29,12 @@ def _of_baselines(*mixes: str) -> list[ClosCase]:
 
 
 @register_experiment
-class Figure12(ClosFigure):
+class Figure12(LoadFigure):
     name = "dart.fig12"
     title = "Median flow completion latency"
     description = "Median FCT of flows of 8 KB over the load, set up as figure 11"
+    quantity, published = "p50", PUBLISHED_MEDIAN
+    look = MappingProxyType({"unit": "us", "label": "median of 8 KB flows"})
     claims = (
         claim(
             "dart-f12-1", "Fig 12a", "mean median reduction vs DCQCN and TIMELY", "typical mix", "30% (1.4x)",
@@ -66,10 +68,3 @@ class Figure12(ClosFigure):
             why=f"It is 7% above DCQCN's in the light mix, where neither waits for anything. {_MEDIAN}",
         ),
     )  # fmt: skip
-
-    def cases(self, scale: str) -> list[ClosCase]:
-        return runs(scale)
-
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        title = "Dart, figure 12: median latency at 1,024 hosts"
-        return panels(rows, "p50", "us", "median of 8 KB flows", title, PUBLISHED_MEDIAN)

@@ -64,10 +64,12 @@ _MORE = At("above the typical mix", MoreThan(0))
 
 
 @register_experiment
-class Figure13(ClosFigure):
+class Figure13(LoadFigure):
     name = "dart.fig13"
     title = "Throughput"
     description = "Mean goodput of a flow over the load, set up as figure 11"
+    quantity, published = _GOODPUT, PUBLISHED_GOODPUT
+    look = MappingProxyType({"unit": "Gb/s", "label": "goodput of a flow"})
     claims = (
         *(
             claim(
@@ -113,10 +115,3 @@ class Figure13(ClosFigure):
             return None
         rows = super().under(table[~having(table, quantity=_GOODPUT)], DEFAULT)
         return None if rows is None else rows.replace({"quantity": {_GOODPUT_OF_LONG: _GOODPUT}})
-
-    def cases(self, scale: str) -> list[ClosCase]:
-        return runs(scale)
-
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        title = "Dart, figure 13: throughput at 1,024 hosts"
-        return panels(rows, _GOODPUT, "Gb/s", "goodput of a flow", title, PUBLISHED_GOODPUT)

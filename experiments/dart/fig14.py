@@ -27,33 +27,11 @@ def variants(scale: str) -> list[ClosCase]:
     return readings + cases(tuple(VARIANTS), _LOADS)
 
 
-def _draw_variants(rows: pd.DataFrame) -> Figure:
-    readings = drawn_readings(rows)
-    looks = {one: (name, colour) for (one, name), colour in zip([*VARIANTS.items()][1:], COLOURS, strict=False)}
-    published = {one: {load: ratio for (of, load), ratio in PUBLISHED_RATIOS.items() if of == one} for one in looks}
-    figure, axes = subplots(1, len(readings), figsize=(6.4 * len(readings), 4.2), squeeze=False, sharey=True)
-    for ax, reading in zip(axes[0], readings, strict=True):
-        chosen = of_reading(rows, reading).query("changes == ''").sort_values("load", kind="stable")
-        dcqcn = chosen[chosen["scheme"] == "dcqcn"].set_index(["load", "seed"])["p99"]
-        ratios = chosen["p99"].to_numpy() / dcqcn.loc[[*zip(chosen["load"], chosen["seed"], strict=True)]].to_numpy()
-        Bars(
-            quantity="ratio",
-            looks=looks,
-            over="load",
-            published=published,
-            title=reading,
-            levels={"_": 1.0},
-            label="p99 of 8 KB flows / DCQCN's",
-            legend=None,
-        ).draw(ax, chosen.assign(ratio=ratios))
-        ax.set_xlabel("load of ToR uplinks")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    shown = [k for k, name in enumerate(labels) if "published" not in name or name == labels[-1]]
-    figure.legend(
-        [handles[k] for k in shown], [labels[k] for k in shown], ncols=3, loc="outside lower center", fontsize=9
-    )
-    figure.suptitle("Dart, figure 14: each technique alone, typical mix (black: published)")
-    return figure
+def _relative(reading: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of a reading with the ratio of their p99 to DCQCN's with the same flows."""
+    rows = of_reading(rows, reading).query("changes == ''").sort_values("load", kind="stable")
+    dcqcn = rows[having(rows, scheme="dcqcn")].set_index(["load", "seed"])["p99"]
+    return rows.assign(ratio=rows["p99"].to_numpy() / dcqcn.loc[[*zip(rows["load"], rows["seed"])]].to_numpy())
 
 
 def _reductions(rows: pd.DataFrame, *schemes: str, load: float) -> dict[str, float]:
@@ -188,4 +166,12 @@ class Figure14(ClosFigure):
         return variants(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        return _draw_variants(rows)
+        looks = {one: (name, colour) for (one, name), colour in zip([*VARIANTS.items()][1:], COLOURS)}
+        published: dict[str, dict[float, float]] = {one: {} for one in looks}
+        for (one, load), ratio in PUBLISHED_RATIOS.items():
+            published[one][load] = ratio
+        bars = partial(Bars, quantity="ratio", looks=looks, over="load", published=published, levels={"_": 1.0})
+        words: dict[str, Any] = {"label": "p99 of 8 KB flows / DCQCN's", "axes": {"xlabel": "load of ToR uplinks"}}
+        panels = [bars(of=partial(_relative, one), title=one, **words) for one in drawn_readings(rows)]
+        more = ", typical mix (black: published)"
+        return self.drawn(panels, rows, more, size=(6.4, 4.2), sharey=True, legend="outside lower center")

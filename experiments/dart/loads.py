@@ -31,53 +31,39 @@ def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAU
     return cases(schemes, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
 
 
-def panels(
-    rows: pd.DataFrame,
-    quantity: str,
-    unit: str,
-    label: str,
-    title: str,
-    published: Mapping[tuple[str, float], float],
-    is_log: bool = False,
-) -> Figure:
-    """Draw a quantity over the load: a column for each mix, a row for each reading; bands are the spread over seeds.
+class LoadFigure(ClosFigure):
+    """A quantity of the four schemes over the load: a column for each mix, a row for each reading.
 
     The paper's axes cannot be read, but its text has Dart relative to others: `published`, by mix and load, is drawn
     as that multiple of DCQCN's measured mean.
     """
-    mixes = [mix for mix in LOADS if (rows["mix"] == mix).any()]
-    readings = drawn_readings(rows)
-    size = (3.6 * len(mixes) + 0.6, 3.1 * len(readings) + 0.5)
-    figure, axes = subplots(len(readings), len(mixes), figsize=size, squeeze=False)
-    for row, reading in zip(axes, readings, strict=True):
-        chosen = of_reading(rows, reading)
-        for ax, mix in zip(row, mixes, strict=True):
-            dcqcn = means(chosen, quantity, "dcqcn", mix)
-            marks = [
-                (100 * load, dcqcn[load] * published[mix, load]) for load in dcqcn.index if (mix, load) in published
-            ]
-            Lines(
-                quantity=quantity,
-                looks=LOOKS,
-                over="load",
-                where={"mix": mix, "changes": ""},
-                percent=True,
-                unit=unit,
-                label=label,
-                title=f"{mix} mix, {reading}",
-                xlabel="load (% of ToR uplinks)",
-                log="y" * is_log,
-                published={"dart": marks} if marks else {},
-                axes={} if is_log else {"ylim": (0, None)},
-                legend=None,
-            ).draw(ax, chosen)
-            ax.set_xticks([load * 100 for load in LOADS[mix]])
-        for ax in row[1:]:
-            ax.set_ylabel("")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
-    figure.suptitle(title)
-    return figure
+
+    quantity: str
+    published: Mapping[tuple[str, float], float]
+    look: Mapping[str, Any]
+
+    def cases(self, scale: str) -> list[ClosCase]:
+        return runs(scale)
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        mixes = [mix for mix in LOADS if having(rows, mix=mix).any()]
+        panels = [self._panel(rows, reading, mix) for reading in drawn_readings(rows) for mix in mixes]
+        more = " at 1,024 hosts"
+        return self.drawn(panels, rows, more, columns=len(mixes), size=(3.6, 3.1), legend="outside lower center")
+
+    def _panel(self, rows: pd.DataFrame, reading: str, mix: str) -> Lines:
+        dcqcn = means(of_reading(rows, reading), self.quantity, "dcqcn", mix)
+        known = [load for load in dcqcn.index if (mix, load) in self.published]
+        marks = {"dart": [(100 * load, dcqcn[load] * self.published[mix, load]) for load in known]} if known else {}
+        axes = {"xticks": [100 * load for load in LOADS[mix]]}
+        words = {"title": f"{mix} mix, {reading}", "published": marks, "axes": axes, **self.look}
+        return over_load(self.quantity, reading, LOOKS, where={"mix": mix, "changes": ""}, **words)
+
+
+def over_load(quantity: str, reading: str, looks: Mapping[str, tuple[str, ...]], **more: Any) -> Lines:
+    """Return the panel of a quantity over the load in a reading."""
+    axis: dict[str, Any] = {"over": "load", "percent": True, "xlabel": "load (% of ToR uplinks)"}
+    return Lines(quantity, looks, of=partial(of_reading, reading=reading), **axis, **more)
 
 
 GROUPS = (

@@ -117,31 +117,6 @@ def _fresh_beside_kept(rows: pd.DataFrame) -> dict[str, float]:
     return {f"{load:.0%}": value for load, value in ratio.items()}
 
 
-def _draw_readings(rows: pd.DataFrame) -> Figure:
-    shown = [one for one in _SHOWN if len(of_reading(rows, one))]
-    names, colours = {**VARIANTS, "timely": "TIMELY"}, (*COLOURS,)
-    looks = {one: (names[one], colours[k], f"{'o^vsPD'[k]}-") for k, one in enumerate(_COMPARED)}
-    figure, axes = subplots(1, len(shown), figsize=(2.7 * len(shown) + 0.6, 3.6), sharey=True, squeeze=False)
-    for ax, reading in zip(axes[0], shown, strict=True):
-        Lines(
-            quantity="p99",
-            looks=looks,
-            over="load",
-            where={"changes": ""},
-            percent=True,
-            unit="us",
-            log="y",
-            title=reading,
-            label="p99 of 8 KB flows",
-            xlabel="load (% of ToR uplinks)",
-            legend=None,
-        ).draw(ax, of_reading(rows, reading))
-        ax.label_outer()
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right center")
-    figure.suptitle("Dart, VI: the tail by what the paper leaves open, typical mix")
-    return figure
-
-
 def _published_ratio(load: float) -> float:
     dcqcn, dart = PUBLISHED_MARKS["typical", load]
     return dcqcn / dart
@@ -206,4 +181,9 @@ class Readings(ClosFigure):
         return readings(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        return _draw_readings(rows)
+        shown = [one for one in _SHOWN if len(of_reading(rows, one))]
+        names = {**VARIANTS, "timely": "TIMELY"}
+        looks = {one: (names[one], colour, f"{mark}-") for one, colour, mark in zip(_COMPARED, COLOURS, "o^vsPD")}
+        look = {"where": {"changes": ""}, "unit": "us", "log": "y", "label": "p99 of 8 KB flows"}
+        panels = [over_load("p99", one, looks, title=one, **look) for one in shown]
+        return self.drawn(panels, rows, ", typical mix", size=(2.8, 3.6), sharey=True, legend="outside right center")

@@ -37,25 +37,6 @@ def changes(scale: str) -> list[ClosCase]:
     return in_proportion + found
 
 
-def _draw_changes(rows: pd.DataFrame) -> Figure:
-    palette = list(COLOURS.values())
-    chosen = rows[rows["load"] == rows["load"].max()]
-    chosen = chosen.assign(groups=chosen["reading"].map(lambda label: "" if label == kept(128) else f" ({label})"))
-    chosen = chosen.sort_values("groups", kind="stable")  # those with 128 groups first
-    each = chosen.groupby(["scheme", "changes", "groups"], sort=False)["p99"].agg(["min", "mean", "max"]) / 1e6
-    names = [f"{VARIANTS[scheme]}, {change or 'as published'}{groups}" for scheme, change, groups in each.index]
-    figure, ax = subplots(figsize=(7.2, 0.8 + 0.3 * len(each)))
-    colours = [palette[list(VARIANTS).index(scheme)] for scheme, *_ in each.index]
-    at, values = np.arange(len(each)), [each[name] for name in ("mean", "min", "max")]
-    ax.barh(at, each["mean"], color=colours)
-    draw_spread(ax, at, *values, is_upright=False, fmt="none", ecolor="black")
-    ax.set_yticks(at, names)
-    ax.invert_yaxis()
-    load = rows["load"].max()
-    ax.set(title=f"Dart, VI-C: one parameter at a time, typical mix, {load:.0%}", xlabel="p99 of the flows (us)")
-    return figure
-
-
 def _at_20_kb(rows: pd.DataFrame) -> float:
     names = ("threshold_bytes 20kB", "")
     at_20_kb, default = (means(rows, "deflections", "dart", "typical", name).sum() for name in names)
@@ -169,4 +150,15 @@ class Sensitivity(ClosFigure):
         return changes(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        return _draw_changes(rows)
+        load, colours = rows["load"].max(), dict(zip(VARIANTS, COLOURS))
+        groups = rows["reading"].map(lambda label: "" if label == kept(128) else f" ({label})")
+        rows = rows.assign(groups=groups)[having(rows, load=load)].sort_values(
+            "groups", kind="stable"
+        )  # first with 128
+        looks = {
+            (scheme, change, more): (f"{VARIANTS[scheme]}, {change or 'as published'}{more}", colours[scheme])
+            for scheme, change, more in rows[["scheme", "changes", "groups"]].itertuples(index=False)
+        }
+        by = ("scheme", "changes", "groups")
+        panel = Bars(quantity="p99", looks=looks, by=by, is_flat=True, unit="us", label="p99 of the flows")
+        return self.drawn([panel], rows, f", typical mix, {load:.0%}", size=(7.2, 0.8 + 0.3 * len(looks)))

@@ -5,7 +5,7 @@ some of those that arrive. How many remain depends on how fast the receiver lear
 does not say: `experiments/dart/readings.toml`. Setup: `rdmacc.experiments.dart.clos`.
 """
 
-from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
+from rdmacc.experiments.dart.tables import ALL_RUNS, TableFigure, table_claims
 from ..api import *
 from .clos import *
 
@@ -57,10 +57,11 @@ _HIGH = (("typical", 0.4), ("typical", 0.6), ("heavy", 0.4))
 
 
 @register_experiment
-class Table1(ClosFigure):
+class Table1(TableFigure):
     name = "dart.table1"
     title = "Short-flow packets with ECN marks"
     description = "Percent of short flows' packets marked, DCQCN and Dart"
+    published, names, measured = PUBLISHED_MARKS, ("DCQCN", "Dart"), staticmethod(marks)
     claims = (
         *table_claims(
             1, PUBLISHED_MARKS, "% of short flows' packets marked (DCQCN; Dart)", _cell, _published_cell,
@@ -83,11 +84,3 @@ class Table1(ClosFigure):
             " together.",
         ),
     )  # fmt: skip
-
-    def cases(self, scale: str) -> list[ClosCase]:
-        return table_runs(scale)
-
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        return draw_bars(
-            rows, PUBLISHED_MARKS, marks, ("DCQCN", "Dart"), "Dart, table I: short flows' packets with ECN marks"
-        )

@@ -4,7 +4,7 @@ Both compare Dart with DCQCN, which has the same flows. Load increase counts the
 counts the links that a short flow's packet crosses. Setup: `rdmacc.experiments.dart.clos`.
 """
 
-from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
+from rdmacc.experiments.dart.tables import ALL_RUNS, TableFigure, table_claims
 from rdmacc.workload import DART_MIXES
 from ..api import *
 from .clos import *
@@ -69,10 +69,11 @@ def _trends(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 @register_experiment
-class Table2(ClosFigure):
+class Table2(TableFigure):
     name = "dart.table2"
     title = "IOFD's load increase and path dilation"
     description = "Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN, in percent"
+    published, names, measured = PUBLISHED_DILATION, _NAMES, staticmethod(detours)
     claims = (
         *table_claims(
             2, PUBLISHED_DILATION, "load increase %; path dilation %", _cell, _published_cell,
@@ -102,9 +103,3 @@ class Table2(ClosFigure):
             measure=_trends, band=Each(Ordered("<=")), needs=ALL_RUNS,
         ),
     )  # fmt: skip
-
-    def cases(self, scale: str) -> list[ClosCase]:
-        return table_runs(scale)
-
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        return draw_bars(rows, PUBLISHED_DILATION, detours, _NAMES, "Dart, table II: the cost of deflection")

@@ -16,40 +16,38 @@ _SENTENCES = {
 _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
-def table_runs(scale: str) -> list[ClosCase]:
-    """Return the runs of figures 11 to 13 that are DCQCN's or Dart's."""
-    return [case for case in runs(scale) if case.scheme in ("dcqcn", "dart")]
+class TableFigure(ClosFigure):
+    """A table of percentages: the published ones beside those measured in each reading."""
 
+    published: Mapping[tuple[str, float], tuple[float, float]]
+    names: tuple[str, str]
+    """Of the two in a cell."""
 
-def draw_bars(
-    rows: pd.DataFrame,
-    published: Mapping[tuple[str, float], tuple[float, float]],
-    measured: Callable[[pd.DataFrame, str, float], tuple[float, float]],
-    names: tuple[str, str],
-    title: str,
-) -> Figure:
-    """Draw the published values beside those measured in each reading, two for each mix and load."""
-    ran = set(zip(rows["mix"], rows["load"], strict=True))
-    at = [key for key in published if key in ran]
-    readings = drawn_readings(rows)
-    places, width = np.arange(len(at)), 0.8 / (1 + len(readings))
-    palette = list(COLOURS.values())
-    figure, axes = subplots(2, 1, figsize=(8, 5.2), sharex=True)
-    for number, (ax, name) in enumerate(zip(axes, names, strict=True)):
-        bars = {"published": [published[key][number] for key in at]}
-        for reading in readings:
-            chosen = of_reading(rows, reading)
-            bars[f"measured, {reading}"] = [measured(chosen, *key)[number] for key in at]
-        for place, (label, heights) in enumerate(bars.items()):
-            offset = (place - len(readings) / 2) * width
-            ax.bar(places + offset, heights, 0.95 * width, color=palette[place], label=label)
-        ax.set(title=name, ylabel="percent")
-    axes[1].set_xticks(places, [f"{mix}\n{load:.0%}" for mix, load in at])
-    axes[1].set_xlabel("mix and load")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
-    figure.suptitle(title)
-    return figure
+    @staticmethod
+    @abstractmethod
+    def measured(rows: pd.DataFrame, mix: str, load: float) -> tuple[float, float]:
+        """Return the numbers of a cell."""
+
+    def cases(self, scale: str) -> list[ClosCase]:
+        return [case for case in runs(scale) if case.scheme in ("dcqcn", "dart")]
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        ran = labels_of(rows, "mix", "load")
+        sources: dict[str, Callable[..., tuple[float, float]]] = {"published": lambda *cell: self.published[cell]}
+        for one in drawn_readings(rows):
+            sources[f"measured, {one}"] = partial(self.measured, of_reading(rows, one))
+        cells = pd.DataFrame(
+            [
+                {"source": source, "cell": f"{mix} {load:.0%}", **dict(zip(self.names, of(mix, load)))}
+                for source, of in sources.items()
+                for mix, load in self.published
+                if (mix, load) in ran
+            ]
+        )
+        looks = {source: (source, colour) for source, colour in zip(sources, COLOURS)}
+        bars = partial(Bars, looks=looks, by="source", over="cell", label="percent")
+        panels = [bars(quantity=name, title=name, axes={"xlabel": "mix and load"}) for name in self.names]
+        return self.drawn(panels, cells, columns=1, size=(8, 2.6), sharex=True, legend="outside lower center")
 
 
 def table_claims(

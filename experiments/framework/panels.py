@@ -7,8 +7,8 @@ marks in the colour of the curve that they belong to. A table is long, or has a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +27,20 @@ if TYPE_CHECKING:
 _MARKERS = "os^Dv<>P"
 
 
-@dataclass(frozen=True, kw_only=True)
+def _shade(colour: str) -> str:
+    return COLOURS.get(colour, colour)
+
+
+@dataclass(frozen=True)
 class Panel(ABC):
     """One quantity of a table, by the values of a label: `looks` has the legend and the colour of each."""
 
-    looks: Mapping[Any, tuple[str, ...]]
-    """Legend and colour; a line's look may follow, such as "o--"."""
     quantity: str = ""
+    looks: Mapping[Any, tuple[str, ...]] = field(default_factory=dict)
+    """Legend and colour; a line's look may follow, such as "o--"."""
+    _: KW_ONLY
+    of: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    """Makes the table that is drawn from the figure's: a part of it, or numbers that follow from it."""
     by: str | tuple[str, ...] = "scheme"
     """The label, or several: `looks` then has a tuple of their values. "quantity" may be one."""
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -46,6 +53,8 @@ class Panel(ABC):
     """Logarithmic axes: "x", "y" or "xy"."""
     levels: Mapping[str, float] = field(default_factory=dict)
     """Dotted lines by name; a name with "_" before it is not in the legend."""
+    verticals: Mapping[str, float] = field(default_factory=dict)
+    """The same across the other axis, in its unit."""
     axes: Mapping[str, Any] = field(default_factory=dict)
     """What else to set on the axes: `xlim`, `ylim` and such, by matplotlib's names."""
     legend: Mapping[str, Any] | None = field(default_factory=lambda: {"fontsize": 8})
@@ -55,10 +64,12 @@ class Panel(ABC):
         """Draw it."""
         for name, level in self.levels.items():
             ax.axhline(level * self.factor, color="0.5", linewidth=1, linestyle=":", label=name)
-        self.fill(ax, table)
+        for name, at in self.verticals.items():
+            ax.axvline(at, color="0.5", linewidth=1, linestyle=":", label=name)
+        self.fill(ax, table if self.of is None else self.of(table))
         log_axes(ax, self.log)
         ax.set(title=self.title, **self.axes)
-        if self.legend is not None:
+        if self.legend is not None and ax.get_legend_handles_labels()[0]:
             ax.legend(**self.legend)
 
     @abstractmethod
@@ -89,6 +100,16 @@ class Panel(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sketch(Panel):
+    """Anything else: `how` draws it."""
+
+    how: Callable[[Axes, pd.DataFrame], object]
+
+    def fill(self, ax: Axes, table: pd.DataFrame) -> None:
+        self.how(ax, table)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lines(Panel):
     """A number over a parameter, the column `over`; `published` has (parameter, value) of each curve."""
 
@@ -103,13 +124,14 @@ class Lines(Panel):
             spread = self.rows(table, one).groupby(self.over)["value"].agg(["min", "mean", "max"]).dropna()
             if spread.empty:
                 continue
-            at, shade = spread.index * (100 if self.percent else 1), COLOURS.get(colour, colour)
+            at, shade = spread.index * (100 if self.percent else 1), _shade(colour)
             (drawn,) = ax.plot(at, spread["mean"], line[0] if line else f"{marker}-", label=name, color=shade)
             ax.fill_between(at, spread["min"], spread["max"], color=shade, alpha=0.2, linewidth=0)
             if one in self.published:
                 at, values = np.transpose(self.published[one])
                 look: dict[str, Any] = {"marker": drawn.get_marker(), "mfc": "none", "markersize": 9, "color": shade}
-                ax.plot(at, values * self.factor, **look, linestyle="none", label=f"{name}, published")
+                words = "_" * ("published" in ax.get_legend_handles_labels()[1]) + "published"
+                ax.plot(at, values * self.factor, **look, linestyle="none", label=words)
         ax.set(xlabel=self.xlabel or self.over, ylabel=self.axis())
 
 
@@ -120,7 +142,7 @@ class Distributions(Panel):
     def fill(self, ax: Axes, table: pd.DataFrame) -> None:
         for one, (name, colour, *_) in self.looks.items():
             values, share = ecdf(self.rows(table, one)["value"])
-            ax.plot(np.r_[values[:1], values], np.r_[0.0, share], drawstyle="steps-post", color=COLOURS[colour],
+            ax.plot(np.r_[values[:1], values], np.r_[0.0, share], drawstyle="steps-post", color=_shade(colour),
                     label=name)  # fmt: skip
         ax.set(xlabel=self.axis(), ylabel="fraction", ylim=(0, 1.02))
 
@@ -131,7 +153,11 @@ class Traces(Panel):
 
     by: str | tuple[str, ...] = "point"
     time_unit: str = "us"
+    clock: Callable[[pd.DataFrame, str], tuple[float, float]] | None = None
+    """Time 0 and the unit of a point in ps, if `time_unit` is no unit of time."""
     width: float = 1.2
+    is_step: bool = False
+    """Whether each value holds until the next one."""
     phases: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Begin and end in ps, by name."""
 
@@ -139,17 +165,13 @@ class Traces(Panel):
         time = in_unit(1.0, self.time_unit)[0]
         for shade, (name, (begin_ps, end_ps)) in zip(("0.95", "0.9", "0.85"), self.phases.items(), strict=False):
             ax.axvspan(begin_ps * time, end_ps * time, color=shade, zorder=0, label=name)
+        look: dict[str, Any] = {"linewidth": self.width, "drawstyle": "steps-post" if self.is_step else "default"}
         for one, (name, colour, *line) in self.looks.items():
             labels = self.labels(one)
             trace = curve(table, labels["point"], labels["quantity"])
-            ax.plot(
-                trace.index * time,
-                trace * self.factor,
-                line[0] if line else "-",
-                color=COLOURS[colour],
-                linewidth=self.width,
-                label=name,
-            )
+            zero_ps, unit_ps = self.clock(table, labels["point"]) if self.clock else (0.0, 1 / time)
+            at = (trace.index - zero_ps) / unit_ps
+            ax.plot(at, trace * self.factor, line[0] if line else "-", color=_shade(colour), label=name, **look)
         ax.set(xlabel=f"time ({self.time_unit})", ylabel=self.axis(), ylim=(0, None))
 
 
@@ -185,11 +207,12 @@ class Bars(Panel):
             each = rows["value"].groupby(rows[self.over] if self.over else np.full(len(rows), "")).agg(
                 ["mean", "min", "max"]
             ).reindex(groups)  # fmt: skip
-            ax.bar(x, each["mean"], width, color=COLOURS[colour], label=name)
+            ax.bar(x, each["mean"], width, color=_shade(colour), label=name)
             draw_spread(ax, x, each["mean"], each["min"], each["max"], fmt="none", ecolor="0.2")
             marks = [self.published.get(one, {}).get(group, np.nan) * self.factor for group in groups]
             if not np.isnan(marks).all():
-                ax.plot(x, marks, "_", color="black", markersize=14, label=f"{name}, published")
+                words = "_" * ("published" in ax.get_legend_handles_labels()[1]) + "published"
+                ax.plot(x, marks, "_", color="black", markersize=14, label=words)
         ax.set_xticks(at, [fill(str(group), 8, break_long_words=False) for group in groups])
         ax.set(xlabel=self.over, ylabel=self.axis())
         ax.grid(visible=False, axis="x")
@@ -199,7 +222,7 @@ class Bars(Panel):
         shown = [one for one, found in values.items() if len(found)]
         for place, one in enumerate(shown):
             found = values[one]
-            ax.barh(place, found.mean(), color=COLOURS[self.looks[one][1]], height=0.7)
+            ax.barh(place, found.mean(), color=_shade(self.looks[one][1]), height=0.7)
             draw_spread(ax, place, found.mean(), found.min(), found.max(), is_upright=False, fmt="none", ecolor="black")
         ax.set_yticks(np.arange(len(shown)), [self.looks[one][0] for one in shown])
         ax.set(xlabel=self.axis(), ylim=(len(shown) - 0.4, -0.6))
@@ -228,11 +251,13 @@ def draw_panels(
         handles |= {name: one for one, name in zip(*ax.get_legend_handles_labels(), strict=True)}
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
-    for ax in axes.flat if grid.get("sharey") or grid.get("sharex") else ():
-        ax.label_outer()
+    for ax in axes[:-1].flat if grid.get("sharex") else ():
+        ax.set_xlabel("")
+    for ax in axes[:, 1:].flat if grid.get("sharey") else ():
+        ax.set_ylabel("")
     if legend:
         letters = min(figure.get_figwidth(), PAGE) * 120 / 9
-        fit = max(1, int(letters / (max(map(len, handles)) + 6)))
+        fit = 1 if "right" in legend else max(1, int(letters / (max(map(len, handles)) + 6)))
         place: Any = legend
         figure.legend(list(handles.values()), list(handles), loc=place, ncols=min(len(handles), fit), fontsize=9)
     return figure

@@ -198,36 +198,31 @@ class Figure3(Bursts):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rows = wide(table)
-        first = int(rows["seed"].min())
-        panels = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
-        figure, axes = subplots(len(panels), 3, figsize=(12.5, 9), sharex="col")
-        for number, name in enumerate(panels):
-            point = f"{name}, 2 bursts, seed {first}"
-            on, off = (float(rows.loc[[point], key].iloc[0]) for key in ("on_ps", "off_ps"))
-            label, colour, _ = LOOKS[name]
-            left, middle, right = axes[number]
-            queue = curve(table, point, "queue")
-            left.plot(queue.index / 1e9, queue, color=colour, linewidth=1)
-            detail = curve(table, point, "queue at the start")
-            middle.plot((detail.index - on) / RTT_PS, detail, color=colour, linewidth=1)
-            whole, own = curve(table, point, "throughput"), curve(table, point, "f0")
-            right.plot(whole.index / 1e9, whole / 1e9, color="0.6", linewidth=1, label="link")
-            right.plot(own.index / 1e9, own / 1e9, color=colour, linewidth=1, label="f0")
-            for ax in (left, middle):
-                ax.axhline(BUFFER_PACKETS, color="0.5", linewidth=1, linestyle=":")
-                ax.set_ylim(-2, 50)
-            for ax in (left, right):
-                ax.axvspan(on / 1e9, off / 1e9, color="0.93", zorder=0)
-            if name in ("phost", "homa-2-levels", "traditional"):
-                right.axhspan(7, 8, color=COLOURS["yellow"], alpha=0.5, zorder=0)
-            right.set(ylim=(0, 11))
-            left.set_ylabel(f"{label}\nqueue (packets)", fontsize=9)
-            right.set_ylabel("Gb/s", fontsize=9)
-        axes[0, 0].set_title("(a) queue; grey: bursts; dotted: 64 KB", fontsize=10)
-        axes[0, 1].set_title("queue when the bursts start", fontsize=10)
-        axes[0, 2].set_title("(b) throughput; yellow: 20-30% lost", fontsize=10)
-        axes[0, 2].legend(fontsize=8, loc="lower left")
-        axes[-1, 0].set_xlabel("time (ms)")
-        axes[-1, 1].set_xlabel("time since the first burst may start (RTTs)")
-        axes[-1, 2].set_xlabel("time (ms)")
-        return self.headed(figure, ", 10 Gb/s, one of several runs")
+        panels: list[Panel] = []
+        shown = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
+        for name in shown:
+            point, (label, colour, _) = f"{name}, 2 bursts, seed {rows['seed'].min()}", LOOKS[name]
+            on, off = (float(rows.at[point, key]) for key in ("on_ps", "off_ps"))
+            look: dict[str, Any] = {
+                "looks": {point: ("queue", colour)},
+                "levels": {"_": BUFFER_PACKETS},
+                "legend": None,
+            }
+            look |= {"unit": "packets", "axes": {"ylim": (-2, 50)}}
+            times: dict[str, Any] = {"time_unit": "ms", "phases": {"bursts": (on, off)}}
+            start: dict[str, Any] = {
+                "clock": lambda *_, on=on: (on, RTT_PS),
+                "time_unit": "RTTs since the first burst may start",
+            }
+            rates = {(point, "throughput"): ("link", "0.6"), (point, "f0"): ("f0", colour)}
+            panels += [
+                Traces("queue", label=f"{label}\nqueue", **look, **times),
+                Traces("queue at the start", label="queue", **look, **start),
+                Traces("", rates, by=("point", "quantity"), unit="Gb/s", axes={"ylim": (0, 11)}, legend=None, **times),
+            ]
+        more = ", 10 Gb/s, one of several runs (dotted: 64 KB; yellow: 20-30% lost; grey: the link)"
+        figure = self.drawn(panels, table, more, columns=3, size=(3.6, 1.8), sharex="col")
+        for ax, name in zip(figure.axes[2::3], shown, strict=True):
+            if name in (*_LOSING, "traditional"):
+                ax.axhspan(7, 8, color=COLOURS["yellow"], alpha=0.5, zorder=0)
+        return figure

@@ -32,6 +32,14 @@ def _name(scheme: str, packets: int) -> str:
     return f"{scheme}, {packets} packets"
 
 
+def _rounds_to_full(table: pd.DataFrame) -> pd.DataFrame:
+    taken = [scalar(table, _name("ren", packets), "rounds to 95% of the link") for packets in _STARTS]
+    shares = np.linspace(0.05, 1, 400)
+    by = {"equation (6)": (shares, rounds_to_full(shares, 1.0)), "packets": (np.divide(_STARTS, _BDP), taken)}
+    frames = (pd.DataFrame({"kind": kind, "share": at, "rounds": values}) for kind, (at, values) in by.items())
+    return pd.concat(frames)
+
+
 def _vectors(table: pd.DataFrame) -> dict[str, float]:
     return {f"{share:g} C": scalar(table, _MODEL, f"rounds from {share:g} C") for share in VECTORS}
 
@@ -128,21 +136,17 @@ class Figure8(Experiment):
         return tidy(point.name, numbers, {"rate": (rate.loc[first:].set_axis(rate.loc[first:].index - first), "of C")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 2, figsize=(11, 4))
-        rate = curve(table, _MODEL, "rate")
-        axes[0].step(np.arange(len(rate)), rate, where="mid", color="0.3", linestyle="--", label="REN, equation (5)")
+        looks = {_MODEL: ("REN, equation (5)", "0.3", "--")}
         for name in _SCHEMES:
-            label, colour, marker = LOOKS[name]
-            found = curve(table, _name(name, _DRAWN), "rate")
-            time = scalar(table, _name(name, _DRAWN), "FCT") / 1e6
-            axes[0].plot(np.arange(len(found)), found, marker + "-", color=colour, markersize=4,
-                         label=f"{label}, packets: done after {time:.0f} us")  # fmt: skip
-        axes[0].set(title=f"from {_DRAWN / _BDP:.2f} C", xlabel="round (RTTs)", ylabel="rate over C", xlim=(-0.5, 22))
-        axes[0].legend(fontsize=8, loc="center right")
-        shares = np.linspace(0.05, 1, 400)
-        axes[1].plot(shares, rounds_to_full(shares, 1.0), color="0.3", label="equation (6)")
-        taken = [scalar(table, _name("ren", packets), "rounds to 95% of the link") for packets in _STARTS]
-        axes[1].plot([packets / _BDP for packets in _STARTS], taken, "o", color=LOOKS["ren"][1], label="packets")
-        axes[1].set(title="rounds until the link is full", xlabel="R / C at first", ylabel="rounds", ylim=(0, 8))
-        axes[1].legend()
-        return self.headed(figure)
+            (label, colour, marker), point = LINES[name], _name(name, _DRAWN)
+            looks[point] = (f"{label}, packets: done after {scalar(table, point, 'FCT') / 1e6:.0f} us", colour, marker)
+        clock: dict[str, Any] = {
+            "clock": lambda *_: (0, int(_ROUND_PS)),
+            "time_unit": "RTTs",
+            "axes": {"xlim": (-0.5, 22)},
+        }
+        rates = Traces("rate", looks, label="rate over C", title=f"from {_DRAWN / _BDP:.2f} C", **clock)
+        looks = {"equation (6)": ("equation (6)", "0.3", "-"), "packets": ("packets", "blue", "o")}
+        axis: dict[str, Any] = {"over": "share", "xlabel": "R / C at first", "axes": {"ylim": (0, 8)}}
+        rounds = Lines("rounds", looks, by="kind", of=_rounds_to_full, title="rounds until the link is full", **axis)
+        return self.drawn([rates, rounds], table)

@@ -262,27 +262,25 @@ class Figure9(Experiment):
         return rows.assign(protocol=protocol, strength=float(strength), case=case)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 2, figsize=(12, 4.6))
-        panels = (("queue", CAPACITIES, 1.0), ("utilisation", [float(flows) for flows in FLOWS], 100.0))
-        for ax, (quantity, cases, factor) in zip(axes, panels, strict=True):
-            for case, line in zip(cases, ("--", "-"), strict=True):
-                model = factor * _of(table, quantity, case)
-                words = f"C = {case / 1e9:g}G" if quantity == "queue" else f"F = {case:g}"
-                for protocol, scheme in _PROTOCOLS.items():
-                    colour, marker = LOOKS[scheme][1:]
-                    name = "REN" if protocol == "REN" else "Tra"
-                    ax.plot(model.index, model[protocol], line, color=colour, label=f"{name} ({words}), equations")
-                    if (table["quantity"] == f"{quantity}, packets").any() and case != CAPACITIES[0]:
-                        found = factor * _of(table, f"{quantity}, packets", case)[protocol]
-                        fill = "none" if line == "--" else colour
-                        ax.plot(found.index, found, marker, color=colour, markerfacecolor=fill, markersize=7,
-                                label=f"{name} ({words}), packets")  # fmt: skip
-            ax.legend(fontsize=7, ncols=2 if quantity == "utilisation" else 1)
-        axes[0].set(title="(a) queue length", xlabel="flow arrival strength", ylabel="average queue (packets)")
-        axes[1].set(
-            title="(b) link utilisation", xlabel="flow leaving strength", ylabel="utilisation (%)", ylim=(20, 102)
-        )
-        return self.headed(figure, f", {ROUNDS} rounds")
+        panels = []
+        for title, quantity, cases, unit in (
+            ("(a) queue length, by arrivals", "queue", {one: f"C = {one / 1e9:g}G" for one in CAPACITIES}, "packets"),
+            ("(b) link utilisation, by departures", "utilisation", {float(one): f"F = {one}" for one in FLOWS}, "%"),
+        ):
+            looks: dict[Any, tuple[str, ...]] = {}
+            for ((case, words), line), (protocol, scheme) in product(
+                zip(cases.items(), ("--", "-")), _PROTOCOLS.items()
+            ):
+                name, (_, colour, marker) = f"{protocol} ({words})", LOOKS[scheme]
+                looks[quantity, case, protocol] = (f"{name}, equations", colour, line)
+                looks[f"{quantity}, packets", case, protocol] = (f"{name}, packets", colour, marker)
+            over: dict[str, Any] = {
+                "by": ("quantity", "case", "protocol"),
+                "over": "strength",
+                "xlabel": "flow strength",
+            }
+            panels.append(Lines("", looks, title=title, label=quantity, unit=unit, legend={"fontsize": 7}, **over))
+        return self.drawn(panels, table, f", {ROUNDS} rounds", size=(6, 4.6))
 
 
 def _mean_queue(result: Result) -> float:

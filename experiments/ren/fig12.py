@@ -37,6 +37,11 @@ def _times(table: pd.DataFrame, statistic: str) -> pd.DataFrame:
     return (found.mean() if statistic == "mean" else found.quantile(0.99)).unstack()
 
 
+def _by_size(table: pd.DataFrame) -> pd.DataFrame:
+    found = pd.DataFrame({name: _times(table, name).stack() for name in ("mean", "p99")}).reset_index()
+    return found.assign(size=found["size_bytes"] // 1000)
+
+
 def _largest(table: pd.DataFrame) -> Measured:
     means = _times(table, "mean")
     size = means.index.max()
@@ -137,37 +142,13 @@ class Figure12(ReadingFigure):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 2, figsize=(11, 4.2))
-        for ax, statistic, title in zip(axes, ("mean", "p99"), ("(a) AFCT", "(b) 99th FCT"), strict=True):
-            times = _times(table, statistic) / 1e6
-            width = 0.8 / len(_SCHEMES)
-            for number, name in enumerate(_SCHEMES):
-                label, colour, _ = LOOKS[name]
-                places = np.arange(len(times)) + (number - (len(_SCHEMES) - 1) / 2) * width
-                is_beside = name == "traditional"
-                ax.bar(
-                    places, times[name], width, color=colour, alpha=0.5 if is_beside else 1.0, label=label,
-                )  # fmt: skip
-            log_axes(ax, "y")
-            ax.set(
-                title=title, xlabel="total size of three flows (KB)", ylabel="FCT (us)",
-                xticks=range(len(times)), xticklabels=[f"{size / 1000:.0f}" for size in times.index],
-            )  # fmt: skip
-            ax.set_ylim(20, 300_000)
-            if statistic == "mean" and kB(60) in times.index:
-                for name, cut in _PUBLISHED.items():
-                    place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
-                    ax.plot(
-                        place,
-                        times["ren"].loc[kB(60)] / (1 - cut),
-                        "D",
-                        color="white",
-                        markeredgecolor="black",
-                        markersize=6,
-                    )
-                ax.plot(
-                    [], [], "D", color="white", markeredgecolor="black", linestyle="none",
-                    label="as published from REN's",
-                )  # fmt: skip
-        axes[0].legend(fontsize=8, ncols=2, loc="upper left")
-        return self.headed(figure, " (pale: beside the paper's schemes)")
+        looks = {name: LOOKS[name] for name in _SCHEMES}
+        ren = _times(table, "mean")["ren"].get(kB(60), np.nan)
+        published = {name: {60: ren / (1 - cut)} for name, cut in _PUBLISHED.items()}
+        bars = partial(Bars, looks=looks, over="size", unit="us", log="y", label="FCT")
+        axes = {"ylim": (20, 300_000), "xlabel": "total size of three flows (KB)"}
+        panels = (
+            bars(quantity="mean", of=_by_size, title="(a) AFCT", axes=axes, published=published),
+            bars(quantity="p99", of=_by_size, title="(b) 99th FCT", axes=axes),
+        )
+        return self.drawn(panels, table, " (published: from REN's)", size=(5.5, 4.2), legend="outside lower center")

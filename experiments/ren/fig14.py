@@ -67,6 +67,33 @@ def _grows_with_size(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
     return {"by workload": found, "mean": float(np.mean([*found.values()]))}
 
 
+_GRID: dict[str, Any] = {"columns": 2, "size": (5.2, 3.5), "legend": "outside right upper"}
+
+
+def _tenths(workload: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the p99 slowdown of each run and tenth."""
+    rows = rows[having(rows, workload=workload, load=_LOAD, changes="")]
+    names = {f"p99 slowdown, {k}": k for k in TENTHS}
+    return rows.rename(columns=names).melt(["scheme", "seed"], list(TENTHS), "tenth", "p99 slowdown")
+
+
+def _panel(rows: pd.DataFrame, workload: str) -> Lines:
+    """Return a workload's panel; hollow where a scheme would be if REN's measured gain were the published one."""
+    packets, published = PUBLISHED.get(workload, (0, {}))
+    tenth = tenth_of(rows, workload, packets)
+    ren = slowdowns(rows, "ren", workload)[tenth]
+    marks = {one: [(TENTHS[tenth], ren / (1 - gain))] for one, gain in published.items()}
+    sizes = [f"{size:,.0f}" for size in np.ceil(largest(rows, workload) / PAYLOAD_BYTES)]
+    look: dict[str, Any] = {
+        "over": "tenth",
+        "log": "y",
+        "axes": {"xticks": TENTHS, "xticklabels": sizes},
+        "published": marks,
+    }
+    words = {"title": WORKLOADS[workload], "xlabel": "flow size (packets); a tick is a tenth of the flows"}
+    return Lines("p99 slowdown", LINES, of=partial(_tenths, workload), **look, **words)
+
+
 _ALL = tuple(cases(WORKLOADS, [_LOAD]))
 
 
@@ -126,33 +153,7 @@ class Figure14(LeafSpineReadings):
         return list(_ALL)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        figure, axes = subplots(2, 2, figsize=(10.4, 7.0), layout="constrained")
-        for ax, (workload, title) in zip(axes.flat, WORKLOADS.items(), strict=True):
-            self._panel(ax, rows, workload)
-            ax.set_title(title)
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle(f"REN, figure 14: 99th percentile slowdown at a load of {_LOAD}")
+        figure = self.drawn([_panel(rows, one) for one in WORKLOADS], rows, f", load {_LOAD}", **_GRID)
+        for ax in figure.axes:
+            ax.tick_params("x", rotation=90)
         return figure
-
-    def _panel(self, ax: Axes, rows: pd.DataFrame, workload: str) -> None:
-        for scheme in SCHEMES:
-            chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == workload) & (rows["load"] == _LOAD)]
-            values = chosen[[f"p99 slowdown, {k}" for k in TENTHS]]
-            name, colour, marker = LOOKS[scheme]
-            ax.plot(TENTHS, values.mean(), marker=marker, color=colour, label=name)
-            ax.fill_between(TENTHS, values.min(), values.max(), color=colour, alpha=0.2, linewidth=0)
-        if workload in PUBLISHED:
-            packets, published = PUBLISHED[workload]
-            tenth = tenth_of(rows, workload, packets)
-            ren = slowdowns(rows, "ren", workload)[tenth]
-            for scheme, value in published.items():
-                _, colour, marker = LOOKS[scheme]
-                hollow = {"x": "X"}.get(marker, marker)
-                ax.plot(
-                    TENTHS[tenth], ren / (1 - value), hollow, markersize=11, mfc="none", mec=colour, linestyle="none"
-                )
-            ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
-        packets_of = np.ceil(largest(rows, workload) / PAYLOAD_BYTES).astype(int)
-        ax.set_xticks(TENTHS, [f"{one:,}" for one in packets_of], rotation=90)
-        log_axes(ax, "y")
-        ax.set(xlabel="flow size (packets); a tick is a tenth of the flows", ylabel="p99 slowdown")

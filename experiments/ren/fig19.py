@@ -4,8 +4,6 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The published reduct
 and load: the last panel has the largest ones.
 """
 
-from matplotlib import patheffects
-
 from rdmacc.experiments.ren.leaf_spine_readings import READ_AS, LeafSpineReadings
 from ..api import *
 from .leaf_spine import *
@@ -26,6 +24,10 @@ def largest_reductions(rows: pd.DataFrame) -> dict[str, float]:
         )
         for one in BASELINES
     }
+
+
+def _reductions(rows: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"reduction": largest_reductions(rows)}).rename_axis("scheme").reset_index()
 
 
 _PAPER = tuple(cases(WORKLOADS, LOADS["paper"], hosts_per_leaf=8))
@@ -62,25 +64,15 @@ class Figure19(LeafSpineReadings):
         return cases(WORKLOADS, LOADS[scale], hosts_per_leaf=8)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        figure, axes = subplots(2, 3, figsize=(12.0, 6.6), layout="constrained")
-        for ax, letter, (name, title) in zip(axes.flat, "abcd", WORKLOADS.items()):
-            over_load(ax, rows, "AFCT", name)
-            ax.set_title(f"({letter}) {title}")
-        found, places = largest_reductions(rows), np.arange(len(BASELINES))
-        colours = [LOOKS[one][1] for one in BASELINES]
-        ax = axes.flat[4]
-        ax.bar(places, [100 * found[one] for one in BASELINES], color=colours, label="measured")
-        outline = [patheffects.Stroke(linewidth=3, foreground="white"), patheffects.Normal()]
-        ax.plot(
-            places, [100 * PUBLISHED[one] for one in BASELINES], "k_", markersize=18, label="published",
-            path_effects=outline,
-        )  # fmt: skip
-        ax.axhline(0, color="0.3", linewidth=0.8)
-        ax.set_xticks(places, [LOOKS[one][0] for one in BASELINES], rotation=90)
-        ax.set(title="largest reduction by REN", ylabel="of the AFCT (%)")
-        ax.legend()
-        axes.flat[5].axis("off")
-        axes.flat[5].legend(*axes.flat[0].get_legend_handles_labels(), loc="center")
+        panels: list[Panel] = [over_load(rows, "AFCT", name, title=title) for name, title in WORKLOADS.items()]
+        published = {one: {"": value} for one, value in PUBLISHED.items()}
+        words: dict[str, Any] = {
+            "unit": "%",
+            "label": "of the AFCT",
+            "title": "largest reduction by REN",
+            "levels": {"_": 0.0},
+        }
+        looks = {one: LOOKS[one] for one in BASELINES}
+        panels.append(Bars("reduction", looks, of=_reductions, published=published, **words))
         hosts = "64 hosts" if rows["flows"].max() >= 5000 else "12 hosts (quick)"
-        figure.suptitle(f"REN, figure 19: AFCT of all flows, {hosts}, oversubscription 1")
-        return figure
+        return self.drawn(panels, rows, f", {hosts}", columns=3, size=(3.7, 3.3), legend="outside lower center")

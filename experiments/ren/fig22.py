@@ -191,34 +191,37 @@ class Figure22(ReadingFigure):
         return tidy(point.name, numbers)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        figure, axes = subplots(1, 3, figsize=(13.5, 4.2))
-        found = rows[["scheme", "sizes"]].drop_duplicates().itertuples(index=False)
-        kinds = [(name, sizes) for name, sizes in found]
-        colours = dict(zip(_VARIANTS, ("blue", "sky", "purple", "black", "orange"), strict=True))
-        for ax, load, title in zip(axes, LOADS, ("(a) load 0.2", "(b) load 0.8"), strict=False):
-            for kind in kinds:
-                chosen = (rows["scheme"] == kind[0]) & (rows["sizes"] == kind[1]) & (rows["load"] == load)
-                for quantity, line in (("AFCT", "-"), ("p99 FCT", "--")):
-                    grouped = rows[chosen].groupby("period")[quantity]
-                    mean, colour = grouped.mean() / 1e6, COLOURS[colours[kind]]
-                    label = _label(*kind) if quantity == "AFCT" else None
-                    ax.plot(mean.index, mean, "o" + line, color=colour, markersize=4, label=label)
-                    ax.fill_between(mean.index, grouped.min() / 1e6, grouped.max() / 1e6, color=colour, alpha=0.2)
-            ax.set(title=f"{title}: AFCT, p99 dashed", xlabel="sampling period (base RTTs)")
-            log_axes(ax, "xy")
-            ax.set(ylabel="FCT of short flows (us)", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS])
-            ax.set_ylim(10, 1000)
-            ax.minorticks_off()
-        for load, line in zip(LOADS, ("-", "--"), strict=True):
-            for kind in kinds:
-                use = 100 * _means(table, "utilisation", *kind).reindex(columns=list(LOADS))[load]
-                axes[2].plot(use.index, use, "o" + line, color=COLOURS[colours[kind]], markersize=4)
-            axes[2].plot([], [], line, color="0.3", label=f"load {load:g}")
-        axes[2].set(title="use of the bottleneck", xlabel="sampling period (base RTTs)", ylabel="utilisation (%)")
-        log_axes(axes[2], "x")
-        axes[2].set(xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(30, 101))
-        axes[2].minorticks_off()
-        axes[0].legend(fontsize=7, loc="upper left")
-        axes[2].legend(fontsize=7, loc="lower right")
-        return self.headed(figure, " (the paper has one RTT)")
+        ran = labels_of(table, "scheme", "sizes")
+        times: dict[Any, tuple[str, ...]] = {}
+        use: dict[Any, tuple[str, ...]] = {}
+        for kind, colour in zip(_VARIANTS, ("blue", "sky", "purple", "black", "orange"), strict=True):
+            for quantity, load, line in (("AFCT", 0.2, "o-"), ("p99 FCT", 0.8, "o--")) if kind in ran else ():
+                times[quantity, *kind] = (_label(*kind) if quantity == "AFCT" else "_", colour, line)
+                use[load, *kind] = ("_", colour, line)
+        axes = {"xticks": PERIODS, "xticklabels": [f"{period:g}" for period in PERIODS]}
+        over = partial(Lines, over="period", xlabel="sampling period (base RTTs)")
+        time: dict[str, Any] = {
+            "by": ("quantity", "scheme", "sizes"),
+            "unit": "us",
+            "log": "xy",
+            "axes": {"ylim": (10, 1000), **axes},
+        }
+        panels = [
+            over(
+                "",
+                times,
+                where={"load": load},
+                title=f"load {load}: AFCT, p99 dashed",
+                label="FCT of short flows",
+                **time,
+            )
+            for load in LOADS
+        ]
+        used: dict[str, Any] = {
+            "by": ("load", "scheme", "sizes"),
+            "unit": "%",
+            "log": "x",
+            "axes": {"ylim": (30, 101), **axes},
+        }
+        panels.append(over("utilisation", use, title="use of the bottleneck (dashed: load 0.8)", **used))
+        return self.drawn(panels, table, " (the paper has one RTT)", size=(3.6, 4.2), legend="outside lower center")

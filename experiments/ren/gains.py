@@ -22,10 +22,10 @@ NEAR = 0.1
 _STATE_OF_THE_ART = ("phost", "homa", "ndp")
 _HIGH = (0.5, 0.6, 0.7)
 _AXES = {
-    "AFCT, short": "short flows:\nAFCT reduced by (%)",
-    "p99 FCT, short": "short flows:\np99 FCT reduced by (%)",
-    "throughput, long": "long flows:\nthroughput raised by (%)",
-    "AFCT": "all flows:\nAFCT reduced by (%)",
+    "AFCT, short": "short flows:\nAFCT reduced by",
+    "p99 FCT, short": "short flows:\np99 FCT reduced by",
+    "throughput, long": "long flows:\nthroughput raised by",
+    "AFCT": "all flows:\nAFCT reduced by",
 }
 _LARGE, _SMALL = ("data_mining", "web_search"), ("hadoop", "cache_follower")
 
@@ -34,6 +34,11 @@ def gain(rows: pd.DataFrame, quantity: str, other: str, workload: str) -> pd.Ser
     """Return REN's relative gain over another scheme, by load: lower times, higher throughput."""
     ren, its = (mean_of(rows, quantity, one, workload) for one in ("ren", other))
     return ren / its - 1 if quantity == "throughput, long" else 1 - ren / its
+
+
+def _by_baseline(quantity: str, workload: str, rows: pd.DataFrame) -> pd.DataFrame:
+    found = {one: gain(rows, quantity, one, workload) for one in BASELINES}
+    return pd.DataFrame(found).melt(var_name="scheme", value_name="gain", ignore_index=False).reset_index()
 
 
 def _short_flows(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
@@ -253,36 +258,11 @@ class Gains(LeafSpineReadings):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = {one.workload: one.published for one in (Figure15, Figure16, Figure18)}
-        ran = [name for name in WORKLOADS if (rows["workload"] == name).any()]
-        figure, axes = subplots(
-            len(PANELS), len(ran), figsize=(3.0 * len(ran) + 1.6, 9.6), sharex=True, squeeze=False,
-            layout="constrained",
-        )  # fmt: skip
-        for row, quantity in zip(axes, PANELS, strict=True):
-            for ax, name in zip(row, ran, strict=True):
-                for one in BASELINES:
-                    label, colour, marker = LOOKS[one]
-                    found = 100 * gain(rows, quantity, one, name)
-                    ax.plot(found.index, found, marker=marker, color=colour, label=f"over {label}")
-                    value = published.get(name, {}).get(quantity, {}).get(one)
-                    if value is not None:
-                        ax.plot(0.7, 100 * value, "*", color=colour, markersize=13, markeredgecolor="black", zorder=5)
-                ax.axhline(0, color="0.3", linewidth=0.8)
-            row[0].set_ylabel(_AXES[quantity])
-        for ax, name in zip(axes[0], ran, strict=True):
-            ax.set_title(WORKLOADS[name])
-        for ax in axes[-1]:
-            ax.set_xlabel(load_label(rows))
-        axes[0][0].plot(
-            [],
-            [],
-            "*",
-            color="0.7",
-            markersize=13,
-            markeredgecolor="black",
-            linestyle="none",
-            label="published, at 0.7",
-        )
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle("REN, figures 15 to 18: what REN gains")
-        return figure
+        ran = [name for name in WORKLOADS if having(rows, workload=name).any()]
+        panels: list[Panel] = []
+        for quantity, name in product(PANELS, ran):
+            axes = {"ylabel": f"{_AXES[quantity]} (%)" if name == ran[0] else "", "xlabel": load_label(rows)}
+            words = {"title": WORKLOADS[name], "axes": axes, "of": partial(_by_baseline, quantity, name)}
+            gains = published.get(name, {}).get(quantity, {})
+            panels.append(gain_lines(gains, 0.7, over="load", **words))
+        return self.drawn(panels, rows, columns=len(ran), size=(2.7, 2.4), sharex=True, legend="outside right upper")

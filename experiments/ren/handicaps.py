@@ -67,6 +67,12 @@ def _times(rows: pd.DataFrame, scheme: str, name: str, changes: str = "") -> pd.
     return by_load(rows, "AFCT", scheme=scheme, workload=name, changes=changes).mean()
 
 
+def _beside_ndp(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows[having(rows, workload=name)]
+    means = rows.groupby(["scheme", "changes", "load"], as_index=False)["AFCT"].mean()
+    return means.assign(ratio=means["AFCT"] / means["load"].map(_times(rows, "ndp", name)))
+
+
 def _over_ndp(changes: str, rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return REN's reduction of the AFCT over NDP, by workload and load."""
     return {
@@ -154,23 +160,17 @@ class Handicaps(LeafSpineFigure):
         return [*homa, *beside, *_varied(scale)]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the AFCT over NDP's by load, a column for each workload."""
-        figure, axes = subplots(1, len(_NAMES), figsize=(11.0, 3.8), layout="constrained")
         timer, two = (_case("ren", "", 0.0, one).differences for one in (_TIMER, TWO_MESSAGES))
-        shown = {
-            "REN": ("ren", "", "blue", "o-"), LEAST: ("ren", LEAST, "sky", "o--"), PATHS: ("ren", PATHS, "sky", "s:"),
-            "REN, timer of 1 ms": ("ren", timer, "purple", "x:"), "Homa": ("homa", "", "green", "^-"),
-            "Homa, two messages": ("homa", two, "green", "^--"), "Aeolus": ("aeolus", "", "orange", "P-"),
-            "Aeolus, two messages": ("aeolus", two, "orange", "P--"),
+        looks = {
+            ("ren", ""): ("REN", "blue", "o-"), ("ren", LEAST): (LEAST, "sky", "o--"),
+        ("ren", PATHS): (PATHS, "sky", "s:"),
+            ("ren", timer): ("REN, timer of 1 ms", "purple", "x:"), ("homa", ""): ("Homa", "green", "^-"),
+            ("homa", two): ("Homa, two messages", "green", "^--"), ("aeolus", ""): ("Aeolus", "orange", "P-"),
+            ("aeolus", two): ("Aeolus, two messages", "orange", "P--"),
         }  # fmt: skip
-        for ax, name in zip(axes, _NAMES, strict=True):
-            for label, (scheme, changes, colour, look) in shown.items():
-                ratio = _times(rows, scheme, name, changes) / _times(rows, "ndp", name)
-                ax.plot(ratio.index, ratio, look, color=COLOURS[colour], label=label)
-            ax.axhline(1, color="0.3", linewidth=0.8)
-            log_axes(ax, "y")
-            ax.set(title=WORKLOADS[name], xlabel="load")
-        axes[0].set_ylabel("AFCT over NDP's")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle("REN, figure 19: what might hold REN or Homa back, 64 hosts")
-        return figure
+        over = partial(Lines, quantity="ratio", looks=looks, by=("scheme", "changes"), over="load", log="y")
+        panels = [
+            over(of=partial(_beside_ndp, name), title=WORKLOADS[name], label="AFCT over NDP's", levels={"_": 1.0})
+            for name in _NAMES
+        ]
+        return self.drawn(panels, rows, ", 64 hosts", size=(3.2, 3.8), sharey=True, legend="outside right upper")

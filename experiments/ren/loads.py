@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rdmacc.experiments.ren.leaf_spine_readings import BY_NUMBER, READ_AS, LeafSpineReadings
 from ..api import *
 from .leaf_spine import *
 from .setup import *
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
 
 _QUICK = "A hundred messages on 12 or 36 hosts with one seed are too few to judge."
 THEY_SCHEDULE = (
@@ -34,12 +29,12 @@ claim = partial(Claim, too_small=_QUICK)
 """A claim on the leaf-spine networks."""
 
 PANELS = {
-    "AFCT, short": ("AFCT of short flows", "AFCT (us)", 1e-6),
-    "p99 FCT, short": ("99th percentile FCT of short flows", "p99 FCT (us)", 1e-6),
-    "throughput, long": ("throughput of long flows", "throughput (Gb/s)", 1e-9),
-    "AFCT": ("AFCT of all flows", "AFCT (ms)", 1e-9),
+    "AFCT, short": ("AFCT of short flows", "AFCT", "us"),
+    "p99 FCT, short": ("99th percentile FCT of short flows", "p99 FCT", "us"),
+    "throughput, long": ("throughput of long flows", "throughput", "Gb/s"),
+    "AFCT": ("AFCT of all flows", "AFCT", "ms"),
 }
-"""The four panels of figures 15 to 18: title, label of the axis, factor from the table's unit."""
+"""The four panels of figures 15 to 18: title, label of the axis, unit."""
 
 
 def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> pd.Series[float]:
@@ -109,43 +104,18 @@ def load_label(rows: pd.DataFrame) -> str:
     return f"load (of {links} links)"
 
 
-def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> None:
-    """Draw a quantity over the load, a line for each scheme; bands are the spread over seeds."""
-    title, label, factor = PANELS[quantity]
-    for scheme in SCHEMES:
-        chosen = by_load(rows, quantity, scheme=scheme, workload=workload, changes="")
-        spread = chosen.agg(["min", "mean", "max"]) * factor
-        name, colour, marker = LOOKS[scheme]
-        ax.plot(spread.index, spread["mean"], marker=marker, color=colour, label=name)
-        ax.fill_between(spread.index, spread["min"], spread["max"], color=colour, alpha=0.2, linewidth=0)
-    ax.set(title=title, xlabel=load_label(rows), ylabel=label)
-    if quantity == "throughput, long":
-        ax.set_ylim(0, 40)
-    else:
-        log_axes(ax, "y")
+def over_load(rows: pd.DataFrame, quantity: str, workload: str, **more: Any) -> Lines:
+    """Return the panel of a quantity over the load, a line for each scheme; bands are the spread over seeds."""
+    title, label, unit = PANELS[quantity]
+    scale: dict[str, Any] = {"axes": {"ylim": (0, 40)}} if unit == "Gb/s" else {"log": "y"}
+    words: dict[str, Any] = {"title": title, "label": label, "unit": unit, "xlabel": load_label(rows), **scale, **more}
+    return Lines(quantity, LINES, over="load", where={"workload": workload, "changes": ""}, **words)
 
 
-def published_marks(
-    ax: Axes, rows: pd.DataFrame, quantity: str, workload: str, load: float, published: Mapping[str, float]
-) -> None:
-    """Draw hollow markers where each baseline would be if REN's measured gain were the published one."""
-    if not published or load not in mean_of(rows, quantity, "ren", workload).index:
-        return
-    ren = mean_of(rows, quantity, "ren", workload)[load] * PANELS[quantity][2]
-    for scheme, value in published.items():
-        _, colour, marker = LOOKS[scheme]
-        marker = {"x": "X", "+": "P"}.get(marker, marker)
-        ax.plot(
-            load,
-            ren / (1 - value),
-            marker=marker,
-            markersize=11,
-            mfc="none",
-            mec=colour,
-            linestyle="none",
-            clip_on=False,
-        )
-    ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
+def gain_lines(published: Mapping[str, float], at: float, **more: Any) -> Lines:
+    """Return the panel of REN's `gain` over each baseline; hollow the published ones, all at one place."""
+    marks = {one: [(at, gain)] for one, gain in published.items()}
+    return Lines("gain", LINES, unit="%", published=marks, levels={"_": 0.0}, **more)
 
 
 class WorkloadFigure(LeafSpineReadings):
@@ -161,15 +131,11 @@ class WorkloadFigure(LeafSpineReadings):
         return cases([self.workload], LOADS[scale])
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        number = self.name.removeprefix("ren.fig")
-        figure, axes = subplots(2, 2, figsize=(9.6, 6.6), layout="constrained")
-        for ax, letter, quantity in zip(axes.flat, "abcd", PANELS, strict=True):
-            over_load(ax, rows, quantity, self.workload)
-            published_marks(ax, rows, quantity, self.workload, 0.7, self.published.get(quantity, {}))
-            ax.set_title(f"({letter}) {PANELS[quantity][0]}")
-        handles: dict[str, Artist] = {}
-        for ax in axes.flat:
-            handles |= {name: artist for artist, name in zip(*ax.get_legend_handles_labels(), strict=True)}
-        figure.legend(list(handles.values()), list(handles), loc="outside right upper")
-        figure.suptitle(f"REN, figure {number}: {WORKLOADS[self.workload]}, {hosts(rows)}")
-        return figure
+        panels = []
+        for letter, (quantity, (title, *_)) in zip("abcd", PANELS.items(), strict=True):
+            ren = mean_of(rows, quantity, "ren", self.workload)
+            gains = self.published.get(quantity, {}) if 0.7 in ren.index else {}
+            marks = {one: [(0.7, ren[0.7] / (1 - gain))] for one, gain in gains.items()}
+            panels.append(over_load(rows, quantity, self.workload, title=f"({letter}) {title}", published=marks))
+        more = f", {hosts(rows)}" + " (hollow: REN's value and the published gain)" * bool(self.published)
+        return self.drawn(panels, rows, more, columns=2, size=(4.8, 3.3), legend="outside right upper")

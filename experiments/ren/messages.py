@@ -10,7 +10,7 @@ alone. Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`.
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18
 from rdmacc.experiments.ren.leaf_spine import LOADS, WORKLOADS, LeafSpineCase, LeafSpineFigure
-from rdmacc.experiments.ren.loads import PANELS, POSITIVE, claim
+from rdmacc.experiments.ren.loads import POSITIVE, claim, gain_lines
 from rdmacc.experiments.ren.setup import LOOKS
 from ..api import *
 
@@ -42,6 +42,12 @@ def _gains(name: str, numbers: Iterable[int], rows: pd.DataFrame) -> dict[str, d
         f"{number:,} messages": {LOOKS[one][0]: _gain(rows, "AFCT", one, name, number) for one in _OTHERS}
         for number in numbers
     }
+
+
+def _by_number(quantity: str, name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    ran = product(_OTHERS, sorted(int(one) for one in rows["flows"].unique()))
+    found = [(one, number, _gain(rows, quantity, one, name, number)) for one, number in ran]
+    return pd.DataFrame(found, columns=["scheme", "messages", "gain"])
 
 
 def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -153,27 +159,14 @@ class Messages(LeafSpineFigure):
         return [*_needs((_ALL_MESSAGES,), *_NAMES), *mining, *found] if scale == "paper" else found
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        numbers = sorted(int(one) for one in rows["flows"].unique())
-        figure, axes = subplots(2, len(_NAMES), figsize=(11.0, 6.4), sharex=True, layout="constrained")
         published = {"web_search": Figure16.published["AFCT"], "cache_follower": Figure18.published["AFCT"]}
-        for row, quantity in zip(axes, ("AFCT", "throughput, long"), strict=True):
-            for ax, name in zip(row, _NAMES, strict=True):
-                for one in _OTHERS:
-                    label, colour, marker = LOOKS[one]
-                    gains = [100 * _gain(rows, quantity, one, name, number) for number in numbers]
-                    ax.plot(numbers, gains, marker=marker, color=colour, label=f"over {label}")
-                    value = published.get(name, {}).get(one) if quantity == "AFCT" else None
-                    if value is not None:
-                        ax.axhline(100 * value, color=colour, linewidth=0.8, linestyle=":")
-                ax.axhline(0, color="0.3", linewidth=0.8)
-                ax.set_xticks(numbers, [f"{one:,}" for one in numbers])
-        for ax, name in zip(axes[0], _NAMES, strict=True):
-            ax.set_title(WORKLOADS[name])
-        for ax in axes[1]:
-            ax.set_xlabel("messages")
-        axes[0][0].set_ylabel("all flows:\nAFCT reduced by REN (%)")
-        axes[1][0].set_ylabel(f"{PANELS['throughput, long'][0].replace('throughput of ', '')}:\nthroughput raised (%)")
-        axes[0][0].plot([], [], color="0.3", linewidth=0.8, linestyle=":", label="published")
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
-        figure.suptitle("REN at 0.7 of the hosts' links, one grant: the number of messages")
-        return figure
+        labels = {"AFCT": "AFCT reduced by REN", "throughput, long": "long flows:\nthroughput raised"}
+        panels: list[Panel] = []
+        for (quantity, label), name in product(labels.items(), _NAMES):
+            gains = {
+                one: gain for one, gain in published.get(name, {}).items() if one in _OTHERS and quantity == "AFCT"
+            }
+            words = {"label": label, "title": WORKLOADS[name], "of": partial(_by_number, quantity, name)}
+            panels.append(gain_lines(gains, _ALL_MESSAGES, over="messages", **words))
+        more = ": 0.7 of the hosts' links, one grant"
+        return self.drawn(panels, rows, more, columns=3, size=(3.2, 3.1), sharex=True, legend="outside right upper")

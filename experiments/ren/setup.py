@@ -56,6 +56,9 @@ LOOKS: Mapping[Any, tuple[str, str, str]] = MappingProxyType(
 )
 """Label, colour and marker of each scheme of the presets. "traditional" is section 2's transmission by grants."""
 
+LINES = {one: (name, colour, f"{marker}-") for one, (name, colour, marker) in LOOKS.items()}
+"""The same as lines with marks."""
+
 READINGS = ("ren", "ren-packet", "ren-literal", "ren-literal-unsafe")
 """Entries of the presets that read the rule of marking differently: see `rdmacc.switch.ren_marker`."""
 

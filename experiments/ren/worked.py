@@ -126,14 +126,14 @@ class WorkedExample(ReadingFigure):
         return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, len(self.parts), figsize=(5 * len(self.parts), 3.6), sharey=True, squeeze=False)
-        for ax, (quantity, title) in zip(axes[0], self.parts.items(), strict=True):
-            draw_rounds(ax, table, quantity, self.schemes)
-            ax.set(title=title, ylabel="packets", ylim=(0, self.top))
-            if self.level is not None:
-                ax.axhline(self.level, color="0.5", linestyle=":", linewidth=1)
-        axes[0, 0].legend(fontsize=8, loc="upper right", ncols=2)
-        return self.headed(figure, self.more)
+        counts = table[table["time_ps"].notna()]
+        counts = counts.assign(round=counts["time_ps"] // self.example.round_ps + 1)
+        looks = {name: LOOKS[name] for name in self.schemes}
+        levels: dict[str, float] = {} if self.level is None else {"_": self.level}
+        bars = partial(Bars, looks=looks, over="round", label="packets", levels=levels)
+        axes = {"ylim": (0, self.top), "xlabel": "round (RTTs)"}
+        panels = [bars(quantity=quantity, title=title, axes=axes) for quantity, title in self.parts.items()]
+        return self.drawn(panels, counts, self.more, size=(5, 3.6), sharey=True, legend="outside lower center")
 
 
 def rounds_of(table: pd.DataFrame, scheme: str, quantity: str) -> list[int]:
@@ -150,16 +150,3 @@ def after(values: Sequence[int], level: int) -> Sequence[int]:
     """Return the rounds behind the first ones that have a level; none if it never ends."""
     ends = (i + 1 for i, (one, other) in enumerate(pairwise(values)) if one == level != other)
     return values[next(ends, len(values)) :]
-
-
-def draw_rounds(ax: Axes, table: pd.DataFrame, quantity: str, schemes: Sequence[str]) -> None:
-    """Draw a quantity over rounds, a group of bars for each round."""
-    width = 0.8 / len(schemes)
-    for number, name in enumerate(schemes):
-        label, colour, _ = LOOKS[name]
-        values = rounds_of(table, name, quantity)
-        places = np.arange(len(values)) + 1 + (number - (len(schemes) - 1) / 2) * width
-        ax.bar(places, values, width, label=label, color=colour)
-        for place, value in zip(places, values, strict=True):
-            ax.annotate(str(value), (place, value), ha="center", va="bottom", fontsize=7)
-    ax.set(xlabel="round (RTTs)", xticks=range(1, ROUNDS + 1))

@@ -88,7 +88,7 @@ def test_its_figure_draws_both_panels(toy):
     table = one.run(engine="simpy")
     figure = one.plot(table)
     left, right = figure.axes
-    assert [line.get_label() for line in left.get_lines()] == ["Toy", "Toy, published", "DCQCN"]
+    assert [line.get_label() for line in left.get_lines()] == ["Toy", "published", "DCQCN"]
     drawn = left.get_lines()[0].get_ydata()
     assert list(drawn) == list(one.claims[0].verdict(one.view(table)).numbers.values())
     assert right.get_ylabel() == "queue (KB)"
