@@ -29,13 +29,11 @@ def _of(rows: pd.DataFrame, quantity: str, scheme: str, mix: str = "typical") ->
 
 
 def _tail(rows: pd.DataFrame) -> dict[str, float]:
-    """Return Dart's mean reduction of the p99 over each baseline, typical mix."""
     dart = _of(rows, "p99", "dart")
     return {NAMES[one]: float(reduction(dart, _of(rows, "p99", one)).mean()) for one in BASELINES}
 
 
 def _long_flows(rows: pd.DataFrame) -> dict[str, float]:
-    """Return Dart's gain in the throughput of long flows over each baseline, typical mix."""
     dart = _of(rows, "goodput", "dart")
     return {NAMES[one]: float((dart / _of(rows, "goodput", one) - 1).mean()) for one in BASELINES}
 

@@ -51,7 +51,6 @@ def transition(state: int, seen: str) -> dict[str, float]:
 
 
 def _transitions(table: pd.DataFrame, seen: str, share: float, passed: int) -> int:
-    """Return from how many states the handlers answer an input as drawn."""
     wanted = {"state": EXPECTED[seen], "share": share, "mark passed": passed}
     return sum(
         all(scalar(table, "handlers", f"{name}, then {seen}: {what}") == value for what, value in wanted.items())
@@ -80,7 +79,6 @@ def _network(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _order(table: pd.DataFrame) -> float:
-    """Return how many RTTs after receiver congestion the other kind is found."""
     first, then = (scalar(table, "both", f"first {_CONGESTION[one]}") for one in (1, 2))
     return (then - first) / scalar(table, "both", "base RTT")
 

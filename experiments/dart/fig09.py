@@ -12,7 +12,6 @@ _HARDWARE = Each(Between(us(12), us(16)))
 
 
 def _levels(table: pd.DataFrame) -> tuple[float, float]:
-    """Return LFS's throughput alone, and with SFS throughout."""
     rate, active = curve(table, "throughput", "throughput"), curve(table, "throughput", "SFS active")
     return float(rate[active == 0].mean()), float(rate[active == 1].mean())
 

@@ -61,7 +61,6 @@ def _sorted_fct_ps(result: Result) -> npt.NDArray[np.float64]:
 
 
 def _pairs(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
-    """Return a number by degree, with a column for each scheme."""
     return wide(table).pivot(index="degree", columns="scheme", values=quantity)
 
 
@@ -93,7 +92,6 @@ def _long_flow(table: pd.DataFrame) -> Measured:
 
 
 def _rising(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
-    """Return FCTs relative to those of the least degree."""
     median, tail = (one / one.iloc[0] for one in (_pairs(table, "median FCT"), _pairs(table, "p99 FCT")))
     return {
         "medians": {title: _by_degree(median[name]) for name, (title, _) in _LOOKS.items()},

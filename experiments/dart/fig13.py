@@ -26,8 +26,6 @@ _HARDLY_OVER_DCQCN = (
 
 
 def _gain(mix: str, *others: str) -> Callable[[pd.DataFrame], dict[str, float]]:
-    """Return the measurement of Dart's gain over others: the mean over loads."""
-
     def measure(rows: pd.DataFrame) -> dict[str, float]:
         goodput = compared(rows, _GOODPUT, mix)
         gains = {NAMES[one]: (goodput["Dart"] / goodput[NAMES[one]] - 1).mean() for one in others}
@@ -46,7 +44,6 @@ def _gain_heavy(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _order(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return ratios of the means over loads, and the least of any load."""
     means: dict[str, float] = {}
     least: dict[str, float] = {}
     goodput = {mix: compared(rows, _GOODPUT, mix) for mix in LOADS}

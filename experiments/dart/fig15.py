@@ -45,7 +45,6 @@ def _until_fair(curves: pd.DataFrame, join_ps: float, window_rtts: int) -> float
 
 
 def _means(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return ExpressPass's mean RTTs over seeds, by first weight."""
     means = expresspass(table).groupby("weight").mean()
     return {str(weight): {"2:2": row[TWO], "10:1": row[TEN]} for weight, row in means.iterrows()}
 

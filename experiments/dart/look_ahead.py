@@ -57,7 +57,6 @@ def _attack(is_private: bool, until_ps: int) -> pd.DataFrame:
 
 
 def _kept(table: pd.DataFrame, arrangement: str) -> Measured:
-    """Return the part of its throughput that tenant A keeps under the attack."""
     before, after = (scalar(table, f"{arrangement}, {name}", "throughput of A") for name in ("no attack", "attack"))
     return Measured(after / before, f"{show(before, 'Gb/s')} without the attack")
 

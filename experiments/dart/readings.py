@@ -74,7 +74,6 @@ def _of_all(measure: Callable[[pd.DataFrame], Any]) -> Callable[[pd.DataFrame], 
 
 
 def _less(rows: pd.DataFrame, reading: str, *loads: float) -> float:
-    """Return Dart's mean p99 reduction over DCQCN and TIMELY."""
     return mean_of("p99", "typical", BASELINES, loads)(of_reading(rows, reading))["mean"]
 
 

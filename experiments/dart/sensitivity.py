@@ -44,7 +44,6 @@ def _at_20_kb(rows: pd.DataFrame) -> float:
 
 
 def _gains(rows: pd.DataFrame, names: Mapping[str, str]) -> dict[str, float]:
-    """Return Dart's p99 reduction over DCQCN, by what is varied, with 128 groups."""
     rows = of_reading(rows, kept(128))
     return {
         label: reduction(p99(rows, "dart", _LOAD, change), p99(rows, "dcqcn", _LOAD, change))
@@ -53,7 +52,6 @@ def _gains(rows: pd.DataFrame, names: Mapping[str, str]) -> dict[str, float]:
 
 
 def _gains_in_proportion(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return Dart's p99 reduction over DCQCN by degree, each group as busy as with 16 senders."""
     found = _gains(rows, {"16": ""})
     for degree, reading in _IN_PROPORTION.items():
         of = of_reading(rows, reading)

@@ -56,7 +56,6 @@ def _case(traffic: str, slow: int) -> str:
 
 
 def _over_links(table: pd.DataFrame) -> pd.Series[float]:
-    """Return REPS's last completion over its lower bound, where no link is slow."""
     rows = wide(table)
     rows = rows[(rows["scheme"] == "NSCC, REPS") & (rows["slow"] == 0)].set_index("traffic")
     return rows["FCT, p100"] / (rows["links"] + LATENCY_PS)
@@ -71,7 +70,6 @@ def _last(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _loss(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return how much later each scheme's last message is done for slow links."""
     last = _last(table)
     return {
         case: {name: ps - last[case.split(",")[0]][name] for name, ps in found.items() if name != "NSCC, sprayed"}

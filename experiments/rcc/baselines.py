@@ -37,7 +37,6 @@ def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:
 
 
 def _ratios(rows: pd.DataFrame, one: str, *schemes: str) -> dict[str, float]:
-    """Return the average FCT of the readings of some schemes over that of one, the mean over the seeds of both."""
     found = _found(rows.set_index("seed"), "all mean")
     ratios = {words: (found[words] / found[one]).mean() for words, of in _SHOWN.items() if of[0] in schemes}
     return {words: float(ratio) for words, ratio in ratios.items() if words != one}

@@ -21,7 +21,6 @@ def _off(table: pd.DataFrame, scheme: str) -> dict[str, float]:
 
 
 def _steadiness(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return TIMELY's fairness and the swing of the bottleneck's queue, each in its better seed, by number of flows."""
     found = {}
     for phase, place in ((2, "in network"), (3, "last hop")):
         means, swing = (seeds(table, "timely", f"{name} {place}, phase {phase}") for name in ("queue", "swing"))

@@ -43,7 +43,6 @@ def _margin(table: pd.DataFrame, kp: float, kd: float) -> float:
 
 
 def _orders_below(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return the margin with K_p as large as K_d, and with one or two orders below it, where the box has all three."""
     return {
         f"K_d = {kd:g}": {f"K_p = K_d / {ratio}": _margin(table, kd / ratio, kd) for ratio in (1, 10, 100)}
         for kd in (1e3, 1e4)
@@ -51,7 +50,6 @@ def _orders_below(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _larger_gains(table: pd.DataFrame) -> dict[str, float]:
-    """Return by which share the margin falls where both gains are ten times as large, K_p one or two orders below."""
     return {
         f"K_p = {kp:g}, K_d = {kd:g}": 1 - _margin(table, 10 * kp, 10 * kd) / _margin(table, kp, kd)
         for kd in (1e3, 1e4)

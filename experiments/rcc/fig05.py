@@ -88,12 +88,10 @@ def _judged(table: pd.DataFrame, scheme: str, words: str) -> pd.Series:
 
 
 def _totals(table: pd.DataFrame) -> pd.Series:
-    """Return N times the goodput of each flow, whenever N are under way."""
     return pd.concat([_judged(table, "rcc", f"goodput with {n}, ") * n for n in FLOWS])
 
 
 def _convergence(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return RTTs to converge after each start and end of a flow."""
     own, other = (
         _judged(table, scheme, "convergence after ") / scalar(table, scheme, "base RTT") for scheme in SCHEMES
     )

@@ -36,7 +36,6 @@ def _above_lowest(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _at_most(rows: pd.DataFrame, quantity: str, schemes: Iterable[str] = OTHERS) -> dict[str, float]:
-    """Return RCC's largest reduction of a quantity over each of the others, at any load of any workload."""
     return {
         NAMES[one]: max(reductions(rows, quantity, one, name).max() for name in WORKLOADS) for one in schemes
     }  # fmt: skip

@@ -60,7 +60,6 @@ def _as_windows_say(table: pd.DataFrame) -> Measured:
 
 
 def _right(table: pd.DataFrame, scheme: str) -> float:
-    """Return for which part of the time of a scheme's verdicts they were right, all flows together."""
     point = point_name(table, scheme)
     right, wrong = (sum(scalar(table, point, f"{word}, flow {flow}") for flow in FLOWS) for word in ("right", "wrong"))
     return right / max(right + wrong, 1.0)
@@ -76,7 +75,6 @@ def _near_zero(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _over_max_min(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return each flow's goodput under RCC over its max-min share."""
     return {
         f"phase {phase}": {
             f"flow {flow}": rate / (GOODPUT_BPS * share)

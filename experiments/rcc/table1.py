@@ -35,7 +35,6 @@ def _sizes(table: pd.DataFrame) -> pd.Series:
 
 
 def _listed(table: pd.DataFrame) -> pd.Series:
-    """Return the sizes of table I's entries, their sum, and that of all that algorithm 1 needs."""
     sizes = _sizes(table)
     listed = sizes[list(LISTED)]
     total = listed.sum()

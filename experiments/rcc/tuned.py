@@ -38,7 +38,6 @@ def _point(gains: str, base_rtt_ps: int, form: str) -> str:
 
 
 def _swings(table: pd.DataFrame, gains: str, form: str) -> dict[str, float]:
-    """Return the swing of the two flows' queue by base RTT."""
     rtts = sorted(table["base_rtt_ps"].unique())
     return {f"{rtt / 1e6:g} us": scalar(table, _point(gains, int(rtt), form), "swing") for rtt in rtts}
 

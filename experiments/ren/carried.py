@@ -52,7 +52,6 @@ def _loads(parts: int, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _carried(parts: int, rows: pd.DataFrame) -> dict[str, float]:
-    """Return the load that the core carries under REN at 0.7, by workload."""
     found: Any = _loads(parts, rows).loc[_LOAD]
     return {title: found[name] for name, title in WORKLOADS.items() if name in found}
 
@@ -73,7 +72,6 @@ def gains(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _same_sign(rows: pd.DataFrame) -> Measured:
-    """Return the share of REN's gains whose sign is the same in both."""
     found = gains(rows)
     is_same = np.sign(found[1]) == np.sign(found[3])
     others = [f"{quantity} {LOOKS[one][0]} {name}" for quantity, one, name in is_same.index[~is_same]]
@@ -146,7 +144,6 @@ class Carried(CaseFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Length]:
-        """Return both lengths of each run at 0.7, and REN at lower loads; at quick scale a few of the former."""
         if scale == "paper":
             return [*_ALL, *_LOWER]
         return [one for one in _ALL if one.scheme in ("ren", "dctcp", "ndp") and one.workload in [*WORKLOADS][:2]]
@@ -156,7 +153,6 @@ class Carried(CaseFigure):
         return []
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        """Measure the load that the core carries, and the flows that start meanwhile."""
         scenario = point.scenario
         assert scenario is not None
         parts = next(parts for parts, words in PARTS.items() if words == point.labels["changes"])

@@ -5,7 +5,6 @@ from ..api import *
 
 
 def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    """Return the packets that wait and that leave in each round, and those in flight at the end."""
     rounds = {name: extremes(rounds_of(table, "traditional", name)) for name in ("queue", "packets")}
     return {**rounds, "in flight": scalar(table, "traditional", "in flight")}
 

@@ -5,7 +5,6 @@ from ..api import *
 
 
 def _used(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    """Return the share of the link that is used in the first round, and in the others."""
     link = scalar(table, "traditional", "link")
     first, *others = (packets / link for packets in rounds_of(table, "traditional", "packets"))
     return {"first round": first, "later": extremes(others)}

@@ -51,7 +51,6 @@ def _trimmed(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _persists(table: pd.DataFrame) -> dict[str, float]:
-    """Return the mean queue over its peak, for NDP over 8 packets, the least of the runs."""
     means = {name: of_scheme(table, name, "mean queue") for name in (*_LOSING, "ndp")}
     shares = {name: means[name] / of_scheme(table, name, "peak queue") for name in _LOSING}
     return labelled({name: share.min() for name, share in (shares | {"ndp": means["ndp"] / _NDP_LIMIT}).items()})

@@ -17,7 +17,6 @@ _WAITING = 3
 
 
 def _roles(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    """Return the switch's marks, the receiver's copies and the sender's answers."""
     found: dict[str, float | dict[str, float]] = {
         name: scalar(table, POINT, name) for name in ("packets marked 10", "marks copied")
     }

@@ -49,7 +49,6 @@ def _from(packets: int) -> str:
 
 
 def _times(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return the completion time of REN and of traditional transmission, by the equations and from each share."""
     model = {label: scalar(table, _MODEL, f"FCT, {label}") for label in ("REN", "traditional")}
     found = {
         _from(packets): {label: scalar(table, _name(name, packets), "FCT") for label, name in zip(model, _SCHEMES)}
@@ -59,7 +58,6 @@ def _times(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _rounds(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
-    """Return by how many rounds packets are behind equation (6), and how many flows fill the link without marks."""
     own, other = (
         {n: scalar(table, _name(scheme, n), "rounds to 95% of the link") for n in _STARTS} for scheme in _SCHEMES
     )

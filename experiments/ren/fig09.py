@@ -128,7 +128,6 @@ def _ratio(table: pd.DataFrame) -> Measured:
 
 
 def _more(table: pd.DataFrame, more: str = "") -> dict[str, dict[str, float]]:
-    """Return REN's utilisation less the traditional one."""
     return {name: _by_strength(use["REN"] - use["traditional"]) for name, use in _use(table, more).items()}
 
 

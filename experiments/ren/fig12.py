@@ -53,7 +53,6 @@ def _largest(table: pd.DataFrame) -> Measured:
 
 
 def _over_best(table: pd.DataFrame) -> Measured:
-    """Return REN's times over the best other scheme's, by statistic and size."""
     ratios, words = {}, []
     for statistic, name in (("mean", "AFCT"), ("p99", "p99 FCT")):
         times = _times(table, statistic)

@@ -34,14 +34,12 @@ def _state(table: pd.DataFrame) -> dict[str, float]:
 
 
 def _own_state(table: pd.DataFrame) -> Measured:
-    """Return the largest state less the smallest, of all numbers of flows."""
     rows = wide(table)
     own = rows[rows["scheme"].isin(["ren", "ren-packet"])].groupby("scheme")["own state"]
     return Measured(labelled(own.max() - own.min()), f"{own.max().max():.0f} B at most")
 
 
 def _per_packet(table: pd.DataFrame) -> Measured:
-    """Return by how much the operations for a packet, the period's included, differ with the number of flows."""
     need(table, *_SCHEMES)
     rows = wide(table)
     total = sum((rows[f"{kind}, {place}"] for kind in KINDS for place in ("enqueue", "dequeue")), start=0.0)

@@ -47,13 +47,11 @@ def gains(rows: pd.DataFrame, workload: str) -> np.ndarray:
 
 
 def _at_size(workload: str, rows: pd.DataFrame) -> dict[str, float]:
-    """Return REN's reduction of the p99 slowdown of the tenth with the flows that the paper names, by baseline."""
     found = gains(rows, workload)[:, tenth_of(rows, workload, PUBLISHED[workload][0])]
     return labelled(dict(zip(BASELINES, found, strict=True)))
 
 
 def _lowest(rows: pd.DataFrame) -> dict[str, float]:
-    """Return in what share of all workloads' tenths a scheme has the lowest p99 slowdown."""
     by_tenth = ({one: slowdowns(rows, one, workload) for one in SCHEMES} for workload in WORKLOADS)
     return lowest_shares(pd.concat([pd.DataFrame(values) for values in by_tenth], ignore_index=True))
 

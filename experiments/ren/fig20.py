@@ -87,7 +87,6 @@ def _homa_rises(table: pd.DataFrame) -> Measured:
 
 
 def _ren(table: pd.DataFrame, name: str = KEPT) -> dict[str, dict[str, float]]:
-    """Return REN's utilisation and queue by share, and its queue less Homa's with the most messages granted."""
     use, queue = _means(table, "utilisation")[name], _means(table, "mean queue")
     less = queue[name] - queue[_homa(table)[-1]]
     return {

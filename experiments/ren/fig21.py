@@ -57,7 +57,6 @@ def _by_servers(values: pd.Series) -> dict[str, float]:
 
 
 def _beside(table: pd.DataFrame, name: str, others: tuple[str, ...]) -> Measured:
-    """Return a scheme's utilisation less that of the best of others."""
     use = _means(table, "utilisation")
     words = "; ".join(f"{_label(one)} {', '.join(f'{v:.0%}' for v in use[one])}" for one in (name, *others))
     return Measured(_by_servers(use[name] - use[list(others)].max(axis=1)), words)

@@ -59,14 +59,12 @@ def _means(table: pd.DataFrame, quantity: str, name: str = "ren", sizes: str = _
 
 
 def _spread(table: pd.DataFrame) -> Measured:
-    """Return the greatest over the least FCT of all periods, less 1."""
     near = {name: _means(table, name)[0.2] / 1e6 for name in ("AFCT", "p99 FCT")}
     words = ", ".join(f"{name} {value.min():.1f} to {value.max():.1f} us" for name, value in near.items())
     return Measured({name: value.max() / value.min() - 1 for name, value in near.items()}, words)
 
 
 def _tail(table: pd.DataFrame) -> Measured:
-    """Return p99 at 8 RTTs over that at 1 RTT."""
     own, light = (_means(table, "p99 FCT")[load] for load in (0.8, 0.2))
     words = [f"{own[1.0] / 1e6:.0f} and {own[8.0] / 1e6:.0f} us", f"at load 0.2 {light[8.0] / light[1.0]:.2f}x"]
     rows = wide(table)

@@ -47,7 +47,6 @@ def _short_flows(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 
 def _long_flows(rows: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
-    """Return REN's gain over pHost and Homa, the mean over the loads and the least, by workload."""
     gains = {
         one: pd.DataFrame({title: gain(rows, "throughput, long", one, name) for name, title in WORKLOADS.items()})
         for one in ("phost", "homa")
@@ -66,8 +65,6 @@ def _gain_by_workload(rows: pd.DataFrame) -> dict[str, float | dict[str, float]]
 
 
 def _expresspass(rows: pd.DataFrame) -> dict[str, float]:
-    """Return ExpressPass's highest throughput at high loads over that of others."""
-
     def most(other: str, name: str) -> float:
         its, theirs = (mean_of(rows, "throughput, long", one, name) for one in ("expresspass", other))
         return float((its / theirs)[list(_HIGH)].max())
@@ -76,7 +73,6 @@ def _expresspass(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _grows_with_load(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return REN's gain in AFCT at two loads, the mean over the baselines, and the least at the higher one."""
     gains = {
         title: pd.DataFrame({one: gain(rows, "AFCT", one, name) for one in BASELINES})
         for name, title in WORKLOADS.items()
@@ -88,7 +84,6 @@ def _grows_with_load(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _lowest_in(quantity: str, workloads: tuple[str, ...], rows: pd.DataFrame) -> dict[str, float]:
-    """Return the share of the loads at which REN has the lowest of all, by workload."""
     values = {
         name: pd.DataFrame({one: mean_of(rows, quantity, one, name) for one in SCHEMES}) for name in workloads
     }  # fmt: skip

@@ -39,7 +39,6 @@ class Variation(LeafSpineCase):
 
     @property
     def differences(self) -> str:
-        """What differs, in words."""
         return self.part
 
     def run_as(self) -> Scheme:
@@ -100,7 +99,6 @@ def _cost_of_the_timer(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _over_two_messages(rows: pd.DataFrame) -> dict[str, float]:
-    """Return REN's largest reduction of the AFCT over Homa and Aeolus with two messages granted."""
     changes = _case("homa", _NAMES[0], 0.1, TWO_MESSAGES).differences
     return {
         LOOKS[one][0]: max(
@@ -154,7 +152,6 @@ class Handicaps(LeafSpineFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
-        """Return the variations, and at paper scale the runs of figure 19 beside them."""
         homa = [_case(one, name, load) for one in ("homa", "aeolus") for name in _NAMES for load in _LOADS[scale]]
         beside = [_case(one, name, load) for one in ("ren", "ndp") for name in _NAMES for load in _LOADS[scale]]
         return [*homa, *beside, *_varied(scale)]

@@ -87,7 +87,6 @@ class LeafSpineReadings(LeafSpineFigure):
         return [*dict.fromkeys(run for run in others if run not in set(own)), *own]
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
-        """Return the rows of each seed that has all points as assumed."""
         return {one: table[table["seed"] == one] for one in super().rows_of_seeds(_as_assumed(table))}
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:

@@ -51,7 +51,6 @@ def _by_number(quantity: str, name: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return REN's gain in AFCT over some baselines by the number of messages, in each workload."""
     return {
         f"{LOOKS[one][0]}, {WORKLOADS[name]}": {
             f"{number:,}": _gain(rows, "AFCT", one, name, number) for number in (1000, 2500, _ALL_MESSAGES)
@@ -62,7 +61,6 @@ def _with_number(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _expresspass(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return ExpressPass's throughput of long flows over NDP's."""
     return {
         f"{number:,} messages": {
             WORKLOADS[name]: _value(rows, "throughput, long", "expresspass", name, number)
@@ -74,7 +72,6 @@ def _expresspass(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _where_it_is_carried(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return by how much REN's gain in AFCT changes from 1,000 to 2,500 messages at a load of 0.1."""
     more, fewer = (
         {(name, one): _gain(rows, "AFCT", one, name, number, 0.1) for name in _NAMES for one in _OTHERS}
         for number in (2500, 1000)
@@ -83,7 +80,6 @@ def _where_it_is_carried(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _by_load(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return REN's gain in AFCT, the mean over the baselines, at the ends of the loads."""
     return {
         f"{WORKLOADS[name]}, {number:,}": {
             f"load {load}": float(np.mean([_gain(rows, "AFCT", one, name, number, load) for one in _OTHERS]))
@@ -149,7 +145,6 @@ class Messages(LeafSpineFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
-        """Return the runs by number of messages; at paper scale also those of figures 16 to 18 at 0.7."""
         found = [
             _case(scheme, name, load, number)
             for number, name, load in product(_NUMBERS[scale], _NAMES, _LOADS[scale])

@@ -109,7 +109,6 @@ def _ran(rows: pd.DataFrame) -> list[str]:
 
 
 def _of_ren(rows: pd.DataFrame, quantity: str, *names: str) -> dict[str, float]:
-    """Return a quantity of REN under some variations, the mean over seeds."""
     return {name: float(_values(rows, VARIATIONS[name]["ren"], quantity).mean()) for name in names}
 
 
@@ -123,7 +122,6 @@ def _marks_help(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _reductions(names: Iterable[str], rows: pd.DataFrame) -> Measured:
-    """Return REN's reductions of the AFCT over the schemes of the headline, under the variations that have run."""
     found = {
         f"{name}, over {LOOKS[other][0]}": float(values.mean())
         for name in names
@@ -176,7 +174,6 @@ class Sensitivity(LeafSpineFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
-        """Return every variation; at quick scale the readings and ECMP."""
         return runs(_AT_QUICK) if scale == "quick" else list(_ALL)
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
@@ -233,5 +230,4 @@ class Buffers(Sensitivity):
     claims = (_headline("ren-x-4b", "6", "128 KB a switch", BUFFERS),)
 
     def cases(self, scale: str) -> list[LeafSpineCase]:
-        """Return the runs with these buffers; at quick scale only with one timer."""
         return runs(tuple(BUFFERS)[:2]) if scale == "quick" else runs(BUFFERS)

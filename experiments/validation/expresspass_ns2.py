@@ -43,7 +43,6 @@ def _star(rate: str, senders: int) -> Graph:
 
 
 def _rtts(table: pd.DataFrame, case: str) -> dict[str, float]:
-    """Return how many RTTs a case took to converge, by rate and first weight."""
     rows = wide(table)
     rows = rows[rows["case"] == case]
     return {f"{row['rate']}, {row['weight']}": row["RTTs to converge"] for _, row in rows.iterrows()}
