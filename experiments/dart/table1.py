@@ -61,7 +61,8 @@ class Table1(TableFigure):
     name = "dart.table1"
     title = "Short-flow packets with ECN marks"
     description = "Percent of short flows' packets marked, DCQCN and Dart"
-    published, names, measured = PUBLISHED_MARKS, ("DCQCN", "Dart"), staticmethod(marks)
+    published, names = PUBLISHED_MARKS, ("DCQCN", "Dart")
+    measured = staticmethod(marks)
     claims = (
         *table_claims(
             1, PUBLISHED_MARKS, "% of short flows' packets marked (DCQCN; Dart)", _cell, _published_cell,

@@ -73,7 +73,8 @@ class Table2(TableFigure):
     name = "dart.table2"
     title = "IOFD's load increase and path dilation"
     description = "Increase of packet-hops, and of links that a short flow's packet crosses, over DCQCN, in percent"
-    published, names, measured = PUBLISHED_DILATION, _NAMES, staticmethod(detours)
+    published, names = PUBLISHED_DILATION, _NAMES
+    measured = staticmethod(detours)
     claims = (
         *table_claims(
             2, PUBLISHED_DILATION, "load increase %; path dilation %", _cell, _published_cell,

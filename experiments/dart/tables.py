@@ -22,11 +22,8 @@ class TableFigure(ClosFigure):
     published: Mapping[tuple[str, float], tuple[float, float]]
     names: tuple[str, str]
     """Of the two in a cell."""
-
-    @staticmethod
-    @abstractmethod
-    def measured(rows: pd.DataFrame, mix: str, load: float) -> tuple[float, float]:
-        """Return the numbers of a cell."""
+    measured: ClassVar[Callable[..., tuple[float, float]]]
+    """The numbers of a cell, from the rows, the mix and the load."""
 
     def cases(self, scale: str) -> list[ClosCase]:
         return [case for case in runs(scale) if case.scheme in ("dcqcn", "dart")]
