@@ -12,7 +12,7 @@ PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}
 _ALL = tuple(FatTreeCase(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
 _UNDER_PID = (
     "A flow that was once judged congested in the network stays under the PID until it ends, with a window that grows"
-    " by 1% a round trip. A seventh (at 30%) to a half (at 70%) of the long flows are misjudged in this way"
+    " by 1% a round trip. A sixth (at 30%) to a half (at 70%) of the long flows are misjudged in this way"
     " (`rcc.verdicts`). With n = 100 samples, or three of a round trip each, hardly any are; n = 100 lowers the average"
     " by 6%, to 2% above RCC-EWA's (`rcc.baselines`). RCC that never turns to the PID is RCC-EWA, so right verdicts"
     " alone cannot give the published gain over it on this fabric. Nor can other gains: if windows under the PID come"

@@ -17,7 +17,7 @@ from .setup import *
 LOADS = {"quick": (0.7,), "paper": (0.3, 0.5, 0.7)}
 ARRIVALS = {"quick": "0.4ms", "paper": "4ms"}
 CAPS = {"quick": "3MB", "paper": "30MB"}
-SEEDS = {"quick": 1, "paper": 3}
+SEEDS = {"quick": 1, "paper": 6}
 READINGS: dict[str, dict[str, Any]] = {
     "n = 3": {}, "n = 100": {"late_samples": 100}, "n = 3 round trips": {"sampling": "base-rtt"},
 }  # fmt: skip
