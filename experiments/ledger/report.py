@@ -23,6 +23,7 @@ from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.moving import SCENES, Scene, write_scenes
 from rdmacc.experiments.ledger.pages import KINDS, about, claim_rows, count_outcomes, html
+from rdmacc.experiments.ledger.printed import seeding_text, seeds_text
 from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.sweep.workers import reason_of
@@ -34,7 +35,6 @@ _SEEDINGS = {
     Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from least to greatest."
     " A claim holds if it does in more than half of them.",
     Seeding.POOLED: "{}, judged together; intervals are over them.",
-    Seeding.NONE: "Nothing here is random: every seed gives this table, so it is computed once.",
 }
 _VERDICTS = "report.json"
 _THUMB_DPI = 80
@@ -239,7 +239,7 @@ class Report:
             title="rdmacc: figures and tables reproduced",
             version=metadata.version("rdmacc"),
             scale=self._scale,
-            seeds=self._seeds_words(),
+            seeds=seeds_text(self._seed, self._seeds),
             done=len(self._entries) - len(self.failures),
             planned=len(self._planned),
             hops=f"{hops:,}",
@@ -253,16 +253,12 @@ class Report:
             scenes=self._scenes(),
         )
 
-    def _seeds_words(self) -> str:
-        return f"seed {self._seed}" if self._seeds in (None, 1) else f"{self._seeds} seeds, starting at {self._seed}"
-
     def _seeding(self, one: Experiment, table: pd.DataFrame) -> str:
         """Return the role of several seeds for a figure, in words; empty for one seed."""
         if self._seeds in (None, 1):
             return ""
-        if one.seeding is not Seeding.NONE and len(one.rows_of_seeds(table)) == 1:
-            return "Every seed gave the same numbers: nothing here is random."
-        return _SEEDINGS[one.seeding].format(self._seeds_words())
+        same = seeding_text(one, table, self._seeds)
+        return same or _SEEDINGS[one.seeding].format(seeds_text(self._seed, self._seeds))
 
     def _score(self) -> list[dict[str, Any]]:
         rows = []

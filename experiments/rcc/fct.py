@@ -19,50 +19,35 @@ def fct_lines(
     quantity: str, schemes: Sequence[str], name: str, title: str, label: str = "FCT", unit: str = "us", log: str = ""
 ) -> Lines:
     """Return a completion time, or a slowdown, of a workload over the load; bands are the spread over seeds."""
-    return Lines(
-        quantity=quantity,
-        looks={one: (*LOOKS[one], f"{_MARKERS[one]}-") for one in schemes},
-        over="load",
-        where={"workload": name, "changes": ""},
-        percent=True,
-        xlabel="load (% of the hosts' links)",
-        unit=unit,
-        label=label,
-        log=log,
-        title=title,
-        legend=None,
-        axes={} if log else {"ylim": (0, None)},
-    )
+    axes = {} if log else {"ylim": (0, None)}
+    words: dict[str, Any] = {"title": title, "label": label, "unit": unit, "log": log, "axes": axes}
+    return _over_load(quantity, schemes, where={"workload": name, "changes": ""}, **words)
 
 
-def draw_reductions(
-    ax: Axes,
-    rows: pd.DataFrame,
-    quantity: str,
-    schemes: Sequence[str],
-    name: str,
-    published: Mapping[str, tuple[float, ...]],
-) -> None:
-    """Draw by what percentage RCC is below others over the load; beside it, hollow, the published values.
+def _over_load(quantity: str, schemes: Sequence[str], **more: Any) -> Lines:
+    looks = {one: (*LOOKS[one], f"{_MARKERS[one]}-") for one in schemes}
+    axis: dict[str, Any] = {"over": "load", "percent": True, "xlabel": "load (% of the hosts' links)", "legend": None}
+    return Lines(quantity, looks, **{**axis, **more})
+
+
+def reduction_lines(
+    quantity: str, schemes: Sequence[str], name: str, published: Mapping[str, tuple[float, ...]], **more: Any
+) -> Lines:
+    """Return by what part RCC is below others over the load; beside it, hollow, the published values.
 
     The paper names no load for them, so they stand in a column of their own.
     """
-    column, width = 100 * max(LOADS) + 10, 12
-    middle = (len(schemes) - 1) / 2
-    for place, scheme in enumerate(schemes):
-        if scheme not in ran(rows, schemes, name):
-            continue
-        found = reductions(rows, quantity, scheme, name) * 100
-        colour = COLOURS[LOOKS[scheme][1]]
-        ax.plot(found.index * 100, found, marker=_MARKERS[scheme], color=colour, label=NAMES[scheme])
-        values = [100 * value for value in published.get(scheme, ())]
-        at = np.full(len(values), column + width * (place - middle) / len(schemes))
-        ax.plot(at, values, marker=_MARKERS[scheme], markersize=8, color=colour, markerfacecolor="none", linestyle=":")
-    ax.axhline(0, color="0.5", linewidth=0.8)
-    ax.set(xlabel="load (% of the hosts' links)")
-    if published:
-        ax.axvspan(column - width / 2, column + width / 2, color="0.93", linewidth=0, zorder=0)
-        ax.set_xticks([*(100 * load for load in LOADS), column], [*(f"{100 * load:.0f}" for load in LOADS), "paper"])
+    at = 100 * max(LOADS) + 10
+    marks = {one: [(at, value) for value in values] for one, values in published.items()}
+    ticks = {100 * load: f"{100 * load:.0f}" for load in LOADS} | ({at: "paper"} if published else {})
+    look: dict[str, Any] = {"unit": "%", "levels": {"_": 0.0}, "published": marks, "label": "RCC below the scheme by"}
+    axes = {"xticks": [*ticks], "xticklabels": [*ticks.values()]}
+    return _over_load("below", schemes, of=partial(_reduced, quantity, schemes, name), axes=axes, **look, **more)
+
+
+def _reduced(quantity: str, schemes: Sequence[str], name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    found = {one: reductions(rows, quantity, one, name) for one in ran(rows, schemes, name)}
+    return pd.DataFrame(found).melt(var_name="scheme", value_name="below", ignore_index=False).reset_index()
 
 
 def reduction_by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:

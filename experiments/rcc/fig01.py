@@ -4,7 +4,7 @@ Setup and assumptions: `rdmacc.experiments.rcc.multi_bottleneck`. Flows start at
 300 ms. At quick scale ten times as fast, which DCQCN's timers do not follow.
 """
 
-from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
+from rdmacc.experiments.rcc.multi_bottleneck import goodput_panel, measure_flows, point_for, seeds
 from ..api import *
 from .fat_tree import *
 from .setup import *
@@ -91,11 +91,6 @@ class Figure1(Experiment):
         return measure_flows(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(1, 3, figsize=(12, 3.4), width_ratios=(1, 1.1, 1.1))
-        topology.draw(topology.rcc_multi_bottleneck(), axes[0])
-        axes[0].set_title("(a) network")
-        for ax, scheme, letter in zip(axes[1:], _SCHEMES, "bc", strict=True):
-            draw_goodput(ax, table, point_name(table, scheme))
-            ax.set_title(f"({letter}) {NAMES[scheme]}")
-        axes[1].legend(ncols=3, loc="upper right", fontsize=8)
-        return self.headed(figure, " (dotted: max-min shares)")
+        network = Sketch(title="(a) network", how=lambda ax, _: topology.draw(topology.rcc_multi_bottleneck(), ax))
+        panels = [network, *(goodput_panel(table, *one) for one in zip(_SCHEMES, "bc", strict=True))]
+        return self.drawn(panels, table, " (dotted: max-min shares)", size=(4, 3.4))

@@ -121,39 +121,20 @@ class Figure8(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         points = [_point(setting, start) for setting in SETTINGS for start in (_TOGETHER, _LATER)]
-        rates = [
-            Traces(
-                looks={(one, f"goodput of flow {flow}"): (f"flow {flow}", colour) for flow, colour in _FLOWS},
-                by=("point", "quantity"),
-                unit="Gb/s",
-                label="goodput",
-                time_unit="ms",
-                width=1,
-                title=f"({'a' if one.startswith('last') else 'b'}) {one}",
-                levels={"12 Gb/s": PUBLISHED_BPS},
-                axes={"ylim": (0, 26)},
-            )
-            for one in points
-        ]
-        queues = [
-            Traces(
-                quantity="queue",
-                looks={one: ("queue", "green")},
-                unit="KB",
-                time_unit="ms",
-                width=0.8,
-                levels={"target": scalar(table, one, "target queue")},
-                axes={"ylim": (0, 30)},
-            )
-            for one in points
-        ]
-        return self.drawn(
-            [*rates, *queues],
-            table,
-            " (dotted: 12 Gb/s as published; the target queue)",
-            columns=4,
-            size=(3.3, 2.5),
-            sharex=True,
-            sharey="row",
-            legend="outside lower center",
-        )
+        over = partial(Traces, time_unit="ms", width=1.0)
+        rate: dict[str, Any] = {
+            "by": ("point", "quantity"),
+            "unit": "Gb/s",
+            "label": "goodput",
+            "axes": {"ylim": (0, 26)},
+        }
+        panels = []
+        for one in points:
+            looks = {(one, f"goodput of flow {flow}"): (f"flow {flow}", colour) for flow, colour in _FLOWS}
+            panels.append(over("", looks, title=one, levels={"12 Gb/s": PUBLISHED_BPS}, **rate))
+        for one in points:
+            target = {"target": scalar(table, one, "target queue")}
+            panels.append(over("queue", {one: ("queue", "green")}, unit="KB", levels=target, axes={"ylim": (0, 30)}))
+        grid: dict[str, Any] = {"columns": 4, "size": (3.3, 2.5), "sharex": True, "sharey": "row"}
+        more = " (dotted: 12 Gb/s as published; the target queue)"
+        return self.drawn(panels, table, more, legend="outside lower center", **grid)

@@ -148,15 +148,7 @@ class Figure9(FatTreeFigure):
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         names = [name for name in WORKLOADS if (rows["workload"] == name).any()]
-        figure, axes = subplots(
-            2, len(names), figsize=(3.3 * len(names) + 0.6, 6.6), sharex=True, squeeze=False, layout="constrained"
-        )
-        for (top, bottom), name in zip(axes.T, names, strict=True):
-            fct_lines("all mean", SCHEMES, name, WORKLOADS[name].name, "average FCT").draw(top, rows)
-            draw_reductions(bottom, rows, "all mean", OTHERS, name, PUBLISHED[name])
-            top.set_xlabel("")
-        axes[1][0].set_ylabel("RCC below the scheme by (%)\n(hollow: largest published)")
-        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=9)
-        hosts = 320 if rows["arrival_ms"].max() >= 1 else 32
-        figure.suptitle(f"RCC, figure 9: average FCT at {hosts} hosts, 100 Gb/s")
-        return figure
+        panels = [fct_lines("all mean", SCHEMES, name, WORKLOADS[name].name, "average FCT") for name in names]
+        panels += [reduction_lines("all mean", OTHERS, name, PUBLISHED[name]) for name in names]
+        more = f", {320 if rows['arrival_ms'].max() >= 1 else 32} hosts (hollow: largest published)"
+        return self.drawn(panels, rows, more, columns=len(names), size=(3.3, 3.3), legend="outside lower center")

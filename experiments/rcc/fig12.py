@@ -130,19 +130,20 @@ class Figure12(IncastFigure):
         return list(dict.fromkeys([*printed, *map(together, printed), *swept]))
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, (left, right) = subplots(1, 2, figsize=(11, 3.8))
-        for number, (name, case) in enumerate(SCHEMES.items()):
-            label, colour = LOOKS[name]
-            rate = curve(table, points_in(table, case)[0], "goodput over time")
-            look = {"linewidth": 4 - number, "linestyle": ("-", "--", ":", "-.")[number]}
-            left.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], label=label, **look)
-        left.set(xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
-        left.legend(fontsize=8, loc="lower left")
-        found = _swept(wide(table))
-        for n, colour in zip(found.index, ("vermilion", "orange", "blue", "green", "purple"), strict=False):
-            right.plot(found.columns, found.loc[n], "o-", color=COLOURS[colour], markersize=4, label=f"n = {n}")
-        right.set(title="(b) 50 senders of 1 MB", xlabel="jitter (± us)", ylabel="goodput (Gb/s)", ylim=(0, None))
-        right.legend(fontsize=8, loc="lower left")
-        senders = int(table["senders"].iloc[0])
-        left.set_title(f"(a) the incast of figure 6, {senders:,} senders")
-        return self.headed(figure)
+        lines = zip(SCHEMES.items(), ("-", "--", ":", "-."), strict=True)
+        looks = {points_in(table, case)[0]: (*LOOKS[name], line) for (name, case), line in lines}
+        colours = zip((1, *SAMPLES), ("vermilion", "orange", "blue", "green", "purple"), strict=True)
+        by_n = {n: (f"n = {n}", colour, "o-") for n, colour in colours}
+        title = f"(a) the incast of figure 6, {table['senders'].iloc[0]:,} senders"
+        words: dict[str, Any] = {"unit": "Gb/s", "label": "goodput", "legend": {"fontsize": 8, "loc": "lower left"}}
+        axis: dict[str, Any] = {
+            "by": "late_samples",
+            "where": {"size": "1MB"},
+            "over": "jitter_us",
+            "xlabel": "jitter (± us)",
+        }
+        panels = (
+            Traces("goodput over time", looks, title=title, time_unit="ms", axes={"ylim": (0, 105)}, **words),
+            Lines("goodput", by_n, title="(b) 50 senders of 1 MB", axes={"ylim": (0, None)}, **axis, **words),
+        )
+        return self.drawn(panels, table, size=(5.5, 3.8))

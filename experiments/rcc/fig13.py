@@ -70,20 +70,14 @@ class Figure13(FatTreeFigure):
         return cases(VARIANTS, [_NAME], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        figure, axes = subplots(2, 3, figsize=(11.4, 6.6))
         over = "FCT over the ideal"
-        for ax, panel in (
-            (axes[0, 0], fct_lines("all mean", VARIANTS, _NAME, "average")),
-            (axes[0, 1], fct_lines("all p99", VARIANTS, _NAME, "99th percentile")),
-            (axes[1, 0], fct_lines("all slowdown", VARIANTS, _NAME, "mean slowdown", over, "")),
-            (axes[1, 1], fct_lines("short slowdown", VARIANTS, _NAME, "mean slowdown, flows below 100 KB", over, "")),
-        ):
-            panel.draw(ax, rows)
-        draw_reductions(axes[0, 2], rows, "all mean", _PARTS, _NAME, PUBLISHED)
-        draw_reductions(axes[1, 2], rows, "all slowdown", _PARTS, _NAME, {})
-        axes[0, 2].set(title="average: RCC below the variant", ylabel="%  (hollow: largest published)")
-        axes[1, 2].set(title="slowdown: RCC below variant", ylabel="%")
-        axes[0, 0].legend()
-        axes[0, 2].legend()
-        figure.suptitle("RCC, figure 13: with one of its laws, and with both, web search")
-        return figure
+        panels = [
+            fct_lines("all mean", VARIANTS, _NAME, "average"),
+            fct_lines("all p99", VARIANTS, _NAME, "99th percentile"),
+            reduction_lines("all mean", _PARTS, _NAME, PUBLISHED, title="average: RCC below the variant"),
+            fct_lines("all slowdown", VARIANTS, _NAME, "mean slowdown", over, ""),
+            fct_lines("short slowdown", VARIANTS, _NAME, "mean slowdown, flows below 100 KB", over, ""),
+            reduction_lines("all slowdown", _PARTS, _NAME, {}, title="slowdown: RCC below variant"),
+        ]
+        more = " (hollow: largest published)"
+        return self.drawn(panels, rows, more, columns=3, size=(3.7, 3.3), legend="outside lower center")

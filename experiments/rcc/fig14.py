@@ -153,22 +153,15 @@ class Figure14(Experiment):
         return measure_flows(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, axes = subplots(2, 2, figsize=(11, 6.4), sharex=True)
-        for ax, scheme, letter in zip(axes.flat, SCHEMES, "abc", strict=False):
-            point = point_name(table, scheme)
-            draw_goodput(ax, table, point)
-            draw_types(ax, table, point)
-            ax.set_title(f"({letter}) {LOOKS[scheme][0]}")
-        axes[0, 0].legend(ncols=3, loc="lower left", fontsize=8)
-        below = axes[1, 1]
-        for scheme in SCHEMES:
+        looks = {}
+        for scheme, (place, line) in product(SCHEMES, {"in network": "-", "last hop": ":"}.items()):
             name, colour = LOOKS[scheme]
-            for place, look in (("in network", "-"), ("last hop", ":")):
-                queue = curve(table, point_name(table, scheme), f"queue {place}")
-                below.plot(queue.index / 1e9, queue / 1e3, look, color=COLOURS[colour], linewidth=1.2,
-                           label=f"{name}, {place}")  # fmt: skip
-        below.set(title="(d) queues, means", xlabel="time (ms)", ylabel="queue (kB)", ylim=(0, None))
-        below.legend(fontsize=7, ncols=1, loc="upper left")
-        return self.headed(
-            figure, "\n(crosses: congestion as each flow's receiver judged it; dotted: max-min shares)", fontsize=11
-        )
+            looks[point_name(table, scheme), f"queue {place}"] = (f"{name}, {place}", colour, line)
+        words: dict[str, Any] = {"title": "(d) queues, means", "label": "queue", "unit": "KB", "time_unit": "ms"}
+        queues = Traces("", looks, by=("point", "quantity"), legend={"fontsize": 7, "loc": "upper left"}, **words)
+        panels = [*(goodput_panel(table, *one) for one in zip(SCHEMES, "abc", strict=True)), queues]
+        more = "\n(crosses: congestion as each flow's receiver judged it; dotted: max-min shares)"
+        figure = self.drawn(panels, table, more, columns=2, size=(5.5, 3.2), sharex=True)
+        for ax, scheme in zip(figure.axes, SCHEMES):
+            draw_types(ax, table, point_name(table, scheme))
+        return figure

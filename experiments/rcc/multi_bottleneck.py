@@ -142,14 +142,19 @@ def _means(samples: pd.Series, end_ps: int) -> pd.Series:
 # Drawing
 
 
-def draw_goodput(ax: Axes, table: pd.DataFrame, point: str) -> None:
-    """Draw the three flows' goodput over time, and their max-min shares."""
-    for flow, colour in zip(FLOWS, _COLOURS, strict=True):
-        rate = curve(table, point, f"goodput of flow {flow}")
-        ax.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1.2, label=f"flow {flow}")
-    for share in (1.0, 0.5):
-        ax.axhline(GOODPUT_BPS * share / 1e9, color="0.5", linewidth=1, linestyle=":", zorder=0)
-    ax.set(xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 125), xlim=(0, None))
+def goodput_panel(table: pd.DataFrame, scheme: str, letter: str) -> Traces:
+    """Return the three flows' goodput over time, and their max-min shares."""
+    point = point_name(table, scheme)
+    looks = {(point, f"goodput of flow {flow}"): (f"flow {flow}", one) for flow, one in zip(FLOWS, _COLOURS)}
+    levels = {f"_{share}": GOODPUT_BPS * share for share in (1.0, 0.5)}
+    words: dict[str, Any] = {
+        "title": f"({letter}) {NAMES[scheme]}",
+        "label": "goodput",
+        "unit": "Gb/s",
+        "time_unit": "ms",
+    }
+    axes = {"ylim": (0, 125), "xlim": (0, None)}
+    return Traces("", looks, by=("point", "quantity"), levels=levels, axes=axes, **words)
 
 
 def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:
