@@ -152,25 +152,16 @@ class Figure3(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         looks = {"dasr": ("DASR", "blue", "-"), "dasr-no-look-ahead": ("without look-ahead", "vermilion", "--")}
-        figure, axes = subplots(len(self.degrees), len(self.sizes), figsize=(9, 5.6), sharey=True, squeeze=False)
-        for (row, k), (column, size) in product(enumerate(self.degrees), enumerate(self.sizes)):
-            ax: Axes = axes[row, column]
-            for scheme, (label, colour, line) in looks.items():
-                rate = curve(table, f"k={k} {size} {scheme}", "rate")
-                draw_trace(
-                    ax, rate.index - self.start_ps, rate, scale=1e9, label=label, color=COLOURS[colour], linestyle=line,
-                )  # fmt: skip
-            share = LINE_BPS / (k + 1) / 1e9
-            ax.axhline(share, color="0.4", linewidth=1, linestyle=":")
-            ax.annotate(
-                f"line / {k + 1}", (0, share), xycoords=("axes fraction", "data"), xytext=(4, 3),
-                textcoords="offset points", fontsize=9, color="0.35",
-            )  # fmt: skip
+        since: dict[str, Any] = {
+            "clock": lambda *_: (self.start_ps, 1e6),
+            "time_unit": "us since the short flows' start",
+        }
+        over = partial(Traces, unit="Gb/s", label="long flow's rate", is_step=True, **since)
+        panels = []
+        for k, size in product(self.degrees, self.sizes):
             end = scalar(table, f"k={k} {size} dasr", "last short flow ends") / 1e6 + 40
-            ax.set(title=f"k = {k}, {size}", ylim=(0, 10.8), xlim=(-0.15 * end, 1.2 * end))
-        for ax in axes[-1]:
-            ax.set_xlabel("time since the short flows' start (us)")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("long flow's rate (Gb/s)")
-        axes[0, 1].legend(loc="center")
-        return self.headed(figure)
+            axes = {"ylim": (0, 10.8), "xlim": (-0.15 * end, 1.2 * end)}
+            names = {f"k={k} {size} {scheme}": look for scheme, look in looks.items()}
+            levels = {f"line / {k + 1}": LINE_BPS / (k + 1)}
+            panels.append(over("rate", names, title=f"k = {k}, {size}", levels=levels, axes=axes))
+        return self.drawn(panels, table, columns=len(self.sizes), size=(4.5, 2.8), sharey=True)

@@ -36,6 +36,10 @@ def expresspass(table: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(taken=taken).pivot(index=["weight", "seed"], columns="case", values="taken")
 
 
+def _taken(table: pd.DataFrame) -> pd.DataFrame:
+    return expresspass(table)[[TWO, TEN]].melt(value_name="taken", ignore_index=False).reset_index()
+
+
 def _until_fair(curves: pd.DataFrame, join_ps: float, window_rtts: int) -> float:
     """Return after how many RTTs the first flow's share stays at most 1.1 times an equal one for a window."""
     goodput = pivoted(curves, "time_ps")
@@ -50,22 +54,6 @@ def _means(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 _TIMES_DART = At("RCP / Dart", MoreThan(5, "x"))
-
-
-def _draw_expresspass(ax: Axes, table: pd.DataFrame) -> None:
-    taken = expresspass(table)
-    for place, (weight, rows) in enumerate(taken.groupby("weight")):
-        at = np.arange(2) + 0.4 * place
-        means, least, most = (rows[[TWO, TEN]].agg(how).to_numpy() for how in ("mean", "min", "max"))
-        ax.bar(at, means, 0.36, color=COLOURS[("sky", "orange")[place]],
-               label=f"first weight {str(weight).removeprefix('w ')}")  # fmt: skip
-        draw_spread(ax, at, means, least, most, fmt="none", ecolor="black")
-    for place, published in enumerate(EXPRESSPASS_RTTS):
-        ax.plot([place - 0.2, place + 0.6], [published] * 2, color=COLOURS["black"], linewidth=2,
-                label=None if place else "published")  # fmt: skip
-    ax.set_xticks([0.2, 1.2], ["2 flows,\ndumbbell", "10 senders,\nfat tree"])
-    ax.set(title="ExpressPass (VI-D)", ylabel="RTTs to converge")
-    ax.legend(loc="upper left")
 
 
 @register_experiment
@@ -118,18 +106,19 @@ class Figure15(Experiment):
         return measure_convergence(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        figure, (*axes, bars) = subplots(1, 3, figsize=(12, 3.8), width_ratios=(1, 1, 0.8))
-        axes[1].sharey(axes[0])
-        for ax, name, panel in zip(axes, ("rcp", "dart"), "ab", strict=True):
-            rtt = scalar(table, name, "base RTT") or np.nan
-            for flow, colour, line in ((1, "blue", "-"), (2, "vermilion", "--")):
-                throughput = curve(table, name, f"throughput of flow {flow}")
-                ax.plot((throughput.index - rtt) / rtt, throughput / 1e9, line, color=COLOURS[colour],
-                        label=f"flow {flow}")  # fmt: skip
-            join = scalar(table, name, "join") / rtt
-            ax.axvline(join, color="0.6", linewidth=1, linestyle=":")
-            ax.set(title=f"({panel}) {NAMES[name]}", xlabel="time (RTTs)", xlim=(0, 100), ylim=(0, 10.5))
-        axes[0].set_ylabel("throughput (Gb/s)")
-        axes[0].legend(loc="upper right")
-        _draw_expresspass(bars, table)
-        return self.headed(figure)
+        panels: list[Panel] = []
+        for name, letter in (("rcp", "a"), ("dart", "b")):
+            rtt, join = (scalar(table, name, quantity) for quantity in ("base RTT", "join"))
+            flows = ((1, "blue", "-"), (2, "vermilion", "--"))
+            looks = {(name, f"throughput of flow {flow}"): (f"flow {flow}", *look) for flow, *look in flows}
+            time: dict[str, Any] = {"clock": lambda *_, rtt=rtt: (rtt, rtt or np.nan), "time_unit": "RTTs"}
+            time |= {"verticals": {"_": join / (rtt or np.nan)}, "axes": {"xlim": (0, 100), "ylim": (0, 10.5)}}
+            words: dict[str, Any] = {"title": f"({letter}) {NAMES[name]}", "unit": "Gb/s", "label": "throughput"}
+            panels.append(Traces("", looks, by=("point", "quantity"), **words, **time))
+        bars = {
+            one: (f"first weight {one.removeprefix('w ')}", colour) for one, colour in zip(WEIGHTS, ("sky", "orange"))
+        }
+        published = {one: dict(zip((TWO, TEN), EXPRESSPASS_RTTS)) for one in WEIGHTS}
+        words = {"title": "ExpressPass (VI-D)", "label": "RTTs to converge", "published": published}
+        panels.append(Bars("taken", bars, by="weight", of=_taken, over="case", **words))
+        return self.drawn(panels, table, size=(4, 3.8))

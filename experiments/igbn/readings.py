@@ -40,25 +40,18 @@ class OtherReadings(LossSweep):
     under = Experiment.under  # of all readings
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        x = np.arange(len(VARIANTS))
-        timers = [(f"from the {timer} on", of_reading(table, timer), c) for timer, c in zip(TIMERS, ("blue", "sky"))]
-        naks = [
-            (name, of_reading(table, nak_interval=name), colour)
-            for name, colour in ((PER_PACKET, "blue"), (FOR_ALL, "vermilion"))
-        ]
-        panels = [(f"timer, {name}", time_ps, timers) for time_ps, name in TIMEOUTS.items()]
-        panels += [("NAK interval, 100 ms", ACK_TIMEOUT_PS, naks)]
-        figure, axes = subplots(1, len(panels), figsize=(14, 4), sharey=True)
-        for ax, (title, timeout_ps, readings) in zip(axes, panels, strict=True):
-            for shift, (name, rows, colour) in zip((-0.2, 0.2), readings, strict=True):
-                values = [100 * value for value in _means(rows, timeout_ps).values()]
-                ax.bar(x + shift, values, 0.36, color=COLOURS[colour], label=name)
-                for at, value in zip(x + shift, values, strict=True):
-                    ax.text(at, value + 0.8, f"{value:.0f}", ha="center", fontsize=8)
-            ax.set(title=title, ylim=(0, 78))
-            ax.set_xticks(x, list(VARIANTS.values()))
-            ax.grid(visible=False, axis="x")
-            ax.legend(loc="upper left", fontsize=8)
-        axes[0].set_ylabel("relative throughput (%)")
-        figure.suptitle(f"IGBN: {self.title.lower()}, loss rate 1%, all simulated", x=0.01, ha="left", fontsize=12)
-        return figure
+        timers = {f"from the {timer} on": of_reading(table, timer) for timer in TIMERS}
+        naks = {name: of_reading(table, nak_interval=name) for name in (PER_PACKET, FOR_ALL)}
+        panels = [_panel(f"timer, {name}", time_ps, timers) for time_ps, name in TIMEOUTS.items()]
+        panels.append(_panel("NAK interval, 100 ms", ACK_TIMEOUT_PS, naks))
+        return self.drawn(panels, table, ", loss rate 1%, all simulated", size=(3.5, 4), sharey=True)
+
+
+def _panel(title: str, timeout_ps: int, readings: dict[str, pd.DataFrame]) -> Bars:
+    means = pd.DataFrame({name: _means(rows, timeout_ps) for name, rows in readings.items()})
+    found = (
+        means.rename_axis("variant").melt(var_name="reading", value_name="goodput", ignore_index=False).reset_index()
+    )
+    looks = {name: (name, colour) for name, colour in zip(readings, ("blue", "sky"), strict=True)}
+    words: dict[str, Any] = {"unit": "%", "label": "relative throughput", "title": title}
+    return Bars("goodput", looks, by="reading", of=lambda _: found, over="variant", **words)

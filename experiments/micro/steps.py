@@ -15,6 +15,9 @@ MACHINES = {"flat": Nccl(), "8 x 8": Nccl(hosts_per_node=8, algorithm="hierarchi
 _GPUS = 64
 
 
+_LOOKS = {one: (one, colour) for one, colour in (("step", "blue"), ("step by max-min", "sky"), ("computing", "orange"))}
+
+
 def _network() -> topology.Graph:
     return topology.leaf_spine(8, 8, 8, rate="400Gbps", delay="500ns")
 
@@ -32,6 +35,7 @@ class TrainingSteps(Experiment):
     name = "micro.steps"
     title = "A training step on 64 GPUs"
     description = "Micro-benchmarks: a step of Llama-7B on 64 GPUs, by packets and by max-min fair sharing"
+    panels = (Bars("step", _LOOKS, by="quantity", over="machine", unit="ms", label="time"),)
     claims = (
         Claim(
             "micro-steps-1a", "both machines", "step by max-min over that by packets, less 1", "alone", "0",
@@ -67,15 +71,3 @@ class TrainingSteps(Experiment):
             "busbw, median": (float(result.collectives["busbw_gbytes"].median()), "GB/s"),
         }
         return tidy(point.name, numbers)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        rows = wide(table)
-        figure, axis = subplots(figsize=(7, 3), layout="constrained")
-        parts = {"step": "blue", "step by max-min": "sky", "computing": "orange"}
-        for number, (name, colour) in enumerate(parts.items()):
-            places = [row + 0.25 * (number - 1) for row in range(len(rows))]
-            axis.barh(places, rows[name] / 1e9, 0.25, color=COLOURS[colour], label=name)
-        axis.set_yticks(range(len(rows)), rows.index)
-        axis.set(xlabel="time (ms)", title=self.title)
-        figure.legend(loc="outside lower center", ncols=3)
-        return figure

@@ -79,6 +79,11 @@ def _incasts_on_the_star(table: pd.DataFrame, *, is_roce: bool) -> pd.DataFrame:
     return rows[chosen].assign(least=pd.Series(least))
 
 
+def _draw(run: str, ax: Axes, table: pd.DataFrame) -> None:
+    for name, colour in zip(SCHEMES, COLOURS.values(), strict=False):
+        draw_both(ax, table, "htsim", f"{name}, {run}", color=colour, label=name)
+
+
 def _at_line_rate(table: pd.DataFrame) -> Measured:
     """Compare with the line rate, and with the delay of pulls at 99% of it plus the trimmed headers."""
     rows = _incasts_on_the_star(table, is_roce=False)
@@ -164,21 +169,10 @@ class Htsim(Experiment):
         return measure_acked(point, result, with_sizes=point.labels["case"] == WEB_SEARCH)
 
     def plot(self, table: pd.DataFrame) -> Figure:
-        cases = table[["network", "case"]].drop_duplicates().itertuples(index=False)
-        shown = [(network, case) for network, case in cases if case != TWO]
-        rows = -(-len(shown) // 4)
-        figure, axes = subplots(rows, 4, figsize=(12, 2.6 * rows), squeeze=False, layout="constrained")
-        for axis, (network, case) in zip(axes.flat, shown, strict=False):
-            for name, colour in zip(SCHEMES, COLOURS.values(), strict=False):
-                draw_both(axis, table, "htsim", f"{name}, {network}, {case}", color=colour, label=name)
-            axis.set(title=f"{network}, {case}", xlabel="completion time (us)", ylim=(0, 1))
-            if case == WEB_SEARCH:
-                log_axes(axis, "x")
-        for row in axes:
-            row[0].set_ylabel("share of flows")
-        for axis in axes.flat[len(shown) :]:
-            axis.set_axis_off()
-        lines = {line.get_label(): line for axis in axes.flat for line in axis.lines if line.get_linestyle() == "-"}
-        figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
-        figure.suptitle(f"{self.title} (dashed)")
-        return figure
+        axes = {"xlabel": "completion time (us)", "ylim": (0, 1), "ylabel": "share of flows"}
+        panels = []
+        for network, case in table[["network", "case"]].drop_duplicates().itertuples(index=False):
+            if case != TWO:
+                title, log = f"{network}, {case}", "x" * (case == WEB_SEARCH)
+                panels.append(Sketch(title=title, how=partial(_draw, title), log=log, axes=axes))
+        return self.drawn(panels, table, " (dashed)", columns=4, size=(3, 2.6), legend="outside lower center")
