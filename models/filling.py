@@ -66,7 +66,7 @@ class _Links(NamedTuple):
 def computed(function: Callable[..., None], *arguments: Any) -> None:
     """Call a function of arrays as machine code; without Numba as it is: slow, with the same numbers."""
     try:
-        from rdmacc.engine.compiled.machine_code.callees import call_on_arrays
+        from rdmacc.models.machine_code import call_on_arrays
     except ImportError:  # pragma: no cover
         function(*arguments)
     else:

@@ -190,7 +190,7 @@ class Experiment(ABC):
 
     def figure(self, table: pd.DataFrame) -> Figure:
         """Draw the figure from the first seed's rows, with bands from the lowest to the highest of all seeds."""
-        from rdmacc.show.bands import with_bands
+        from rdmacc.experiments.framework.drawn_bands import with_bands
 
         if self.seeding is not Seeding.SEPARATE:
             return self.plot(table)

@@ -32,7 +32,6 @@ from rdmacc.engine.compiled.kernel.events import (
 )
 from rdmacc.engine.compiled.kernel.rows import globals_at
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
-from rdmacc.engine.compiled.machine_code.callees import call_on_arrays
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
 from rdmacc.engine.compiled.machine_code.plain import FEATURES
 from rdmacc.engine.compiled.machine_code.units import UNIT
@@ -40,6 +39,7 @@ from rdmacc.engine.compiled.tables import layout, tables
 from rdmacc.engine.compiled.tables.tables import routes_of
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.faults import Clocks, Loss, ScriptedLoss
+from rdmacc.models.machine_code import call_on_arrays
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
 from rdmacc.topology.fabric import Fabric

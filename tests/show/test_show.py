@@ -21,9 +21,9 @@ from PIL import Image
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
+from rdmacc.experiments.framework.drawn_bands import with_bands
 from rdmacc.schemes import SCHEMES
 from rdmacc.show import style
-from rdmacc.show.bands import with_bands
 from rdmacc.show.png import compact_pictures, png
 from rdmacc.show.style import COLOURS
 from rdmacc.show.tables import text_table
