@@ -207,7 +207,6 @@ def _decibel(ratio: float) -> str:
 
 
 def table_text(rows: Sequence[Row]) -> str:
-    """Return measurements as a table, with a line for each ratio under it."""
     headers = ["case", "engine", "messages", *_SPEEDS, "to goal", "events", "run s", "set-up s", "memory", "to goal"]
     has_visits, has_threads = any(row["visits"] for row in rows), any(row["threads"] > 1 for row in rows)
     headers += ["events a visit"] * has_visits + ["threads", "balance", "CPU s"] * has_threads

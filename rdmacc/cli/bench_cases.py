@@ -31,8 +31,6 @@ FIXED_GOAL_S = 0.6e-3
 
 @dataclass(frozen=True)
 class BenchCase:
-    """A network and a workload, which may be run in part."""
-
     name: str
     description: str
     network: Callable[[], nx.Graph[Any]]

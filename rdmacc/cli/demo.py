@@ -50,7 +50,6 @@ class Demo:
 
 
 def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
-    """Run the demo's scenario under each scheme, and evaluate the model."""
     network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY)
     senders = [f"h{i}" for i in range(2, SENDERS + 2)]
     work = workload.combine(

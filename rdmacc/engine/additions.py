@@ -34,8 +34,6 @@ class Pair(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """A message, and the queue pair that it opens, if it does."""
-
     number: int
     qp: int
     src: int

@@ -118,7 +118,6 @@ def rtt_of_scheme(fabric: Fabric, scheme: Scheme) -> int:
 
 
 def _of_scheme(fabric: Fabric, scheme: Scheme, rtt: Ints, paths: Paths) -> Ints:
-    """Return what the scheme takes for the base RTTs of queue pairs."""
     if scheme.base_rtt == "pair":
         return rtt
     header, ack = (0, 0) if scheme.base_rtt == "network" else (scheme.header_bytes, scheme.ack_bytes)

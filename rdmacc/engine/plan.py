@@ -77,7 +77,6 @@ class Plan(Setting):
 
     @property
     def has_clocks(self) -> bool:
-        """True if hosts' clocks deviate."""
         return bool(self.clock_jitter_ps or self.clock_offset_ps.any())
 
     @property

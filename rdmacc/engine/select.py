@@ -40,7 +40,6 @@ def check_threads(threads: int) -> None:
 
 
 def make_engine(name: str, plan: Plan, order: str = "auto", threads: int = 1) -> Engine:
-    """Return an engine, ready to run a plan."""
     if not isinstance(name, str) or name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
     if not isinstance(order, str) or order not in ORDERS:

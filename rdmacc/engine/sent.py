@@ -133,7 +133,6 @@ class Sent:
         return one
 
     def frame(self, count: int | None = None) -> pd.DataFrame:
-        """Return the workload: all messages, or the first ones."""
         rows = self._rows if count is None else self._rows[: count - self.first]
         if not rows:
             return self._workload

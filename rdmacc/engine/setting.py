@@ -218,7 +218,6 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
 
 
 def _open_classes(classes: Sequence[int] | None, scheme: Scheme) -> Sequence[int]:
-    """Return the classes of messages that may be sent while the simulation runs."""
     for value in classes or ():
         if value not in range(DATA_CLASS, NUM_CLASSES):
             raise ConfigError("priorities", value, f"classes from {DATA_CLASS} to {NUM_CLASSES - 1}")

@@ -37,7 +37,6 @@ _NAMED = 2  # most cut ports to list
 
 
 def explain_stall(engine: Engine, fabric: Fabric, numbers: list[int], since_ps: int, retries: int) -> str:
-    """Return why messages are stalled."""
     reasons = []
     if retries:
         noun = "retry" if retries == 1 else "retries"
@@ -125,7 +124,6 @@ def _cut_at(fabric: Fabric, first: int, dst: int, is_cut: npt.NDArray[np.bool_])
 
 
 def _pauses(engine: Engine, fabric: Fabric) -> Iterator[str]:
-    """Yield which ports PFC has stopped."""
     for port in range(fabric.n_ports):
         paused = int(engine.read("port", port, "paused"))
         if paused:
@@ -233,11 +231,9 @@ class Progress:
         return vars(self) | {"_plan": None}
 
     def expect(self, start_ps: int) -> None:
-        """Note that a message will start."""
         self._last_start_ps = max(self._last_start_ps, start_ps + self._plan.scheme.start_delay_ps)
 
     def has_ended(self, engine: Engine) -> bool:
-        """Return whether a simulation has stalled; call it after each slice."""
         now, done = engine.now, (engine.accepted_bytes, engine.unfinished)
         if done != self._done or now <= self._last_start_ps:
             self._done = done

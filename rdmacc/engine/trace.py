@@ -55,7 +55,6 @@ class Trace:
             self._watched.add(port)
 
     def add(self, time_ps: int, what: int, port: int, packet: Any) -> None:
-        """Note what happens to a packet at a port."""
         if what == ARRIVED and port in self._silent and packet.kind < PAUSE:
             return
         message = packet.message if packet.kind < PAUSE else -1

@@ -121,8 +121,6 @@ def from_chakra(
 
 @dataclass(frozen=True)
 class _Rates:
-    """What gives a node without a duration one."""
-
     memory_bps: float | None
     operations_per_second: float | None
 

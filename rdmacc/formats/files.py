@@ -28,7 +28,6 @@ def read_bytes(path: File) -> bytes:
 
 
 def unzipped(path: File, data: bytes) -> bytes:
-    """Return the content of a file that may be compressed with gzip."""
     if data[:2] != b"\x1f\x8b":
         return data
     most = min(_MOST_UNZIPPED, max(_ANY_UNZIPPED, _MOST_RATIO * len(data)))

@@ -50,7 +50,6 @@ class _Rows:
         self._wanted: list[int] = []
 
     def add(self, rank: int, peer: int, size: int, duration_ps: int, before: Sequence[int]) -> int:
-        """Add a row that waits for others; return its number."""
         row = self._schedule.count + len(self._rows)
         self._rows.append((rank, peer, size, duration_ps))
         for other in before:

@@ -132,7 +132,6 @@ class _Body(Expressions):
         self._store(node, node.target, kind)
 
     def _store(self, node: ast.stmt, target: ast.AST, kind: Kind) -> None:
-        """Check the value assigned to a variable, a field or an element."""
         if isinstance(target, ast.Name):
             if kind is NOTHING:
                 raise self._error(node, "must be assigned a value, but the function returns none")
@@ -232,8 +231,6 @@ class _Body(Expressions):
 
 
 class _Text(str):
-    """Source text, shown unquoted."""
-
     __slots__ = ()
 
     def __repr__(self) -> str:

@@ -84,8 +84,6 @@ _MISSING: Any = object()  # the value of an undefined name
 
 
 class _UnknownError(Exception):
-    """Raised for an object whose content cannot be described."""
-
     def __init__(self, value: Any) -> None:
         super().__init__(value)
         self._kind, self._path = type(value).__name__, ""
@@ -96,7 +94,6 @@ class _UnknownError(Exception):
 
     @property
     def name(self) -> str:
-        """The path to the object, and its type."""
         return f"{self._path} ({self._kind})"
 
 
@@ -278,7 +275,6 @@ class _Walk:
         return parts
 
     def _own(self, kind: type[Any]) -> Iterator[tuple[str, Any]]:
-        """Yield a class's own attributes, by name."""
         is_enum = issubclass(kind, enum.Enum)
         for name, item in sorted(vars(kind).items()):
             file = item.__code__.co_filename if isinstance(item, types.FunctionType) else None

@@ -112,7 +112,6 @@ class Expressions:
         return kind
 
     def _condition(self, node: ast.expr) -> None:
-        """Check what is true or false: any number, and what `and`, `or` and `not` make of them."""
         if isinstance(node, ast.BoolOp):
             for value in node.values:
                 self._condition(value)
@@ -354,7 +353,6 @@ class Expressions:
         return kind or NOTHING
 
     def _plain(self, node: ast.Call, function: types.FunctionType) -> Kind:
-        """Check the call of a function that is written in the language."""
         if topic(function):
             raise self._error(node, ADVICE[topic(function)])
         if not isinstance(node.func, ast.Name):

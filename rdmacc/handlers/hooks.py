@@ -60,7 +60,6 @@ def _arguments(function: Callable[..., None]) -> tuple[str, ...]:
 
 
 def slots_of(components: Components, kind: str) -> list[Slot]:
-    """Return the deadlines of one record kind over all components."""
     found = [
         (number, field)
         for number, part in enumerate(components)

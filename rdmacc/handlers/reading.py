@@ -171,7 +171,6 @@ def _fields(
 
 
 def _code(field: Field) -> str:
-    """Return a field's type code, as `Checker` takes it."""
     if field.is_bits:
         return "bits"
     return f"{field.code}[]" if field.length else field.code

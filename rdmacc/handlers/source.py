@@ -48,7 +48,6 @@ _TREES: dict[tuple[types.CodeType, bytes], Function] = {}
 
 @lru_cache(8)
 def _functions(text: str) -> list[tuple[Function, types.CodeType]]:
-    """Return the functions of a file, and their bytecode."""
     tree = ast.parse(text)
     codes = [compile(tree, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)]
     for code in codes:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Rate, Time
-from rdmacc.protocols.window import window_at
+from rdmacc.protocols.window import set_rate
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 _AFTER_ALPHA_PS = 1_000  # the first decrease check is 1 ns later, so that alpha is updated first (rdma-hw.cc)
@@ -120,9 +120,3 @@ class DcqcnHpcc(Component):
         set_rate(params, qp, sender, (sender.target_bps + sender.current_bps) / 2.0)
         sender.stage += 1
         sender.increase_timer_ps = now + params.increase_period_ps
-
-
-def set_rate(params, qp, sender, rate_bps):
-    """Set the rate of the following packets, and the window."""
-    sender.current_bps = rate_bps
-    sender.window_bytes = window_at(params, qp, rate_bps)

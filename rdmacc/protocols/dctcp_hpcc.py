@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Rate
 from rdmacc.protocols.go_back_n import bytes_before
-from rdmacc.protocols.window import window_at
+from rdmacc.protocols.window import set_rate
 from rdmacc.records import Byte, Float, Int, Int32, Record
 
 
@@ -88,9 +88,3 @@ class DctcpHpcc(Component):
             transfer.open_after_psn = message.next_psn
         elif is_new_round and not transfer.reduced:
             set_rate(params, qp, sender, min(qp.line_bps, sender.current_bps + params.additive_bps))
-
-
-def set_rate(params, qp, sender, rate_bps):
-    """Set the rate of the following packets, and the window."""
-    sender.current_bps = rate_bps
-    sender.window_bytes = window_at(params, qp, rate_bps)

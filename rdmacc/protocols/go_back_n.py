@@ -128,6 +128,10 @@ def bytes_before(message, psn):
     return psn * message.payload_bytes
 
 
+def packet_bytes(message, psn):
+    return bytes_before(message, psn + 1) - bytes_before(message, psn)
+
+
 def acknowledge(qp, message, psn):
     """Record the packets below `psn` as received."""
     if message.next_psn < psn:

@@ -19,7 +19,7 @@ from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
 from rdmacc.parameters import OptionalTime, Size, Time
-from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.protocols.go_back_n import packet_bytes
 from rdmacc.records import NEVER, Bits, Deadline, Int32, Record
 from rdmacc.state import CREDIT
 
@@ -116,10 +116,6 @@ def base_rtt(params, qp):
 def timeout(params, qp):
     """Return the time in ps after which a packet without a grant is lost."""
     return max(params.least_timeout_ps, int(params.timeout_rtts * base_rtt(params, qp)))
-
-
-def packet_bytes(message, psn):
-    return bytes_before(message, psn + 1) - bytes_before(message, psn)
 
 
 def choose_next(message, transfer):

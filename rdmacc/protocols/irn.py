@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rdmacc.bits import find_clear, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.parameters import Time
-from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.protocols.go_back_n import bytes_before, packet_bytes
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int32, Record
 from rdmacc.scaling import Scaled
 from rdmacc.state import ACK, NAK
@@ -132,10 +132,6 @@ class Irn(Component):
 
 
 # Sender. A packet chosen for retransmission counts as lost, not as in flight, until it is sent.
-
-
-def packet_bytes(message, psn):
-    return bytes_before(message, psn + 1) - bytes_before(message, psn)
 
 
 def withdraw_choice(qp, message, transfer):

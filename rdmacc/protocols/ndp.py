@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Size, Time
-from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.protocols.go_back_n import packet_bytes
 from rdmacc.records import NEVER, Bits, Deadline, Int, Int32, Record
 from rdmacc.scaling import answer_timer
 from rdmacc.state import ACK, CREDIT, NAK
@@ -245,7 +245,7 @@ def settle(qp, message, transfer, psn):
             clear_bit(transfer.lost, psn)
             transfer.lost_packets -= 1
         else:
-            qp.inflight_bytes -= bytes_before(message, psn + 1) - bytes_before(message, psn)
+            qp.inflight_bytes -= packet_bytes(message, psn)
     await_no_longer(message, transfer, psn)
 
 
@@ -255,7 +255,7 @@ def take_as_lost(qp, message, transfer, psn):
     if not has_bit(transfer.acked, psn) and not has_bit(transfer.lost, psn):
         set_bit(transfer.lost, psn)
         transfer.lost_packets += 1
-        qp.inflight_bytes -= bytes_before(message, psn + 1) - bytes_before(message, psn)
+        qp.inflight_bytes -= packet_bytes(message, psn)
 
 
 def await_no_longer(message, transfer, psn):

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Rate, Size, Time
-from rdmacc.protocols.window import window_at
+from rdmacc.protocols.window import set_rate
 from rdmacc.records import Float, Int, Int32, Record
 from rdmacc.scaling import Scaled
 
@@ -117,9 +117,3 @@ def update(params, qp, sender, rtt_ps):
             factor = max(0.0, 1.0 - params.beta * gradient)
         sender.stage = 0
         set_rate(params, qp, sender, max(params.min_rate_bps, rate * factor))
-
-
-def set_rate(params, qp, sender, rate_bps):
-    """Set the rate of the following packets, and the window."""
-    sender.current_bps = rate_bps
-    sender.window_bytes = window_at(params, qp, rate_bps)

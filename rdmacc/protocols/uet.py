@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Size
-from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.protocols.go_back_n import packet_bytes
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NAK, NONE, REQUEST
 
@@ -199,10 +199,6 @@ def timeout(params, qp):
         return params.timeout_ps
     packets = int(qp.line_bps * qp.base_rtt_ps / (8e12 * qp.wire_bytes)) + 1
     return 15_000_000 + int(6 * packets * qp.wire_bytes * 8e12 / qp.line_bps)
-
-
-def packet_bytes(message, psn):
-    return bytes_before(message, psn + 1) - bytes_before(message, psn)
 
 
 def choose_next(message, transfer):

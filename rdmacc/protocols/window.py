@@ -12,3 +12,9 @@ def window_at(params, qp, rate_bps):
         return UNLIMITED
     rtt_ps = params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
     return max(1, int(rate_bps * rtt_ps / 8e12))
+
+
+def set_rate(params, qp, sender, rate_bps):
+    """Set the rate of the following packets, and the window."""
+    sender.current_bps = rate_bps
+    sender.window_bytes = window_at(params, qp, rate_bps)

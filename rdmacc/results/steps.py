@@ -104,6 +104,5 @@ def merged(
 
 
 def _union_ps(rows: pd.DataFrame) -> float:
-    """Return how long at least one of some rows is active."""
     start, end = merged(rows["start_ps"].to_numpy(np.float64), rows["end_ps"].to_numpy(np.float64))
     return float((end - start).sum())

@@ -29,7 +29,6 @@ def png(figure: Figure, dpi: float = _DPI) -> bytes:
 
 
 def packed(picture: bytes) -> bytes:
-    """Return a PNG as one with a palette."""
     from PIL import Image  # installed with matplotlib
 
     small_file = io.BytesIO()

@@ -180,7 +180,6 @@ class Fabric:
         return (int(self.port_peer[port]), *rates, int(self.port_delay_ps[port]))
 
     def reachable(self, src: int, dst: int) -> bool:
-        """Return whether node `src` has a path to host `dst`."""
         return bool(self.reachable_many(np.array([src]), np.array([dst]))[0])
 
     def reachable_many(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Bools:

@@ -218,7 +218,6 @@ def _halves(graph: Graph) -> tuple[list[Any], list[Any]]:
 
 
 def _uplinks_bps(graph: Graph, names: list[Any]) -> float:
-    """Return the total rate of some hosts' links."""
     return sum(port_rate_bps(graph, name, peer) for name in names for peer in graph[name])
 
 
@@ -263,7 +262,6 @@ def _path_measures(
 
 
 def _pair(graph: Graph, src: Hashable, dst: Hashable) -> tuple[Fabric, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return a network's arrays and the numbers of two of its hosts."""
     from rdmacc.topology.fabric import Fabric
 
     graph = completed(graph)

@@ -36,7 +36,6 @@ def _name_key(name: Any) -> tuple[Any, ...]:
 
 
 def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
-    """Return the arrays of the ports, sorted by node and peer."""
     links = [*graph.edges(data=True)]
     ends = np.array([(index[one], index[other]) for one, other, _ in links], dtype=np.int32).reshape(-1, 2)
     rates = np.array([float(link["rate_bps"]) for *_, link in links])

@@ -70,7 +70,6 @@ def row_error(frame: pd.DataFrame | pd.Series[Any], row: int, field: str, value:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a cell is empty."""
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
@@ -128,7 +127,6 @@ def _parsed(column: pd.Series[Any], field: str, parse: Callable[..., int], least
 
 
 def groups(column: pd.Series[Any]) -> Any:
-    """Return the column of groups as nullable integers."""
     if column.dtype == "Int64":
         return column.array
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
@@ -147,7 +145,6 @@ def groups(column: pd.Series[Any]) -> Any:
 
 
 def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
-    """Return the column of weights: None becomes 1, NaN is left for the check."""
     if column.dtype == object:
         column = column.map(lambda weight: 1.0 if weight is None else weight)
     if column.dtype.kind == "c":

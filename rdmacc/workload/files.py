@@ -109,7 +109,6 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def _frame_of(table: pa.Table) -> pd.DataFrame:
-    """Return a table's rows, with lists as tuples."""
     after = None
     if "after" in table.column_names:
         place = table.column_names.index("after")
@@ -161,7 +160,6 @@ def _written(path: object) -> Iterator[None]:
 
 
 def _arrow(name: str, values: Any) -> Any:
-    """Return a column of a Parquet file."""
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
@@ -176,7 +174,6 @@ def _times(text: object) -> tuple[int | str, ...]:
 
 
 def _ids(text: object, convert: Callable[[str], Hashable]) -> tuple[Hashable, ...]:
-    """Return the ids in a CSV cell."""
     if not isinstance(text, str):
         return ()
     ids = [part for part in re.split(r"[;\s]+", text) if part]

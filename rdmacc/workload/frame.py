@@ -170,7 +170,6 @@ def from_columns(
     groups: Int64s | int | None = None,
     after: Iterable[tuple[int, ...]] | None = None,
 ) -> pd.DataFrame:
-    """Return a workload of messages numbered from 0."""
     count = len(src)
     lengths: Any = size
     if isinstance(size, np.ndarray):
@@ -224,7 +223,6 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
 
 
 def checked_flag(field: str, value: bool) -> bool:
-    """Return True or False; raise a ConfigError if it is neither."""
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(field, value, "True or False")
     return bool(value)

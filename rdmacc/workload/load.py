@@ -194,7 +194,6 @@ def port_loads(
 
 
 def as_definition(of: Load) -> LoadDefinition:
-    """Return the definition of load for a name of links, or the definition itself."""
     return of if isinstance(of, LoadDefinition) else LoadDefinition(of)
 
 
@@ -234,7 +233,6 @@ def _levels(fabric: Fabric) -> Int64s:
 
 
 def _are_pairs(links: Any) -> bool:
-    """Return whether a value is a non-empty list of pairs."""
     if not isinstance(links, Sequence) or isinstance(links, bytes):
         return False
     return bool(links) and all(

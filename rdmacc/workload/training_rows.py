@@ -211,7 +211,6 @@ class _Rows:
     def _expand(
         self, stage: int, operation: str, size: float, group: Int64s, ready: list[list[int]]
     ) -> list[list[int]]:
-        """Add one collective among ranks of a stage."""
         step, first = self.step, stage * self.width
         stride = int(group[1] - group[0]) if len(group) > 1 else 1
         node = max(step.nccl.hosts_per_node // stride, 1)
@@ -223,7 +222,6 @@ class _Rows:
         ]
 
     def _compute(self, stage: int, duration_ps: float, needs: Int64s | None = None) -> None:
-        """Add a computation on all ranks of a stage, after their last row."""
         names = self.names[stage * self.width : (stage + 1) * self.width]
         rows = self.schedule.compute(names, np.full(self.width, round(duration_ps)))
         for before in (self.last[stage], needs):

@@ -64,7 +64,6 @@ class CompiledEngine(Tables):
 
     @property
     def may_rewind(self) -> bool:
-        """Whether another run may take its memory."""
         return bool(self._start) and not self.globals["visits"]
 
     def _begin(self, order: str, threads: int) -> None:

@@ -11,7 +11,6 @@ from rdmacc.state import DATA_CLASS
 
 
 def line_depth(count: int) -> int:
-    """Return the levels of a set of up to `count` places."""
     return max(1, -(-(max(count, 1) - 1).bit_length() // 6))
 
 

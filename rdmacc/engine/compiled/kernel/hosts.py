@@ -118,7 +118,6 @@ def on_arrival(g, host, node, number, now):
 
 @cold
 def forget_incoming(g, host, number):
-    """Take a delivered message out of its host's list."""
     message = message_at(g, number)
     message.is_incoming = 0
     if host.first_incoming == number:

@@ -214,11 +214,9 @@ def discard(g, number, port, now):
 
 @jit
 def rank_now(g, rank):
-    """Return the rank of an event that is scheduled now."""
     return rank_in(g, rank, next_order(g))
 
 
 @jit
 def rank_last(g, rank):
-    """Return the rank of an event that comes after all others of its instant."""
     return rank_in(g, rank, LAST_ORDER)

@@ -108,7 +108,6 @@ _PLACES = re.compile(r'File "(.+?)", line (\d+)')
 
 
 def compile_error(scheme: Scheme, hook: str, calls: Mapping[str, Call], error: Exception) -> CompileError:
-    """Return the error for what Numba has raised while it compiled a hook."""
     message = str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     reason = next((line for line in lines if not line.startswith(("Failed", "File", "During", "-"))), repr(error))

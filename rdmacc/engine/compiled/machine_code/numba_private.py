@@ -299,7 +299,6 @@ def _codegen() -> Any:
 
 @cache
 def prepare() -> None:
-    """Register Numba's helper functions with the linker, as any compilation does."""
     rtsys.initialize(cpu_target.target_context)
     _codegen()
 

@@ -21,7 +21,6 @@ UNIT = OVERLOAD = {"error_model": "numpy"}  # options: division by zero is as in
 
 
 def Part(function: Callable[..., Any], **options: Any) -> Any:
-    """Return the compiled form of a function that compiled code calls."""
     return numba.njit(**{**UNIT, **options})(function)
 
 

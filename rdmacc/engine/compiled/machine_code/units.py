@@ -58,7 +58,6 @@ _CTYPES: dict[Any, Any] = {types.void: None, types.int64: ctypes.c_int64, types.
 def object_code(
     functions: Mapping[str, Callable[..., Any]], signature: str, definitions: str = "", **options: Any
 ) -> bytes:
-    """Compile functions that are called by their addresses."""
     code: bytes = _numba.object_code(functions, signature, definitions, **options)
     return code
 

@@ -104,7 +104,6 @@ class PacketRows:
 
     @property
     def capacity(self) -> int:
-        """Rows of the table."""
         return len(self._raw) // self._row_bytes
 
     @property
@@ -134,7 +133,6 @@ class PacketRows:
 
     @property
     def used_bytes(self) -> npt.NDArray[np.uint8]:
-        """The rows that have been used, as they are."""
         return self._raw[: self._used * self._row_bytes]
 
     def take_back(self, used: npt.NDArray[np.uint8]) -> None:

@@ -152,7 +152,6 @@ class Tables:
         return int(self._memory[name].ctypes.data)
 
     def memory(self, name: str) -> Any:
-        """Return a table by its name; of messages, the rows in use."""
         raw = self._memory[name]
         return raw[: len(self.messages) * self.layout.row_bytes[name]] if name == "message" else raw
 
