@@ -163,5 +163,5 @@ class Figure3(Experiment):
             axes = {"ylim": (0, 10.8), "xlim": (-0.15 * end, 1.2 * end)}
             names = {f"k={k} {size} {scheme}": look for scheme, look in looks.items()}
             levels = {f"line / {k + 1}": LINE_BPS / (k + 1)}
-            panels.append(over("rate", names, title=f"k = {k}, {size}", levels=levels, axes=axes))
+            panels.append(over(quantity="rate", looks=names, title=f"k = {k}, {size}", levels=levels, axes=axes))
         return self.drawn(panels, table, columns=len(self.sizes), size=(4.5, 2.8), sharey=True)

@@ -201,7 +201,7 @@ class Figure3(Bursts):
         shown = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
         for name in shown:
             point, (label, colour, _) = f"{name}, 2 bursts, seed {rows['seed'].min()}", LOOKS[name]
-            on, off = (float(rows.at[point, key]) for key in ("on_ps", "off_ps"))
+            on, off = rows.loc[point, ["on_ps", "off_ps"]].astype(float)
             look: dict[str, Any] = {
                 "looks": {point: ("queue", colour)},
                 "levels": {"_": BUFFER_PACKETS},

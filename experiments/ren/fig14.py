@@ -88,7 +88,10 @@ def _panel(rows: pd.DataFrame, workload: str) -> Lines:
         "axes": {"xticks": TENTHS, "xticklabels": sizes},
         "published": marks,
     }
-    words = {"title": WORKLOADS[workload], "xlabel": "flow size (packets); a tick is a tenth of the flows"}
+    words: dict[str, Any] = {
+        "title": WORKLOADS[workload],
+        "xlabel": "flow size (packets); a tick is a tenth of the flows",
+    }
     return Lines("p99 slowdown", LINES, of=partial(_tenths, workload), **look, **words)
 
 

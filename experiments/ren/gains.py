@@ -78,9 +78,13 @@ def _grows_with_load(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
         for name, title in WORKLOADS.items()
     }
     means = {
-        title: {f"load {load}": float(found.loc[load].mean()) for load in (0.3, 0.7)} for title, found in gains.items()
+        title: {f"load {load}": float(found.loc[load].to_numpy().mean()) for load in (0.3, 0.7)}
+        for title, found in gains.items()
     }
-    return {"mean": means, "least at 0.7": {title: float(found.loc[0.7].min()) for title, found in gains.items()}}
+    return {
+        "mean": means,
+        "least at 0.7": {title: float(found.loc[0.7].to_numpy().min()) for title, found in gains.items()},
+    }
 
 
 def _lowest_in(quantity: str, workloads: tuple[str, ...], rows: pd.DataFrame) -> dict[str, float]:

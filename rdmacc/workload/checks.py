@@ -100,7 +100,8 @@ def _plain_columns(frame: pd.DataFrame, fabric: Fabric) -> Columns | None:
     count, column = len(frame), dict[str, Any]()
     if not count or tuple(frame.columns) != COLUMNS or not frame.index.equals(pd.RangeIndex(count)):
         return None
-    for name, values in frame.items():
+    for name in COLUMNS:
+        values = frame[name]
         if values.dtype != _FORM[name]:
             return None
         column[name] = values.array if name == "group" else values.to_numpy()

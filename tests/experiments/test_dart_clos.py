@@ -119,10 +119,11 @@ def table_as_published():
     return assemble(tables, labels)
 
 
-@pytest.mark.parametrize("name", ["dart.table1", "dart.table2"])
-def test_the_papers_own_numbers_pass(name):
+@pytest.mark.parametrize(("name", "missed"), [("dart.table1", ["dart-t1-x"]), ("dart.table2", [])])
+def test_the_papers_own_numbers_pass(name, missed):
+    """But for "more than 4x at higher loads": two of table I's three cells are 3.7 and 3.9."""
     checks = experiment(name).check(table_as_published(), "paper")
-    assert checks["holds"].all(), checks[~checks["holds"]]["measured"].tolist()
+    assert checks["id"][~checks["holds"]].tolist() == missed
 
 
 def test_readings_differ_in_queue_pairs_and_in_groups():
