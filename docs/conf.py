@@ -62,7 +62,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"rdmacc {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {page: [] for page in ("index", "validation", "plausible", "plots")}  # they have no pages below them
+html_sidebars = {
+    page: [] for page in ("index", "validation", "plausible", "plots", "gallery")
+}  # they have no pages below them
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,

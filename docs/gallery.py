@@ -14,7 +14,6 @@ import matplotlib.pyplot as plt
 
 from rdmacc.experiments import Experiment, experiment, load_summary, select, summary_path
 from rdmacc.experiments.framework.papers import PAPERS
-from rdmacc.experiments.ledger.score import score_text, standing_text
 from rdmacc.show.png import png
 
 _DPI = 70
@@ -32,7 +31,9 @@ def write_gallery(docs: Path) -> None:
         "# Gallery", "",
         "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc.",
         "`rdmacc run dart.fig3 --scale paper` computes one, `rdmacc reproduce --scale paper` all, with a page for",
-        "each: claims, verdicts and reasons.", "", score_text(), "", standing_text(), "",
+        "each. Click on a picture to enlarge it. See also [what holds, and what does not](papers.md), and [plots of your",
+        "own runs](plots.md).",
+        "",
     ]  # fmt: skip
     for paper, about in PAPERS.items():
         lines += [f"## {about.name}", "", "```{raw} html", '<div class="rdmacc-gallery">']

@@ -23,8 +23,10 @@ FAMILIES = {
 """Pages by family, in the order in which to read them."""
 TRIAL = """import rdmacc
 
-work = rdmacc.incast([f"h{{i}}" for i in range(1, 9)], "h0", size="1MB")
-result = rdmacc.simulate(rdmacc.star(9), work, "{}", probes=[rdmacc.probes.queue("s0", "h0")])
+network = rdmacc.star(9)
+work = rdmacc.incast(8, "h0", "1MB", hosts=network)
+watched = [rdmacc.probes.queue("s0", "h0")]
+result = rdmacc.simulate(network, work, "{}", probes=watched)
 result.plot.queues()
 """
 

@@ -74,11 +74,11 @@ def _number(
 
     if field.metadata["is_log"]:
         common |= {"min": np.log10(low), "max": np.log10(high), "step": (np.log10(high) - np.log10(low)) / _STEPS}
-        return widgets.FloatLogSlider(value=shown, readout_format=".5", **common), back
+        return widgets.FloatLogSlider(value=shown, readout_format=".7", **common), back
     if is_whole and factor == 1.0:
         return widgets.IntSlider(value=round(shown), min=round(low), max=round(high), **common), back
     common |= {"min": low, "max": high, "step": (high - low) / _STEPS}
-    return widgets.FloatSlider(value=shown, readout_format=".5", **common), back
+    return widgets.FloatSlider(value=shown, readout_format=".7", **common), back
 
 
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:

@@ -41,7 +41,7 @@ def papers_page() -> str:
 
 
 def page_of(paper: str) -> str:
-    """Return the page on a paper, in Markdown: its questions, all claims, what does not hold by cause, a letter."""
+    """Return the page on a paper, in Markdown: what does not hold by cause, its questions, all claims, a letter."""
     claims = [row for one in select(paper) for row in _rows(paper, one)]
     own = [row for row in claims if row["by"] == By.PAPER.value]
     counted, causes = Counter(row["verdict"] for row in own), _causes(paper, claims)
@@ -62,7 +62,8 @@ def page_of(paper: str) -> str:
         chosen=chosen,
         claims=claims,
         elsewhere=elsewhere(paper),
-        sections=((By.PAPER.value, "All claims"), (By.OURS.value, "Checks that we added")),
+        paper_says=By.PAPER.value,
+        we_add=By.OURS.value,
         causes=causes,
         missed=[one for one in causes if one["claims"]],
         own=own,

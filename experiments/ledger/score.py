@@ -98,8 +98,8 @@ def score_text() -> str:
         late.append(f"{(holds & ~is_ours & (found['chosen'] == Chosen.IN_SIGHT.value)).sum()} for {one.name}")
     return "\n\n".join([
         _markdown(headings, rows),
-        f"Among the paper's claims that hold, this many have a band for which the history does not show that it was"
-        f" set before the first runs, nor the text or the rule for sizes that it could only be so: {', '.join(late)}.",
+        "Of the claims that hold, these have a band that may have been chosen with the results in sight (neither the"
+        f" history nor the text nor the rule for sizes shows otherwise): {', '.join(late)}.",
         f"Of the checks that we added, these hold: {', '.join(added)}.",
     ])  # fmt: skip
 
@@ -137,7 +137,7 @@ def words_of(name: str) -> str:
     found = standing().get(name)
     if found is None or pd.isna(found):
         return "not known: computed before we kept digests of behaviour"
-    return "current: the code here behaves as it did" if found else "stale: the code here behaves otherwise"
+    return "current: the code behaves as it did" if found else "stale: the code behaves differently"
 
 
 def standing_text(is_short: bool = False) -> str:
@@ -146,7 +146,7 @@ def standing_text(is_short: bool = False) -> str:
     stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))
     stands = int(found.fillna(False).sum())
     count = f"All {stands}" if stands == len(found) else f"{stands} of the {len(found)}"
-    words = [f"{count} tables are current: the code here behaves as the code that made them."]
+    words = [f"{count} tables are current: the code behaves as it did when they were computed."]
     if stale:
         words.append(f"Stale, to be computed again: {', '.join(stale)}.")
     if unknown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import secrets
 import signal
@@ -25,6 +26,10 @@ from rdmacc.sources import run_file
 __all__ = ["Setup", "explore", "page", "serve"]
 
 _HOST = "127.0.0.1"
+_STARTING = """<style>body:has(img.widget-image) .starting { display: none }
+@media (max-width: 30rem) { .widget-slider:has(> label[style*="13em"]) { flex-wrap: wrap; height: auto }
+label[style*="13em"] { width: 100% !important; text-align: left !important } }</style>
+<p class="starting">The first picture takes a few seconds, after an installation half a minute.</p>"""
 _CULL_S = 60
 """A kernel without a connected page ends after this time; closing a page ends its kernel at once."""
 _SERVER = """
@@ -102,6 +107,7 @@ def page(files: Sequence[str] = ()) -> Any:
 
     tab.observe(show_models, names="selected_index")
     warm_up()
+    gc.freeze()  # otherwise each tenth step or so takes twice as long: the imported modules are searched for garbage
     return tab
 
 
@@ -154,7 +160,7 @@ def serve(files: Sequence[Path] = (), port: int = 8866, *, opens_browser: bool =
 def _notebook(files: list[str]) -> str:
     notebook: Any = import_module("nbformat.v4")
     cell = notebook.new_code_cell(f"from rdmacc.explorer import page\npage({files!r})")
-    title = notebook.new_markdown_cell("# rdmacc explorer")
+    title = notebook.new_markdown_cell(f"# rdmacc explorer\n\n{_STARTING}")
     text: str = notebook.writes(notebook.new_notebook(cells=[title, cell]))
     return text
 

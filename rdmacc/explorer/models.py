@@ -40,10 +40,12 @@ class ModelExplorer:
             raise not_installed("explore", "ipywidgets", "notebooks") from None
         widgets = self._widgets
         self.choice = widgets.Dropdown(
-            options=[(question, name) for name, question in SHOWN.items()], value=name, layout={"width": "28em"}
+            options=[(question, name) for name, question in SHOWN.items()],
+            value=name,
+            layout={"width": "calc(100% - 4px)", "max_width": "28em"},
         )
         self.picture = widgets.Image(
-            format="png", layout={"flex": "1 1 36em", "min_width": "0", "max_width": "1100px", "object_fit": "contain"}
+            format="png", layout={"flex": "1 1 36em", "min_width": "0", "max_width": "56em", "object_fit": "contain"}
         )
         self.code = widgets.HTML()
         self.sliders: dict[str, Any] = {}
@@ -65,7 +67,7 @@ class ModelExplorer:
         for widget in self.sliders.values():
             widget.observe(self._update, names="value")
         self.notes = Notes(self._widgets)
-        self._box.children = [self.notes.beside(name, widget) for name, widget in self.sliders.items()]
+        self._box.children = [self.notes.beside(name, widget, widget.tooltip) for name, widget in self.sliders.items()]
         self._update()
 
     def _update(self, event: Any = None) -> None:
@@ -86,7 +88,7 @@ class ModelExplorer:
             self.notes.say(moved_name, str(error))
             return
         self.notes.say(None, "")
-        self.picture.value = png(figure, dpi=95)
+        self.picture.value = png(figure, dpi=150, is_packed=False)
         plt.close(figure)
         given = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         plot = "plot_bode" if hasattr(self._model, "plot_bode") else "plot"

@@ -55,7 +55,8 @@ def draw(setup: Setup, results: Mapping[str, Result]) -> dict[str, Any]:
             ax.set_xlim(left=0)
             if name != "fct":
                 ax.set_xlabel(f"time ({unit})")
-                ax.set_ylim(bottom=0)
+                ax.set_ylim(0, max(1.0, ax.get_ylim()[1]))
+            ax.set_title(ax.get_title(loc="left"), y=1.0)  # where it is known, nothing is measured to find a place
             handles, labels = ax.get_legend_handles_labels()
             columns = 4 if len(labels) in (4, 7, 8) else 3
             figures[name].legend(handles, labels, loc="lower center", ncols=columns, fontsize=9)

@@ -18,6 +18,7 @@ from rdmacc.explorer.setup import MOST_SCHEMES, NETWORKS, WORKS, Setup, movable
 from rdmacc.results.result import Result
 from rdmacc.schemes import SCHEMES, about
 from rdmacc.show.png import png
+from rdmacc.show.style import time_unit
 from rdmacc.show.tables import html_table
 
 _UNITS = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
@@ -27,13 +28,19 @@ _LABEL = {"description_width": "9em"}
 _WIDE = {"width": "auto", "max_width": "27em"}
 _HELP = {
     "network": "how the hosts are connected",
-    "hosts": "",
+    "hosts": "how many there are",
     "rate_gbps": "of every link",
     "delay_us": "propagation, one way, of every link",
     "work": "who sends to whom",
     "size_kb": "of each message; a long flow has ten times as much or more",
     "load": "share of what the hosts' links carry",
     "seed": "draws messages, paths and marks",
+}
+_SIZES = {
+    "all-reduce": "of the buffer that every host reduces",
+    "web search": "has no effect: sizes are drawn",
+    "permutation": "of each message",
+    "incast": "of each message",
 }
 _SLOWEST = 30
 """Messages to choose from."""
@@ -48,7 +55,7 @@ class Notes:
 
     def beside(self, key: Any, control: Any, meaning: str = "") -> Any:
         """Return a control with a line under it."""
-        line = self._widgets.HTML(layout={"margin": "-2px 0 4px 9em"})
+        line = self._widgets.HTML(layout={"margin": "-2px 0 4px calc(9em + 10px)"})
         self._by_control[key] = line, meaning
         self._write(key, meaning, "#666")
         return self._widgets.VBox([control, line], layout={"overflow": "visible", "width": "100%", "max_width": "27em"})
@@ -292,30 +299,36 @@ class Explorer:
         with self._quietly():
             self.controls["hosts"].value = setup.hosts
         for name, figure in draw(setup, self._results).items():
-            self.pictures[name].value = png(figure, dpi=110)
+            self.pictures[name].value = png(figure, dpi=110, is_packed=False)
         self.code.value = setup.to_python(self._results)
+        self.notes.mean("size_kb", _SIZES.get(setup.work, _HELP["size_kb"]))
         for number in range(MOST_SCHEMES):
             value = self.controls[f"scheme {number + 1}"].value
             self.notes.mean(f"scheme {number + 1}", about(value) if value else "")
         if self._link is not None:
-            self.link.value = f'<a href="{escape(self._link(setup))}">Link to this setting</a>'
+            self.link.value = (
+                f'<a style="color:#06c; text-decoration:underline" href="{escape(self._link(setup))}">'
+                "Link to this setting</a>"
+            )
         rows = []
+        unit_ps, unit = time_unit(max(result.now_ps for result in self._results.values()))
         for name, result in self._results.items():
             summary, flows = result.summary(), result.flows
             times_ps = (summary.fct_median_ps, summary.fct_p99_ps, (flows["start_ps"] + flows["fct_ps"]).max())
             rows.append([
-                name, *(f"{float(time) / 1e6:,.5g}" for time in times_ps), f"{summary.peak_queue_bytes / 1e3:,.5g}",
+                name, *(f"{float(time) / unit_ps:,.5g}" for time in times_ps), f"{summary.peak_queue_bytes / 1e3:,.5g}",
                 str(summary.pfc_pauses), str(summary.drops),
             ])  # fmt: skip
-        columns = ["scheme", "FCT median (us)", "FCT p99 (us)", "all done (us)", "queue (kB)", "pauses", "drops"]
+        times = [f"{words} ({unit})" for words in ("FCT median", "FCT p99", "all done")]
+        columns = ["scheme", *times, "longest queue (kB)", "pauses", "drops"]
         self.table.value = f"<div style='font-size:85%; line-height:1.4'>{html_table(columns, rows)}</div>"
         slowest = next(iter(self._results.values())).flows.sort_values("slowdown", ascending=False, kind="stable")
         chosen = [(f"{row.flow}: {row.src} to {row.dst}, {row.slowdown:.3g} times", row.flow)
                   for row in slowest[:_SLOWEST].itertuples()]  # fmt: skip
         with self._quietly():
             kept = self.message.value
-            self.message.options = [("choose a message", None), *chosen]
-            self.message.value = kept if kept in slowest["flow"][:_SLOWEST].array else None
+            self.message.options = [("choose a message", ""), *chosen]
+            self.message.value = kept if kept in slowest["flow"][:_SLOWEST].array else ""
         self._explain()
 
     def _explain(self) -> None:
@@ -323,7 +336,7 @@ class Explorer:
         if self._is_quiet:
             return
         shown = []
-        for result in self._results.values() if self.message.value is not None else ():
+        for result in self._results.values() if self.message.value != "" else ():
             why = result.explain(self.message.value)
             image = self._widgets.Image(format="png", value=png(draw_message(why, result.scheme_name), dpi=110))
             image.layout = {"width": "100%", "max_width": "38em", "margin": "0"}

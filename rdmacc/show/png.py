@@ -20,12 +20,12 @@ They are chosen by coverage: by their share of the picture, a curve behind anoth
 _DPI = 100
 
 
-def png(figure: Figure, dpi: float = _DPI) -> bytes:
-    """Return a figure as a PNG with a palette."""
+def png(figure: Figure, dpi: float = _DPI, *, is_packed: bool = True) -> bytes:
+    """Return a figure as a PNG, with a palette if it is to be packed, which takes as long as half of the drawing."""
     drawn = io.BytesIO()
     with style():
         figure.savefig(drawn, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
-    return packed(drawn.getvalue())
+    return packed(drawn.getvalue()) if is_packed else drawn.getvalue()
 
 
 def packed(picture: bytes) -> bytes:
