@@ -31,8 +31,8 @@ def write_gallery(docs: Path) -> None:
         "# Gallery", "",
         "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc.",
         "`rdmacc run dart.fig3 --scale paper` computes one, `rdmacc reproduce --scale paper` all, with a page for",
-        "each. Click on a picture to enlarge it. See also [what holds, and what does not](papers.md), and [plots of your",
-        "own runs](plots.md).",
+        "each. Click on a picture to enlarge it. See also [what holds, and what does not](papers.md), and [plots of",
+        "your own runs](plots.md).",
         "",
     ]  # fmt: skip
     for paper, about in PAPERS.items():

@@ -183,11 +183,12 @@ class Setup(Named):
         for name in self.schemes:
             alone = replace(self, schemes=(name,), changes={name: self.changes.get(name, {})})
             key = f"{alone.to_json()} {engine} {calls}"
-            results[name] = _results.pop(key, None) or simulate(
-                network, work, self.scheme(name), engine=engine, seed=self.seed,
-                probes=[call.make() for call in calls], progress=False,
-            )  # fmt: skip
-            _results[key] = results[name]
+            if key not in _results:
+                watched = [call.make() for call in calls]
+                _results[key] = simulate(
+                    network, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched, progress=False
+                )
+            results[name] = _results[key] = _results.pop(key)  # the last to be forgotten
         for key in list(_results)[:-_KEPT]:
             del _results[key]
         return results
