@@ -255,7 +255,7 @@ def draw_panels(
         ax.set_xlabel("")
     for ax in axes[:, 1:].flat if grid.get("sharey") else ():
         ax.set_ylabel("")
-    if legend:
+    if legend and handles:
         letters = min(figure.get_figwidth(), PAGE) * 120 / 9
         fit = 1 if "right" in legend else max(1, int(letters / (max(map(len, handles)) + 6)))
         place: Any = legend
