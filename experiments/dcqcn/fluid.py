@@ -4,7 +4,8 @@ The paper fits its model and sweeps its parameters, but its abstract says no mor
 of ours. "Flows": 2 to 10 that start together. Packets and model (`rdmacc.models.DcqcnFluid`, tau* of 4 us) run side by
 side; the band is that of a card of checkable facts on DCQCN. "Parameters": a flow that a short one has cut is joined by
 another after 10 ms; how far apart are both rates from 10 to 30 ms later? "As QCN" has the byte counter and the timer of
-the first firmware (150 kB, 1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" has 20 kB, "high K_max" 1 MB.
+the first firmware (150 kB, 1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" has 20 kB, "high K_max" 1 MB, "high K_min" 40 kB in
+place of 5.
 """
 
 from rdmacc.models import DcqcnFluid
@@ -17,7 +18,7 @@ CUT_OFF = {"kmin_bytes": "40kB", "kmax_bytes": "40kB", "pmax": 1.0}
 CASES: dict[str, dict[str, Any]] = {
     "paper": {}, "timer 1.5 ms": {"increase_period_ps": "1500us"},
     "byte counter 150 kB": {"byte_counter_bytes": "150kB"}, "as QCN": QCN, "cut-off": CUT_OFF,
-    "low K_max": {"kmax_bytes": "20kB"}, "high K_max": {"kmax_bytes": "1MB"},
+    "low K_max": {"kmax_bytes": "20kB"}, "high K_max": {"kmax_bytes": "1MB"}, "high K_min": {"kmin_bytes": "40kB"},
 }  # fmt: skip
 JOIN_PS, SETTLE_PS, END_PS = ms(10), ms(10), ms(40)
 JOINING = [("h1", "h0", "1GB"), ("h2", "h0", "1GB", JOIN_PS), ("h3", "h0", "2MB")]
