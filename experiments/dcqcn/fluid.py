@@ -4,8 +4,8 @@ The paper fits its model and sweeps its parameters, but its abstract says no mor
 of ours. "Flows": 2 to 10 that start together. Packets and model (`rdmacc.models.DcqcnFluid`, tau* of 4 us) run side by
 side; the band is that of a card of checkable facts on DCQCN. "Parameters": a flow that a short one has cut is joined by
 another after 10 ms; how far apart are both rates from 10 to 30 ms later? "As QCN" has the byte counter and the timer of
-the first firmware (150 kB, 1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" has 20 kB, "high K_max" 1 MB, "high K_min" 40 kB in
-place of 5.
+the first firmware (150 kB, 1.5 ms); "cut-off" marks all packets above 40 kB, "low K_max" has 20 kB, "high K_max" 1 MB,
+"high K_min" 40 kB in place of 5.
 """
 
 from rdmacc.models import DcqcnFluid
