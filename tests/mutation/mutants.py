@@ -86,7 +86,7 @@ def once_survived() -> list[Mutant]:
         named("experiments/dart/sensitivity.py", 'rows["refused"].sum()', 'rows["refused"].min()',
               "tests/experiments/test_dart_clos.py", only="one_refused"),
         named("experiments/dart/fig11.py", '("typical", 0.4): 0.21', '("typical", 0.5): 0.21', _PUBLISHED, only="dart"),
-        named("experiments/igbn/fig06.py", "Between(0, 0.1)", "Between(0.01, 0.1)", JUDGES, only="igbn.fig6"),
+        named("experiments/igbn/fig06.py", "band=Between(0, 0.1)", "band=Between(0.01, 0.1)", JUDGES, only="igbn.fig6"),
         named("experiments/igbn/fig06.py", "Each(AtMost(0.06)", "Each(AtMost(0.07)", JUDGES, only="igbn.fig6"),
         named("experiments/igbn/fig07.py", "[(2e-3, 0.68)", "[(2e-3, 0.85)", _PUBLISHED, only="igbn"),
         named("experiments/ren/fig03.py", "Part(0.2, 0.3)", "Part(0.2, 0.6)", JUDGES, only="ren.fig3"),
