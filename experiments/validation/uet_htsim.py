@@ -274,7 +274,9 @@ class UetHtsim(Experiment):
         Claim(
             "validation-uet-4a", "uet-htsim, validate_outputs", "last completion over theirs",
             "permutations, sprayed", "1", by=OURS, unit="x", measure=_permutations,
-            band=Each(Within(1, by=0.05), of="run"),
+            band=Each(Within(1, by=0.05), of="run"), expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
+            why="One of 24: oblivious paths and queues of 500 packets, where the time depends on the draw of the paths:"
+            " four seeds of ours take 223 to 234 us, theirs 222.",
         ),
         Claim(
             "validation-uet-4b", "uet-htsim, validate_outputs", "number of our ten seeds that complete before it",
