@@ -31,6 +31,11 @@ def _shade(colour: str) -> str:
     return COLOURS.get(colour, colour)
 
 
+def _published(ax: Axes) -> str:
+    """Return the label of published values: one entry of the legend serves those of all curves."""
+    return "_published" if "published" in ax.get_legend_handles_labels()[1] else "published"
+
+
 @dataclass(frozen=True)
 class Panel(ABC):
     """One quantity of a table, by the values of a label: `looks` has the legend and the colour of each."""
@@ -130,8 +135,7 @@ class Lines(Panel):
             if one in self.published:
                 at, values = np.transpose(self.published[one])
                 look: dict[str, Any] = {"marker": drawn.get_marker(), "mfc": "none", "markersize": 9, "color": shade}
-                words = "_" * ("published" in ax.get_legend_handles_labels()[1]) + "published"
-                ax.plot(at, values * self.factor, **look, linestyle="none", label=words)
+                ax.plot(at, values * self.factor, **look, linestyle="none", label=_published(ax))
         ax.set(xlabel=self.xlabel or self.over, ylabel=self.axis())
 
 
@@ -211,8 +215,7 @@ class Bars(Panel):
             draw_spread(ax, x, each["mean"], each["min"], each["max"], fmt="none", ecolor="0.2")
             marks = [self.published.get(one, {}).get(group, np.nan) * self.factor for group in groups]
             if not np.isnan(marks).all():
-                words = "_" * ("published" in ax.get_legend_handles_labels()[1]) + "published"
-                ax.plot(x, marks, "_", color="black", markersize=14, label=words)
+                ax.plot(x, marks, "_", color="black", markersize=14, label=_published(ax))
         ax.set_xticks(at, [fill(str(group), 8, break_long_words=False) for group in groups])
         ax.set(xlabel=self.over, ylabel=self.axis())
         ax.grid(visible=False, axis="x")

@@ -69,4 +69,6 @@ def listed_runs(folder: Path) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
     listed_runs(Path(sys.argv[1])).to_csv(ours.RUNS, index=False)

@@ -123,9 +123,8 @@ class Running:
         try:
             while not self.is_finished and self.now_ps < until_ps and not self.engine.ended:
                 upcoming_ps = self.engine.next_event_ps()
-                if (
-                    upcoming_ps - self.now_ps >= _SLICE_PS
-                ):  # nothing is in flight: check before retransmission timers obscure the deadlock
+                # If nothing is in flight, check before retransmission timers obscure the deadlock.
+                if upcoming_ps - self.now_ps >= _SLICE_PS:
                     self._raise_if_deadlocked()
                 if upcoming_ps == NEVER and is_endless and self._fault_events.next_ps == NEVER:
                     raise self._stalled()

@@ -84,7 +84,7 @@ def is_plain(plan: Plan) -> bool:
 
 
 def kind_of(plan: Plan) -> Any:
-    """Return what simulations have in common of which each may take another's tables, filled anew where they differ."""
+    """Return a key: a simulation may reuse the tables of another one with the same key, and fill in what differs."""
     if plan.dependents is not None or len(plan.computation) or len(plan.paths.nodes) or len(plan.hash_as):
         return plan.kept
     return plan.reach, plan.fabric
