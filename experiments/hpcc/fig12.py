@@ -10,7 +10,7 @@ from rdmacc.protocols.irn import Irn
 from rdmacc.switch.buffer import DropTail
 from ..api import *
 from .fig11 import FEW, MUCH, Fig11
-from .setup import INCAST, PAPER, SEEDS, traffic, tree
+from .setup import INCAST, SEEDS, traffic, tree
 
 CONTROLS, FLOWS = {"hpcc": "HPCC", "dcqcn": "DCQCN"}, ("PFC", "go-back-N", "IRN")
 LOOKS = {
@@ -79,11 +79,11 @@ class Fig12(Fig11):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds, pods = range(seed, seed + SEEDS[check_scale(scale)]), PAPER if scale == "paper" else "quick"
+        seeds = range(seed, seed + SEEDS[check_scale(scale)])
         for one, control, flow in product(seeds, CONTROLS, FLOWS):
             scenario = Scenario(
-                network=partial(tree, pods), workload=partial(traffic, INCAST, pods, one), until=ps(ms(500)), seed=one,
-                scheme=scheme_of(control, flow),
+                network=partial(tree, scale), workload=partial(traffic, INCAST, scale, one),
+                scheme=scheme_of(control, flow), until=ps(ms(500)), seed=one,
             )  # fmt: skip
-            labels = {"scheme": f"{control}, {flow}", "case": INCAST, "pods": pods, "seed": one}
+            labels = {"scheme": f"{control}, {flow}", "case": INCAST, "tree": scale, "seed": one}
             yield Point(name=f"{control}, {flow}, seed {one}", scenario=scenario, labels=labels)

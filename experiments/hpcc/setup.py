@@ -1,7 +1,7 @@
 """The simulations of HPCC's paper: its fat tree, its traffic, and slowdowns as its authors' scripts have them.
 
 The tree is that of their simulator (fat.txt: five pods, 320 servers of 100 Gb/s, 400 Gb/s above, 1 us a link, 32 MB a
-switch), but two of its pods, 128 servers (quick: 32); with `PAPER = "five"` it is whole, and takes 2.5 times as long.
+switch); the quick scale has 32 servers in two pods.
 Loads count payload, as there. With "incast", 60 random servers send 500 kB each to a random one, again and again, 2% of
 the servers' links (the authors in issue #36; quick: 20 servers, once).
 """
@@ -12,19 +12,19 @@ from ..api import *
 INCAST, BUSY, WEB = "hadoop, 30% and incast", "hadoop, 50%", "web search, 30%"
 CASES = {INCAST: ("hadoop", 0.3, 0.02, us(3000)), BUSY: ("hadoop", 0.5, 0.0, us(1200)),
          WEB: ("web_search", 0.3, 0.0, us(1000))}  # fmt: skip
-PODS = {"quick": (2, 2, 8, 2, 4), "two": (2, 4, 16, 4, 16), "five": (5, 4, 16, 4, 16)}
-PAPER, QUICK_PS, SEEDS, LINK_PS = "two", us(200), {"quick": 1, "paper": 3}, us(1)
+PODS = {"quick": (2, 2, 8, 2, 4), "paper": (5, 4, 16, 4, 16)}
+QUICK_PS, SEEDS, LINK_PS = us(200), {"quick": 1, "paper": 3}, us(1)
 
 
-def tree(pods: str) -> Graph:
-    """Return the fat tree, or a part of it."""
-    return topology.clos(*PODS[pods], rate="100Gbps", fabric_rate="400Gbps", delay=ps(LINK_PS), buffer="32MB")
+def tree(scale: str) -> Graph:
+    """Return the fat tree of a scale."""
+    return topology.clos(*PODS[scale], rate="100Gbps", fabric_rate="400Gbps", delay=ps(LINK_PS), buffer="32MB")
 
 
-def traffic(case: str, pods: str, seed: int) -> pd.DataFrame:
+def traffic(case: str, scale: str, seed: int) -> pd.DataFrame:
     """Return a case's messages; those of incasts have a group."""
-    (sizes, load, incast, arrive_ps), is_quick = CASES[case], pods == "quick"
-    fabric, of, span = tree(pods), LoadDefinition("host", header_bytes=0), ps(QUICK_PS if is_quick else arrive_ps)
+    (sizes, load, incast, arrive_ps), is_quick = CASES[case], scale == "quick"
+    fabric, of, span = tree(scale), LoadDefinition("host", header_bytes=0), ps(QUICK_PS if is_quick else arrive_ps)
     found = workload.poisson(fabric, sizes, load, of=of, duration=span, seed=seed)
     if not incast:
         return found
