@@ -119,7 +119,7 @@ class Shares(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         end_ps = END_PS[check_scale(scale)]
-        for name, one in product(LOOKS, range(seed, seed + (3 if scale == "paper" else 1))):
+        for name, one in product(LOOKS, range(seed, seed + (12 if scale == "paper" else 1))):
             control = preset("timely-2015")[name] if name == "timely" else scheme(name)
             common: dict[str, Any] = {"seed": one, "until": ps(end_ps)}
             nothing = {"start": math.nan, "later": math.nan, "split": math.nan}

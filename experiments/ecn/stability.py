@@ -54,7 +54,7 @@ class Stability(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        seeds = range(seed, seed + (3 if check_scale(scale) == "paper" else 1))
+        seeds = range(seed, seed + (12 if check_scale(scale) == "paper" else 1))
         for delay, count, one in product(DELAYS, COUNTS[scale], seeds):
             model = DcqcnFluid(flows=count, delay_ps=delay, ramp="extended", duration_ps=END[scale])
             labels = {"delay": delay, "flows": count, "seed": one}
