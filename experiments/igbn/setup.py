@@ -115,13 +115,11 @@ class LossSweep(Experiment):
             return _QUICK_RUNS.get(setting, 1)
         if setting.nak_interval == FOR_ALL:
             return 3
-        if setting.timeout_ps == ms(100):
-            if setting.loss >= 1e-2:
-                return 25 if setting.variant in ("go-back-n", "send-twice") else 12
-            return 20 if 5e-4 <= setting.loss <= 2e-3 else 12 if setting.loss >= 1e-4 else 3
-        if setting.timeout_ps == ms(10):
-            return 8 if setting.loss >= 1e-3 else 3
-        return 8 if setting.loss >= 1e-2 else 3
+        is_noisy = {LONG: setting.loss >= 1e-4, MIDDLE: setting.loss >= 1e-3, SHORT: setting.loss >= 1e-2}
+        if not is_noisy[setting.timeout_ps]:
+            return 3
+        few = 20 if setting.timeout_ps == LONG else 8
+        return 5 * few if setting.timer == DEFAULT_TIMER else few
 
     def scheme(self, setting: Setting) -> Scheme:
         """Return the scheme of a setting."""
