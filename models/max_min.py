@@ -3,7 +3,8 @@
 At every moment each active message has its max-min fair rate (`rdmacc.models.filling`). Paths are
 those of the packet simulator, by the same ECMP hash.
 
-Each result shows the error on record of messages of its size at its load (`rdmacc.models.max_min_record`).
+Each result shows the error on record of messages of its size at its load (`rdmacc.models.max_min_record`). Where
+messages wait for others, as in a collective, no record holds for all: `rdmacc.compare` measures the error by packets.
 
 Included: headers, ACKs on the way back, and the order of messages on a queue pair. Not included: queues, the time that
 a scheme takes to find the rates, and store-and-forward delays beyond those of a message alone.
@@ -111,7 +112,8 @@ class MaxMin(Model):
         """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, error`, one row for each message.
 
         A message alone has a slowdown of 1. `start_ps` is when it starts, after those that it waits for. `error` is the
-        median error on record against packets, for messages of this size at this load.
+        median error on record against packets, for messages of this size at this load; NaN where messages wait for
+        others: run `rdmacc.compare` on this workload, or a part of it.
         """
         scheme = as_scheme(self.scheme)
         plan = make_plan(self.network, self.workload, scheme, seed=self.seed)
@@ -158,8 +160,9 @@ class MaxMin(Model):
         table = self.solve()
         slowdown, fraction = ecdf(table["slowdown"].to_numpy())
         with canvas(ax) as ax:
-            label = f"max-min fair, error on record {100 * table['error'].median():.0f}%"
-            ax.plot(slowdown, fraction, drawstyle="steps-post", color=COLOURS["blue"], label=label)
+            error = table["error"].median()
+            known = "error unknown" if np.isnan(error) else f"error on record {error:.0%}"
+            ax.plot(slowdown, fraction, drawstyle="steps-post", color=COLOURS["blue"], label=f"max-min fair, {known}")
             ax.set(title=self.title, xlabel="FCT / FCT alone", ylabel="fraction of messages", ylim=(0, 1.02))
             ax.legend(loc="lower right")
         return ax

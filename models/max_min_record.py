@@ -13,8 +13,6 @@ import pandas as pd
 RECORD = Path(__file__).with_name("max_min.csv")
 EDGES = (10_000, 100_000, 1_000_000)
 """Message sizes in bytes that separate the classes of the record."""
-CHAINS = "chains"
-"""In place of a load: messages that wait for others."""
 
 
 @cache
@@ -27,7 +25,7 @@ def errors_on_record() -> pd.DataFrame:
     Examples
     --------
     >>> sorted(errors_on_record()["load"].unique())
-    ['0.2', '0.4', '0.6', '0.8', 'chains']
+    ['0.2', '0.4', '0.6', '0.8']
     """
     return pd.read_csv(RECORD, dtype={"load": str})
 
@@ -38,12 +36,14 @@ def size_classes(size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def error_on_record(scheme: str, load: float | None, size_bytes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return the absolute median error on record for messages of these sizes."""
+    """Return the absolute median error on record for messages of these sizes; NaN if they wait for others."""
+    if load is None:
+        return np.full(len(size_bytes), np.nan)
     record = errors_on_record()
     if scheme in set(record["scheme"]):
         record = record[record["scheme"] == scheme]
-    known = sorted(set(record["load"]) - {CHAINS}, key=float)
-    row = CHAINS if load is None else next((one for one in known if float(one) >= load), known[-1])
+    known = sorted(set(record["load"]), key=float)
+    row = next((one for one in known if float(one) >= load), known[-1])
     worst = record[record["load"] == row].groupby("size_class")["median_error"].max()
     classes = size_classes(size_bytes)
     return worst.reindex(range(len(EDGES) + 1)).fillna(worst.max()).to_numpy()[classes]

@@ -251,7 +251,7 @@ def test_a_result_shows_the_error_on_record():
     assert alone["error"].tolist() == [record["dcqcn", "0.8", 0]] * 2, "all at once is the highest load"
     chain = rdmacc.messages([("h1", "h0", "5kB"), {"src": "h0", "dst": "h2", "size": "2MB", "after": 0}])
     errors = MaxMin(network=net, workload=chain).solve()["error"]
-    assert errors.tolist() == error_on_record("dcqcn", None, np.array([5_000, 2_000_000])).tolist()
+    assert errors.isna().all(), "no record holds for all that wait for others"
 
 
 def test_the_record_is_what_is_measured():
