@@ -5,9 +5,7 @@ each word that is not 0. The top word lies in the class's backlog, so that a NIC
 no other. Counterpart of the sorted lists of `rdmacc.engine.reference.nic`.
 """
 
-from rdmacc.engine.compiled.kernel.rows import load_entry, qp_at
-from rdmacc.engine.compiled.machine_code.address import jit, load_i8, lowest_bit, store_i8
-from rdmacc.state import DATA_CLASS
+from rdmacc.engine.compiled.kernel.rows import *
 
 
 def line_depth(count: int) -> int:

@@ -7,22 +7,8 @@ the chains of the next window.
 """
 
 from rdmacc.engine.compiled.kernel.events import wheel_event
-from rdmacc.engine.compiled.kernel.rows import globals_at, packet_at, port_at, rank_in
-from rdmacc.engine.compiled.machine_code.address import (
-    call,
-    count_up,
-    jit,
-    load_i8,
-    load_shared,
-    record_at,
-    relax,
-    store_i8,
-    store_shared,
-)
-from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.tables.layout import CACHE_LINE, CROSSING
-from rdmacc.records import NEVER
-from rdmacc.rules.ranks import DELIVER
 
 _crossing = record_at(CROSSING)
 _CROSSING_BYTES = CROSSING.itemsize

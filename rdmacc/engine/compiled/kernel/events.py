@@ -19,33 +19,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from rdmacc.engine.compiled.kernel.rows import (
-    computation_at,
-    fetch_port,
-    message_at,
-    port_at,
-    qp_at,
-    qp_row,
-    rank_without_order,
-    watch_at,
-)
-from rdmacc.engine.compiled.machine_code.address import jit, load_i4, load_i8, lowest_bit, prefetch, store_i4, store_i8
-from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.tables.layout import WATCH
-from rdmacc.records import NEVER
-from rdmacc.rules.ranks import (
-    DELIVER,
-    EGRESS_TIMER,
-    ENDPOINT_TIMER,
-    PACE,
-    PROBE,
-    RANK_MASK,
-    RECEIVER_TIMER,
-    SENDER_TIMER,
-    SHAPE,
-    TRANSFER_TIMER,
-    WAKE,
-)
 
 EVENT_BYTES = 16
 HEAP_PADDING = 3

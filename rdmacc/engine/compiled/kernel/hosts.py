@@ -2,29 +2,9 @@
 
 from rdmacc.engine.compiled.kernel.messages import after_sender, count_down, note_end
 from rdmacc.engine.compiled.kernel.ports import enqueue, pause_or_resume, schedule, send_request
-from rdmacc.engine.compiled.kernel.rows import (
-    host_at,
-    load_entry,
-    message_at,
-    message_row,
-    new_packet,
-    note,
-    packet_at,
-    packet_row,
-    port_at,
-    qp_at,
-    qp_row,
-    recycle,
-)
-from rdmacc.engine.compiled.kernel.rules import address_reply, is_delivered, read_clock, reply_class
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.scanning_nic import advance
 from rdmacc.engine.compiled.kernel.timers import MAX_SLOTS, arm, arm_slots, call_sender, new_request, slot_offset
-from rdmacc.engine.compiled.machine_code.address import call, jit, load_i8, store_i8
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.engine.trace import QUEUED
-from rdmacc.records import NEVER
-from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
 
 
 @jit

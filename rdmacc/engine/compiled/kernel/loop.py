@@ -22,53 +22,10 @@ from rdmacc.engine.compiled.kernel.ports import (
     storm,
 )
 from rdmacc.engine.compiled.kernel.probes import WATCH_BYTES, look_at_changes, record_sample, value_of
-from rdmacc.engine.compiled.kernel.rows import (
-    discard,
-    fetch_port,
-    globals_at,
-    ingress_row,
-    load_entry,
-    message_at,
-    message_row,
-    note,
-    packet_at,
-    packet_row,
-    port_at,
-    qp_at,
-    qp_row,
-    queue_of,
-    rank_in,
-    rank_last,
-    rank_without_order,
-    watch_at,
-)
-from rdmacc.engine.compiled.kernel.rules import expire_pace, route_key
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.rules import is_lost as is_lost_by_chance
 from rdmacc.engine.compiled.kernel.switches import next_hop, route_entry, switch_receive
 from rdmacc.engine.compiled.kernel.timers import arm
-from rdmacc.engine.compiled.machine_code.address import (
-    call,
-    jit,
-    load_i8,
-    lowest_bit,
-    prefetch,
-    store_i8,
-)
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.engine.trace import ARRIVED
-from rdmacc.rules.ranks import (
-    DELIVER,
-    ORDER_SHIFT,
-    PACE,
-    PROBE,
-    RANK_MASK,
-    RANK_SHIFT,
-    SENDER_TIMER,
-    SHAPE,
-    START,
-    WAKE,
-)
-from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
 DOWN, UP, WORK, STORM, CALM = range(5)  # what `fault_port` does
 

@@ -2,32 +2,9 @@
 
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.ports import schedule, send_request
-from rdmacc.engine.compiled.kernel.rows import (
-    computation_at,
-    load_entry,
-    message_at,
-    message_row,
-    qp_at,
-    qp_row,
-    rank_last,
-)
-from rdmacc.engine.compiled.kernel.rules import (
-    close_message,
-    close_pair,
-    cut_off,
-    fail_waiting,
-    has_ended,
-    is_due,
-    open_message,
-    starts_later,
-    wait_for_less,
-)
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.timers import call_sender, cancel
-from rdmacc.engine.compiled.machine_code.address import jit, load_i8
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.records import NEVER
 from rdmacc.rules.progress import GAVE_UP
-from rdmacc.rules.ranks import START
 
 _FAILED = 1 << 40
 

@@ -3,40 +3,8 @@
 from rdmacc.engine.compiled.kernel.bit_trees import enter, following, leave, qp_in_place
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
-from rdmacc.engine.compiled.kernel.rows import (
-    backlog_of,
-    host_at,
-    load_entry,
-    message_at,
-    new_packet,
-    note,
-    note_change,
-    packet_at,
-    port_at,
-    queue_of,
-    rank_now,
-)
-from rdmacc.engine.compiled.kernel.rules import (
-    arm_pace,
-    clear_bit,
-    has_bit,
-    may_send,
-    next_start_ps,
-    read_clock,
-    request_class,
-    sends_in_order,
-    set_bit,
-    wait_for_turn,
-    what_stops,
-    write_data,
-)
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.timers import address_request, call_sender
-from rdmacc.engine.compiled.machine_code.address import jit
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.engine.trace import RELEASED
-from rdmacc.records import NEVER
-from rdmacc.rules.ranks import PACE
-from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
 
 
 @jit

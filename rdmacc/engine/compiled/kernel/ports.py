@@ -11,24 +11,9 @@ from rdmacc.engine.compiled.kernel.queues import (
     transmit,
     wake_at_end,
 )
-from rdmacc.engine.compiled.kernel.rows import (
-    backlog_of,
-    discard,
-    ingress_at,
-    packet_at,
-    port_at,
-    qp_at,
-    queue_of,
-    recycle,
-    switch_at,
-)
-from rdmacc.engine.compiled.kernel.rules import count_lane, end_pause, is_busy, obey
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.kernel.timers import address_request
-from rdmacc.engine.compiled.machine_code.address import jit
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.records import NEVER
-from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE
 
 
 @jit

@@ -1,8 +1,6 @@
 """Probes in the kernel: samples of what a scenario watches. Mirrors `rdmacc.engine.reference.probes`."""
 
-from rdmacc.engine.compiled.kernel.rows import sample_at, watch_at
-from rdmacc.engine.compiled.machine_code.address import jit, load_f8, load_i1, load_i4, load_i8
-from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.tables.layout import SAMPLE, WATCH
 
 WATCH_BYTES = WATCH.itemsize

@@ -5,38 +5,8 @@ See `rdmacc.engine.reference.ports` and `switches`.
 
 from rdmacc.engine.compiled.kernel.crossings import cross_over
 from rdmacc.engine.compiled.kernel.events import push_event
-from rdmacc.engine.compiled.kernel.rows import (
-    backlog_of,
-    discard,
-    ingress_at,
-    new_packet,
-    note,
-    packet_at,
-    port_at,
-    queue_of,
-    rank_in,
-    rank_now,
-    switch_at,
-)
-from rdmacc.engine.compiled.kernel.rules import (
-    choose_class,
-    credit_ready_ps,
-    fits_queue,
-    is_busy,
-    may_resume,
-    put_on_link,
-    queue_limit_bytes,
-    release_lossless,
-    release_lossy,
-    spend_credit,
-    write_frame,
-)
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.timers import arm
-from rdmacc.engine.compiled.machine_code.address import call, jit, prefetch
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.engine.trace import SENT
-from rdmacc.rules.ranks import DELIVER, SHAPE, WAKE
-from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
 
 @jit

@@ -1,20 +1,19 @@
-"""Access to the kernel's rows by number, and the pool of packets."""
+"""Access to the kernel's rows by number, and the pool of packets.
 
-from rdmacc.engine.compiled.machine_code.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
-from rdmacc.engine.compiled.machine_code.plain import globals_at
-from rdmacc.engine.compiled.machine_code.units import cold
+Everything that the kernel is written with comes in one import, ``from rdmacc.engine.compiled.kernel.rows import *``:
+memory by address, rows, the compiled rules and the constants of both engines.
+"""
+
+from rdmacc.engine.compiled.kernel.rules import *
+from rdmacc.engine.compiled.machine_code.address import *
+from rdmacc.engine.compiled.machine_code.plain import *
+from rdmacc.engine.compiled.machine_code.units import *
 from rdmacc.engine.compiled.tables import layout
-from rdmacc.engine.trace import DROPPED, ROW, SENT, STOPPED
+from rdmacc.engine.trace import *
+from rdmacc.records import *
 from rdmacc.rules import ranks
-from rdmacc.rules.ranks import LAST_ORDER
-from rdmacc.state import NUM_CLASSES, PAUSE
-
-__all__ = [
-    "backlog_of", "computation_at", "discard", "fetch_port", "globals_at", "host_at", "ingress_at", "ingress_row",
-    "load_entry", "message_at", "message_row", "new_packet", "next_order", "note", "note_change", "packet_at",
-    "packet_row", "port_at", "qp_at", "qp_row", "queue_of", "rank_in", "rank_last", "rank_now", "rank_without_order",
-    "recycle", "sample_at", "switch_at", "watch_at",
-]  # fmt: skip
+from rdmacc.rules.ranks import *
+from rdmacc.state import *
 
 next_order, rank_in, rank_without_order = jit(ranks.next_order), jit(ranks.rank_in), jit(ranks.rank_without_order)
 
@@ -37,7 +36,6 @@ _BACKLOG_BYTES = layout.BACKLOG.itemsize
 _INGRESS_BYTES = layout.INGRESS.itemsize
 _trace_row = record_at(ROW)
 _TRACE_BYTES = ROW.itemsize
-_NUM_CLASSES = NUM_CLASSES
 _QUEUES_AT, _CACHE_LINE = layout.QUEUES_AT, layout.CACHE_LINE
 
 
@@ -113,7 +111,7 @@ def queue_of(g, port, cls):
 @jit
 def backlog_of(g, port, cls):
     """Return the backlog of a port's class: of a NIC's queue pairs, or of a queue that is limited."""
-    return _backlog(g.backlogs + (port * _NUM_CLASSES + cls) * _BACKLOG_BYTES)
+    return _backlog(g.backlogs + (port * NUM_CLASSES + cls) * _BACKLOG_BYTES)
 
 
 @jit

@@ -4,19 +4,7 @@ from rdmacc.engine.compiled.kernel.bit_trees import following, leave, qp_in_plac
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.nic import join, note_stop, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.kernel.queues import next_class, wake_at_end
-from rdmacc.engine.compiled.kernel.rows import (
-    backlog_of,
-    message_at,
-    port_at,
-    queue_of,
-    rank_now,
-)
-from rdmacc.engine.compiled.kernel.rules import may_send, next_start_ps
-from rdmacc.engine.compiled.machine_code.address import jit
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.records import NEVER
-from rdmacc.rules.ranks import ORDER_SHIFT, PACE
-from rdmacc.state import DATA_CLASS, IDLE, READY
+from rdmacc.engine.compiled.kernel.rows import *
 
 LINE = DATA_CLASS  # all queue pairs with packets left are in the line of this class, whatever theirs is
 

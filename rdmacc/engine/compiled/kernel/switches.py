@@ -4,55 +4,9 @@ import numpy as np
 
 from rdmacc.engine.compiled.kernel.ports import enqueue, forward, pause_or_resume
 from rdmacc.engine.compiled.kernel.queues import release, run_port_hook, send_pfc
-from rdmacc.engine.compiled.kernel.rows import (
-    backlog_of,
-    discard,
-    ingress_at,
-    load_entry,
-    message_at,
-    message_row,
-    note,
-    packet_at,
-    packet_row,
-    port_at,
-    queue_of,
-    switch_at,
-)
-from rdmacc.engine.compiled.kernel.rules import (
-    admit_lossless,
-    admit_lossy,
-    cut_payload,
-    draw_deflection,
-    first_in_scan,
-    fits_queue,
-    flowlet_place,
-    is_deflection_port,
-    modulo,
-    must_pause,
-    queue_limit_bytes,
-    wait_ps,
-    way_by_distance,
-    way_by_packet,
-    way_in_turn,
-)
-from rdmacc.engine.compiled.machine_code.address import call, jit, load_i8, store_i4, store_i8
-from rdmacc.engine.compiled.machine_code.units import cold
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.tables.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
-from rdmacc.engine.trace import TRIMMED
-from rdmacc.records import NEVER
 from rdmacc.rules.routing import ADAPTIVE, FLOWLETS, SPRAY_ROUND_ROBIN, SYMMETRIC
-from rdmacc.state import (
-    ACCEPT,
-    DATA,
-    DATA_CLASS,
-    DEFLECT,
-    DROP,
-    NUM_CLASSES,
-    PAUSE,
-    RETURN,
-    TRIM,
-    TRIM_TAIL,
-)
 
 
 @jit

@@ -6,24 +6,8 @@ transfers, 36-47 endpoints, 48-59 egresses.
 """
 
 from rdmacc.engine.compiled.kernel.events import push_event
-from rdmacc.engine.compiled.kernel.rows import (
-    host_at,
-    message_at,
-    message_row,
-    new_packet,
-    note,
-    packet_at,
-    packet_row,
-    qp_at,
-    qp_row,
-    rank_now,
-    recycle,
-)
+from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.rules import address_request as write_request
-from rdmacc.engine.compiled.kernel.rules import read_clock
-from rdmacc.engine.compiled.machine_code.address import call, jit, load_i8, store_i8
-from rdmacc.engine.trace import QUEUED
-from rdmacc.rules.ranks import EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER
 
 MAX_SLOTS = 12  # deadlines of one record kind in a scheme, at most
 

@@ -2,26 +2,9 @@
 
 from rdmacc.engine.compiled.kernel.crossings import globals_of, receive_crossings, release_all, wait_for_all
 from rdmacc.engine.compiled.kernel.events import GRAIN_BITS, go_to, next_bucket, pop_event, step_of, wheel_event
-from rdmacc.engine.compiled.kernel.loop import (
-    AGAIN,
-    LEFT,
-    MORE_EVENTS,
-    MORE_QUEUE_PAIRS,
-    PAUSED,
-    STOPPED,
-    deliver,
-    event_room,
-    events_with_room,
-    full_table,
-    serve,
-)
+from rdmacc.engine.compiled.kernel.loop import *
 from rdmacc.engine.compiled.kernel.messages import end_computation, start
-from rdmacc.engine.compiled.kernel.rows import globals_at, load_entry, message_at, message_row
 from rdmacc.engine.compiled.kernel.timers import KINDS, slot_offset
-from rdmacc.engine.compiled.machine_code.address import jit, load_i8
-from rdmacc.engine.compiled.machine_code.units import cold
-from rdmacc.records import NEVER
-from rdmacc.rules.ranks import DELIVER, ENDPOINT_TIMER, RANK_MASK, START, TRANSFER_TIMER, WAKE
 
 _OPEN = -1
 _TRANSFER = KINDS.index("Transfer")
