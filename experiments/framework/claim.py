@@ -16,14 +16,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.band import Band, Exactly, Number, Value, only, spread
-from rdmacc.experiments.framework.bands import leaves
+from rdmacc.experiments.framework.bands import Band, Exactly, Number, Value, leaves, only, spread
 from rdmacc.experiments.framework.rows import labels_of
 from rdmacc.experiments.framework.scale import SCALES
-
-__all__ = [
-    "CHECK_COLUMNS", "OURS", "PAPER", "By", "Chosen", "Claim", "Kind", "Measured", "NotJudged", "Outcome", "Verdict",
-]  # fmt: skip
 
 CHECK_COLUMNS = (
     "id", "by", "kind", "place", "quote", "quantity", "condition", "published", "band", "measured", "margin", "verdict",
@@ -168,7 +163,7 @@ class Claim:
     direction : Band, optional
         The band for the right sign, whatever the magnitude.
     unit : str
-        Display unit of the numbers (see `rdmacc.experiments.framework.band.show`).
+        Display unit of the numbers (see `rdmacc.experiments.framework.bands.show`).
     by : By
         Who makes the claim.
     expect : Outcome, or mapping from scale to Outcome

@@ -36,8 +36,6 @@ from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Experiment", "Run", "Seeding"]
-
 
 Run = Callable[[Scenario], Result]
 """Function that simulates a scenario on the chosen engine."""

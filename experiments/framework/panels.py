@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.band import in_unit
+from rdmacc.experiments.framework.bands import in_unit
 from rdmacc.experiments.framework.rows import having
 from rdmacc.show.style import COLOURS, PAGE, draw_spread, ecdf, fit_above, log_axes, subplots
 from rdmacc.sweep.tidy import curve

@@ -14,10 +14,6 @@ from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import find_paper
 from rdmacc.sweep.store import read_table
 
-__all__ = [
-    "EXPERIMENTS", "experiment", "import_modules", "load_summary", "register_experiment", "select", "summary_path",
-]  # fmt: skip
-
 EXPERIMENTS: dict[str, Experiment] = {}
 """The experiments by name: grouped by paper, figures first, then tables, then the others."""
 

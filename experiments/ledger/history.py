@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rdmacc.experiments.framework.band import Number
-from rdmacc.experiments.framework.bands import Size, leaves
+from rdmacc.experiments.framework.bands import Number, Size, leaves
 from rdmacc.experiments.framework.claim import Chosen, Claim, Kind
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import Question, questions_of

@@ -8,8 +8,6 @@ from rdmacc import Scenario, faults, incast, leaf_spine, messages
 from rdmacc.experiments.dart.fig06 import detour
 from rdmacc.results.result import Result
 
-__all__ = ["SCENES", "Scene", "write_scenes"]
-
 
 class Scene(NamedTuple):
     """A network to watch."""

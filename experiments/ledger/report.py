@@ -29,8 +29,6 @@ from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.sweep.workers import reason_of
 from rdmacc.units import format_time
 
-__all__ = ["Entry", "Report", "read_verdicts"]
-
 _SEEDINGS = {
     Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from least to greatest."
     " A claim holds if it does in more than half of them.",

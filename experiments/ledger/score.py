@@ -14,8 +14,6 @@ from rdmacc.experiments.ledger.history import chosen
 from rdmacc.experiments.ledger.pages import count_outcomes
 from rdmacc.experiments.ledger.record import recorded
 
-__all__ = ["COLUMNS", "by_reading", "readings_text", "score", "score_text", "standing", "standing_text", "words_of"]
-
 COLUMNS = (
     "claims", "identities", "hold", "least", "most", "under all", "direction only", "undecided", "do not hold",
     "not judged",

@@ -6,8 +6,7 @@ All have the shape of a measured value. `edges` yields them with whether the ban
 import math
 from functools import singledispatch
 
-from rdmacc.experiments.framework.band import Number
-from rdmacc.experiments.framework.bands import SIGNS, All, AnyOf, At, Each, Lowest, Ordered, Some
+from rdmacc.experiments.framework.bands import SIGNS, All, AnyOf, At, Each, Lowest, Number, Ordered, Some
 
 STEP = 1e-6
 """Relative distance from a bound."""
