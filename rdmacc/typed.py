@@ -60,8 +60,6 @@ class _Kind:
 def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Check the arguments of each call against the function's annotations.
 
-    Examples
-    --------
     >>> @typed
     ... def double(count: int) -> int:
     ...     return 2 * count
@@ -88,8 +86,6 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Check the names of the arguments of each call, not their types, which the function checks with better words.
 
-    Examples
-    --------
     >>> @named
     ... def wait(jitter):
     ...     return jitter

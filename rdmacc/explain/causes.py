@@ -64,17 +64,7 @@ class _Sum:
 
 
 class Causes:
-    """Looks for what stood in a message's way.
-
-    Parameters
-    ----------
-    recording : Recording
-        The run.
-    message : int
-        Its number.
-    spans : list of Span
-        Its time.
-    """
+    """Looks for what stood in a message's way."""
 
     def __init__(self, recording: Recording, message: int, spans: Sequence[Span]) -> None:
         self._recording, self._plan, self._message, self._spans = recording, recording.plan, message, spans

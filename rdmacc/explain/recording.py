@@ -68,17 +68,7 @@ def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
 
 
 class Recording:
-    """The trace of a run with explanations.
-
-    Parameters
-    ----------
-    plan : Plan
-        The scenario.
-    rows : structured array
-        The trace (`rdmacc.engine.trace.ROW`).
-    now_ps : int
-        When it ends.
-    """
+    """The trace of a run with explanations."""
 
     def __init__(self, plan: Plan, rows: npt.NDArray[np.void], now_ps: int) -> None:
         self.plan, self.rows, self._now_ps = plan, rows, now_ps

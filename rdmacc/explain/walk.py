@@ -53,19 +53,7 @@ class _Stop(NamedTuple):
 
 
 class Walk:
-    """The way back through a message's time.
-
-    Parameters
-    ----------
-    recording : Recording
-        The run.
-    message : int
-        Number of the message, which has started.
-    start_ps, end_ps : int
-        Its time.
-    is_delivered : bool
-        Whether it has all arrived at `end_ps`; else the walk begins with what it waits for then.
-    """
+    """The way back through a message's time."""
 
     def __init__(self, recording: Recording, message: int, start_ps: int, end_ps: int, is_delivered: bool) -> None:
         plan = recording.plan

@@ -40,8 +40,6 @@ def unscheduled_levels(sizes: SizeDistribution, rtt_bytes: Quantity, levels: int
 def unscheduled_cutoffs(sizes: SizeDistribution, rtt_bytes: Quantity, count: int) -> list[int]:
     """Return the largest message of each unscheduled level except the last, in bytes.
 
-    Examples
-    --------
     >>> from rdmacc.workload import SizeDistribution
     >>> unscheduled_cutoffs(SizeDistribution.uniform(1, 8000), "10kB", 2)
     [5657]

@@ -21,12 +21,6 @@ _COLLECTIVE_COLUMNS = (
 def busbw_factor(operation: str, ranks: int) -> float:
     """Return the ratio of busbw to algbw, which makes a perfect run reach the hardware's rate for any number of ranks.
 
-    References
-    ----------
-    NVIDIA nccl-tests, doc/PERFORMANCE.md.
-
-    Examples
-    --------
     >>> busbw_factor("all-reduce", 8), busbw_factor("all-gather", 8), busbw_factor("broadcast", 8)
     (1.75, 0.875, 1.0)
     """
@@ -92,8 +86,6 @@ def merged(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return when at least one of some spans is under way: starts and ends of what is left as they are joined.
 
-    Examples
-    --------
     >>> [times.tolist() for times in merged(np.array([5.0, 0.0, 9.0]), np.array([6.0, 3.0, 12.0]), 2.0)]
     [[0.0, 9.0], [6.0, 12.0]]
     """

@@ -5,17 +5,7 @@ from typing import Any
 
 
 class LateBar:
-    """A progress bar of tqdm's, made once a time has passed.
-
-    Attributes
-    ----------
-    total : number
-        As in tqdm.
-    n : number
-        What is done.
-    text : str
-        What stands in front of the bar, if not what tqdm was told.
-    """
+    """A progress bar of tqdm's, made once a time has passed."""
 
     def __init__(self, total: float, delay_s: float, **options: Any) -> None:
         self.total, self.n, self.text = total, 0.0, ""

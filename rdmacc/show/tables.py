@@ -15,8 +15,6 @@ _NARROW = 16  # no column of words is made narrower than this
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "", width: int = 0) -> str:
     """Return rows as text in aligned columns with headers; wrap words to fit a width, if one is given.
 
-    Examples
-    --------
     >>> print(text_table(["scheme", "FCT"], [["dcqcn", "92.6 us"], ["dasr", "9 us"]]))
     scheme      FCT
     ------  -------

@@ -77,8 +77,6 @@ def scalars(table: pd.DataFrame) -> pd.DataFrame:
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers of a table with one row per point: its labels, and a column for each quantity.
 
-    Examples
-    --------
     >>> rows = assemble({"a": tidy("a", {"rate": (2, "bps"), "n": (1, "")})}, {"a": {"k": 4}})
     >>> wide(rows).to_dict("index")
     {'a': {'k': 4, 'rate': 2.0, 'n': 1.0}}

@@ -7,15 +7,6 @@ def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
     There a time in seconds becomes a fixed-point number with 64 bits behind the point, rounded down, and that number
     of seconds becomes ticks, rounded down (int64x64-128.h, nstime.h). So a time that is a whole number of ticks comes
     out one short: 1,056 B at 1 Gb/s are 8,447 ns. A tick of one picosecond cuts nothing.
-
-    Parameters
-    ----------
-    wire_bytes : int
-        Size of the packet on the wire.
-    rate_bps : float
-        Bits a second.
-    tick_ps : int
-        Clock tick, a whole fraction of a second.
     """
     if tick_ps == 1:
         return int(wire_bytes * (8e12 / rate_bps) + 0.5)
@@ -31,15 +22,5 @@ def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
 
 
 def transmission_ps(wire_bytes: int, rate_bps: float, tick_ps: int = 0) -> int:
-    """Return the time that `wire_bytes` bytes take at a rate: the nearest picosecond, or, with a tick, `cut_ps`.
-
-    Parameters
-    ----------
-    wire_bytes : int
-        Size of the packet on the wire.
-    rate_bps : float
-        Bits a second.
-    tick_ps : int
-        Clock tick; 0 for none.
-    """
+    """Return the time that `wire_bytes` bytes take at a rate: the nearest picosecond, or, with a tick, `cut_ps`."""
     return cut_ps(wire_bytes, rate_bps, tick_ps) if tick_ps else int(wire_bytes * (8e12 / rate_bps) + 0.5)

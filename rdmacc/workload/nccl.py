@@ -270,35 +270,7 @@ def expand(
     nccl: Nccl,
     joins: bool = True,
 ) -> Ready:
-    """Add a collective to a schedule, and find the rows that complete it at each rank.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to extend.
-    operation : str
-        One of `OPERATIONS`.
-    hosts : sequence
-        The ranks.
-    size : int
-        S: bytes of a rank's larger buffer.
-    ready : list of list of int
-        The rows that each rank waits for.
-    nccl : Nccl
-        How it runs.
-    joins : bool
-        Whether other rows will wait for it; if so, a row of zero duration marks its completion at each rank.
-
-    Returns
-    -------
-    list of list of int
-        Rows, for each rank.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown operation, or hosts that do not form whole nodes.
-    """
+    """Add a collective to a schedule, and find the rows that complete it at each rank."""
     if operation not in OPERATIONS:
         raise ConfigError("operation", operation, f"one of {', '.join(OPERATIONS)}")
     n = len(hosts)

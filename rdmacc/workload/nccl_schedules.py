@@ -161,8 +161,6 @@ def rings(
 def tree_parents(n: int) -> tuple[list[int], list[int]]:
     """Return the parents of n ranks in NCCL's two trees; -1 for the roots.
 
-    Examples
-    --------
     >>> tree_parents(6)
     ([-1, 2, 4, 2, 0, 4], [1, 5, 3, 1, 3, -1])
     """
@@ -182,8 +180,6 @@ def tree_of_gpus(n: int, node: int, half: int) -> list[int]:
     Both trees of a channel are over the same GPU of each node, that of the channel's number, counted around; the other
     GPUs of the node follow it in a chain. NCCL: connectTrees in src/graph/connect.cc, as recalled.
 
-    Examples
-    --------
     >>> tree_of_gpus(8, 4, 0), tree_of_gpus(8, 4, 3)
     ([-1, 0, 1, 2, 0, 4, 5, 6], [3, 5, 1, 2, 7, -1, 5, 6])
     """
@@ -259,8 +255,6 @@ def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
 def peer_order(n: int, node: int = 1) -> list[tuple[int, int]]:
     """Return the order of a rank's peers in an all-to-all: the steps between groups, and those inside a group.
 
-    Examples
-    --------
     >>> [group for group, _ in peer_order(8)]
     [1, 3, 6, 2, 7, 5, 4]
     """

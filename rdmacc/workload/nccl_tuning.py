@@ -34,21 +34,6 @@ _TREE_SHARES = (
 def predictions(operation: str, size: int, nodes: int, settings: Nccl, rate_bps: float) -> pd.DataFrame:
     """Return `algorithm, protocol, time_us` as NCCL predicts them, the fastest first; empty if it has no choice.
 
-    Parameters
-    ----------
-    operation : str
-        One of `rdmacc.workload.nccl.OPERATIONS`.
-    size : int
-        Bytes of a rank's larger buffer.
-    nodes : int
-        Nodes of `settings.hosts_per_node` GPUs.
-    settings : Nccl
-        GPUs per node, channels, inner rate.
-    rate_bps : float
-        Rate of a NIC.
-
-    Examples
-    --------
     >>> node = Nccl(hosts_per_node=8)
     >>> [tuple(predictions("all-reduce", size, 8, node, 4e11).iloc[0, :2]) for size in (10**4, 10**9)]
     [('tree', 'LL'), ('ring', 'Simple')]
