@@ -53,7 +53,7 @@ class _Stop(NamedTuple):
 
 
 class Walk:
-    """The way back through a message's time."""
+    """The way back through a message's time; from its delivery, or from what it waits for at `end_ps`."""
 
     def __init__(self, recording: Recording, message: int, start_ps: int, end_ps: int, is_delivered: bool) -> None:
         plan = recording.plan

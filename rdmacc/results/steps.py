@@ -21,6 +21,8 @@ _COLLECTIVE_COLUMNS = (
 def busbw_factor(operation: str, ranks: int) -> float:
     """Return the ratio of busbw to algbw, which makes a perfect run reach the hardware's rate for any number of ranks.
 
+    From NVIDIA's nccl-tests, doc/PERFORMANCE.md.
+
     >>> busbw_factor("all-reduce", 8), busbw_factor("all-gather", 8), busbw_factor("broadcast", 8)
     (1.75, 0.875, 1.0)
     """

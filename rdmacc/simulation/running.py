@@ -172,7 +172,7 @@ class Running:
             self._fault_events.note_plan(self.plan)
 
     def ends_until(self, until_ps: int) -> list[Completion]:
-        """Run until messages sent have been delivered or have failed, or to a time; return what has ended, at one time."""
+        """Run until messages sent have ended, but not to the events of a time; return what has ended, at one time."""
         if not self._sent.fresh:
             self._next_ends(until_ps)
         ended = [self._sent.completion(self.engine, number) for number in self._sent.fresh]

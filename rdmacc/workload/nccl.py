@@ -270,7 +270,11 @@ def expand(
     nccl: Nccl,
     joins: bool = True,
 ) -> Ready:
-    """Add a collective to a schedule, and find the rows that complete it at each rank."""
+    """Add a collective to a schedule, whose ranks wait for the rows `ready`; return the rows that complete it at each.
+
+    `size` is the bytes of a rank's larger buffer. If other rows will wait for it, it `joins`: a row of zero duration
+    marks its completion at each rank.
+    """
     if operation not in OPERATIONS:
         raise ConfigError("operation", operation, f"one of {', '.join(OPERATIONS)}")
     n = len(hosts)
