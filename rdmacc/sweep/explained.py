@@ -10,8 +10,8 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.explain import Explanation
-from rdmacc.scenario import Scenario
 from rdmacc.show.tables import html_table, text_table
+from rdmacc.sweep.study_runs import StudyRun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,20 +69,21 @@ class StudyExplanation:
         return draw_time_spent([one for ones in self.explained.values() for one in ones], groups, "scheme", ax)
 
 
-def explained(names: Sequence[str], scenarios: Sequence[Scenario], scheme: str, baseline: str) -> StudyExplanation:
-    """Simulate all scenarios of two schemes again, and compare where the time of their messages went."""
+def explained(runs: Sequence[StudyRun], names: Sequence[str], scheme: str, baseline: str) -> StudyExplanation:
+    """Simulate all runs of two schemes again, and compare where the time of their messages went."""
     for field, value in (("scheme", scheme), ("baseline", baseline)):
         if value not in names:
             raise unknown(field, value, dict.fromkeys(names))
     if scheme == baseline:
         raise ConfigError("baseline", baseline, "another scheme")
-    if not scenarios:
+    if not runs:
         raise ConfigError("study", "loaded", "one that study() returned: a saved study has no scenarios to repeat")
     found: dict[str, list[Explanation]] = {scheme: [], baseline: []}
     columns = {}
     for name, ones in found.items():
-        for own, scenario in zip(names, scenarios, strict=True):
+        for own, run in zip(names, runs, strict=True):
             if own == name:
+                scenario = run.scenario
                 result = scenario.simulation(explain=True).run(scenario.until, progress=False)
                 ones += [result.explain(flow) for flow in result.flows["flow"][result.flows["fct_ps"].notna()]]
         if not ones:

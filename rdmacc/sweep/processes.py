@@ -10,12 +10,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from multiprocessing import context as contexts
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+_T, _R = TypeVar("_T"), TypeVar("_R")
 
 
 def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
@@ -39,11 +43,12 @@ def refers_to_script(payloads: Iterable[bytes]) -> bool:
 
 
 @contextmanager
-def process_pool(jobs: int, imports_script: bool) -> Iterator[ProcessPoolExecutor]:
+def process_pool(jobs: int, imports_script: bool, context: Any = None) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool whose processes end with it and with this process, however this process ends."""
-    context = _context(imports_script)
+    context = context or _context(imports_script)
     lifeline, held = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_by, initargs=(lifeline,))
+    inherited = held if context.get_start_method() == "fork" else None
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_by, initargs=(lifeline, inherited))
     try:
         yield pool
         pool.shutdown()
@@ -51,6 +56,46 @@ def process_pool(jobs: int, imports_script: bool) -> Iterator[ProcessPoolExecuto
         held.close()  # ends processes that are still busy
         pool.shutdown(cancel_futures=True)
         lifeline.close()
+
+
+def may_fork() -> bool:
+    """Return whether forks of this process can compute: a thread that is no daemon may hold a lock, for good in a fork.
+
+    Processes of a pool have neighbours on all processors.
+    """
+    others = (one for one in threading.enumerate() if one is not threading.current_thread())
+    return sys.platform == "linux" and not multiprocessing.parent_process() and all(one.daemon for one in others)
+
+
+def in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
+    """Yield what a function returns for each part, in their order: computed by forks, and here if one of them dies.
+
+    Forks find the function and the parts in their memory, so neither need be such as can be pickled.
+    """
+    number = next(_NUMBERS)
+    _PARTS[number] = compute, parts
+    try:
+        with process_pool(min(jobs, len(parts)), True, multiprocessing.get_context("fork")) as pool:
+            with warnings.catch_warnings():  # of threads beside this one: they are daemons
+                warnings.simplefilter("ignore", DeprecationWarning)
+                futures = [pool.submit(_compute_part, number, part) for part in range(len(parts))]
+            for part, future in zip(parts, futures, strict=True):
+                try:
+                    found = future.result()
+                except BrokenExecutor:
+                    found = compute(part)
+                yield found
+    finally:
+        del _PARTS[number]
+
+
+_PARTS: dict[int, tuple[Callable[[Any], Any], Sequence[Any]]] = {}
+_NUMBERS = count()
+
+
+def _compute_part(number: int, part: int) -> Any:
+    compute, parts = _PARTS[number]
+    return compute(parts[part])
 
 
 def _context(imports_script: bool) -> Any:
@@ -92,8 +137,10 @@ if sys.platform != "win32":
         pass
 
 
-def _live_by(lifeline: Any) -> None:
+def _live_by(lifeline: Any, held: Any) -> None:
     """Initialise a process of the pool: it ignores Ctrl-C, and ends when the other side of the lifeline is closed."""
+    if held:
+        held.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

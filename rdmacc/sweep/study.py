@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import logging
 import pickle
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +26,17 @@ from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import check_window
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.sweep.explained import StudyExplanation, explained
+from rdmacc.sweep.processes import in_forks, may_fork
 from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
 from rdmacc.sweep.study_runs import (
     QUANTITIES,
+    HeavyRunError,
     Measured,
     StudyRun,
     StudyRuns,
@@ -63,6 +67,12 @@ _WORTH_KEEPING = 4e6
 _WORTH_A_POOL = 20e9
 """Bytes of workload, over all runs, above which starting processes pays off: about ten seconds of simulation."""
 
+_WORTH_FORKING_S = 1.0
+"""Time to the end above which forks pay off; the first runs' may have code to load."""
+
+_BLOCK = 64
+"""Short runs that a process computes at a time."""
+
 
 @dataclass(eq=False)
 class Study:
@@ -90,8 +100,8 @@ class Study:
     parameters: tuple[str, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     reused: int = 0
-    _scenarios: Sequence[Scenario] = ()
-    """Of the runs, in the same order; unknown to a study that was loaded."""
+    _points: Sequence[StudyRun] = ()
+    """What each row of `runs` is of; unknown to a study that was loaded."""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -180,7 +190,7 @@ class Study:
         ConfigError
             If there is no such scheme, the study was loaded from a folder, or no message was delivered.
         """
-        return explained(self.runs["scheme"].tolist(), self._scenarios, scheme, baseline)
+        return explained(self._points, self.runs["scheme"].tolist(), scheme, baseline)
 
     @typed
     def save(self, folder: str | Path, *, replace: bool = False) -> Path:
@@ -286,7 +296,8 @@ def study(
         exclude the warm-up and the end, when the load falls. Queues, marks, drops and other totals cover the whole run.
         Changing the window does not rerun anything.
     jobs : int, optional
-        Number of processes. Default: 1 for short studies, otherwise one per processor.
+        Number of processes. Default: one per processor, but 1 for short studies, and for runs of less than 4 MB where
+        this process cannot be forked: on systems other than Linux, or beside threads that are not daemons.
     threads : int
         Threads of each run, as in `rdmacc.simulate`. The default number of processes is divided by it.
     executor : concurrent.futures.Executor, optional
@@ -336,10 +347,16 @@ def study(
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
     is_default = store is None and jobs is None and executor is None and threads == 1 and engine != "simpy"
-    is_short = is_default and not why_not_compiled() and all(one.cost <= _WORTH_KEEPING for one in runs)
-    if is_short or not _can_be_sent([one.scenario.scheme for one in runs]):
-        measured, failures = _here(runs, engine, threads, progress)
-        return _study(runs, measured, failures, 0, tuple(values), window)
+    can_be_sent = _can_be_sent([one.scenario.scheme for one in runs if one.labels["seed"] == chosen[0]])
+    if (is_default and not why_not_compiled()) or not can_be_sent:
+        most = _WORTH_KEEPING if can_be_sent else float("inf")
+        with suppress(HeavyRunError):
+            if any(one.cost > most for one in runs if one.labels["seed"] == chosen[0]):
+                raise HeavyRunError
+            measured, failures = _here(
+                runs, partial(measured_here, engine=engine, threads=threads, most=most), progress
+            )
+            return _study(runs, measured, failures, 0, tuple(values), window)
     jobs = (default_jobs(threads) if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
     found = sweep(
         StudyRuns(runs), engine=engine, store=store, jobs=jobs, threads=threads, executor=executor, progress=progress,
@@ -349,20 +366,25 @@ def study(
 
 
 def _here(
-    runs: Sequence[StudyRun], engine: str, threads: int, progress: bool
+    runs: Sequence[StudyRun], measure: Callable[[Sequence[StudyRun]], Iterable[Measured | Failed]], progress: bool
 ) -> tuple[dict[str, Measured], dict[str, Failed]]:
-    """Compute runs in this process and store nothing."""
-    measured: dict[str, Measured] = {}
-    failures: dict[str, Failed] = {}
+    """Compute runs in this process, and in forks of it if that takes long; store nothing."""
     bar = LateBar(len(runs), 1.0 if progress else float("inf"), desc="study", unit="run", leave=False)
-    for one, outcome in measured_here(runs, engine, threads):
-        if isinstance(outcome, Failed):
-            failures[one.name] = outcome
-        else:
-            measured[one.name] = outcome
-        bar.update(1)
-    bar.close()
-    return measured, failures
+    blocks = [runs[first : first + _BLOCK] for first in range(0, len(runs), _BLOCK)]
+    begin, outcomes = time.perf_counter(), list[Measured | Failed]()
+    with closing(bar):
+        for number, block in enumerate(blocks):
+            if number == 1 and (time.perf_counter() - begin) * (len(blocks) - 1) > _WORTH_FORKING_S and may_fork():
+                for found in in_forks(lambda block: list(measure(block)), blocks[1:], default_jobs()):
+                    outcomes += found
+                    bar.update(len(found))
+                break
+            for outcome in measure(block):
+                outcomes.append(outcome)
+                bar.update(1)
+    named = dict(zip((one.name for one in runs), outcomes, strict=True))
+    failures = {name: one for name, one in named.items() if isinstance(one, Failed)}
+    return {name: one for name, one in named.items() if isinstance(one, Measured)}, failures
 
 
 def _can_be_sent(work: Any) -> bool:
@@ -392,5 +414,4 @@ def _study(
     labels = of_runs.loc[of_runs.index.repeat([len(one["start_ps"]) for one in flows])].reset_index(drop=True)
     columns = {name: np.concatenate([one[name] for one in flows]) for name in flows[0]}
     reasons = {name: failed.reason for name, failed in failures.items()}
-    scenarios = [point.scenario for point in finished]
-    return Study(runs, labels.join(pd.DataFrame(columns)), parameters, reasons, reused, scenarios)
+    return Study(runs, labels.join(pd.DataFrame(columns)), parameters, reasons, reused, finished)

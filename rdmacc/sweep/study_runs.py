@@ -7,6 +7,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import groupby, product
 from typing import Any, NamedTuple
 
@@ -46,12 +47,25 @@ class StudyRun:
 
     name: str
     """Name made of scheme, values and seed."""
-    scenario: Scenario
-    """The scenario."""
     labels: Mapping[str, Any]
     """Columns of its row: `scheme`, the parameters, `seed`."""
-    cost: float
-    """Bytes of workload, as a measure of the run time."""
+    make: Callable[[], Scenario] | None
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        assert self.make is not None
+        return self.make()
+
+    @cached_property
+    def cost(self) -> float:
+        """Bytes of workload, as a measure of the run time."""
+        frame = self.scenario.messages()
+        return float(frame["size_bytes"].sum()) if "size_bytes" in frame else float(len(frame))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the scenario: what makes it may be a notebook's function."""
+        return {"name": self.name, "labels": self.labels, "make": None, "scenario": self.scenario, "cost": self.cost}
 
 
 class StudyRuns:
@@ -150,14 +164,22 @@ def numbers_of(one: Measured, window: Any) -> tuple[dict[str, float], dict[str, 
     return {name: values[name] for name in QUANTITIES}, messages
 
 
-def measured_here(runs: Iterable[StudyRun], engine: str, threads: int) -> Iterator[tuple[StudyRun, Measured | Failed]]:
-    """Simulate runs in this process, one after another, and yield what they measured."""
+def measured_here(runs: Iterable[StudyRun], engine: str, threads: int, most: float) -> Iterator[Measured | Failed]:
+    """Simulate runs in this process, one after another, and yield what they measured.
+
+    Raises
+    ------
+    HeavyRunError
+        At a run whose cost is above `most`.
+    """
 
     def setting(one: StudyRun) -> tuple[int, ...]:
         return id(one.scenario.network), id(one.scenario.workload), id(one.scenario.scheme)
 
     for _, alike in groupby(runs, setting):
         left = deque(alike)
+        if left[0].cost > most:
+            raise HeavyRunError
         while left:
             own, seeds = left[0].scenario, [one.scenario.seed for one in left]
             token = IS_QUIET.set(True)
@@ -167,11 +189,17 @@ def measured_here(runs: Iterable[StudyRun], engine: str, threads: int) -> Iterat
                     probes=own.probes, faults=own.faults, check=own.check, threads=threads,
                 )  # fmt: skip
                 for result in results:
-                    yield left.popleft(), measured_of(result)
+                    left.popleft()
+                    yield measured_of(result)
             except Exception as error:
-                yield left.popleft(), Failed(reason_of(error), traceback.format_exc())
+                left.popleft()
+                yield Failed(reason_of(error), traceback.format_exc())
             finally:
                 IS_QUIET.reset(token)
+
+
+class HeavyRunError(Exception):
+    """A run takes long enough to be kept."""
 
 
 def named_schemes(schemes: Any) -> dict[str, Scheme]:
@@ -275,48 +303,42 @@ def runs_of(
 ) -> list[StudyRun]:
     """Return a run for each scheme, combination of values and seed, without identical runs of a scheme."""
     made: dict[Hashable, Any] = {}
+    functions = {"network": network, "workload": work}
+    taken = {what: [name for name in (*values, "seed") if _takes(one, name)] for what, one in functions.items()}
 
-    def build(what: str, function: Any, given: Mapping[str, Any]) -> Any:
-        """Build each network and workload once, in this process, because a notebook's function cannot be pickled."""
+    def build(what: str, given: Mapping[str, Any]) -> Any:
+        """Build each network and workload once in a process."""
+        function, own = functions[what], {name: given[name] for name in taken[what]}
         if not callable(function):
             return function
-        taken = {name: value for name, value in given.items() if _takes(function, name)}
-        key = (
-            what,
-            *((name, id(value)) for name, value in taken.items()),
-        )  # keyed by id: safe, because the values outlive this object
+        # keyed by id, which is safe, because the values outlive this object
+        key = (what, *((name, value if name == "seed" else id(value)) for name, value in own.items()))
         if key not in made:
-            made[key] = function(**taken)
+            made[key] = function(**own)
         return made[key]
+
+    def scenario(scheme: Scheme, given: Mapping[str, Any]) -> Scenario:
+        graph, frame = build("network", given), build("workload", given)
+        if not isinstance(graph, nx.Graph):
+            raise ConfigError("network", graph, "a networkx.Graph, or a function that returns one")
+        if not isinstance(frame, pd.DataFrame):
+            raise ConfigError("workload", frame, "a workload (DataFrame), or a function that returns one")
+        return Scenario(
+            network=graph, workload=frame, scheme=scheme, seed=given["seed"], until=until, probes=probes,
+            faults=faults, check=check,
+        )  # fmt: skip
 
     runs: dict[str, StudyRun] = {}
     for label, scheme in schemes.items():
         for combination in product(*values.values()):
             given = dict(zip(values, combination, strict=True))
-            own = {
-                name: value
-                for name, value in given.items()
-                if not (_takes(network, name) or _takes(work, name)) and _has(scheme, name)
-            }
+            elsewhere = {*taken["network"], *taken["workload"]}
+            own = {name: value for name, value in given.items() if name not in elsewhere and _has(scheme, name)}
             changed = scheme.given(own) if own else scheme
-            shown = {
-                name: value if name in own or _takes(network, name) or _takes(work, name) else None
-                for name, value in given.items()
-            }
+            shown = {name: value if name in own or name in elsewhere else None for name, value in given.items()}
+            words = [label, *(f"{name}={value}" for name, value in shown.items() if value is not None)]
             for seed in seeds:
-                graph = build("network", network, {**given, "seed": seed})
-                frame = build("workload", work, {**given, "seed": seed})
-                if not isinstance(graph, nx.Graph):
-                    raise ConfigError("network", graph, "a networkx.Graph, or a function that returns one")
-                if not isinstance(frame, pd.DataFrame):
-                    raise ConfigError("workload", frame, "a workload (DataFrame), or a function that returns one")
-                words = [label, *(f"{name}={value}" for name, value in shown.items() if value is not None)]
-                name = ", ".join([*words, f"seed {seed}"])
-                scenario = Scenario(
-                    network=graph, workload=frame, scheme=changed, seed=seed, until=until, probes=probes,
-                    faults=faults, check=check,
-                )  # fmt: skip
-                labels = {"scheme": label, **shown, "seed": seed}
-                size = float(frame["size_bytes"].sum()) if "size_bytes" in frame else float(len(frame))
-                runs.setdefault(name, StudyRun(name=name, scenario=scenario, labels=labels, cost=size))
+                name, labels = ", ".join([*words, f"seed {seed}"]), {"scheme": label, **shown, "seed": seed}
+                make = partial(scenario, changed, {**given, "seed": seed})
+                runs.setdefault(name, StudyRun(name=name, labels=labels, make=make))
     return list(runs.values())

@@ -1,5 +1,6 @@
 """Studies: schemes, parameters and seeds compared in one call."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import networkx as nx
@@ -13,7 +14,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.folders import write_folder
 from rdmacc.results.summary import half_width
-from rdmacc.sweep import Store, SweepError
+from rdmacc.sweep import Store, SweepError, processes
 from rdmacc.sweep.study import Study
 from rdmacc.sweep.study_runs import QUANTITIES
 
@@ -295,3 +296,42 @@ def test_a_short_run_that_fails_leaves_the_others(caplog):
     assert "h9" in found.failures["dcqcn, seed 2"]
     with pytest.raises(SweepError):
         study(rdmacc.star(3), rows, "dcqcn", seeds=[2], progress=False)
+
+
+def _drawn(seed):
+    if seed == 40:
+        raise ValueError("a draw that fails")
+    return rdmacc.messages([(one, "h0", 1000 + seed) for one in SENDERS])
+
+
+@pytest.mark.skipif(not processes.may_fork(), reason="forks of this process")
+def test_many_short_runs_are_shared_out_to_forks_and_measure_the_same(monkeypatch):
+    """Workloads are drawn there too; a fork that dies is done without."""
+    monkeypatch.setattr("rdmacc.sweep.study._BLOCK", 3)
+    own, here = os.getpid(), {"engine": "compiled", "progress": False}
+
+    def drawn(seed):
+        if seed == 10 and os.getpid() != own:
+            os._exit(1)
+        return _drawn(seed)
+
+    monkeypatch.setattr("rdmacc.sweep.study._WORTH_FORKING_S", float("inf"))
+    alone = study(rdmacc.star(4), _drawn, ["dcqcn", "hpcc"], seeds=8, **here)
+    monkeypatch.setattr("rdmacc.sweep.study._WORTH_FORKING_S", 0.0)
+    forked = study(rdmacc.star(4), _drawn, ["dcqcn", "hpcc"], seeds=8, **here)
+    assert forked.runs.equals(alone.runs)
+    assert forked.flows.equals(alone.flows)
+    assert forked.explain("hpcc", "dcqcn").frame.equals(alone.explain("hpcc", "dcqcn").frame)
+    assert len(study(rdmacc.star(4), drawn, "dcqcn", seeds=12, **here).runs) == 12
+    with pytest.raises(ValueError, match="a draw that fails"):
+        study(rdmacc.star(4), _drawn, "dcqcn", seeds=range(30, 50), **here)
+
+
+def test_a_heavy_draw_has_all_runs_stored(tmp_path, monkeypatch):
+    monkeypatch.setattr("rdmacc.sweep.store.default_folder", lambda: tmp_path / "default")
+    monkeypatch.setattr("rdmacc.sweep.study._WORTH_KEEPING", 3_100.0)
+
+    def of(count):
+        return study(rdmacc.star(4), _drawn, "dcqcn", seeds=range(30, 30 + count), engine="compiled", progress=False)
+
+    assert (of(3).reused, of(3).reused, of(6).reused, of(6).reused) == (0, 0, 0, 6)
