@@ -311,6 +311,12 @@ def bench(
         Path | None,
         typer.Option("--record", help="Append each measurement to this file as a line of JSON, with the commit."),
     ] = None,
+    gpus: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--gpus", help="Instead of benchmarks, all-reduce 1 GB on a cluster of this many GPUs; repeatable."
+        ),
+    ] = None,
     plausible: Annotated[
         bool,
         typer.Option(
@@ -329,6 +335,12 @@ def bench(
 
     if plausible:
         _plausible(scheme or [], as_json, page)
+        return
+    if gpus:
+        from rdmacc.cli.bench_clusters import clusters_text, run_clusters
+
+        rows = list(tqdm(run_clusters(gpus), desc="rdmacc bench", unit="run", total=4 * len(gpus), leave=False))
+        typer.echo(json.dumps(rows, indent=2) if as_json else clusters_text(rows))
         return
 
     from rdmacc.cli import bench as benchmark

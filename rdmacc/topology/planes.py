@@ -71,7 +71,7 @@ def rail_optimised(
 
     Link r of every host of a group leads to the group's leaf of rail r; with two rails this is dual ToR. Schemes whose
     senders pick paths (`Scheme.spans_ports`) send by all links of a host at once; with the others, a queue pair keeps
-    to one.
+    to one. `rdmacc.cluster` has rails too, with a host for each GPU and its NIC, for `Nccl(hosts_per_node=8)`.
 
     ::
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import rdmacc
 from rdmacc.cli import bench
 from rdmacc.cli.bench_cases import CASES
+from rdmacc.cli.bench_clusters import clusters_text, run_cluster
 from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError, SimulationError
 from tests.support import mostly_at_night
@@ -118,3 +120,14 @@ def test_the_command_measures_records_and_compares(tmp_path):
     assert isinstance(wrong.exception, ConfigError)
     compared = CliRunner().invoke(app, [*asked[:3], "--compare", str(kept)]).stdout
     assert "simpy" in compared
+
+
+def test_clusters_are_measured_by_gpus_and_algorithm():
+    made = rdmacc.cluster(4, 8, fabric="leaf-spine")
+    work = made.all_reduce("16MB", algorithm="tree")
+    row = run_cluster(32, "tree", size="16MB")
+    result = rdmacc.simulate(made.network, work, made.scheme("dcqcn"))
+    assert row["rows"] == len(work)
+    assert row["busbw_gbytes"] == result.collectives["busbw_gbytes"][0]
+    assert row["events"] == result.counters["events"]
+    assert clusters_text([row]).splitlines()[-1].split()[:3] == ["32", "tree,", "dcqcn"]
