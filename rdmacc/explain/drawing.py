@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc.explain.walk import (
-    GRANT,
-    KINDS,
-    NIC,
-    OWN_RATE,
-    OWN_WINDOW,
-    PAUSED,
-    PROPAGATION,
-    QUEUE,
-    RECEIVER,
-    RECOVERY,
-    START,
-    TRANSMISSION,
-)
+from rdmacc.explain.walk import KINDS, RECOVERY
 from rdmacc.show.style import canvas, time_unit
 from rdmacc.units import format_size
 
@@ -29,10 +16,10 @@ if TYPE_CHECKING:
 
     from rdmacc.explain.explanation import Explanation
 
-COLOURS = {
-    START: "#F0E442", OWN_RATE: "#0072B2", OWN_WINDOW: "#56B4E9", GRANT: "#E69F00", NIC: "#CC79A7", QUEUE: "#009E73",
-    PAUSED: "#000000", TRANSMISSION: "#C8C8C8", PROPAGATION: "#808080", RECOVERY: "#FFFFFF", RECEIVER: "#D55E00",
-}  # fmt: skip
+COLOURS = dict(zip(KINDS, (
+    "#F0E442", "#0072B2", "#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#000000", "#C8C8C8", "#808080", "#FFFFFF",
+    "#D55E00",
+), strict=True))  # fmt: skip
 """Okabe and Ito's, which the colour-blind tell apart, and greys."""
 _ROW, _TALL = 0.55, 0.8
 """Height of a port's row, and of the bar above them."""

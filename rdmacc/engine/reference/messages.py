@@ -6,17 +6,7 @@ from typing import Any
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.traffic import Computation, Message, QueuePair
 from rdmacc.records import NEVER
-from rdmacc.rules.progress import (
-    close_message,
-    close_pair,
-    cut_off,
-    fail_waiting,
-    has_ended,
-    is_due,
-    open_message,
-    starts_later,
-    wait_for_less,
-)
+from rdmacc.rules import progress
 from rdmacc.rules.ranks import START
 
 
@@ -28,11 +18,11 @@ def _start(net: Core, message: Message, now: int) -> None:
     """Start a message at its sender, unless it has failed."""
     if message.failed:
         return
-    if starts_later(message, net.scheme.start_delay_ps, now):
+    if progress.starts_later(message, net.scheme.start_delay_ps, now):
         schedule_start(net, message, now + net.scheme.start_delay_ps)
         return
     qp = message.queue_pair
-    open_message(qp, message)
+    progress.open_message(qp, message)
     qp.pending.append(message)
     if net.on_start is not None:
         request = net.new_request()
@@ -43,14 +33,14 @@ def _start(net: Core, message: Message, now: int) -> None:
 
 def after_sender(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     """Finish a message that is acknowledged or given up; wake its queue pair."""
-    if has_ended(message, now):
+    if progress.has_ended(message, now):
         _finish(net, qp, message, now)
     qp.nic.schedule(qp, now)
 
 
 def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     """Remove a message from its queue pair; release its dependents."""
-    close_message(qp, message)
+    progress.close_message(qp, message)
     qp.pending.remove(message)
     if message.failed:
         _fail_dependents(net, message.number)
@@ -58,7 +48,7 @@ def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
     if message.failed:
         note_end(net, message)
     _cancel(net, "Transfer", message)
-    if close_pair(qp):
+    if progress.close_pair(qp):
         _cancel(net, "Sender", qp)
     net.unfinished -= 1
 
@@ -66,7 +56,7 @@ def _finish(net: Core, qp: QueuePair, message: Message, now: int) -> None:
 def give_up(net: Core, message: Message, reason: int, now: int) -> None:
     """Fail a message without a route, and with it all of its queue pair; it may not have started."""
     qp = message.queue_pair
-    if not cut_off(message, reason):
+    if not progress.cut_off(message, reason):
         return
     if message.is_open:
         _finish(net, qp, message, now)
@@ -97,7 +87,7 @@ def count_down(net: Core, message: Message, now: int, is_acked: bool) -> None:
         return
     for number, delay_ps in net.plan.dependents.of(message.number):
         waiting = _waiting(net, number)
-        if is_due(waiting, message, is_acked):
+        if progress.is_due(waiting, message, is_acked):
             _release(net, waiting, delay_ps, now)
 
 
@@ -108,7 +98,7 @@ def _waiting(net: Core, number: int) -> Message | Computation:
 
 def _release(net: Core, waiting: Message | Computation, delay_ps: int, now: int) -> None:
     """Count one dependency as met; after the last one, start once its delay is over."""
-    start_ps = wait_for_less(waiting, delay_ps, now)
+    start_ps = progress.wait_for_less(waiting, delay_ps, now)
     if start_ps >= NEVER:
         return
     if isinstance(waiting, Message):
@@ -138,7 +128,7 @@ def _fail_dependents(net: Core, number: int) -> None:
     while todo and net.plan.dependents is not None:
         for waiting, _ in net.plan.dependents.of(todo.pop()):
             row = _waiting(net, waiting)
-            if fail_waiting(row):
+            if progress.fail_waiting(row):
                 net.unfinished -= 1
                 if isinstance(row, Message):
                     note_end(net, row)

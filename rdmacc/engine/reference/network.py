@@ -16,13 +16,7 @@ from rdmacc.engine.additions import Addition, pairs_of
 from rdmacc.engine.fault_events import Told, told
 from rdmacc.engine.outcome import PfcState, RunOutcome
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.reference.build import (
-    add_messages,
-    make_computation,
-    make_messages,
-    make_nodes,
-    make_queue_pairs,
-)
+from rdmacc.engine.reference import build
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.events import SIMPY_PRIORITY
 from rdmacc.engine.reference.hosts import Host
@@ -58,11 +52,11 @@ class Network(Core):
         self.told: Told = []
         self._first_plan = plan
         try:
-            self.nodes, self.ports = make_nodes(self)
+            self.nodes, self.ports = build.make_nodes(self)
             hosts.update((node.node, node) for node in self.nodes if isinstance(node, Host))
-            make_queue_pairs(self, self.ports, hosts, pairs_of(plan))
-            make_messages(self, hosts)
-            make_computation(self)
+            build.make_queue_pairs(self, self.ports, hosts, pairs_of(plan))
+            build.make_messages(self, hosts)
+            build.make_computation(self)
         except Exception as error:
             raise self._explained(error) from error
         self._probes = Probes(self, self.nodes, self.ports)
@@ -120,11 +114,11 @@ class Network(Core):
     @told
     def add(self, one: Addition) -> None:
         if one.pair is not None:
-            make_queue_pairs(self, self.ports, self._hosts, [one.pair])
+            build.make_queue_pairs(self, self.ports, self._hosts, [one.pair])
         row = {
             name: getattr(one, name) for name in ("qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority")
         }
-        add_messages(self, self._hosts, [row | {"is_awaited": 1}])
+        build.add_messages(self, self._hosts, [row | {"is_awaited": 1}])
         self.unfinished += 1
         if self.trail is not None:
             self.trail.n_messages += 1

@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.outcome import (
-    COMPUTATION_COUNTERS,
-    HOST_COUNTERS,
-    MESSAGE_COUNTERS,
-    PORT_COUNTERS,
-    PfcState,
-    RunOutcome,
-)
+from rdmacc.engine import outcome
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.ports import Port
@@ -26,19 +19,19 @@ from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES,
 
 def outcome_of(
     net: Core, nodes: Sequence[Host | Switch], ports: Sequence[Port], events: int, samples: Sequence[Samples]
-) -> RunOutcome:
+) -> outcome.RunOutcome:
     now = int(net.env.now)
-    of_ports = {name: _column(ports, name) for name in PORT_COUNTERS}
+    of_ports = {name: _column(ports, name) for name in outcome.PORT_COUNTERS}
     is_paused = _column(ports, "paused") != 0
     of_ports["paused_ps"] += np.where(is_paused, now - _column(ports, "paused_since_ps"), 0)
     packets = [packet for port in ports for queue in (*port.queues, port.flight) for packet in queue]
-    return RunOutcome(
-        messages={name: _column(net.messages, name) for name in MESSAGE_COUNTERS},
-        computation={name: _column(net.computation, name) for name in COMPUTATION_COUNTERS},
+    return outcome.RunOutcome(
+        messages={name: _column(net.messages, name) for name in outcome.MESSAGE_COUNTERS},
+        computation={name: _column(net.computation, name) for name in outcome.COMPUTATION_COUNTERS},
         ports=of_ports,
         hosts={
             name: np.array([getattr(node, name) if isinstance(node, Host) else 0 for node in nodes])
-            for name in HOST_COUNTERS
+            for name in outcome.HOST_COUNTERS
         },
         buffer_peak_bytes=np.array([node.peak_bytes if isinstance(node, Switch) else 0 for node in nodes]),
         totals={
@@ -71,8 +64,8 @@ def outcome_of(
     )
 
 
-def pfc_state_of(nodes: Sequence[Host | Switch]) -> PfcState:
-    state = PfcState({}, defaultdict(lambda: defaultdict(int)))
+def pfc_state_of(nodes: Sequence[Host | Switch]) -> outcome.PfcState:
+    state = outcome.PfcState({}, defaultdict(lambda: defaultdict(int)))
     for node in nodes:
         if not isinstance(node, Switch):
             continue

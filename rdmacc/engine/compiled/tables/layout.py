@@ -15,18 +15,7 @@ import numpy as np
 
 from rdmacc import state
 from rdmacc.component import HOOKS
-from rdmacc.engine.records import (
-    TOTALS,
-    Clock,
-    ComputationProgress,
-    LinkLoss,
-    MessageProgress,
-    QueuePairUse,
-    Routing,
-    Transit,
-    Transmitter,
-    Turns,
-)
+from rdmacc.engine import records
 from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.rules.admission import IngressAccount, SharedBuffer
@@ -316,7 +305,7 @@ class SchemeNumbers(Record):
 
 
 _Hooks: Any = _numbers(*(name for name, hook in HOOKS.items() if name not in ("on_open", "on_port")))
-_Totals: Any = _numbers(*TOTALS)
+_Totals: Any = _numbers(*records.TOTALS)
 
 
 class _Windows(Record):
@@ -345,20 +334,20 @@ class KernelGlobals(_Run, SchemeNumbers, _Hooks, _Totals, _Windows):
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {
-    "packet": (Transit, _Packet, state.Packet),
-    "message": (state.Message, _Message, MessageProgress),
-    "qp": (state.QueuePair, QueuePairUse, _QueuePair),
-    "host": (state.Host, _Host, Clock),
-    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
-    "switch": (Routing, SharedBuffer, _Switch),
+    "packet": (records.Transit, _Packet, state.Packet),
+    "message": (state.Message, _Message, records.MessageProgress),
+    "qp": (state.QueuePair, records.QueuePairUse, _QueuePair),
+    "host": (state.Host, _Host, records.Clock),
+    "port": (records.Transmitter, _Port, state.Port, ClassTurns, TokenBucket, records.Turns, _Line, records.LinkLoss),
+    "switch": (records.Routing, SharedBuffer, _Switch),
 }
 """The engine's records in each kind of row, ordered by use: forwarding a packet needs only its first cache line;
 `sent_ps` and the headers, which only hosts read, come later.
 """
 
 GLOBALS = record_dtype(KernelGlobals)
-PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())
-COMPUTATION = record_dtype(ComputationProgress, _Computation)
+PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*kinds) for kinds in RECORDS.values())
+COMPUTATION = record_dtype(records.ComputationProgress, _Computation)
 QUEUE = record_dtype(_Queue)
 BACKLOG = record_dtype(_Backlog)
 INGRESS = record_dtype(IngressAccount)
@@ -426,10 +415,10 @@ def packet_with(packet: np.dtype[np.void], headers: tuple[str, ...]) -> np.dtype
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": end + -end % 8}, align=True)
 
 
-def _default_row(dtype: np.dtype[np.void], records: tuple[type[Record], ...]) -> bytes:
+def _default_row(dtype: np.dtype[np.void], kinds: tuple[type[Record], ...]) -> bytes:
     """Return a row of defaults, padded to whole 8-byte words."""
     row = np.zeros(1, dtype)
-    for record in records:
+    for record in kinds:
         fresh = record()
         for field in record.fields:
             row[field.name] = field.default

@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.engine import outcome
 from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.tables.layout import MESSAGE, PORT
-from rdmacc.engine.outcome import (
-    COMPUTATION_COUNTERS,
-    HOST_COUNTERS,
-    MESSAGE_COUNTERS,
-    PORT_COUNTERS,
-    Columns,
-    PfcState,
-    RunOutcome,
-)
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import TOTALS
 from rdmacc.rules.ranks import LAST_ORDER, START, numbers_of_starts, rank_in
@@ -33,8 +25,8 @@ if TYPE_CHECKING:
 
 
 _FIELDS: Any = MESSAGE.fields, PORT.fields
-_MESSAGE_PLACES = {name: _FIELDS[0][name] for name in MESSAGE_COUNTERS}
-_PORT_PLACES = {name: _FIELDS[1][name] for name in PORT_COUNTERS}
+_MESSAGE_PLACES = {name: _FIELDS[0][name] for name in outcome.MESSAGE_COUNTERS}
+_PORT_PLACES = {name: _FIELDS[1][name] for name in outcome.PORT_COUNTERS}
 
 
 def _copied(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8]:
@@ -42,7 +34,7 @@ def _copied(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uin
     return np.array(engine.memory(name)[: count * width]).reshape(count, width)
 
 
-def outcome_of(engine: CompiledEngine) -> RunOutcome:
+def outcome_of(engine: CompiledEngine) -> outcome.RunOutcome:
     is_host, in_flight, watches = engine.plan.fabric.is_host, 0, range(len(engine.plan.watches))
     rows, port_rows = _copied(engine, "message", len(engine.messages)), _copied(engine, "port", len(engine.ports))
     paused = np.flatnonzero(engine.ports["paused"])
@@ -55,11 +47,11 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
         payload = packets["payload_bytes"]
         in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
     samples = engine.pool.samples
-    return RunOutcome(
-        messages=Columns(rows, _MESSAGE_PLACES, np.int64),
-        computation={name: engine.computation[name].astype(np.int64) for name in COMPUTATION_COUNTERS},
-        ports=Columns(port_rows, _PORT_PLACES, np.int64),
-        hosts={name: np.where(is_host, engine.hosts[name], 0) for name in HOST_COUNTERS},
+    return outcome.RunOutcome(
+        messages=outcome.Columns(rows, _MESSAGE_PLACES, np.int64),
+        computation={name: engine.computation[name].astype(np.int64) for name in outcome.COMPUTATION_COUNTERS},
+        ports=outcome.Columns(port_rows, _PORT_PLACES, np.int64),
+        hosts={name: np.where(is_host, engine.hosts[name], 0) for name in outcome.HOST_COUNTERS},
         buffer_peak_bytes=np.where(is_host, 0, engine.switches["peak_bytes"]),
         totals={name: int(engine.globals[name]) for name in TOTALS} | {"in_flight_bytes": in_flight},
         samples=[
@@ -67,7 +59,7 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
             for i in watches
         ],
         now_ps=engine.now,
-        transfers=Columns(rows, engine._of_scheme.transfer_places),
+        transfers=outcome.Columns(rows, engine._of_scheme.transfer_places),
         traces=engine.pool.traces if engine.plan.has_trace else [],
         order=engine.order,
         threads=engine.pool.account,
@@ -76,8 +68,8 @@ def outcome_of(engine: CompiledEngine) -> RunOutcome:
     )
 
 
-def pfc_state_of(engine: CompiledEngine) -> PfcState:
-    state = PfcState({}, defaultdict(lambda: defaultdict(int)))
+def pfc_state_of(engine: CompiledEngine) -> outcome.PfcState:
+    state = outcome.PfcState({}, defaultdict(lambda: defaultdict(int)))
     queues = engine.queues.reshape(-1, NUM_CLASSES)
     ports, packets = engine.ports, engine.packet_rows.rows
     for port in range(len(ports)):

@@ -12,23 +12,7 @@ from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.kernel.rules import words_of
 from rdmacc.engine.compiled.kernel.timers import KINDS
 from rdmacc.engine.compiled.machine_code.hooks import TRAIL
-from rdmacc.engine.compiled.tables.layout import (
-    BACKLOG,
-    COMPUTATION,
-    HOST,
-    INGRESS,
-    MESSAGE,
-    PACKET,
-    PORT,
-    QUEUE,
-    QUEUES_AT,
-    RECORDS,
-    ROUTE_IN_ROW,
-    ROUTE_SHIFT,
-    SAMPLE,
-    SWITCH,
-    WATCH,
-)  # fmt: skip
+from rdmacc.engine.compiled.tables import layout
 from rdmacc.engine.compiled.tables.memory import EventQueue, Log, PacketRows, filled, zeroed
 from rdmacc.engine.compiled.tables.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.tables.scheme_tables import SchemeTables
@@ -75,7 +59,8 @@ def routes_of(fabric: Fabric) -> npt.NDArray[np.int64]:
     # Of each place in the list: how many places from the one before which the numbers do not go on by one.
     breaks = np.concatenate([[0], np.cumsum(np.diff(ports) != 1)])
     is_in_row = breaks[np.maximum(first + count - 1, 0)] == breaks[first]
-    return np.where(is_in_row, ports[first], first) << ROUTE_SHIFT | np.where(is_in_row, ROUTE_IN_ROW, 0) | count
+    place, in_row = np.where(is_in_row, ports[first], first), np.where(is_in_row, layout.ROUTE_IN_ROW, 0)
+    return place << layout.ROUTE_SHIFT | in_row | count
 
 
 def is_plain(plan: Plan) -> bool:
@@ -172,7 +157,7 @@ class Tables:
     def _fill_nodes(self) -> None:
         plan, fabric = self.plan, self.plan.fabric
         count = fabric.n_ports
-        ports = self._rows("port", count, PORT)
+        ports = self._rows("port", count, layout.PORT)
         ports["number"] = np.arange(count)
         ports["link_class"] = fabric.port_class
         ports["climbs"] = fabric.port_climbs
@@ -186,18 +171,19 @@ class Tables:
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
         self.ports = ports
-        hosts = self._rows("host", fabric.n_nodes, HOST)
+        hosts = self._rows("host", fabric.n_nodes, layout.HOST)
         hosts["node"] = np.arange(fabric.n_nodes)
         hosts["line_bps"][fabric.hosts] = fabric.port_rate_bps[fabric.node_first_port[fabric.hosts]]
         hosts["clock_offset_ps"] = plan.clock_offset_ps
         self.hosts = hosts
-        self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
+        self.switches = self._rows("switch", fabric.n_nodes, layout.SWITCH)
         self.switches["route_row"], self.switches["is_nic"] = fabric.route_row, fabric.is_nic
-        strides = self.layout.row_bytes["port"], QUEUE.itemsize
-        self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
-        self.backlogs = zeroed(count * NUM_CLASSES * BACKLOG.itemsize)
-        self.backlog_rows = self.backlogs.view(BACKLOG).reshape(count, NUM_CLASSES)
-        self.ingresses = zeroed(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
+        strides = self.layout.row_bytes["port"], layout.QUEUE.itemsize
+        self.queues = np.ndarray((count, NUM_CLASSES), layout.QUEUE, self._memory["port"], layout.QUEUES_AT, strides)
+        self.backlogs = zeroed(count * NUM_CLASSES * layout.BACKLOG.itemsize)
+        self.backlog_rows = self.backlogs.view(layout.BACKLOG).reshape(count, NUM_CLASSES)
+        accounts = zeroed(count * NUM_CLASSES * layout.INGRESS.itemsize).view(layout.INGRESS)
+        self.ingresses = accounts.reshape(count, NUM_CLASSES)
         self._fill_rooms()
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
@@ -224,7 +210,7 @@ class Tables:
 
     def _fill_flows(self) -> None:
         plan = self.plan
-        self._all_messages = self._rows("message", plan.n_messages + self.spare, MESSAGE)
+        self._all_messages = self._rows("message", plan.n_messages + self.spare, layout.MESSAGE)
         messages = self._all_messages[: plan.n_messages]
         messages["number"] = np.arange(plan.n_messages)
         for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight",
@@ -263,7 +249,7 @@ class Tables:
 
     def _fill_computation(self) -> None:
         plan = self.plan
-        rows = self.computation = np.zeros(max(len(plan.computation), 1), COMPUTATION)[: len(plan.computation)]
+        rows = self.computation = np.zeros(max(len(plan.computation), 1), layout.COMPUTATION)[: len(plan.computation)]
         rows["src"], rows["end_ps"], rows["next_pending"] = plan.computation.host, -1, -1
         rows["start_ps"], rows["duration_ps"] = plan.computation.start_ps, plan.computation.duration_ps
         rows["waits_for"] = plan.waits_for[plan.n_messages :]
@@ -376,14 +362,14 @@ class Tables:
         )  # fmt: skip
 
     def _fill_watches(self) -> None:
-        self.watches = np.zeros(max(1, len(self.plan.watches)), WATCH)
+        self.watches = np.zeros(max(1, len(self.plan.watches)), layout.WATCH)
         self.watches["last"] = np.nan
         names = {"sender": "qp", "receiver": "qp", "transfer": "message", "endpoint": "host", "egress": "port"}
         for number, watch in enumerate(self.plan.watches):
             owner = names.get(watch.record, watch.record)
             base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
             if watch.component < 0:
-                dtype, offset = record_dtype(*RECORDS[owner]), 0
+                dtype, offset = record_dtype(*layout.RECORDS[owner]), 0
             else:
                 kind = watch.record.capitalize()
                 assert kind in RECORD_KINDS
@@ -408,7 +394,7 @@ class Tables:
         self._reserve_for_events()
         default = self._memory["packet_template"] = filled(self.layout.defaults["packet"], 1)
         self._set(
-            packet_bytes=len(default), header_offset=PACKET.itemsize, header_words=self.layout.header_words,
+            packet_bytes=len(default), header_offset=layout.PACKET.itemsize, header_words=self.layout.header_words,
             packet_template=default.ctypes.data,
         )  # fmt: skip
         packets = min(1024 + 2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS)
@@ -419,7 +405,7 @@ class Tables:
         first = len(plan.watches) + len(plan.computation)
         self.first_events = events + int(self.globals["reserve_events"]) + armed + first
         self.queue.grow(self.first_events)
-        self.samples = Log(self.globals, "sample", SAMPLE, _FIRST_SAMPLES + 2 * len(plan.watches))
+        self.samples = Log(self.globals, "sample", layout.SAMPLE, _FIRST_SAMPLES + 2 * len(plan.watches))
         rows = min(_ROWS_EACH * int(plan.packets.sum(dtype=np.int64)), _FIRST_ROWS)
         rows += 4 * int(self.globals["reserve_events"])
         self.trace = Log(self.globals, "trace", ROW, rows if plan.has_trace else 1)
