@@ -18,15 +18,7 @@ from rdmacc.engine.compiled.machine_code import numba_public
 from rdmacc.engine.compiled.machine_code.numba_public import NotCompiledError, signature_of
 
 __all__ = [
-    "CHECKED",
-    "INTERFACE",
-    "OVERLOAD",
-    "UNIT",
-    "MachineCode",
-    "NotCompiledError",
-    "Part",
-    "cold",
-    "object_code",
+    "CHECKED", "INTERFACE", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "cold", "object_code",
 ]  # fmt: skip
 
 _log = logging.getLogger(__name__)
