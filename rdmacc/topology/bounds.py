@@ -2,14 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from rdmacc.errors import ConfigError
 from rdmacc.rules.pfc import RESERVE_BYTES, headroom_bytes
 from rdmacc.show.described import describes
+from rdmacc.typed import named
 from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 SLOWEST_BPS = 1e6
 """Slowest link. Anything slower is most likely a number without its unit."""
@@ -21,14 +25,18 @@ _TOO_SLOW = "at least 1 Mb/s; a bare number is bit/s, so write '100Gbps'"
 _TOO_SHORT = "at least 1 ns; write '1us'"
 _TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
 
-links = describes(
+_arguments = describes(
     rate="number or str: Rate of the hosts' links, and of others without one of their own; a bare number is bit/s.",
     fabric_rate="number or str, optional: Rate of the links between switches; None: `rate`.",
     delay="number or str: Propagation delay of every link, with its unit.",
     buffer="number or str, optional: Shared buffer of a switch; None: `default_buffer_bytes` of the links.",
     buffer_per_port="number or str: Buffer per port of a switch.",
 )
-"""Arguments of the functions that build networks."""
+
+
+def builder(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Complete the docstring of a function that builds a network; check the names of its arguments at each call."""
+    return named(_arguments(function))
 
 
 def default_buffer_bytes(rate: Quantity, links: Iterable[tuple[float, int]] = ()) -> int:

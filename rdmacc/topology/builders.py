@@ -4,13 +4,11 @@ import networkx as nx
 
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, fill_buffers
-from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate, links
-from rdmacc.typed import named
+from rdmacc.topology.bounds import builder, checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.units import Quantity
 
 
-@named
-@links
+@builder
 def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return `hosts` hosts around one switch.
 
@@ -34,8 +32,7 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     return graph
 
 
-@named
-@links
+@builder
 def dumbbell(
     left: int,
     right: int,
@@ -71,8 +68,7 @@ def dumbbell(
     return graph
 
 
-@named
-@links
+@builder
 def leaf_spine(
     leaves: int,
     spines: int,
@@ -112,8 +108,7 @@ def leaf_spine(
     return graph
 
 
-@named
-@links
+@builder
 def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return the k-ary fat tree (Al-Fares et al., SIGCOMM 2008): k pods, k^3/4 hosts, full bisection.
 
@@ -145,8 +140,7 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     return graph
 
 
-@named
-@links
+@builder
 def clos(
     pods: int,
     tors_per_pod: int,

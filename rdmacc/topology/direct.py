@@ -12,14 +12,12 @@ from itertools import pairwise
 
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, fill_buffers
-from rdmacc.topology.bounds import checked_buffer, checked_count, checked_delay, checked_rate, links
+from rdmacc.topology.bounds import builder, checked_buffer, checked_count, checked_delay, checked_rate
 from rdmacc.topology.builders import add_links, add_switches, start
-from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 
-@named
-@links
+@builder
 def dragonfly(
     routers: int,
     hosts_per_router: int,

@@ -9,16 +9,14 @@ import networkx as nx
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, per_port_buffers
 from rdmacc.topology.base import hosts as hosts_of
-from rdmacc.topology.bounds import checked_count, checked_rate, links
+from rdmacc.topology.bounds import builder, checked_count, checked_rate
 from rdmacc.topology.builders import clos, dumbbell, leaf_spine, star
-from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 _SX6025_PORTS = 36
 
 
-@named
-@links
+@builder
 def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_port: Quantity = "225kB") -> Graph:
     """Return Dart's network of 1,024 hosts: a three-tier Clos, oversubscribed 4 to 1 at the ToRs (VI-A).
 
@@ -43,8 +41,7 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
     return graph
 
 
-@named
-@links
+@builder
 def dart_testbed(
     hosts: int = 20,
     rate: Quantity = "56Gbps",
@@ -72,8 +69,7 @@ def dart_testbed(
     return graph
 
 
-@named
-@links
+@builder
 def ren_leaf_spine(
     hosts_per_leaf: int = 48,
     leaves: int = 8,
@@ -104,8 +100,7 @@ def ren_leaf_spine(
     return graph
 
 
-@named
-@links
+@builder
 def ren_testbed(
     senders: int = 3,
     receivers: int = 2,
@@ -130,8 +125,7 @@ def ren_testbed(
     return graph
 
 
-@named
-@links
+@builder
 def rcc_fat_tree(
     rate: Quantity = "100Gbps",
     fabric_rate: Quantity = "400Gbps",
@@ -158,8 +152,7 @@ def rcc_fat_tree(
     return graph
 
 
-@named
-@links
+@builder
 def rcc_dumbbell(
     senders: int = 4, rate: Quantity = "100Gbps", delay: Quantity = "2us", buffer: Quantity = "32MB"
 ) -> Graph:
@@ -179,8 +172,7 @@ def rcc_dumbbell(
     return graph
 
 
-@named
-@links
+@builder
 def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", buffer: Quantity = "32MB") -> Graph:
     r"""Return RCC's network with two bottlenecks, one in the network and one at the last hop (II-B, V-E-3).
 
@@ -201,8 +193,7 @@ def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", bu
     return graph
 
 
-@named
-@links
+@builder
 def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Quantity = "32MB") -> Graph:
     r"""Return RCC's testbed: two servers with two ports each, two leaf switches and one above (V-C).
 
@@ -223,8 +214,7 @@ def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Qu
     return graph
 
 
-@named
-@links
+@builder
 def igbn_pair(rate: Quantity = "40Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     """Return Improved Go-Back-N's network: two hosts and a switch, 40 Gb/s and 1 us a hop (II-B, figure 1).
 

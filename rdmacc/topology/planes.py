@@ -1,14 +1,12 @@
 """Networks whose hosts have several links: planes that never meet, and rails under common spines."""
 
 from rdmacc.topology.base import Graph, fill_buffers
-from rdmacc.topology.bounds import checked_count, links
+from rdmacc.topology.bounds import builder, checked_count
 from rdmacc.topology.builders import add_links, add_switches, checked_tiers, start
-from rdmacc.typed import named
 from rdmacc.units import Quantity
 
 
-@named
-@links
+@builder
 def multi_plane(
     planes: int,
     leaves: int,
@@ -55,8 +53,7 @@ def multi_plane(
     return graph
 
 
-@named
-@links
+@builder
 def rail_optimised(
     rails: int,
     groups: int,
