@@ -72,14 +72,6 @@ def _counted_once(table: pd.DataFrame) -> dict[str, float]:
     return {"steps unlike the figure's": len(wrong), **{name: scalar(table, "overlap", name) for name in names}}
 
 
-def _expires(table: pd.DataFrame) -> dict[str, float]:
-    return {
-        "handlers": scalar(table, "handlers", "idle sender removed after"),
-        "scenario": scalar(table, "silent", "announced sender removed after"),
-        "n when it sends on": scalar(table, "handlers", "idle sender counted when it sends on"),
-    }
-
-
 @register_experiment
 class Figure4(Experiment):
     name = "dart.fig4"
@@ -102,7 +94,11 @@ class Figure4(Experiment):
             "removed after 2 s",
             quote="Any flow that is idle for long (e.g., 2 seconds) is assumed to be dead and eliminated from the "
             "AUSS.",
-            measure=_expires,
+            measure=lambda table: {
+                "handlers": scalar(table, "handlers", "idle sender removed after"),
+                "scenario": scalar(table, "silent", "announced sender removed after"),
+                "n when it sends on": scalar(table, "handlers", "idle sender counted when it sends on"),
+            },
             band=All({
                 "handlers": Exactly(IDLE_PS, "s"), "scenario": Within(IDLE_PS, "s", by=PACKET_PS),
                 "n when it sends on": Exactly(1),

@@ -156,8 +156,8 @@ class Claim:
     published : str
         The published value.
     measure : callable
-        Returns, from the rows that its experiment shows it, a number or numbers by name, or `Measured`. It may raise
-        `NotJudged`.
+        Returns, from the rows that its experiment shows it, a number or numbers by name, or `Measured`. No number at
+        all, or `NotJudged` raised: the rows cannot decide the claim.
     band : Band
         The band for which the claim holds.
     direction : Band, optional
@@ -171,14 +171,11 @@ class Claim:
     why : str
         Why it does not hold or cannot be judged; required unless `expect` is `Outcome.HOLDS`.
     too_small : str
-        Why the quick scale cannot judge it; empty if it can, with the verdict `expect`.
+        Why the quick scale cannot judge it: it is not measured there. Empty if it can, with the verdict `expect`.
     needs : sequence of Case
         Runs that are required to judge it.
     seeds : int
         Number of seeds required.
-    judge, words, refuses : callable, str, callable
-        In place of `measure` and `band`, where no band will do: a function of the rows that returns a `Verdict`, the
-        condition in words, and a change of the stored rows that the judge must refuse.
     """
 
     id: str
@@ -187,8 +184,8 @@ class Claim:
     condition: str
     published: str
     _: KW_ONLY
-    measure: Callable[[pd.DataFrame], Any] | None = None
-    band: Band | None = None
+    measure: Callable[[pd.DataFrame], Any]
+    band: Band
     direction: Band | None = None
     unit: str = ""
     by: By = PAPER
@@ -200,9 +197,6 @@ class Claim:
     too_small: str = ""
     needs: Sequence[Any] = ()
     seeds: int = 1
-    judge: Callable[[pd.DataFrame], Verdict] | None = None
-    words: str = ""
-    refuses: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
     def __post_init__(self) -> None:
         by_scale = self.expect if isinstance(self.expect, Mapping) else dict.fromkeys(SCALES, self.expect)
@@ -210,9 +204,6 @@ class Claim:
             raise ConfigError(f"{self.id}: expect", self.expect, f"an Outcome, or one for each of {', '.join(SCALES)}")
         if not self.why and any(one != Outcome.HOLDS for one in by_scale.values()):
             raise ConfigError(f"{self.id}: why", self.why, "the reason why the claim is not expected to hold")
-        is_banded = self.measure is not None and self.band is not None
-        if is_banded == (self.judge is not None) or (self.judge is not None and not self.words):
-            raise ConfigError(f"{self.id}: measure", self.measure, "a measure with a band, or a judge with its words")
         if self.kind is None:
             object.__setattr__(self, "kind", _kind_of(self.band))
 
@@ -224,13 +215,13 @@ class Claim:
 
     def band_words(self) -> str:
         """Return in words what counts as holding, and as the right sign."""
-        if self.band is None:
-            return self.words
         words = self.band.words(self.unit)
         return words if self.direction is None else f"{words}; right sign: {self.direction.words(self.unit)}"
 
-    def verdict(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame] = ()) -> Verdict:
+    def verdict(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame] = (), scale: str = "paper") -> Verdict:
         """Judge the claim on rows, and its interval on the same rows `without` each repetition."""
+        if scale == "quick" and self.too_small:
+            return Verdict.not_judged("not measured at this scale")
         wanted = [case.identity for case in self.needs]
         if wanted and not labels_of(rows, *wanted[0]).issuperset(tuple(one.values()) for one in wanted):
             return Verdict.not_judged("not run at this scale")
@@ -244,9 +235,6 @@ class Claim:
         return found
 
     def _judged(self, rows: pd.DataFrame, without: Sequence[pd.DataFrame]) -> Verdict:
-        if self.measure is None or self.band is None:
-            assert self.judge is not None
-            return self.judge(rows)
         numbers, note = self._measured(rows)
         try:
             others = [self._measured(part)[0] for part in without]
@@ -268,7 +256,6 @@ class Claim:
 
     def _chance(self, widths: Value, count: int) -> str:
         """Return what chance does to the numbers, in words."""
-        assert self.band is not None
         if not count:
             return ""
         moved, alone = only(widths, lambda one: 0 < one < math.inf), only(widths, math.isinf)
@@ -281,21 +268,22 @@ class Claim:
         return "; ".join(words)
 
     def _measured(self, rows: pd.DataFrame) -> Measured:
-        assert self.measure is not None
         found = self.measure(rows)
         numbers, note = found if isinstance(found, Measured) else (found, "")
+        if isinstance(numbers, pd.Series | Mapping) and not len(numbers):
+            raise NotJudged("the table has no such runs")
         return Measured(_plain(numbers), note)
 
     def check(self, rows: pd.DataFrame, scale: str = "quick", without: Sequence[pd.DataFrame] = ()) -> dict[str, Any]:
         """Return the claim and its outcome, as a row of `CHECK_COLUMNS`."""
-        return self.row(self.verdict(rows, without), {}, scale)
+        return self.row(self.verdict(rows, without, scale), {}, scale)
 
     def check_seeds(self, parts: Mapping[int, pd.DataFrame], scale: str) -> dict[str, Any]:
         """Return the claim and its outcome as `check` does: the majority of the verdicts on separate seeds.
 
         The claim holds if it does in more than half of them.
         """
-        each = {seed: self.verdict(part) for seed, part in parts.items()}
+        each = {seed: self.verdict(part, (), scale) for seed, part in parts.items()}
         return self.row(_middle(each), each, scale)
 
     def row(self, verdict: Verdict, each: Mapping[int, Verdict], scale: str) -> dict[str, Any]:
@@ -323,12 +311,12 @@ class Claim:
         }
 
 
-def _kind_of(band: Band | None) -> Kind:
-    found = [] if band is None else list(leaves(band))
-    if found and all(isinstance(one, Exactly) for one in found):
+def _kind_of(band: Band) -> Kind:
+    found = list(leaves(band))
+    if all(isinstance(one, Exactly) for one in found):
         return Kind.IDENTITY
     bounds = {abs(limit) for one in found if isinstance(one, Number) for limit in one.limits}
-    return Kind.TREND if found and bounds <= {0.0, 1.0, math.inf} else Kind.MAGNITUDE
+    return Kind.TREND if bounds <= {0.0, 1.0, math.inf} else Kind.MAGNITUDE
 
 
 def _plain(value: Any) -> Value:

@@ -39,7 +39,7 @@ def numbers_of(claim: Claim) -> list[str]:
     found = [part for band in (claim.band, claim.direction) if band is not None for part in leaves(band)]
     limits = [limit for part in found if isinstance(part, Number) for limit in part.limits]
     slacks = [getattr(part, "slack", 0.0) for part in found if not isinstance(part, Number)]
-    return sorted({f"{one:.6g}" for one in (*limits, *slacks)}) or [claim.words]
+    return sorted({f"{one:.6g}" for one in (*limits, *slacks)})
 
 
 def chosen(one: Claim | Question, paper: str) -> Chosen:
@@ -48,7 +48,7 @@ def chosen(one: Claim | Question, paper: str) -> Chosen:
         return one.chosen
     if isinstance(one, Claim) and one.kind == Kind.IDENTITY:
         return Chosen.BY_TEXT  # an exact band leaves no choice
-    if isinstance(one, Claim) and one.band and any(isinstance(part, Size) for part in leaves(one.band)):
+    if isinstance(one, Claim) and any(isinstance(part, Size) for part in leaves(one.band)):
         return Chosen.BY_RULE
     claims, defaults = (_recorded(paper).get(name, {}) for name in ("claims", "defaults"))
     if isinstance(one, Claim):

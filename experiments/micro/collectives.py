@@ -41,8 +41,6 @@ def _excess(table: pd.DataFrame) -> pd.Series[float]:
 def _share(table: pd.DataFrame) -> pd.Series[float]:
     rows = wide(table)
     rows = rows[(rows["kind"] == "nccl-tests") & rows.index.str.contains("GiB|256MiB")]
-    if not len(rows):
-        raise NotJudged("only the paper scale has machines")
     return rows["busbw"] / rows["limit"]
 
 

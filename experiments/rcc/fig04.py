@@ -42,21 +42,6 @@ def _margin(table: pd.DataFrame, kp: float, kd: float) -> float:
     return float(surface["phase_margin_deg"][nearest])
 
 
-def _orders_below(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    return {
-        f"K_d = {kd:g}": {f"K_p = K_d / {ratio}": _margin(table, kd / ratio, kd) for ratio in (1, 10, 100)}
-        for kd in (1e3, 1e4)
-    }
-
-
-def _larger_gains(table: pd.DataFrame) -> dict[str, float]:
-    return {
-        f"K_p = {kp:g}, K_d = {kd:g}": 1 - _margin(table, 10 * kp, 10 * kd) / _margin(table, kp, kd)
-        for kd in (1e3, 1e4)
-        for kp in (kd / 100, kd / 10)
-    }
-
-
 def _wrong_signs(table: pd.DataFrame) -> Measured:
     surface = surface_of(table, "wide")
     ratio = surface["kp"] / (2 * surface["kd"])
@@ -92,14 +77,23 @@ class Figure4(Experiment):
         Claim(
             "rcc-f4-3", "IV", "phase margin", "K_p as large as K_d, one and two orders below", "more stable",
             quote="to make the system more stable, K_p should be one or two orders of magnitude smaller than K_d",
-            measure=_orders_below, band=Each(Rises(), "K_d"), unit="degrees",
+            measure=lambda table: {
+                f"K_d = {kd:g}": {f"K_p = K_d / {ratio}": _margin(table, kd / ratio, kd) for ratio in (1, 10, 100)}
+                for kd in (1e3, 1e4)
+            },
+            band=Each(Rises(), "K_d"), unit="degrees",
         ),
         Claim(
             "rcc-f4-4", "IV", "loss of margin if both gains are ten times as large", "K_p one or two orders below K_d",
             "faster response, heavy loss of stability",
             quote="Larger values of K_p and K_d provide a faster response to the control signal but will lead to a "
             "heavy reduction on stability.",
-            measure=_larger_gains, band=Each(AtLeast(0.1)), direction=Each(MoreThan(0)), unit="%",
+            measure=lambda table: {
+                f"K_p = {kp:g}, K_d = {kd:g}": 1 - _margin(table, 10 * kp, 10 * kd) / _margin(table, kp, kd)
+                for kd in (1e3, 1e4)
+                for kp in (kd / 100, kd / 10)
+            },
+            band=Each(AtLeast(0.1)), direction=Each(MoreThan(0)), unit="%",
             chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
             why="From K_d = 1e4 on the margin falls by 21 to 42%. Below, larger gains raise it, by equation (12).",
         ),

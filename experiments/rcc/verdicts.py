@@ -50,8 +50,6 @@ def traffic(scale: str, load: float, seed: int) -> pd.DataFrame:
 
 def _by_load(quantity: str, table: pd.DataFrame, reading: str = AS_PUBLISHED) -> dict[str, float]:
     found = by_load(wide(table), quantity, reading=reading).mean().dropna()
-    if found.empty:
-        raise NotJudged(f"{quantity}: there are none")
     return {f"load {load:g}": value for load, value in found.items()}
 
 

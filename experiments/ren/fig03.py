@@ -72,8 +72,6 @@ def _loses(table: pd.DataFrame) -> Measured:
 
 def _loses_by_grants(table: pd.DataFrame) -> Measured:
     value, drops = lost(table, "traditional"), of_scheme(table, "traditional", "drops")
-    if len(value) < 2:
-        raise NotJudged("it takes several seeds, with different losses")
     words = f"{_span(100 * value)}% after {_span(drops)} drops; pHost {_span(100 * lost(table, 'phost'))}%"
     return Measured({"mean": value.mean(), "most less least": value.max() - value.min()}, words)
 
