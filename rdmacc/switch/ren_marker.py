@@ -15,6 +15,8 @@ Readings (`reading`):
   grants are suppressed, and flows die. Only `Ren.keeps_one` saves them, at a loss of throughput.
 - ``"outstanding"`` (default): subtract the marks of that kind issued during the last base RTT.
 - ``"packet"``: the same, recomputed for each packet from the idle time of the last RTT (as figure 7 marks).
+- ``"alternate"``: section 3.2.3 as written, but a period that has set marks is followed by one that sets none, since its
+  sample still is of the queue that they mark. A bit beside the paper's ql, ti and timestamp is enough for it.
 
 Assumptions: a packet means the largest that the port has seen; idle time is the part of the period in which nothing,
 not even control packets, was sent, in whole packets; issued marks are kept in 16 slices of the RTT; a packet that
@@ -34,7 +36,7 @@ from rdmacc.state import DATA, HOST_NIC
 UNDER, FULL, OVER = range(3)
 """The codes 00, 01 and 10: two, one or no packets per grant."""
 
-Reading = Literal["literal", "outstanding", "packet"]
+Reading = Literal["literal", "outstanding", "packet", "alternate"]
 
 _SLICES = 16
 _RING = _SLICES + 1  # one RTT of whole slices, and the current one
@@ -48,7 +50,7 @@ class RenMarker(Component):
         Scaled("10us", rtt="10us"), "base round trip", unit="ps", source="REN, 6: 10 us; 48 us in its testbed", low=16
     )
     period_ps: OptionalTime = param(None, "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
-    reading: Reading = param("outstanding", "literal, outstanding or packet", choices=get_args(Reading))
+    reading: Reading = param("outstanding", "literal, outstanding, packet or alternate", choices=get_args(Reading))
 
     class Egress(Record):
         period_timer_ps = Deadline("end of the period")
@@ -57,6 +59,7 @@ class RenMarker(Component):
         start_tx_bytes = Int(doc="sent before it")
         over = Int(doc="packets still to mark OVER")
         under = Int(doc="packets that may still keep UNDER")
+        rests = Int(doc="whether this period sets no marks since the one before did")
         active_ps = Int(doc="when the first packet after the last empty period arrived")
         over_marks = Ints(_RING, doc="marks issued, by slice of the RTT")
         under_marks = Ints(_RING)
@@ -89,8 +92,11 @@ class RenMarker(Component):
         if sent == 0 and port.queue_bytes == 0:
             egress.over = 0
             egress.under = 1
+            egress.rests = 0
         else:
             budget(params, port, egress, now - egress.start_ps, sent)
+            if params.reading == "alternate":
+                alternate(egress)
             begin_period(params, port, egress, now)
 
     def on_data(packet, reply):
@@ -141,9 +147,17 @@ def budget(params, port, egress, span_ps, sent_bytes):
     idle = max(0, int(idle_ps * port.rate_bps / (8e12 * egress.full_bytes)))
     egress.over = max(0, queued - idle)
     egress.under = max(0, idle - queued)
-    if params.reading != "literal":
+    if params.reading == "outstanding" or params.reading == "packet":
         egress.over = max(0, egress.over - sum_of(egress.over_marks))
         egress.under = max(0, egress.under - sum_of(egress.under_marks))
+
+
+def alternate(egress):
+    """Keep the budgets unless the last period had some; these marks show one period later."""
+    if egress.rests:
+        egress.over = 0
+        egress.under = 0
+    egress.rests = 1 if egress.over + egress.under > 0 else 0
 
 
 def sum_of(slices):

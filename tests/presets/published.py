@@ -108,6 +108,7 @@ def _ren(buffer: int, rtt: int, window: int, timeout: int, min_timeout: int, kmi
         "ren-literal": literal,
         "ren-literal-unsafe": literal | of("Ren", keeps_one=False, probe_ps=0),
         "ren-packet": ren | of("RenMarker", reading="packet"),
+        "ren-alternate": ren | of("RenMarker", reading="alternate"),
         "traditional": shared | of("GrantClock", base_rtt_ps=0) | of("Scheme", routing="spray-random"),
         "dctcp": shared | of("Dctcp", g=1 / 16, initial_window=10) | of("NewReno", min_timeout_ps=min_timeout)
         | of("EcnStep", kmin_bytes=kmin, reference_bps=0) | of("Scheme", start_delay_ps=0),

@@ -89,6 +89,19 @@ def test_marks_of_the_last_rtt_are_outstanding(reading, left):
     assert bench.egress.under == left
 
 
+def test_alternate_budgets_leave_out_the_period_after_marks():
+    """A queue of 50 that no mark moves is marked after every second period."""
+    bench, seen = Bench(reading="alternate"), []
+    waiting = [bench.join(0) for _ in range(50)]
+    for number in range(1, 5):
+        for i in range(40):
+            bench.leave(waiting.pop(0), (number - 1) * RTT + i * TICK)
+            waiting.append(bench.join((number - 1) * RTT + i * TICK))
+        bench.tick(number * RTT)
+        seen.append(bench.egress.over)
+    assert seen == [50, 0, 50, 0]
+
+
 def test_a_period_without_packets_is_no_sample():
     """A port's first packet has none before it; the first after a silence has a gap in front, the next have none."""
     bench = Bench()
@@ -136,7 +149,7 @@ def bottleneck(reading):
 def test_literal_budgets_mark_the_same_queue_twice():
     """REN, 3.2: all flows die at once; outstanding marks drain the queue in a few RTTs; the link stays full."""
     assert bottleneck("literal")[0] == 0
-    for reading in ("outstanding", "packet"):
+    for reading in ("outstanding", "packet", "alternate"):
         way, queue = bottleneck(reading)
         assert max(queue[6 * 40 :]) <= 2
         assert way >= 38
