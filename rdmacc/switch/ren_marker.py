@@ -15,8 +15,8 @@ Readings (`reading`):
   grants are suppressed, and flows die. Only `Ren.keeps_one` saves them, at a loss of throughput.
 - ``"outstanding"`` (default): subtract the marks of that kind issued during the last base RTT.
 - ``"packet"``: the same, recomputed for each packet from the idle time of the last RTT (as figure 7 marks).
-- ``"alternate"``: section 3.2.3 as written, but a period that has set marks is followed by one that sets none, since its
-  sample still is of the queue that they mark. A bit beside the paper's ql, ti and timestamp is enough for it.
+- ``"alternate"``: section 3.2.3 as written, but a period that has set marks is followed by one that sets none, since
+  its sample still is of the queue that they mark. A bit beside the paper's ql, ti and timestamp is enough for it.
 
 Assumptions: a packet means the largest that the port has seen; idle time is the part of the period in which nothing,
 not even control packets, was sent, in whole packets; issued marks are kept in 16 slices of the RTT; a packet that
