@@ -15,8 +15,9 @@ Readings (`reading`):
   grants are suppressed, and flows die. Only `Ren.keeps_one` saves them, at a loss of throughput.
 - ``"outstanding"`` (default): subtract the marks of that kind issued during the last base RTT.
 - ``"packet"``: the same, recomputed for each packet from the idle time of the last RTT (as figure 7 marks).
-- ``"alternate"``: section 3.2.3 as written, but a period that has set marks is followed by one that sets none, since
-  its sample still is of the queue that they mark. A bit beside the paper's ql, ti and timestamp is enough for it.
+- ``"alternate"``: section 3.2.3 as written, but after a period with marks comes one without, as its sample is still of
+  the queue that they mark. A bit beside the paper's ql, ti and timestamp is enough. A port that keeps UNDER on fewer
+  packets than it may is no bottleneck, and goes on: else it would take the marks of the one that is.
 
 Assumptions: a packet means the largest that the port has seen; idle time is the part of the period in which nothing,
 not even control packets, was sent, in whole packets; issued marks are kept in 16 slices of the RTT; a packet that
@@ -59,7 +60,7 @@ class RenMarker(Component):
         start_tx_bytes = Int(doc="sent before it")
         over = Int(doc="packets still to mark OVER")
         under = Int(doc="packets that may still keep UNDER")
-        rests = Int(doc="whether this period sets no marks since the one before did")
+        has_marked = Int(doc="whether it has marked OVER, or used up the UNDER budget, in this period")
         active_ps = Int(doc="when the first packet after the last empty period arrived")
         over_marks = Ints(_RING, doc="marks issued, by slice of the RTT")
         under_marks = Ints(_RING)
@@ -92,12 +93,13 @@ class RenMarker(Component):
         if sent == 0 and port.queue_bytes == 0:
             egress.over = 0
             egress.under = 1
-            egress.rests = 0
         else:
             budget(params, port, egress, now - egress.start_ps, sent)
-            if params.reading == "alternate":
-                alternate(egress)
+            if params.reading == "alternate" and egress.has_marked:
+                egress.over = 0
+                egress.under = 0
             begin_period(params, port, egress, now)
+        egress.has_marked = 0
 
     def on_data(packet, reply):
         reply.ren_mark = packet.ren_mark
@@ -109,10 +111,13 @@ def mark(egress, packet):
     if egress.over > 0:
         egress.over -= 1
         egress.over_marks[place] += 1
+        egress.has_marked = 1
         packet.ren_mark = OVER
     elif egress.under > 0 and packet.ren_mark == UNDER:
         egress.under -= 1
         egress.under_marks[place] += 1
+        if egress.under == 0:
+            egress.has_marked = 1
     else:
         packet.ren_mark = max(packet.ren_mark, FULL)
 
@@ -150,14 +155,6 @@ def budget(params, port, egress, span_ps, sent_bytes):
     if params.reading == "outstanding" or params.reading == "packet":
         egress.over = max(0, egress.over - sum_of(egress.over_marks))
         egress.under = max(0, egress.under - sum_of(egress.under_marks))
-
-
-def alternate(egress):
-    """Keep the budgets unless the last period had some; these marks show one period later."""
-    if egress.rests:
-        egress.over = 0
-        egress.under = 0
-    egress.rests = 1 if egress.over + egress.under > 0 else 0
 
 
 def sum_of(slices):
