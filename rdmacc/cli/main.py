@@ -272,10 +272,17 @@ def scorecard(
         Path | None, typer.Option("--out", help="Search again, and write the rows into this table (Parquet).")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the map into this file, too.")] = None,
+    finds: Annotated[
+        bool, typer.Option("--finds", help="Instead, run the cases whose cause is known, with and without it.")
+    ] = False,
+    page: Annotated[Path | None, typer.Option("--page", help="With --finds: write them into this page.")] = None,
 ) -> None:
     """Show the worst cases found of schemes, beside those of all others, with cause and verdict."""
     from rdmacc.cli import scorecard as card
 
+    if finds:
+        typer.echo(card.on_finds(page))
+        return
     names = card.registered(schemes or [])
     if held_out:
         typer.echo(card.on_held_out(names, seed, against, objective, count))

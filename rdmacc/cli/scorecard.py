@@ -10,6 +10,7 @@ from tqdm.auto import tqdm
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import SCHEMES
+from rdmacc.searches import finds
 from rdmacc.searches import scorecard as cards
 from rdmacc.searches.held_out import held_out
 from rdmacc.show.tables import table
@@ -45,6 +46,14 @@ def on_held_out(names: Sequence[str], seed: int | None, against: str, objective:
     if seed is None:
         raise ConfigError("--seed", None, "given with --held-out: a seed of your choice draws the cases")
     return str(held_out(names[0], against, seed, objective, count=count))
+
+
+def on_finds(page: Path | None) -> str:
+    """Return the finds as measured now; write them into a page."""
+    text = finds.text(finds.finds())
+    if page is not None:
+        page.write_text(finds.fill(page.read_text(encoding="utf-8"), text), encoding="utf-8")
+    return text
 
 
 def report(names: Sequence[str], jobs: int, out: Path | None, plot: Path | None) -> Iterator[str]:

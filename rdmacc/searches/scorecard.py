@@ -69,7 +69,7 @@ EARLIER: tuple[dict[str, Any], ...] = (
     {"senders": 21, "size_bytes": "17 kB", "stagger_ps": "5.95 us", "rounds": 2, "long_flows": 1, "victims": 4,
      "long_bytes": "660 kB", "after_ps": "30 us", "slow": 0.421},
 )  # fmt: skip
-"""Cases of the box in which an earlier search found one scheme bad (``docs/background/worst_cases.md``)."""
+"""Cases of the box in which an earlier search found one scheme bad (``finds.toml``)."""
 RATES = ("10 Gb/s", "100 Gb/s", "400 Gb/s")
 GRADES: dict[str, tuple[float, ...]] = {
     "p99 over fair": (2.0, 5.0, 20.0, 100.0),
@@ -259,7 +259,7 @@ def shown(objective: str, value: float) -> str:
     if objective == "peak queue":
         return format_size(value, 2)
     if OBJECTIVES[objective].unit == "share":
-        return f"{value:.0%}" if value == 0 or value >= 0.01 else f"{value:.1%}"
+        return f"{value:.0%}" if abs(value) < 5e-4 or value >= 0.01 else f"{value:.1%}"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
