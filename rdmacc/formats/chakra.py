@@ -34,9 +34,7 @@ from rdmacc.formats.protobuf import fields, packed, signed, varint
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, rate_bps, us
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.frame import Host
-from rdmacc.workload.nccl import Nccl, expand
-from rdmacc.workload.schedule import Schedule
+from rdmacc.workload.nccl import Nccl
 
 _KINDS = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 COLLECTIVES = {
@@ -110,13 +108,7 @@ def from_chakra(
     operations: list[Operation] = []
     for rank in range(len(found)):
         _read_rank(found[rank], rank, len(found), groups or {}, rates, operations)
-    settings = nccl or Nccl()
-
-    def add(schedule: Schedule, one: Operation, names: list[Host], ready: list[list[int]]) -> list[list[int]]:
-        parts = len(names) if COLLECTIVES[one.tag] == "all-gather" else 1
-        return expand(schedule, COLLECTIVES[one.tag], names, parts * one.amount, ready, settings)
-
-    return schedule_of(operations, hosts_of(path, len(found), hosts), expand=add).frame()
+    return schedule_of(operations, hosts_of(path, len(found), hosts), COLLECTIVES, nccl).frame()
 
 
 @dataclass(frozen=True)
@@ -284,7 +276,8 @@ def _operation(
                 place,
             )
         group = _group(attributes.get("pg_name"), rank, ranks, groups, place)
-        return Operation("collective", rank, path, at, number("comm_size", 1, 2**62 // ranks), tag=what, group=group)
+        size, parts = number("comm_size", 1, 2**62 // ranks), len(group) if COLLECTIVES[what] == "all-gather" else 1
+        return Operation("collective", rank, path, at, size, tag=what, group=group, parts=parts)
     raise ConfigError("type", f"{node['kind']} ({kind})", "METADATA, MEM, COMP or COMM", place)
 
 

@@ -14,7 +14,6 @@ from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.typed import typed
 from rdmacc.units import size_bytes, time_ps
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.frame import Host
 from rdmacc.workload.nccl import OPERATIONS, Nccl, Ready, expand
 from rdmacc.workload.schedule import Schedule
 
@@ -32,7 +31,6 @@ _RING = re.compile(r"NCCL INFO Channel (\d+)/\d+ :((?:\s+\d+)+)\s*$")
 _LINK = re.compile(
     r"NCCL INFO Channel (\d+)(?:/\d+)? : (\d+)\[\w+\] -> (\d+)\[\w+\](?: \[(?:send|receive)\])? via (\S+)"
 )
-_CONNECTION = ["channel", "src", "dst", "via"]
 _TREE = re.compile(r"\[(\d+)\] (?:-?\d+/){2}-?\d+->(\d+)->(-?\d+)")
 
 
@@ -227,8 +225,4 @@ def from_collectives(path: File, hosts: Hosts | None = None, nccl: Nccl | None =
         operations.append(
             Operation("collective", one, path, number, total, tag=tag, after=before, group=tuple(range(count)))
         )
-
-    def add(schedule: Schedule, one: Operation, names: list[Host], ready: list[list[int]]) -> list[list[int]]:
-        return expand(schedule, OPERATIONS[one.tag], names, one.amount, ready, nccl or Nccl())
-
-    return schedule_of(operations, hosts_of(path, count, hosts), expand=add).frame()
+    return schedule_of(operations, hosts_of(path, count, hosts), OPERATIONS, nccl).frame()

@@ -2,20 +2,17 @@
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 
 from rdmacc.errors import ConfigError
 from rdmacc.formats.files import File
 from rdmacc.workload.frame import Host, as_objects
+from rdmacc.workload.nccl import Nccl, expand
 from rdmacc.workload.schedule import Schedule
-
-Expand: TypeAlias = Callable[[Schedule, "Operation", list[Host], list[list[int]]], list[list[int]]]
-"""Adds a collective to a schedule: takes the rows that each host waits for, returns those that complete it."""
 
 
 @dataclass(slots=True)
@@ -33,6 +30,7 @@ class Operation:
     after: list[int] = field(default_factory=list)  # operations that must end first
     starts_after: list[int] = field(default_factory=list)  # operations that must start first
     group: tuple[int, ...] = ()  # ranks of a collective
+    parts: int = 1  # of this amount, in a rank's larger buffer of a collective
 
     @property
     def where(self) -> str:
@@ -66,8 +64,13 @@ class _Rows:
 
 
 def schedule_of(
-    operations: list[Operation], hosts: Sequence[Host], *, sends_at_once: bool = False, expand: Expand | None = None
+    operations: list[Operation],
+    hosts: Sequence[Host],
+    names: Mapping[int, str] | Sequence[str] = (),
+    nccl: Nccl | None = None,
+    sends_at_once: bool = False,
 ) -> Schedule:
+    """Return the schedule of operations, whose collectives have `names` by their tags."""
     queues = _queues(operations)
     partner = {receive: send for sends, receives in queues for receive, send in zip(receives, sends, strict=True)}
     calls = _calls(operations)
@@ -83,11 +86,14 @@ def schedule_of(
         operation = operations[number]
         if operation.kind == "collective":
             members = calls[number]
-            if expand is None or number != members[0]:
+            if number != members[0]:
                 continue
             rows.flush()
             ready = [list(_ready(operations[member], done, starts)) for member in members]
-            ends = expand(schedule, operation, [hosts[rank] for rank in operation.group], ready)
+            ranks = [hosts[rank] for rank in operation.group]
+            ends = expand(
+                schedule, names[operation.tag], ranks, operation.parts * operation.amount, ready, nccl or Nccl()
+            )
             for member, begin, end in zip(members, ready, ends, strict=True):
                 starts[member], done[member] = begin, end
             continue

@@ -20,9 +20,8 @@ from rdmacc.lifetimes import uncollected
 from rdmacc.typed import typed
 from rdmacc.units import ns
 from rdmacc.workload.choice import Hosts
-from rdmacc.workload.frame import MOST_OF_ANYTHING, Host
-from rdmacc.workload.nccl import Nccl, expand
-from rdmacc.workload.schedule import Schedule
+from rdmacc.workload.frame import MOST_OF_ANYTHING
+from rdmacc.workload.nccl import Nccl
 
 _OPERATIONS = {
     "ALLREDUCE": "all-reduce",
@@ -65,17 +64,12 @@ def from_simai(path: File, hosts: Hosts | None = None, nccl: Nccl | None = None)
         raise ConfigError("layers", count, f"at most {MOST_OF_ANYTHING // 7 // ranks} for {ranks} GPUs", str(path))
     layers = [_layer(words, line_of(path, number)) for number, words in lines[2:]]
     places = [number for number, _ in lines[2:]]
-    settings = nccl or Nccl()
-
-    def add(schedule: Schedule, one: Operation, names: list[Host], ready: list[list[int]]) -> list[list[int]]:
-        return expand(schedule, _OPERATIONS[_NAMES[one.tag]], names, one.amount, ready, settings)
-
     with uncollected():
         operations: list[Operation] = []
         for rank in range(ranks):
             groups = _groups(rank, ranks, tensor, expert)
             _pass(operations, path, rank, layers, places, groups)
-        return schedule_of(operations, hosts_of(path, ranks, hosts), expand=add).frame()
+        return schedule_of(operations, hosts_of(path, ranks, hosts), list(_OPERATIONS.values()), nccl).frame()
 
 
 def _head(words: list[str], error: Line) -> tuple[int, int, int]:
