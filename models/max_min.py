@@ -13,7 +13,6 @@ a scheme takes to find the rates, and store-and-forward delays beyond those of a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -35,12 +34,6 @@ from rdmacc.topology import Graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def message_paths(plan: Plan, *, is_reply: bool = False) -> list[list[int]]:
-    """Return the ports on the path of each message's packets, or of their replies, as both engines choose them."""
-    first, ports = paths_in_numbers(plan, is_reply=is_reply)
-    return [ports[low:high].tolist() for low, high in pairwise(first.tolist())]
 
 
 def paths_in_numbers(plan: Plan, *, is_reply: bool = False) -> tuple[Ints, Ints]:

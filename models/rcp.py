@@ -21,11 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, Model, binned_curves, param, plot_over_time
+from rdmacc.models.base import Model, binned_curves, param, plot_over_time
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcp import Rcp
@@ -113,22 +112,6 @@ class RcpFluid(Model):
         frame = self.solve()
         late = frame.iloc[-max(1, len(frame) // 4) :].mean()
         return pd.DataFrame({"integrated": late[["rate_bps", "queue_bytes"]], "fixed_point": self.fixed_point()})
-
-    def settling_rtts(self, time_ps: Floats, rate_bps: Floats, band: float = 0.05) -> float:
-        """Return the round trips from the join until the rate stays within a band around the fixed point.
-
-        Parameters
-        ----------
-        time_ps : ndarray of float
-            Times of the samples; shape (n,).
-        rate_bps : ndarray of float
-            The rate at these times; shape (n,).
-        band : float
-            Half the width of the band, as a fraction of the fixed point.
-        """
-        target = self.fixed_point()["rate_bps"]
-        outside = time_ps[(time_ps > self.join_ps) & (np.abs(rate_bps - target) > band * target)]
-        return float((outside.max() - self.join_ps) / self.rtt_ps) if len(outside) else 0.0
 
     def scenario(self) -> Scenario:
         """Return the same as packets, on a star: the flows before start at 0."""

@@ -108,7 +108,26 @@ class RenRate(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RenQueue(Model):
+class _RandomFlows(Model):
+    """Common to both parts of figure 9: for how long flows come and go, how often, and how many times."""
+
+    rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
+    factor: float = param(
+        1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, high=1000.0,
+        slider=(0.5, 2.0),
+    )  # fmt: skip
+    trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
+    seed: int = param(0, "of arrivals and departures", low=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rounds * self.trials > _MOST_DRAWS:
+            most = _MOST_DRAWS // self.trials
+            raise ConfigError("rounds", self.rounds, f"at most {most} in each of {self.trials} trials")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenQueue(_RandomFlows):
     """Figure 9(a): mean queue against the strength of arrivals, equations (1) to (4)."""
 
     title: ClassVar[str] = "REN: mean queue (Fig 9a)"
@@ -120,26 +139,10 @@ class RenQueue(Model):
         "10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us")
     )
     mss_bytes: Size = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
-    rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
-    factor: float = param(
-        1.0,
-        "Poisson parameter over strength",
-        symbol="lambda/strength",
-        source="assumed",
-        low=0.0,
-        high=1000.0,
-        slider=(0.5, 2.0),
-    )
     has_departures: bool = param(
         True, "flows leave as often as they arrive", symbol="f_i", equation="(2)", source="assumed"
     )
     average: str = param("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
-    trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
-    seed: int = param(0, "of the arrivals", low=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_draws(self.rounds, self.trials)
 
     @property
     def bdp(self) -> float:
@@ -198,31 +201,15 @@ def _draw_strengths(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RenUtilisation(Model):
+class RenUtilisation(_RandomFlows):
     """Figure 9(b): utilisation against the strength with which flows leave, equations (7) to (9)."""
 
     title: ClassVar[str] = "REN: utilisation (Fig 9b)"
 
     flows: int = param(20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
-    rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
-    factor: float = param(
-        1.0,
-        "Poisson parameter over strength",
-        symbol="lambda/strength",
-        source="assumed",
-        low=0.0,
-        high=1000.0,
-        slider=(0.5, 2.0),
-    )
     average: str = param(
         "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed", choices=("active", "all"),
     )  # fmt: skip
-    trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
-    seed: int = param(0, "of the departures", low=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_draws(self.rounds, self.trials)
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
         """Return mean throughput over capacity: `strength, protocol, utilisation`."""
@@ -243,12 +230,6 @@ class RenUtilisation(Model):
         ax = _draw_strengths(ax, tables, "utilisation", 100, title, xlabel, "utilisation (%)")
         ax.set_ylim(0, 102)
         return ax
-
-
-def _check_draws(rounds: int, trials: int) -> None:
-    """Raise a ConfigError for more rounds than are drawn in a quarter of a minute."""
-    if rounds * trials > _MOST_DRAWS:
-        raise ConfigError("rounds", rounds, f"at most {_MOST_DRAWS // trials} in each of {trials} trials")
 
 
 def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:

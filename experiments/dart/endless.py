@@ -61,7 +61,7 @@ class Endless(ClosFigure):
         claim(
             "dart-e-3a", "Table I", "DCQCN's marked share of short flows' packets", "typical mix, long flows of 1 GB",
             "17, 41, 67%", by=OURS,
-            measure=lambda rows: {f"{load:.0%}": value for load, value in _of(rows, "marked", "dcqcn").items()},
+            measure=lambda rows: named(_of(rows, "marked", "dcqcn"), "{:.0%}"),
             band=All({
                 "20%": Part(0.17), "40%": Part(0.41), "60%": Part(0.67),
             }), direction=Rises(), unit="%", needs=_ALL, expect=Outcome.DIRECTION,

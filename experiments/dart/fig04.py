@@ -123,17 +123,14 @@ class Figure4(Experiment):
             scenario = Scenario(network=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)
             yield Point(name=name, scenario=scenario)
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)
-
-    def _measure_handlers(self) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}
         for event, n, in_flight in walk():
             numbers |= {f"{event}: n": (n, ""), f"{event}: S in flight": (in_flight, "")}
         idle = expire()
         numbers["idle sender removed after"] = (idle["removed_after_ps"], "ps")
         numbers["idle sender counted when it sends on"] = (idle["n_resumed"], "")
-        return tidy("handlers", numbers)
+        return tidy(point.name, numbers)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         members = result.samples(_N)

@@ -168,17 +168,14 @@ class Figure5(Experiment):
             )
             yield Point(name=name, scenario=scenario, labels={"flows": len(pairs)})
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)
-
-    def _measure_handlers(self) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}
         for (state, name), seen in product(STATES.items(), INPUTS):
             came = transition(state, seen)
             numbers[f"{name}, then {seen}: state"] = (came["state"], "")
             numbers[f"{name}, then {seen}: share"] = (came["share"], "")
             numbers[f"{name}, then {seen}: mark passed"] = (came["passed"], "")
-        return tidy("handlers", numbers)
+        return tidy(point.name, numbers)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         states, cnp = result.samples("state"), result.samples("CNP")

@@ -152,16 +152,13 @@ class Figure7(Experiment):
             labels = {"load": load}
             yield Point(name=f"typical {load:.0%}", scenario=scenario, labels=labels, cost=1 + 10 * load)
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)
-
-    def _measure_handlers(self) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}
         for event, port, used in walk():
             numbers |= {f"{event}: port": (port, ""), f"{event}: entries": (used, "")}
         numbers["deflection threshold"] = (DEFLECTION.threshold_bytes, "bytes")
         numbers["ECN threshold"] = (STEP.kmin_bytes, "bytes")
-        return tidy("handlers", numbers)
+        return tidy(point.name, numbers)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan

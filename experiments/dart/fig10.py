@@ -14,6 +14,8 @@ from .setup import *
 AGGREGATOR, BACKGROUND = "h0", "h1"
 _LOOKS = {"infiniband-cc": ("InfiniBand (modelled)", "vermilion"), "dasr-no-look-ahead": ("DASR", "blue")}
 
+_SENDERS = "{} senders"
+
 
 def _messages(degree: int, rounds: int, period_ps: int, seed: int) -> pd.DataFrame:
     """Return the incasts, and the long flow as the last message."""
@@ -64,10 +66,6 @@ def _pairs(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return wide(table).pivot(index="degree", columns="scheme", values=quantity)
 
 
-def _by_degree(values: pd.Series, name: str = "{} senders") -> dict[str, float]:
-    return {name.format(degree): value for degree, value in values.items()}
-
-
 def _ratios(table: pd.DataFrame, quantity: str) -> pd.Series:
     both = _pairs(table, quantity)
     return both["infiniband-cc"] / both["dasr-no-look-ahead"]
@@ -77,7 +75,7 @@ def _faster(table: pd.DataFrame) -> Measured:
     numbers = {
         name: ratio
         for kind in ("median", "p99")
-        for name, ratio in _by_degree(_ratios(table, f"{kind} FCT"), f"{kind}, {{}} senders").items()
+        for name, ratio in named(_ratios(table, f"{kind} FCT"), f"{kind}, {{}} senders").items()
     }
     grown = _pairs(table, "median FCT, last rounds") / _pairs(table, "median FCT, first rounds")
     of_dasr = grown["dasr-no-look-ahead"]
@@ -88,13 +86,13 @@ def _faster(table: pd.DataFrame) -> Measured:
 def _long_flow(table: pd.DataFrame) -> Measured:
     both = _pairs(table, "long flow") / 1e9
     words = [f"{title} {both[name].min():.2f} to {both[name].max():.2f} Gb/s" for name, (title, _) in _LOOKS.items()]
-    return Measured(_by_degree(1 / _ratios(table, "long flow") - 1), ", ".join(words))
+    return Measured(named(1 / _ratios(table, "long flow") - 1, _SENDERS), ", ".join(words))
 
 
 def _rising(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
     median, tail = (one / one.iloc[0] for one in (_pairs(table, "median FCT"), _pairs(table, "p99 FCT")))
     return {
-        "medians": {title: _by_degree(median[name]) for name, (title, _) in _LOOKS.items()},
+        "medians": {title: named(median[name], _SENDERS) for name, (title, _) in _LOOKS.items()},
         "growth": {
             title: {"median": median[name].iloc[-1], "p99": tail[name].iloc[-1]} for name, (title, _) in _LOOKS.items()
         },
@@ -110,7 +108,7 @@ def _from_release(table: pd.DataFrame) -> dict[str, float]:
     dasr = PRESET["dasr-no-look-ahead"].replace(payload_bytes=TESTBED_PAYLOAD_BYTES)
     packets = size_bytes("256KiB") / TESTBED_PAYLOAD_BYTES
     alone_ps = packets * dasr.wire_bytes * 8e12 / rate_bps(TESTBED_HOST_RATE) + 2 * us(3)
-    return _by_degree(_pairs(table, "median FCT")["infiniband-cc"] / alone_ps)
+    return named(_pairs(table, "median FCT")["infiniband-cc"] / alone_ps, _SENDERS)
 
 
 _NO_GAIN = (
@@ -139,7 +137,9 @@ class Figure10(Experiment):
             "dart-f10-3", "V-B", "InfiniBand's p99 / median", "testbed", "about 1.2x",
             quote="the tails are only about 1.2x longer than the medians ... in InfiniBand due to our testbed's "
             "(small) scale",
-            measure=lambda table: _by_degree((_pairs(table, "p99 FCT") / _pairs(table, "median FCT"))["infiniband-cc"]),
+            measure=lambda table: named(
+                (_pairs(table, "p99 FCT") / _pairs(table, "median FCT"))["infiniband-cc"], _SENDERS
+            ),
             band=Each(Between(1.05, 1.6), "degree"), unit="x", chosen=Chosen.BY_RULE,
         ),
         Claim(

@@ -74,13 +74,13 @@ def _tail_of_state(rows: pd.DataFrame) -> Measured:
 def _window(rows: pd.DataFrame) -> dict[str, float]:
     chosen = of_reading(rows)
     more = means(chosen, "marked", "dart", "typical", WITH_LONG) / means(chosen, "marked", "dart", "typical")
-    return {f"{load:.0%}": value for load, value in more.items()}
+    return named(more, "{:.0%}")
 
 
 def _marks_with_long_window(rows: pd.DataFrame) -> dict[str, float]:
     chosen = of_reading(rows)
     ratio = means(chosen, "marked", "dcqcn", "typical") / means(chosen, "marked", "dart", "typical", WITH_LONG)
-    return {f"{load:.0%}": value - 1 for load, value in ratio.items()}
+    return named(ratio - 1, "{:.0%}")
 
 
 def _with_jitter(rows: pd.DataFrame, quantity: str, scheme: str, late: str) -> pd.Series[float]:
@@ -88,8 +88,7 @@ def _with_jitter(rows: pd.DataFrame, quantity: str, scheme: str, late: str) -> p
 
 
 def _marks_with_jitter(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    marked = {late: _with_jitter(rows, "marked", "dcqcn", late) for late in _JITTERS}
-    return {late: {f"{load:.0%}": share for load, share in by.items()} for late, by in marked.items()}
+    return {late: named(_with_jitter(rows, "marked", "dcqcn", late), "{:.0%}") for late in _JITTERS}
 
 
 def _tail_with_jitter(rows: pd.DataFrame) -> dict[str, float]:
@@ -102,7 +101,7 @@ def _tail_with_jitter(rows: pd.DataFrame) -> dict[str, float]:
 def _fresh_beside_kept(rows: pd.DataFrame) -> dict[str, float]:
     fresh = means(of_reading(rows, FRESH), "p99", "timely", "typical")
     ratio = (fresh / means(of_reading(rows), "p99", "dcqcn", "typical")).dropna()
-    return {f"{load:.0%}": value for load, value in ratio.items()}
+    return named(ratio, "{:.0%}")
 
 
 def _published_ratio(load: float) -> float:

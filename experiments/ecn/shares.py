@@ -143,15 +143,14 @@ class Shares(Experiment):
                 labels = {**known, "side": "model", "start": split, "split": split}
                 yield Point(name=f"{name}, model, {split}, seed {one}", scenario=None, labels=labels)
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        if point.scenario is None:
-            split, model = point.labels["split"], MODELS[point.labels["scheme"]]
-            end_ps = point.labels["end_ps"]
-            fluid = model(start_first=split, start=1 - split, duration_ps=end_ps, step_ps="8us").solve()
-            late = fluid.iloc[-len(fluid) // 4 :].mean()
-            share = 2 * late["rate_first_bps"] / (late["rate_first_bps"] + late["rate_other_bps"])
-            return tidy(point.name, {"share": (share, ""), "queue": (late["queue_bytes"], "bytes")})
-        result = run(point.scenario)
+    def compute(self, point: Point) -> pd.DataFrame:
+        split, model, end_ps = point.labels["split"], MODELS[point.labels["scheme"]], point.labels["end_ps"]
+        fluid = model(start_first=split, start=1 - split, duration_ps=end_ps, step_ps="8us").solve()
+        late = fluid.iloc[-len(fluid) // 4 :].mean()
+        share = 2 * late["rate_first_bps"] / (late["rate_first_bps"] + late["rate_other_bps"])
+        return tidy(point.name, {"share": (share, ""), "queue": (late["queue_bytes"], "bytes")})
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
         end_ps = result.now_ps
         if point.labels["side"] == JITTER:
             queue, sent = result.samples("queue s0->s1"), result.samples("throughput s0->s1")

@@ -112,9 +112,13 @@ class Experiment(ABC):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return one point's rows of the table (see `rdmacc.sweep.tidy`), only from its simulation.
 
-        Every experiment overrides this or `execute`.
+        Every experiment overrides this, `compute` or `execute`.
         """
-        raise NotImplementedError(f"{type(self).__name__} measures in execute()")
+        raise NotImplementedError(f"{type(self).__name__} measures in compute() or execute()")
+
+    def compute(self, point: Point) -> pd.DataFrame:
+        """Return the rows of a point without a scenario: an analytic model, or handlers on their own."""
+        raise ConfigError(f"scenario of {self.name}, {point.name}", None, "a Scenario, unless compute() is overridden")
 
     @on_a_page
     def plot(self, table: pd.DataFrame) -> Figure:
@@ -126,12 +130,8 @@ class Experiment(ABC):
         return self.headed(draw_panels(panels, table, **{**self.grid, **grid}), more or self.more)
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        """Compute one point's rows. Override if a point is not one simulation."""
-        if point.scenario is None:
-            raise ConfigError(
-                f"scenario of {self.name}, {point.name}", None, "a Scenario, unless execute() is overridden"
-            )
-        return self.measure(point, run(point.scenario))
+        """Compute one point's rows. Override if a point is neither one simulation nor none."""
+        return self.compute(point) if point.scenario is None else self.measure(point, run(point.scenario))
 
     def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto", seeds: int | None = None) -> pd.DataFrame:
         """Compute every point in this process, store nothing, and return the table.

@@ -28,8 +28,8 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     """
     added = one() if isinstance(one, type) else one
     kind = type(added)
-    if kind.measure is Experiment.measure and kind.execute is Experiment.execute:
-        raise ConfigError(f"{kind.__name__}.measure", "not defined", "a method, unless execute() is one")
+    if all(getattr(kind, name) is getattr(Experiment, name) for name in ("measure", "compute", "execute")):
+        raise ConfigError(f"{kind.__name__}.measure", "not defined", "a method, unless compute() or execute() is one")
     if added.name in EXPERIMENTS and not replace:
         raise ConfigError("experiment", added.name, "a name not yet registered, or replace=True")
     EXPERIMENTS[added.name] = added

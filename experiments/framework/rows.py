@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.sweep.tidy import wide
+
 
 def having(rows: pd.DataFrame, **labels: Any) -> npt.NDArray[np.bool_]:
     """Return which rows have these labels."""
@@ -46,6 +48,16 @@ def means_of(rows: pd.DataFrame, looks: Mapping[str, tuple[str, str]], **labels:
     """Return the mean value of the rows that have these labels, by scheme, under its name in the legend."""
     found = rows[having(rows, **labels)].groupby("scheme")["value"].mean()
     return {name: float(found[scheme]) for scheme, (name, _) in looks.items()}
+
+
+def means_over(table: pd.DataFrame, quantity: str, over: str) -> pd.DataFrame:
+    """Return the mean of a number of each run: a row for each value of a label, a column for each scheme."""
+    return wide(table).pivot_table(index=over, columns="scheme", values=quantity)
+
+
+def named(values: pd.Series, form: str) -> dict[str, float]:
+    """Return numbers by a name that their label gives: ``named(by_load, "load {:g}")``."""
+    return {form.format(label): value for label, value in values.items()}
 
 
 def by_load(rows: pd.DataFrame, quantity: Any, **labels: Any) -> Any:

@@ -14,7 +14,6 @@ Where the paper is silent, this is assumed for all figures:
 - Readings of its sentences on timers: `experiments/igbn/readings.toml`.
 """
 
-import rdmacc
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.topology.base_times import base_fct_ps
 from ..api import *
@@ -51,7 +50,7 @@ _QUICK_LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 
 def chain_of_messages(count: int, size: int = MESSAGE_BYTES) -> pd.DataFrame:
     """Return messages from one host to the other, each after the one before."""
-    return rdmacc.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
+    return workload.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
 
 
 def losing(loss: float) -> tuple[Loss, ...]:

@@ -74,10 +74,6 @@ def _goodputs(result: Result, flows: int) -> list[pd.Series]:
     return found
 
 
-def _between(series: pd.Series, from_ps: float, to_ps: float) -> float:
-    return float(series[(series.index > from_ps) & (series.index <= to_ps)].mean())
-
-
 def _lost_with_pfc(table: pd.DataFrame) -> Measured:
     rows = wide(table)
     pfc = rows[~rows["scheme"].isin(["dctcp", "swift"])]
@@ -159,7 +155,7 @@ class SenderSchemes(Experiment):
         curves |= {f"goodput {i}": (series, "bps") for i, series in enumerate(goodputs, 1)}
         if kind == "convergence":
             halves = [((k + 0.5) * phase, (k + 1) * phase) for k in range(1, flows)]
-            shares = [[_between(series, *half) for series in goodputs[: k + 2]] for k, half in enumerate(halves)]
+            shares = [[mean_between(series, *half) for series in goodputs[: k + 2]] for k, half in enumerate(halves)]
             queue = result.samples("queue s0->h0")
             settled = pd.concat([queue[(queue.index > begin) & (queue.index <= end)] for begin, end in halves])
             numbers |= {
@@ -170,10 +166,10 @@ class SenderSchemes(Experiment):
             }
             curves["queue"] = (queue, "bytes")
         elif kind == "RTT fairness":
-            near, far = (_between(series, 2 * phase, 4 * phase) for series in goodputs)
+            near, far = (mean_between(series, 2 * phase, 4 * phase) for series in goodputs)
             numbers["near over far"] = (near / far if far else float("nan"), "")
         else:
-            shares = [[_between(series, 5 * phase, 6 * phase) for series in goodputs]]
+            shares = [[mean_between(series, 5 * phase, 6 * phase) for series in goodputs]]
             numbers |= {f"goodput of flow {i}": (value, "bps") for i, value in enumerate(shares[0], 1)}
         return tidy(point.name, numbers, curves)
 

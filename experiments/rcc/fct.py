@@ -53,7 +53,7 @@ def _reduced(quantity: str, schemes: Sequence[str], name: str, rows: pd.DataFram
 def reduction_by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:
     """Return RCC's reduction of a quantity over another scheme at each load, and their mean."""
     found = reductions(rows, quantity, other, name)
-    return {**{f"load {load:g}": value for load, value in found.items()}, "mean": float(found.mean())}
+    return named(found, "load {:g}") | {"mean": float(found.mean())}
 
 
 def by_scheme(

@@ -107,7 +107,7 @@ class Figure2(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         return [Point(name="handlers")]
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}
         for case in CASES:
             numbers |= {f"{case}: {name}": (value, "") for name, value in walk(case).items()}

@@ -90,7 +90,7 @@ class Figure3(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         return [Point(name=form, labels={"form": form}) for form in FORMS]
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         control, windows = by_handlers(point.name)
         expected_u, expected_w = by_equations(point.name)
         numbers = {

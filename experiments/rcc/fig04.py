@@ -118,7 +118,7 @@ class Figure4(Experiment):
         steps = 41 if check_scale(scale) == "quick" else 101
         return [Point(name=name, labels={"steps": steps}) for name in _GRIDS]
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         gains, delay = _GRIDS[point.name]
         surface = RccMarginSurface(
             base_rtt_ps=BASE_RTT_PS, delta=DELTA, feedback_rtts=delay, points=point.labels["steps"], **gains

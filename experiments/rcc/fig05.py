@@ -6,7 +6,6 @@ index are over 1 ms (quick: 20 us). A scheme has converged when all paces are wi
 line, or of its target of 95% for HPCC. RTTs count from the start of a flow or from the arrival of its last packet.
 """
 
-import rdmacc
 from ..api import *
 from .setup import *
 
@@ -23,7 +22,9 @@ _SHOWN = 600
 
 def four_flows(factor: int) -> pd.DataFrame:
     """Return the four messages, `factor` times as small and as close together."""
-    return rdmacc.messages([(f"h{i}", "h4", size // factor, i * INTERVAL_PS // factor) for i, size in enumerate(SIZES)])
+    return workload.messages(
+        [(f"h{i}", "h4", size // factor, i * INTERVAL_PS // factor) for i, size in enumerate(SIZES)]
+    )
 
 
 def processor_sharing(

@@ -79,7 +79,7 @@ class Table1(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         return [Point(name="records")]
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         numbers = {name: (bytes_of(record, own), "bytes") for name, (_, record, own, _) in LISTED.items()}
         numbers |= {name: (bytes_of(Rcc.Receiver, name), "bytes") for name in NEEDED}
         return tidy(point.name, numbers | {"u": (bytes_of(Rcc.Receiver, "control"), "bytes")})

@@ -49,8 +49,7 @@ def traffic(scale: str, load: float, seed: int) -> pd.DataFrame:
 
 
 def _by_load(quantity: str, table: pd.DataFrame, reading: str = AS_PUBLISHED) -> dict[str, float]:
-    found = by_load(wide(table), quantity, reading=reading).mean().dropna()
-    return {f"load {load:g}": value for load, value in found.items()}
+    return named(by_load(wide(table), quantity, reading=reading).mean().dropna(), "load {:g}")
 
 
 def _patient(table: pd.DataFrame) -> dict[str, float]:

@@ -17,7 +17,6 @@ each data packet that arrives, so a lost packet is lost to the clock as well. It
 "traditional".
 """
 
-import rdmacc
 from ..api import *
 from .setup import *
 
@@ -35,7 +34,7 @@ _BEFORE, _AFTER = 2, 16
 
 def _flows(bursts: int, start_ps: int, seed: int) -> pd.DataFrame:
     ends = [("h0", f"h{bursts + 2}"), *((f"h{i}", f"h{bursts + 1}") for i in range(1, bursts + 1))]
-    frame = rdmacc.messages([(*pair, _FLOW_BYTES) for pair in ends])
+    frame = workload.messages([(*pair, _FLOW_BYTES) for pair in ends])
     late = np.random.default_rng([seed, _STARTS]).integers(0, RTT_PS, bursts)
     return frame.assign(start_ps=[0, *(start_ps + late)])
 
@@ -59,9 +58,9 @@ def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | Non
         until=end,
         seed=seed,
         probes=[
-            rdmacc.probes.queue("s0", "s1", every=_SAMPLE_PS),
-            rdmacc.probes.throughput("s0", "s1", every=RTT_PS),
-            rdmacc.probes.throughput("s1", f"h{bursts + 2}", every=RTT_PS),
+            probes.queue("s0", "s1", every=_SAMPLE_PS),
+            probes.throughput("s0", "s1", every=RTT_PS),
+            probes.throughput("s1", f"h{bursts + 2}", every=RTT_PS),
         ],
         faults=[LinkDown(link=(f"h{i}", "s0"), at_ps=off) for i in range(1, bursts + 1)],
     )

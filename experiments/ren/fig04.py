@@ -61,7 +61,7 @@ class Figure4(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         return [Point(name=POINT)]
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         marker = TESTBED["ren"].switch[0]
         port = LonePort(marker, LINE_BPS)
         sent = RTT_PS // PACKET_PS  # in a period at full use

@@ -88,7 +88,7 @@ class Figure7(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         return [Point(name=POINT)]
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         packets = [make_packet(RenMarker(base_rtt_ps=us(10)), PACKET_BYTES) for _ in DRAWN]
         index = pd.Index(np.arange(len(packets)), name="time_ps")
         marks = {"marks at H0": (pd.Series([packet.ren_mark for packet in packets], index), "")}

@@ -5,7 +5,6 @@ like a flow when others have left. Under REN a port marks at the end of a sampli
 trip later: packets lag the equations by a constant number of rounds.
 """
 
-import rdmacc
 from rdmacc.models.ren import rate_per_round, rounds_to_full
 from rdmacc.models.ren_figures import RenRate
 from ..api import *
@@ -25,7 +24,7 @@ _MODEL = "equations"
 
 
 def _flow() -> pd.DataFrame:
-    return rdmacc.messages([("h0", "h4", _MESSAGE)])
+    return workload.messages([("h0", "h4", _MESSAGE)])
 
 
 def _name(scheme: str, packets: int) -> str:
@@ -106,14 +105,12 @@ class Figure8(Experiment):
                     network=topology.ren_testbed,
                     workload=_flow,
                     scheme=TESTBED[name].replace(unscheduled_packets=packets),
-                    probes=[rdmacc.probes.throughput("s0", "s1", every=_ROUND_PS)],
+                    probes=[probes.throughput("s0", "s1", every=_ROUND_PS)],
                     seed=seed,
                 )
                 yield Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name})
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        if point.scenario is not None:
-            return self.measure(point, run(point.scenario))
+    def compute(self, point: Point) -> pd.DataFrame:
         share = _DRAWN / _BDP
         times = RenRate(start_fraction=share, message_bytes=_MESSAGE, capacity_bps=LINE_BPS, rtt_ps=RTT_PS).evaluate()
         fct = {f"FCT, {row.protocol}": (row.fct_ps, "ps") for row in times.itertuples()}

@@ -11,7 +11,6 @@ leaves, its share of the queue included; equation (4) takes only a share of one.
 the arrivals on; in packets, the marks first return to the sender.
 """
 
-import rdmacc
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
 from ..api import *
@@ -27,6 +26,7 @@ _WARM_UP = 5
 _SMALL_BYTES, _HEADER_BYTES = 150, 40
 _DRAWS = 5009
 _ABOVE = Each(Each(MoreThan(0), of="strength"), of="F")
+_by_strength = partial(named, form="strength {:g}")
 _EVERYWHERE = {"each": Each(MoreThan(0), of="strength")}
 
 
@@ -55,7 +55,7 @@ def _queue_trial(strength: float, protocol: str, seed: int) -> tuple[Scenario | 
         return None, model
     rounds = np.repeat(np.arange(ROUNDS), arrivals)
     starts = rounds * SIMULATED_RTT_PS + chance.integers(0, 300_000, flows)  # within a packet's time
-    work = rdmacc.messages([(f"h{i}", f"h{flows}", 10**9) for i in range(flows)]).assign(start_ps=starts)
+    work = workload.messages([(f"h{i}", f"h{flows}", 10**9) for i in range(flows)]).assign(start_ps=starts)
     downs = [
         LinkDown(link=(f"h{flow}", "s0"), at_ps=ps(number * SIMULATED_RTT_PS))
         for flow, number in _departing(chance, arrivals, leave).items()
@@ -65,7 +65,7 @@ def _queue_trial(strength: float, protocol: str, seed: int) -> tuple[Scenario | 
     )
     scenario = Scenario(
         network=partial(_network, flows), workload=work, scheme=scheme, seed=seed, faults=downs,
-        until=ps(ROUNDS * SIMULATED_RTT_PS + 1), probes=[rdmacc.probes.queue("s0", "s1", every=ps(SIMULATED_RTT_PS))],
+        until=ps(ROUNDS * SIMULATED_RTT_PS + 1), probes=[probes.queue("s0", "s1", every=ps(SIMULATED_RTT_PS))],
     )  # fmt: skip
     return scenario, model
 
@@ -79,7 +79,7 @@ def _use_trial(count: int, strength: float, protocol: str, seed: int) -> tuple[S
     use = ren if protocol == "REN" else traditional
     gone = np.diff(np.concatenate([[count], left])) * -1
     starts = np.linspace(0, SIMULATED_RTT_PS, count, endpoint=False).astype(np.int64)
-    work = rdmacc.messages([(f"h{i}", f"h{count}", 10**9) for i in range(count)]).assign(start_ps=starts)
+    work = workload.messages([(f"h{i}", f"h{count}", 10**9) for i in range(count)]).assign(start_ps=starts)
     order = chance.permutation(count).tolist()
     downs = []
     for number, leaving in enumerate(gone):
@@ -95,7 +95,7 @@ def _use_trial(count: int, strength: float, protocol: str, seed: int) -> tuple[S
     scenario = Scenario(
         network=partial(_network, count), workload=work, scheme=scheme, seed=seed, faults=downs,
         until=ps((ROUNDS + _WARM_UP) * SIMULATED_RTT_PS + 1),
-        probes=[rdmacc.probes.throughput("s0", "s1", every=ps(SIMULATED_RTT_PS))],
+        probes=[probes.throughput("s0", "s1", every=ps(SIMULATED_RTT_PS))],
     )  # fmt: skip
     return scenario, {"model": float(use[active].mean()) if active.any() else np.nan, "rounds": float(active.sum())}
 
@@ -104,10 +104,6 @@ def _of(table: pd.DataFrame, quantity: str, case: float) -> pd.DataFrame:
     """Return a quantity of a case, the capacity of (a) or F of (b), by strength and protocol."""
     rows = table[(table["quantity"] == quantity) & (table["case"] == case)]
     return rows.pivot_table(index="strength", columns="protocol", values="value")
-
-
-def _by_strength(values: pd.Series) -> dict[str, float]:
-    return {f"strength {strength:g}": value for strength, value in values.items()}
 
 
 def _queues(table: pd.DataFrame) -> dict[str, pd.DataFrame]:

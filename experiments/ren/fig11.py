@@ -31,7 +31,7 @@ def _losses(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _occupancy(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    means = wide(table).pivot_table(index="bursts", columns="scheme", values="occupancy")
+    means = means_over(table, "occupancy", "bursts")
     return {_name(bursts): labelled(row.to_dict()) for bursts, row in means[list(_PUBLISHED)].iterrows()}
 
 

@@ -8,7 +8,6 @@ levels, as the testbed's switches have one queue for each port (see `rdmacc.expe
 nothing here, as all of a short flow is unscheduled. At paper scale all schemes also run with 64 KB for a whole switch.
 """
 
-import rdmacc
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from ..api import *
 from .setup import *
@@ -26,7 +25,7 @@ def _flows(total_bytes: int, seed: int) -> pd.DataFrame:
     ends = [("h0", "h5"), ("h1", "h6"), *((f"h{2 + i}", "h7") for i in range(_SENDERS))]
     sizes = ["1GB", "1GB", *[total_bytes // _SENDERS] * _SENDERS]
     late = np.random.default_rng([seed, _STARTS]).integers(0, RTT_PS, _SENDERS + 1)
-    frame = rdmacc.messages([(*pair, size) for pair, size in zip(ends, sizes, strict=True)])
+    frame = workload.messages([(*pair, size) for pair, size in zip(ends, sizes, strict=True)])
     return frame.assign(start_ps=[0, late[0], *(_START + late[1:])])
 
 

@@ -88,7 +88,7 @@ class Figure13(ReadingFigure):
             for flows in _FLOWS
         ]
 
-    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+    def compute(self, point: Point) -> pd.DataFrame:
         component, packets = _component(point.labels["scheme"]), point.labels["packets"]
         egress = component.record("Egress") if component is not None else None
         numbers: dict[str, tuple[float, str]] = {

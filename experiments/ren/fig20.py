@@ -14,7 +14,6 @@ REN's safeguard keeps one packet of each flow in flight: 80 flows keep 80, and t
 without it, as its section 3.1 stands: a sender whose last packet was cancelled waits 1 ms and sends one (assumed).
 """
 
-import rdmacc
 from ..api import *
 from .setup import *
 
@@ -48,12 +47,7 @@ def _flows(share: float, is_homa: bool, seed: int) -> pd.DataFrame:
                 size = _UNSCHEDULED * PAYLOAD_BYTES
             rows.append((sender, receiver, size))
             starts.append(place * _EVERY_PS + int(chance.integers(0, _EVERY_PS)))
-    return rdmacc.messages(rows).assign(start_ps=starts)
-
-
-def _means(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
-    """Return the mean over the seeds, by share of responsive senders and scheme."""
-    return wide(table).pivot_table(index="share", columns="scheme", values=quantity)
+    return workload.messages(rows).assign(start_ps=starts)
 
 
 def _homa(table: pd.DataFrame) -> list[str]:
@@ -75,7 +69,7 @@ def _steps(means: pd.DataFrame) -> dict[str, float]:
 
 
 def _homa_rises(table: pd.DataFrame) -> Measured:
-    use, queue = (_means(table, name)[_homa(table)] for name in ("utilisation", "mean queue"))
+    use, queue = (means_over(table, name, "share")[_homa(table)] for name in ("utilisation", "mean queue"))
     words = "; ".join(
         f"{name} {use[name].iloc[0]:.0%} to {use[name].iloc[-1]:.0%},"
         f" {queue[name].iloc[0]:.0f} to {queue[name].iloc[-1]:.0f}"
@@ -87,7 +81,7 @@ def _homa_rises(table: pd.DataFrame) -> Measured:
 
 
 def _ren(table: pd.DataFrame, name: str = KEPT) -> dict[str, dict[str, float]]:
-    use, queue = _means(table, "utilisation")[name], _means(table, "mean queue")
+    use, queue = means_over(table, "utilisation", "share")[name], means_over(table, "mean queue", "share")
     less = queue[name] - queue[_homa(table)[-1]]
     return {
         f"share {share:g}": {"utilisation": use[share], "queue": queue[name][share], "queue less Homa's": less[share]}
@@ -159,7 +153,7 @@ class Figure20(ReadingFigure):
             probes=[
                 probe
                 for port in _PORTS
-                for probe in (rdmacc.probes.queue(*port, every=us(5)), rdmacc.probes.throughput(*port, every=us(50)))
+                for probe in (probes.queue(*port, every=us(5)), probes.throughput(*port, every=us(50)))
             ],
         )
         labels = {"scheme": name, "degree": degree, "share": share, "seed": seed}

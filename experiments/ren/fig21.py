@@ -48,26 +48,18 @@ def _label(name: str) -> str:
     return "REN, timer of 100 us" if name == SLOW_TIMER else LOOKS[name][0]
 
 
-def _means(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
-    return wide(table).pivot_table(index="servers", columns="scheme", values=quantity)
-
-
-def _by_servers(values: pd.Series) -> dict[str, float]:
-    return {f"{servers} servers": value for servers, value in values.items()}
-
-
 def _beside(table: pd.DataFrame, name: str, others: tuple[str, ...]) -> Measured:
-    use = _means(table, "utilisation")
+    use = means_over(table, "utilisation", "servers")
     words = "; ".join(f"{_label(one)} {', '.join(f'{v:.0%}' for v in use[one])}" for one in (name, *others))
-    return Measured(_by_servers(use[name] - use[list(others)].max(axis=1)), words)
+    return Measured(named(use[name] - use[list(others)].max(axis=1), "{} servers"), words)
 
 
 def _fastest(table: pd.DataFrame) -> Measured:
-    time, use = _means(table, "RCT"), _means(table, "utilisation")
+    time, use = (means_over(table, name, "servers") for name in ("RCT", "utilisation"))
     words = "; ".join(f"{_label(name)} {', '.join(f'{v / 1e9:.2f}' for v in time[name])} ms" for name in _SCHEMES)
     longer = time["ren"] / time[list(_OTHERS)].min(axis=1) - 1
     least = {_label(name): use[name].min() for name in _SCHEMES}
-    return Measured({"longer than the best other": _by_servers(longer), "least utilisation": least}, words)
+    return Measured({"longer than the best other": named(longer, "{} servers"), "least utilisation": least}, words)
 
 
 def _bound(table: pd.DataFrame) -> dict[str, float]:

@@ -7,7 +7,6 @@ other readings of the marks, flows of 5 to 15 KB, and a timer of 100 us for loss
 are less than a round trip through a full buffer takes.
 """
 
-import rdmacc
 from ..api import *
 from .setup import *
 
@@ -39,7 +38,7 @@ def _flows(load: float, sizes: str, count: int, seed: int) -> pd.DataFrame:
     hosts = _PAIRS + _LONG
     rows = [(f"h{i}", f"h{hosts + i}", 10**11) for i in range(_LONG)]
     rows += [(f"h{_LONG + p}", f"h{hosts + _LONG + p}", int(b)) for p, b in zip(pairs, size, strict=True)]
-    return rdmacc.messages(rows).assign(start_ps=[*[0] * _LONG, *starts])
+    return workload.messages(rows).assign(start_ps=[*[0] * _LONG, *starts])
 
 
 def _label(name: str, sizes: str) -> str:
@@ -165,8 +164,8 @@ class Figure22(ReadingFigure):
             workload=partial(_flows, load, sizes, count, seed),
             scheme=SIMULATED["ren" if name == SLOW_TIMER else name].replace(**changes), until=ps(end), seed=seed,
             probes=[
-                rdmacc.probes.queue("s0", "s1", every=us(5)),
-                rdmacc.probes.throughput("s0", "s1", every=us(50)),
+                probes.queue("s0", "s1", every=us(5)),
+                probes.throughput("s0", "s1", every=us(50)),
             ],
         )  # fmt: skip
         labels = {"scheme": name, "sizes": sizes, "load": load, "period": period, "seed": seed, "end_ps": end}

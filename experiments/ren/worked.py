@@ -10,7 +10,6 @@ counts towards the period that ends, or the next one. In figure 5 it has not lef
 waiting packets: the period there is 1 ps shorter.
 """
 
-import rdmacc
 from ..api import *
 from .setup import *
 
@@ -58,7 +57,7 @@ def network(slots: int) -> Graph:
 
 def _flows(packets: tuple[int, int]) -> pd.DataFrame:
     ends = (("h0", "h2"), ("h1", "h3"))
-    return rdmacc.messages([(*pair, count * PAYLOAD_BYTES) for pair, count in zip(ends, packets, strict=True)])
+    return workload.messages([(*pair, count * PAYLOAD_BYTES) for pair, count in zip(ends, packets, strict=True)])
 
 
 class WorkedExample(ReadingFigure):
@@ -86,7 +85,7 @@ class WorkedExample(ReadingFigure):
                 workload=partial(_flows, example.packets),
                 scheme=TESTBED[name].replace(**changes, **{"DropTail.limit_bytes": "10MB"}),
                 until=ps(round(ROUNDS * example.round_ps * 1.2)),
-                probes=[rdmacc.probes.queue("s0", "s1", every="100ns")],
+                probes=[probes.queue("s0", "s1", every="100ns")],
                 trace=True,
                 seed=seed,
             )
