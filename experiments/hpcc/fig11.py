@@ -7,8 +7,9 @@ of additive increase (maxStage 0): the authors' page of results says that the pa
 paper's in our words.
 
 Where we leave the paper: messages arrive for 3, 1.2 and 1 ms, not 100 (quick: 0.2), and the first fifth does not count;
-latencies and the share of time in pause are not measured. The first runs counted incasts, and divided the time to
-delivery by that of the message alone, half an RTT if it is small: a wait weighed twice as much.
+latencies and the share of time in pause are not measured. The first runs had two of the five pods (DCQCN: 206 with
+incasts, 6.9 at 50%), counted incasts, and divided the time to delivery by that of the message alone, half an RTT if it
+is small: a wait weighed twice as much.
 """
 
 from ..api import *
@@ -19,7 +20,7 @@ LOOKS = {"hpcc": ("HPCC", "blue"), "dcqcn": ("DCQCN", "vermilion"), "dcqcn-vwin"
 OTHERS = ("DCQCN", "TIMELY", "DCQCN+w", "TIMELY+w", "DCTCP")
 EDGES = (0, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 RANGES = {"short": (0, 200_000), "small": (0, 120_000), "long": (1_000_000, math.inf)}
-SEEDS = {"quick": 1, "paper": 6}
+SEEDS = {"quick": 1, "paper": 3}
 MUCH, FEW = AtLeast(0.1), "The quick scale has too few messages for a tail."
 BY_RULE: dict[str, Any] = {"chosen": Chosen.BY_RULE, "too_small": FEW}
 
@@ -54,7 +55,7 @@ class Fig11(Experiment):
             "hpcc-f11-2", "figure 11(b)", "PFC pauses", INCAST, "DCQCN and TIMELY; not HPCC, almost never +w",
             measure=lambda rows: numbers(rows, "pauses", INCAST), too_small=FEW, expect=Outcome.FAILS,
             band=All({"DCQCN": MoreThan(0), "TIMELY": MoreThan(0), "HPCC": Exactly(0), "DCQCN+w": Exactly(0)}),
-            why="24 under HPCC, 35 under DCQCN+w, 3,137 and more without a window: sixty first windows of a BDP make "
+            why="23 under HPCC, 40 under DCQCN+w, 9,344 and more without a window: sixty first windows of a BDP make "
             "9 MB at one port, and incasts overlap.",
         ),
         Claim(
@@ -68,7 +69,8 @@ class Fig11(Experiment):
             "about 5, 60 to 70 with incasts; 8 and 120 in the issue", unit="x", **BY_RULE,
             measure=lambda rows: {one: numbers(rows, f"p95, {one}", one)["DCQCN"] for one in (BUSY, INCAST)},
             band=All({BUSY: Size(5), INCAST: Between(40, 93)}), expect=Outcome.FAILS,
-            why="6.9 \u00b1 1.9 includes 5 and the issue's 8, 206 \u00b1 91 the issue's 120, not the paper's 60 to 70.",
+            why="5.6 \u00b1 0.4 is the paper's 5, not the issue's 8; 224 \u00b1 117 includes the issue's 120, not the"
+            " paper's 60 to 70.",
         ),
         Claim(
             "hpcc-f11-5", "the authors' results", "99th percentile of short messages' slowdown, reduction by +w",
@@ -77,9 +79,6 @@ class Fig11(Experiment):
             "here we only compare with their +w versions.",
             measure=lambda rows: {f"{case}: {name}": reduction(found[f"{name}+w"], found[name]) for case in CASES
                                   for found in [numbers(rows, "short, p99", case)] for name in ("DCQCN", "TIMELY")},
-            expect={"quick": Outcome.HOLDS, "paper": Outcome.DIRECTION},
-            why="A window does much for five of six. In web search at 30% DCQCN's own tail is short, and the window's"
-            " effect on it, 0.5%, is far below the scatter of the seeds, 52%.",
         ),
         Claim(
             "hpcc-f11-6", "the authors' results", "99th percentile of short messages' slowdown, reduction by HPCC",
@@ -94,6 +93,7 @@ class Fig11(Experiment):
             too_small=FEW,
         ),
     )  # fmt: skip
+    grid = MappingProxyType({"legend": "outside lower center"})
     panels = (
         *(Lines(quantity=f"p95, {case}", looks=LOOKS, over="size", log="xy", title=case, xlabel="size up to (bytes)",
                 label="95th percentile of the slowdown") for case in CASES),
