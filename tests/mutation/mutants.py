@@ -82,7 +82,7 @@ def once_survived() -> list[Mutant]:
               "tests/rules/test_rules.py", only="resume and plain"),
         named("experiments/dart/clos.py", 'ports["link_class"] == "last_hop"', 'ports["link_class"] != "last_hop"',
               "tests/experiments/test_dart_clos.py", only="by_hand"),
-        named("experiments/dart/readings.py", ": value - 1 for", ": value - 2 for", JUDGES, only="dart.readings"),
+        named("experiments/dart/readings.py", "ratio - 1,", "ratio - 2,", JUDGES, only="dart.readings"),
         named("experiments/dart/sensitivity.py", 'rows["refused"].sum()', 'rows["refused"].min()',
               "tests/experiments/test_dart_clos.py", only="one_refused"),
         named("experiments/dart/fig11.py", '("typical", 0.4): 0.21', '("typical", 0.5): 0.21', _PUBLISHED, only="dart"),
