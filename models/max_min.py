@@ -73,6 +73,42 @@ def _hashes(keys: npt.NDArray[np.uint64], counts: Ints) -> Ints:
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
+def fair_times(plan: Plan, *, has_acks: bool = True, tolerance: float = 0.001) -> tuple[Floats, Floats]:
+    """Return start and completion time of each message of a plan, in picoseconds, under max-min fair sharing."""
+    scheme, wire = plan.scheme, _on_the_wire(plan)
+    capacity = np.asarray(plan.fabric.port_rate_bps, np.float64) / 8e12  # bytes/ps
+    first, links = paths_in_numbers(plan)
+    use = np.ones(len(links))
+    slowest = np.minimum.reduceat(capacity[links], first[:-1])
+    if has_acks:
+        every = getattr(scheme.recovery, "ack_every_packets", 1)
+        share = scheme.ack_bytes * np.ceil(plan.packets / every) / wire
+        first, links, use = _joined((first, links, use), paths_in_numbers(plan, is_reply=True), share)
+    latency = np.maximum(plan.ideal_fct_ps - wire / slowest, 0.0)
+    computing, count = plan.computation, plan.n_messages
+    waits = plan.dependents or Dependents(np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+    begin, end = run(
+        wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
+        np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
+        waits.delay_ps.astype(np.float64), first, links, use, capacity, plan.qp.astype(np.int64), tolerance,
+    )  # fmt: skip
+    return begin[:count], end[:count] - begin[:count] + latency
+
+
+def _on_the_wire(plan: Plan) -> Floats:
+    return wire_bytes(plan.size_bytes, plan.scheme.payload_bytes, plan.scheme.header_bytes).astype(np.float64)
+
+
+def _load(plan: Plan) -> float | None:
+    """Return the load on the hosts' links, from the first start to the last; None if messages wait for others."""
+    if plan.dependents is not None:
+        return None
+    is_host = np.asarray(plan.fabric.is_host)
+    links_bps = float(np.asarray(plan.fabric.port_rate_bps)[is_host[plan.fabric.port_node]].sum())
+    span_ps = float(plan.start_ps.max() - plan.start_ps.min())
+    return float(_on_the_wire(plan).sum()) * 8e12 / (links_bps * span_ps) if span_ps > 0 else np.inf
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MaxMin(Model):
     """A workload under max-min fair sharing.
@@ -108,45 +144,15 @@ class MaxMin(Model):
         median error on record against packets, for messages of this size at this load; NaN where messages wait for
         others: run `rdmacc.compare` on this workload, or a part of it.
         """
-        scheme = as_scheme(self.scheme)
-        plan = make_plan(self.network, self.workload, scheme, seed=self.seed)
-        wire = wire_bytes(plan.size_bytes, scheme.payload_bytes, scheme.header_bytes).astype(np.float64)
-        capacity = np.asarray(plan.fabric.port_rate_bps, np.float64) / 8e12  # bytes/ps
-        first, links = paths_in_numbers(plan)
-        use = np.ones(len(links))
-        slowest = np.minimum.reduceat(capacity[links], first[:-1])
-        if self.has_acks:
-            every = getattr(scheme.recovery, "ack_every_packets", 1)
-            share = scheme.ack_bytes * np.ceil(plan.packets / every) / wire
-            first, links, use = _joined((first, links, use), paths_in_numbers(plan, is_reply=True), share)
-        latency = np.maximum(plan.ideal_fct_ps - wire / slowest, 0.0)
-        computing, count = plan.computation, plan.n_messages
-        waits = plan.dependents or Dependents(
-            np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
-        )
-        begin, end = run(
-            wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
-            np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
-            waits.delay_ps.astype(np.float64), first, links, use, capacity, plan.qp.astype(np.int64), self.tolerance,
-        )  # fmt: skip
-        begin = begin[:count]
-        fct = end[:count] - begin + latency
+        plan = make_plan(self.network, self.workload, as_scheme(self.scheme), seed=self.seed)
+        begin, fct = fair_times(plan, has_acks=self.has_acks, tolerance=self.tolerance)
         return pd.DataFrame(
             {
                 "flow": plan.workload.index, "size_bytes": plan.size_bytes, "start_ps": begin, "fct_ps": fct,
                 "ideal_fct_ps": plan.ideal_fct_ps, "slowdown": fct / plan.ideal_fct_ps,
-                "error": error_on_record(scheme.name, self._load(plan, wire), plan.size_bytes),
+                "error": error_on_record(plan.scheme.name, _load(plan), plan.size_bytes),
             }
         )  # fmt: skip
-
-    def _load(self, plan: Plan, wire: Floats) -> float | None:
-        """Return the load on the hosts' links, from the first start to the last; None if messages wait for others."""
-        if plan.dependents is not None:
-            return None
-        is_host = np.asarray(plan.fabric.is_host)
-        links_bps = float(np.asarray(plan.fabric.port_rate_bps)[is_host[plan.fabric.port_node]].sum())
-        span_ps = float(plan.start_ps.max() - plan.start_ps.min())
-        return float(wire.sum()) * 8e12 / (links_bps * span_ps) if span_ps > 0 else np.inf
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fraction of messages by slowdown."""

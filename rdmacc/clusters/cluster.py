@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,10 @@ from rdmacc.clusters.answer import Answer
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import Scheme
 from rdmacc.schemes import scheme as named_scheme
+from rdmacc.show.late_bar import LateBar
 from rdmacc.simulation import simulate
+from rdmacc.sweep.processes import shared_out
+from rdmacc.sweep.workers import check_jobs, default_jobs
 from rdmacc.topology import Graph, clos, leaf_spine
 from rdmacc.topology import hosts as hosts_of
 from rdmacc.topology.base import fill_buffers
@@ -315,6 +319,8 @@ class Cluster:
         *,
         seeds: int = 3,
         estimate: bool = True,
+        jobs: int | None = None,
+        progress: bool = True,
         **changes: Any,
     ) -> Answer:
         """Simulate a collective under schemes, and say how far to trust the answer.
@@ -331,6 +337,11 @@ class Cluster:
             Draws of ECMP's paths, from seed 0 on; the interval is from the fastest to the slowest.
         estimate : bool
             Compute max-min fair sharing too, and its error for this workload, draw by draw.
+        jobs : int, optional
+            Processes that share the draws, each with the memory of a run; by default one for each processor, if the
+            first draw takes a second and this is Linux.
+        progress : bool
+            Show a progress bar, once a second has passed.
         **changes : object
             Parameters of `Nccl`, in place of those that NCCL would choose.
 
@@ -344,23 +355,32 @@ class Cluster:
         ConfigError
             For an unknown operation or scheme, or no seed.
         """
-        from rdmacc.models import MaxMin  # imported late, because models import simulations
+        from rdmacc.models.max_min import fair_times  # imported late, because models import simulations
 
-        work, rows = self.collective(operation, size, **changes), []
-        draws = range(checked_count("seeds", seeds))
-        for scheme in map(self.scheme, schemes):
-            runs = [
-                simulate(self.network, work, scheme, seed=seed, progress=False).collectives.iloc[0] for seed in draws
-            ]
-            time_ps, guess = np.array([run["time_ps"] for run in runs]), np.full(len(runs), math.nan)
-            algbw, busbw = (float(np.mean([run[f"{name}_bps"] for run in runs])) / 8e9 for name in ("algbw", "busbw"))
-            for seed in draws if estimate else ():
-                fair = MaxMin(network=self.network, workload=work, scheme=scheme, seed=seed).solve()
-                guess[seed] = (fair["start_ps"] + fair["fct_ps"]).max()
-            errors = guess / time_ps - 1
+        work, kinds = self.collective(operation, size, **changes), [self.scheme(one) for one in schemes]
+        draws = checked_count("seeds", seeds)
+
+        def drawn(part: tuple[Scheme, int]) -> tuple[float, ...]:
+            run = simulate(self.network, work, part[0], seed=part[1], progress=False)
+            plan, one = run.plan, run.collectives.iloc[0]
+            del run  # a large one and max-min sharing together would take the most memory
+            guess_ps = float(np.add(*fair_times(plan)).max()) if estimate else math.nan
+            return one["time_ps"], one["algbw_bps"] / 8e9, one["busbw_bps"] / 8e9, guess_ps
+
+        parts, delay_s = [(scheme, seed) for scheme in kinds for seed in range(draws)], 1.0 if progress else math.inf
+        with closing(LateBar(len(parts), delay_s, desc="ask", unit="run", leave=False)) as bar:
+            found = []
+            for one in shared_out(drawn, parts, default_jobs() if jobs is None else check_jobs(jobs)):
+                found.append(one)
+                bar.update(1)
+        rows = []
+        for scheme, (time_ps, algbw, busbw, guess_ps) in zip(
+            kinds, np.reshape(found, (-1, draws, 4)).swapaxes(1, 2), strict=True
+        ):
+            errors = guess_ps / time_ps - 1
             rows.append(
-                (scheme.name, time_ps.mean(), time_ps.min(), time_ps.max(), algbw, busbw, guess.mean(), errors.mean(),
-                 errors.min(), errors.max())
+                (scheme.name, time_ps.mean(), time_ps.min(), time_ps.max(), algbw.mean(), busbw.mean(),
+                 guess_ps.mean(), errors.mean(), errors.min(), errors.max())
             )  # fmt: skip
         names = (
             "scheme", "time_ps", "fastest_ps", "slowest_ps", "algbw_gbytes", "busbw_gbytes", "max_min_ps",

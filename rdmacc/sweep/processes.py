@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
@@ -89,6 +90,15 @@ def in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Ite
         del _PARTS[number]
 
 
+def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
+    """Yield what a function returns for each part: the first here, the others in forks if it took a second."""
+    begin, later = time.perf_counter(), parts[1:]
+    yield from map(compute, parts[:1])
+    is_long = bool(later) and time.perf_counter() - begin > _WORTH_FORKING_S
+    yield from in_forks(compute, later, jobs) if jobs > 1 and is_long and may_fork() else map(compute, later)
+
+
+_WORTH_FORKING_S = 1.0
 _PARTS: dict[int, tuple[Callable[[Any], Any], Sequence[Any]]] = {}
 _NUMBERS = count()
 

@@ -162,6 +162,11 @@ def weights(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
 
 def durations(column: pd.Series[Any], has_units: bool) -> Any:
     """Return the column of durations as nullable integers: missing for messages."""
+    if column.dtype == "Int64" and not has_units:  # as schedules have it: a million rows at once
+        values = column.to_numpy(np.int64, copy=True, na_value=0)
+        return pd.arrays.IntegerArray(
+            quantities(pd.Series(values, column.index), "duration_ps"), column.isna().to_numpy()
+        )
     is_given = ~column.map(is_missing).to_numpy(dtype=np.bool_)
     values = np.zeros(len(column), dtype=np.int64)
     if is_given.any():
@@ -223,9 +228,13 @@ def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
 
 def tuples(values: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Return the column of `after` as tuples without repeats: `values` itself if it is that already."""
-    if set(map(type, values)) != {tuple} or max(map(len, values), default=0) > 1:
+    if set(map(type, values)) != {tuple} or any(map(_may_repeat, values)):
         return np.fromiter(map(_tuple, values), dtype=object, count=len(values))
     return values
+
+
+def _may_repeat(ids: tuple[Any, ...]) -> bool:
+    return len(ids) > 1 and (set(map(type, ids)) != {int} or len(set(ids)) < len(ids))
 
 
 def _tuple(value: object) -> tuple[Any, ...]:

@@ -53,6 +53,47 @@ def test_nics_send_what_the_closed_form_says_and_take_as_long(small, operation, 
     assert result.collectives["time_ps"][0] == pytest.approx(share * SIZE * BETA_PS + inside, rel=0.02)
 
 
+@pytest.mark.parametrize("fabric", ["rail", "leaf-spine"])
+@pytest.mark.parametrize("algorithm", ["ring", "tree"])
+def test_each_nic_and_each_leaf_sends_exactly_its_bytes(fabric, algorithm):
+    """On the wire: data with headers, and the ACKs of what comes in; by rails, or by a leaf for each node."""
+    made = rdmacc.cluster(NODES, GPUS, fabric=fabric, ports_per_leaf=NODES)
+    work, scheme = made.all_reduce("4MB", algorithm=algorithm), made.scheme("line-rate")
+    sent = rdmacc.simulate(made.network, work, scheme).ports.set_index("port")["tx_bytes"]
+    leaf = {host: switch for node in range(NODES) for host, switch in made.nics(node)}
+    messages = work[work["duration_ps"].isna()]
+    packets = -(-messages["size_bytes"] // scheme.payload_bytes)
+    data, acks = messages["size_bytes"] + packets * scheme.header_bytes, packets * scheme.ack_bytes
+    rises = messages["src"].map(leaf) != messages["dst"].map(leaf)
+    assert rises.any() == (fabric == "leaf-spine"), "rings and trees keep to their rails"
+    for host, switch in leaf.items():
+        wanted = data[messages["src"] == host].sum() + acks[messages["dst"] == host].sum()
+        assert sent[f"{host}->{switch}"] == wanted > 0
+    for switch in set(leaf.values()):
+        begins, ends = (messages[end].map(leaf) == switch for end in ("src", "dst"))
+        wanted = data[rises & begins].sum() + acks[rises & ends].sum()
+        assert sent[sent.index.str.startswith(f"{switch}->spine")].sum() == wanted
+
+
+def test_chains_and_trees_take_what_their_closed_forms_say(small):
+    """Within 2%: the busiest NIC's data, and the way of one chunk through all nodes."""
+    chunk, hop_ps = 131_072, 2 * 500_000 + 4096 * BETA_PS
+    chain = Nccl(hosts_per_node=GPUS, chunk_bytes=chunk)
+    inside_ps = chain.inner_delay_ps + float(chain.inner_ps(GPUS * chunk))
+    closed_ps = (SIZE / GPUS + (NODES - 1) * chunk) * BETA_PS + (NODES - 1) * hop_ps + NODES * (GPUS - 1) * inside_ps
+    tree = rdmacc.models.AlphaBeta(
+        ranks=RANKS, size_bytes=SIZE, settings=chain.replace(algorithm="tree"), rate_bps="400Gbps", delay_ps="500ns",
+        scheme="nscc",
+    )  # fmt: skip
+    for operation, scheme, time_ps in (
+        ("broadcast", SCHEME, closed_ps),
+        ("all_reduce", rdmacc.scheme("nscc"), tree.evaluate([SIZE])["time_ps"][0]),
+    ):
+        work = small.collective(operation, SIZE, algorithm="tree", chunk_bytes=chunk)
+        found = rdmacc.simulate(small.network, work, scheme).collectives["time_ps"][0]
+        assert found == pytest.approx(time_ps, rel=0.02)
+
+
 def test_a_row_of_a_collective_takes_little_memory():
     """Of memory, from the frame to the bandwidth: a ring of 1,024 GPUs has 4.2 million rows."""
     big = rdmacc.cluster(12, 8, fabric="leaf-spine")
@@ -163,6 +204,12 @@ def test_an_answer_says_what_ran_and_how_far_to_trust_it(small):
     assert text.count("not modelled: ") == 3
     assert small.nearest("all_to_all").source == "nccl-tests#267"
     assert small.nearest("broadcast") is None
+
+
+def test_draws_in_forks_are_those_of_one_process(small, monkeypatch):
+    alone = small.ask("all_reduce", "1MB", seeds=2, jobs=1, progress=False).frame
+    monkeypatch.setattr("rdmacc.sweep.processes._WORTH_FORKING_S", 0.0)
+    pd.testing.assert_frame_equal(small.ask("all_reduce", "1MB", seeds=2, jobs=2, progress=False).frame, alone)
 
 
 def test_steps_and_jobs_stay_on_their_nodes(small):
