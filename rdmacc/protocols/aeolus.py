@@ -15,11 +15,7 @@ even if a grant arrives before its end. RESEND remains, for losses that the prob
 Assumption: if a probe overtakes earlier packets on another path, they are sent once more.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import clear_bit, find_set, has_bit, set_bit
-from rdmacc.component import param
-from rdmacc.parameters import Size
+from rdmacc.protocols.api import *
 from rdmacc.protocols.homa import (
     Homa,
     answer,
@@ -35,8 +31,6 @@ from rdmacc.protocols.homa import (
     take,
     watch,
 )
-from rdmacc.records import Bits, Int32, Record
-from rdmacc.state import ACK, DATA_CLASS, NAK, REQUEST
 
 
 class Burst(Record):

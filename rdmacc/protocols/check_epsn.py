@@ -3,12 +3,8 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C and figure 5.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import param
-from rdmacc.parameters import Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import GoBackN, ask, note_gap
-from rdmacc.records import NEVER, Deadline
 from rdmacc.units import us
 
 _receive = GoBackN.on_data

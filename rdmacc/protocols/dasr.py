@@ -21,13 +21,7 @@ Assumptions where the paper is silent:
 - A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Size, Time
-from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Record
-from rdmacc.state import ADVERT
+from rdmacc.protocols.api import *
 
 NO_CONGESTION, RECEIVER_CONGESTION, NON_RECEIVER_CONGESTION = range(3)
 

@@ -5,13 +5,7 @@ The switch (congestion point) marks by `Red`; the receiver (notification point) 
 are here. The variant of the HPCC simulator is in `dcqcn_hpcc`.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalRate, Rate, Size, Time
-from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
-from rdmacc.state import CNP
+from rdmacc.protocols.api import *
 
 _LEAST_RTTS = 0.5
 """Its fluid models were examined up to feedback delays of 100 us, twice its periods (Zhu et al., CoNEXT 2016)."""

@@ -5,19 +5,14 @@ NAK, three periodic timers run independently, and there is neither a byte counte
 new rate only affects packets after the next one, whose time was set when its predecessor was sent.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Rate, Time
-from rdmacc.protocols.window import set_rate
-from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
+from rdmacc.protocols.api import *
+from rdmacc.protocols.window import RateWindow, set_rate
 
 _AFTER_ALPHA_PS = 1_000  # the first decrease check is 1 ns later, so that alpha is updated first (rdma-hw.cc)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DcqcnHpcc(Component):
+class DcqcnHpcc(RateWindow):
     """DCQCN of the HPCC simulator, with the timers of its `dcqcn` configuration by default."""
 
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
@@ -39,19 +34,9 @@ class DcqcnHpcc(Component):
     reference_bps: Rate = param(
         "25Gbps", "line rate at which the increases hold; they scale with the line rate", unit="bps", low=1.0
     )
-    min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     clamp_target: bool = param(False, "every decrease lowers the target too", source="run.py")
-    has_window: bool = param(
-        False, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN and VAR_WIN"
-    )
-    base_rtt_ps: OptionalTime = param(
-        None, "the window is the rate times this; 0: the queue pair's base RTT", unit="ps", source="GLOBAL_T"
-    )
 
-    class Sender(Record):
-        rate_bps = Float(doc="pacing rate of the last packet sent")
-        window_bytes = Int()
-        current_bps = Float(doc="current rate")
+    class Sender(RateWindow.Sender):
         target_bps = Float(doc="target rate")
         alpha = Float(1.0)
         additive_bps = Float()
@@ -76,9 +61,6 @@ class DcqcnHpcc(Component):
         sender.rate_bps = qp.line_bps
         sender.target_bps = qp.line_bps
         set_rate(params, qp, sender, qp.line_bps)
-
-    def on_send(sender):
-        sender.rate_bps = sender.current_bps
 
     def on_data(packet, reply):
         reply.cnp_bit = packet.ce

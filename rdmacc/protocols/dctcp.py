@@ -9,12 +9,8 @@ echoes the mark of one packet, so the RFC's two-state receiver is not needed; a 
 everything sent before it is acknowledged.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import bytes_before
-from rdmacc.records import Byte, Float, Int, Int32, Record
-from rdmacc.state import NAK
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,36 +9,24 @@ Nothing is marked until the windows of all flows together exceed the threshold p
 short path, two flows are limited by their windows alone.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Rate
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import bytes_before
-from rdmacc.protocols.window import set_rate
-from rdmacc.records import Byte, Float, Int, Int32, Record
+from rdmacc.protocols.window import RateWindow, set_rate
 
 
 @dataclass(frozen=True, kw_only=True)
-class DctcpHpcc(Component):
+class DctcpHpcc(RateWindow):
     """In each round trip, cut the rate by alpha / 2 if there were marks, otherwise add a constant."""
 
     g: float = param(0.0625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
     additive_bps: Rate = param(
         "615Mbps", "increase each round trip, 1000 B in 13 us, at any line rate", unit="bps", source="run.py"
     )
-    min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     has_window: bool = param(
         True, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN"
     )
-    base_rtt_ps: OptionalTime = param(
-        None, "the window is the rate times this, for all queue pairs; 0: the queue pair's base RTT", unit="ps",
-        symbol="T", source="run.py: GLOBAL_T",
-    )  # fmt: skip
 
-    class Sender(Record):
-        rate_bps = Float(doc="pacing rate of the last packet sent")
-        window_bytes = Int(doc="R T")
-        current_bps = Float(doc="R")
+    class Sender(RateWindow.Sender):
         alpha = Float(1.0, doc="estimate of the marked fraction")
 
     class Transfer(Record):
@@ -58,9 +46,6 @@ class DctcpHpcc(Component):
     def on_open(params, qp, sender):
         sender.rate_bps = qp.line_bps
         set_rate(params, qp, sender, qp.line_bps)
-
-    def on_send(sender):
-        sender.rate_bps = sender.current_bps
 
     def on_data(packet, reply):
         reply.ecn_echo = packet.ce

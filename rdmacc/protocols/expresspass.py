@@ -18,17 +18,8 @@ gets neither repeats the stop. A sender without credits for `idle_timeout_ps` se
 that has heard nothing for ten times as long stops. Credits that arrive at a sender without data are wasted.
 """
 
-from dataclasses import dataclass
-from typing import Literal, get_args
-
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
-from rdmacc.parameters import Size, Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import acknowledge, rewind
-from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
-from rdmacc.scaling import answer_timer
-from rdmacc.state import ACK, CREDIT, CREDITS, NAK, REQUEST
 
 CREDIT_SHARE = 84 / (84 + 1538)
 """Share of a link for credits: one of 84 B per full packet of 1,538 B in the other direction (paper, section 3.1)."""

@@ -13,16 +13,10 @@ unscheduled packet of unknown fate is sent again only once its ACK could have co
 first credit, every message of one packet would be sent twice.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
-from rdmacc.component import param
-from rdmacc.parameters import OptionalSize, Size
 from rdmacc.protocols.aeolus import Burst, choose_scheduled, learn
+from rdmacc.protocols.api import *
 from rdmacc.protocols.expresspass import ExpressPass, begin_credits, count_credits
 from rdmacc.protocols.homa import close_message, note_sent, rtt_packets, take
-from rdmacc.records import NEVER, Bits, Int, Int32, Record
-from rdmacc.state import ACK, NAK, REQUEST
 
 _PENDING = 32
 

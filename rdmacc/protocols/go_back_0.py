@@ -4,8 +4,7 @@ Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A; the
 `L2_BACK_TO_ZERO`, whose receiver goes back with the sender.
 """
 
-from dataclasses import dataclass
-
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import (
     GoBackN,
     acknowledge,
@@ -15,7 +14,6 @@ from rdmacc.protocols.go_back_n import (
     note_gap,
     restart_timer,
 )
-from rdmacc.state import ACK, NAK
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,13 +11,7 @@ so even a timeout shorter than a round trip gets a cause. If the literal NAK int
 NAK at all, none of the four applies.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
-from rdmacc.parameters import Time
-from rdmacc.records import NEVER, Deadline, Int, Int32, Record
-from rdmacc.state import ACK, NAK
+from rdmacc.protocols.api import *
 
 TIMEOUT_REASONS = {
     "timeouts_last_packet": "the last packet was lost",

@@ -13,15 +13,8 @@ sends one lost packet without a grant. A grant that arrives when there is nothin
 everything that was in flight when it was set, and is set again once all of that is granted.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
-from rdmacc.parameters import OptionalTime, Size, Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import packet_bytes
-from rdmacc.records import NEVER, Bits, Deadline, Int32, Record
-from rdmacc.state import CREDIT
 
 _SHORTEST_PS = 100_000  # shortest base RTT allowed; those in papers are 10 us or more
 

@@ -22,17 +22,10 @@ incasts by counting RPCs (3.6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
-from rdmacc.parameters import OptionalSize, Sizes, Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.homa_cutoffs import unscheduled_cutoffs, unscheduled_levels
-from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.scaling import answer_timer
-from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
 from rdmacc.units import Quantity, size_bytes
 
 if TYPE_CHECKING:

@@ -10,12 +10,7 @@ over the path, averaged over T, is U. Rates are computed from the reference rate
 trip, so any number of ACKs in one round trip give the same rate for the same U.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from rdmacc.component import param
-from rdmacc.parameters import OptionalRate, OptionalTime, Rate, Size
-from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
+from rdmacc.protocols.api import *
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 
 

@@ -3,11 +3,9 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III.
 """
 
-from dataclasses import dataclass
-
+from rdmacc.protocols.api import *
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.protocols.send_twice import SendTwice
-from rdmacc.records import Byte
 
 _send = SendTwice.on_send
 

@@ -10,15 +10,8 @@ packets between the oldest unacknowledged one and the newest sent. If a retransm
 it.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import find_clear, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.parameters import Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import bytes_before, packet_bytes
-from rdmacc.records import NEVER, Bits, Byte, Deadline, Int32, Record
-from rdmacc.scaling import Scaled
-from rdmacc.state import ACK, NAK
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,6 @@
 """No congestion control: every queue pair sends at the rate of its host's link."""
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component
-from rdmacc.records import Float, Record
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

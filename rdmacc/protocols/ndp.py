@@ -16,15 +16,8 @@ of which restarts it; it moves on to the next packets once all of these are answ
 packet is sent after a longer timeout.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Size, Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import packet_bytes
-from rdmacc.records import NEVER, Bits, Deadline, Int, Int32, Record
-from rdmacc.scaling import answer_timer
-from rdmacc.state import ACK, CREDIT, NAK
 
 _HISTORY = 12
 _JOINING = 8

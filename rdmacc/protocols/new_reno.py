@@ -11,14 +11,8 @@ Assumptions: the receiver's buffer has room for the message; after a timeout eve
 an ACK arrives first; until the first sample the timeout is at least the one that a sample of the base RTT would give.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import find_clear, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.parameters import Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import bytes_before
-from rdmacc.records import NEVER, Bits, Byte, Deadline, Float, Int, Int32, Record
-from rdmacc.state import ACK, NAK
 
 _FIRST_RTTS = 3  # RTO after the first sample, in units of it: RTT and four times its half (RFC 6298, 2.2)
 

@@ -16,11 +16,7 @@ again (3.6.13.5 and 3.6.13.6 of the specification, as public notes quote them). 
 which is mostly trimmed, would reduce the window to one packet.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.records import Byte, Float, Int, Int32, Record
-from rdmacc.state import NAK
+from rdmacc.protocols.api import *
 
 _REFERENCE_BYTES, _REFERENCE_PS = 150_000, 12_000_000
 _NO_DELAY_PS = 1_000_000  # delays below this let the window grow fast

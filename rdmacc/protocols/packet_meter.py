@@ -5,10 +5,7 @@ DASR hides them, and `MarkMeter` last, so that it sees the marks that remain. Th
 `Result.transfers`.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component
-from rdmacc.records import Byte, Int32, Record
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,15 +18,7 @@ Assumptions: a timeout counts against value 0, as in uet-htsim, whose sender doe
 keeps at most 256 values.
 """
 
-from dataclasses import dataclass
-from typing import Literal, get_args
-
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
-from rdmacc.parameters import Time
-from rdmacc.records import Byte, Int, Int32, Ints, Record
-from rdmacc.state import DATA, LAST_HOP, NAK, NONE
+from rdmacc.protocols.api import *
 
 Choice = Literal["mixed", "oblivious", "bitmap", "reps", "ecmp"]
 _MOST = 256

@@ -8,12 +8,7 @@ skipped once for each answer that reported it; in the simulator it stays exclude
 never arrive.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.records import Byte, Int, Int32, Ints, Record
-from rdmacc.state import ACK, NONE
+from rdmacc.protocols.api import *
 
 _MOST = 64
 

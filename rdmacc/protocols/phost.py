@@ -22,15 +22,8 @@ tokens per message.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Literal, get_args
 
-from rdmacc.bits import find_clear, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Size, Time
-from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.scaling import answer_timer
-from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST
+from rdmacc.protocols.api import *
 
 FreeRule = Literal["paper", "simulator"]
 

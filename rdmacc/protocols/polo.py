@@ -18,12 +18,8 @@ serve as acknowledgments. Halves are rounded down, so some packet is always driv
 after the loss timeout.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import find_clear
+from rdmacc.protocols.api import *
 from rdmacc.protocols.grant_clock import GrantClock, recover, timeout
-from rdmacc.records import Byte, Deadline, Int32, Record
-from rdmacc.state import ADVERT, CREDIT, REQUEST
 
 _take = GrantClock.on_credit
 _receive = GrantClock.on_data

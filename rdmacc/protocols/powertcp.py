@@ -15,34 +15,23 @@ link swing between an empty queue and one of a BDP every 13 us, which leaves par
 only stored. In ns3-datacenter it is compared with a record of zeros.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import param
-from rdmacc.parameters import OptionalTime, Rate
+from rdmacc.protocols.api import *
 from rdmacc.protocols.hpcc import store
-from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerTcp(IntStamp):
-    """The switches' telemetry, and the sender's window."""
+class PowerWindow(Component):
+    """A window from power, as PowerTCP and theta-PowerTCP set it."""
 
     gamma: float = param(0.9, "weight of the new window", symbol="gamma", source="section 3.4", low=0.01, high=1.0)
     additive_share: float = param(
         0.006, "additive step, as a share of C T", symbol="beta", source="rdma-hw.cc: 150 Mb/s at 25 Gb/s", low=0.0
     )
-    eta: float = param(
-        1.0, "power at equilibrium", symbol="eta", source="section 3.3; rdma-hw.cc: 0.95", low=0.01, high=1.0
-    )
-    least_current: float = param(
-        0.5, "lower bound of the arrival rate, as a share of the link", source="rdma-hw.cc", low=0.0, high=1.0
-    )
     from_reference: bool = param(
-        False,
-        "the remaining weight is on the window of a round trip ago, not on the current one",
+        False, "the remaining weight is on the window of a round trip ago, not on the current one",
         source="rdma-hw.cc, UpdateRatePower",
-    )
+    )  # fmt: skip
     base_rtt_ps: OptionalTime = param(
         None, "base RTT of all queue pairs; 0: each uses its own", unit="ps", symbol="tau", source="algorithm 1"
     )
@@ -56,10 +45,6 @@ class PowerTcp(IntStamp):
         power = Float(1.0, doc="average power, over C^2 T")
         rtt_ps = Float(doc="T")
         bdp_bytes = Float(doc="C T")
-        hops = Byte(doc="records of the last ACK")
-        last_time_ps = Ints(HOPS)
-        last_tx_bytes = Ints(HOPS)
-        last_queue_bytes = Ints(HOPS)
 
     class Transfer(Record):
         """Round trips of a message, counted by packet numbers."""
@@ -68,6 +53,24 @@ class PowerTcp(IntStamp):
 
     def on_open(params, qp, sender):
         open_window(params, qp, sender)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerTcp(PowerWindow, IntStamp):
+    """The switches' telemetry, and the sender's window."""
+
+    eta: float = param(
+        1.0, "power at equilibrium", symbol="eta", source="section 3.3; rdma-hw.cc: 0.95", low=0.01, high=1.0
+    )
+    least_current: float = param(
+        0.5, "lower bound of the arrival rate, as a share of the link", source="rdma-hw.cc", low=0.0, high=1.0
+    )
+
+    class Sender(PowerWindow.Sender):
+        hops = Byte(doc="records of the last ACK")
+        last_time_ps = Ints(HOPS)
+        last_tx_bytes = Ints(HOPS)
+        last_queue_bytes = Ints(HOPS)
 
     def on_ack(params, qp, sender, message, transfer, packet):
         if sender.hops == packet.int_hops and packet.int_hops > 0:

@@ -3,11 +3,7 @@
 Source: Dart (Xue et al., IEEE/ACM ToN 2020, VI-C): DCQCN with two strict priorities.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import Size
-from rdmacc.state import DATA_CLASS
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

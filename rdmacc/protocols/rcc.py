@@ -28,15 +28,9 @@ window under PID is at least one packet, or the fair share (`has_floor`; no equa
 the minimum is a byte); at a bound, u does not accumulate further.
 """
 
-from dataclasses import dataclass
 from math import tanh
-from typing import Literal, get_args
 
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Time
-from rdmacc.records import Byte, Float, Int, Int32, Record
-from rdmacc.state import IN_NETWORK, LAST_HOP
+from rdmacc.protocols.api import *
 
 Law = Literal["both", "explicit", "pid"]
 Form = Literal["pd", "accumulating"]

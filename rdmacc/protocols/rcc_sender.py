@@ -4,8 +4,7 @@ Source: Zhang et al., ICNP 2021, III-G; RCC-sender in V-E-1. The receiver counts
 B_R in its ACKs; the sender runs the rest of algorithm 1 on true round-trip times.
 """
 
-from dataclasses import dataclass
-
+from rdmacc.protocols.api import *
 from rdmacc.protocols.rcc import (
     Rcc,
     allow,
@@ -19,7 +18,6 @@ from rdmacc.protocols.rcc import (
     received,
     window,
 )
-from rdmacc.records import Float, Int, Int32, Record
 
 
 @dataclass(frozen=True, kw_only=True)

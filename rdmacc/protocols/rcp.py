@@ -8,11 +8,7 @@ carries a rate. If packets are more than a round trip apart, a probe (REF) per r
 stamp it like data, and an ACK answers it. Loss recovery is left to another component.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.records import NEVER, Deadline, Float, Int, Record
-from rdmacc.state import ACK, DATA_CLASS, REQUEST
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

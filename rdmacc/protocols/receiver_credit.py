@@ -21,13 +21,8 @@ it does not reserve several receivers that it cannot serve at once (`divides_req
 Assumption: an RTS requests everything that the receiver misses.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalSize, Size
+from rdmacc.protocols.api import *
 from rdmacc.protocols.core_control import CoreRate, decide, note_arrival, plan_decision
-from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Record
-from rdmacc.state import CREDIT, NAK, UNLIMITED
 
 _TURN = 2**40  # offset between the keys of one list and the next
 _RESENDING, _ACTIVE, _IDLE = 0, _TURN, 2 * _TURN

@@ -16,11 +16,7 @@ Assumptions: a sender never cancels its last packet in flight (`keeps_one`), bec
 returns. Without that safeguard, one packet is sent `probe_ps` after the last was cancelled.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime
-from rdmacc.records import NEVER, Deadline, Int32, Record
+from rdmacc.protocols.api import *
 from rdmacc.switch.ren_marker import OVER, UNDER
 
 

@@ -14,16 +14,9 @@ Assumptions, each a parameter: how many values, penalties, how often probes go a
 that brings nothing. A loss by itself leaves the window as it is; the resend timer still cuts it.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
-from rdmacc.parameters import Time
+from rdmacc.protocols.api import *
 from rdmacc.protocols.path_choice import draw
 from rdmacc.protocols.uet import KEPT
-from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.scaling import answer_timer
-from rdmacc.state import ACK, DATA, LAST_HOP, NAK, NONE, REQUEST
 
 _MOST = 256
 _WORST = 15

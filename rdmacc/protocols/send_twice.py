@@ -3,10 +3,8 @@
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C.
 """
 
-from dataclasses import dataclass
-
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before, start_timer
-from rdmacc.records import Byte
 
 
 @dataclass(frozen=True, kw_only=True)

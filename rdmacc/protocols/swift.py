@@ -11,14 +11,9 @@ Assumptions: hosts take no time, so the delay is the fabric's and the endpoint's
 than one packet counts whole packets; hops are the switches on the path, counted in a header like a TTL.
 """
 
-from dataclasses import dataclass
 from math import sqrt
 
-from rdmacc.component import Component, param
-from rdmacc.parameters import Time
-from rdmacc.records import Byte, Float, Int, Int32, Record
-from rdmacc.scaling import Scaled
-from rdmacc.state import DATA, HOST_NIC, NAK
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,60 +9,28 @@ gradient of -1 and thus zero power, which would make windows jump to their bound
 default here.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Rate
-from rdmacc.protocols.powertcp import note_round, open_window, set_window, smooth, step
-from rdmacc.records import Float, Int, Int32, Record
+from rdmacc.protocols.api import *
+from rdmacc.protocols.powertcp import PowerWindow, note_round, set_window, smooth, step
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThetaPowerTcp(Component):
+class ThetaPowerTcp(PowerWindow):
     """A window from the RTT and its gradient."""
 
-    gamma: float = param(0.9, "weight of the new window", symbol="gamma", source="section 3.4", low=0.01, high=1.0)
-    additive_share: float = param(
-        0.006, "additive step, as a share of C T", symbol="beta", source="rdma-hw.cc: 150 Mb/s at 25 Gb/s", low=0.0
-    )
     margin: float = param(
         1.0, "a round trip counts as longer than T only above T times this", source="rdma-hw.cc: 1.05", low=1.0
     )
     least_current: float = param(0.5, "lower bound of the gradient plus 1", source="rdma-hw.cc", low=0.0, high=1.0)
     every_ack: bool = param(False, "the window changes at every ACK", source="rdma-hw.cc; algorithm 2: once in an RTT")
-    from_reference: bool = param(
-        False,
-        "the remaining weight is on the window of a round trip ago, not on the current one",
-        source="rdma-hw.cc, UpdateRatePower",
-    )
-    base_rtt_ps: OptionalTime = param(
-        None, "base RTT of all queue pairs; 0: each uses its own", unit="ps", symbol="tau", source="algorithm 2"
-    )
-    min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
 
-    class Sender(Record):
-        rate_bps = Float(doc="W / T, at most the line rate")
-        window_bytes = Int(doc="W in whole bytes")
-        window = Float(doc="W, bytes")
-        old_window = Float(doc="W_old, bytes, changes once a round trip")
-        power = Float(1.0, doc="average power, over C^2 T")
-        rtt_ps = Float(doc="T")
-        bdp_bytes = Float(doc="C T")
+    class Sender(PowerWindow.Sender):
         last_rtt_ps = Int()
         last_ack_ps = Int(-1)
-
-    class Transfer(Record):
-        """Round trips of a message, counted by packet numbers."""
-
-        update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
 
     class Header(Record):
         """In data packets, and copied into ACKs."""
 
         power_sent_ps = Int(doc="when the packet was sent")
-
-    def on_open(params, qp, sender):
-        open_window(params, qp, sender)
 
     def on_send(packet, now):
         packet.power_sent_ps = now

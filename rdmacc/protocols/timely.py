@@ -12,13 +12,7 @@ Where the paper is silent: flows start at line rate; the first sample does not s
 T_high ends a run of non-positive gradients.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Rate, Size, Time
-from rdmacc.records import Byte, Float, Int, Int32, Record
-from rdmacc.scaling import Scaled
-from rdmacc.state import UNLIMITED
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

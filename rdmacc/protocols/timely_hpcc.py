@@ -6,20 +6,14 @@ transmission, including serialisation; every increase, even below T_low, counts 
 with the sixth in a row and has its own step. A new rate applies from the next packet.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Rate, Size, Time
-from rdmacc.protocols.window import set_rate
-from rdmacc.records import Float, Int, Int32, Record
-from rdmacc.scaling import Scaled
+from rdmacc.protocols.api import *
+from rdmacc.protocols.window import RateWindow, set_rate
 
 _HYPER_STAGE = 5  # increases in a row before hyper increase (rdma-hw.cc)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimelyHpcc(Component):
+class TimelyHpcc(RateWindow):
     """TIMELY of the HPCC simulator."""
 
     at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
@@ -43,19 +37,9 @@ class TimelyHpcc(Component):
     reference_bps: Rate = param(
         "10Gbps", "line rate at which the increases hold; they scale with the line rate", unit="bps", low=1.0
     )
-    min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     timestamp_bytes: Size = param("8B", "bytes of the timestamp in a data packet", unit="bytes", source="int-header.h")
-    has_window: bool = param(
-        False, "also limit the bytes in flight, in proportion to the rate", source="run.py: HAS_WIN and VAR_WIN"
-    )
-    base_rtt_ps: OptionalTime = param(
-        None, "the window is the rate times this; 0: the queue pair's base RTT", unit="ps", source="GLOBAL_T"
-    )
 
-    class Sender(Record):
-        rate_bps = Float(doc="pacing rate of the last packet sent")
-        window_bytes = Int()
-        current_bps = Float(doc="current rate")
+    class Sender(RateWindow.Sender):
         additive_bps = Float()
         hyper_bps = Float()
         last_rtt_ps = Int()

@@ -18,14 +18,8 @@ packets wait for a lost credit has no timer; here it repeats its request in doub
 retransmission timer does.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Size
+from rdmacc.protocols.api import *
 from rdmacc.protocols.go_back_n import packet_bytes
-from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.state import ACK, NAK, NONE, REQUEST
 
 _MAP = 62
 _MOST_DOUBLINGS = 10

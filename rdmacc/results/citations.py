@@ -69,19 +69,20 @@ PAPERS = _read(Path(__file__).with_name("papers.bib").read_text(encoding="utf-8"
 """All papers, by key."""
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
-    "AntiEcn": ("amrt",), "Amrt": ("amrt",), "CheckEpsn": ("igbn",), "Dasr": ("dart",),
-    "Dcqcn": ("dcqcn",), "DcqcnHpcc": ("dcqcn", "hpcc"), "Dctcp": ("dctcp",), "DctcpHpcc": ("dctcp", "hpcc"),
-    "DropTail": (), "EcnStep": (), "ExpressPass": ("expresspass",), "ExpressPassAeolus": ("expresspass", "aeolus"),
-    "Fecn": ("infiniband",), "FlowDeflection": ("dart",), "GoBack0": ("igbn",), "GoBackN": (), "GrantClock": ("ren",),
-    "Homa": ("homa",), "HomaAeolus": ("homa", "aeolus"), "Hpcc": ("hpcc",), "ImprovedGoBackN": ("igbn",),
+    "Amrt": ("amrt",), "AntiEcn": ("amrt",), "CheckEpsn": ("igbn",), "Dasr": ("dart",), "Dcqcn": ("dcqcn",),
+    "DcqcnHpcc": ("dcqcn", "hpcc"), "Dctcp": ("dctcp",), "DctcpHpcc": ("dctcp", "hpcc"), "DropTail": (), "EcnStep": (),
+    "ExpressPass": ("expresspass",), "ExpressPassAeolus": ("expresspass", "aeolus"), "Fecn": ("infiniband",),
+    "FlowDeflection": ("dart",), "GoBack0": ("igbn",), "GoBackN": (), "GrantClock": ("ren",), "Homa": ("homa",),
+    "HomaAeolus": ("homa", "aeolus"), "Hpcc": ("hpcc",), "ImprovedGoBackN": ("igbn",),
     "InfinibandCc": ("infiniband", "infiniband_cc"), "IntStamp": ("hpcc",), "Irn": ("irn",), "LineRate": (),
     "MarkMeter": (), "Ndp": ("ndp",), "NewReno": ("rfc5681", "rfc6582"), "Nscc": ("uet",), "PHost": ("phost",),
     "PacketMeter": (), "PathChoice": ("reps",), "PayloadTrimming": ("ndp",), "PermutedPaths": ("ndp",), "Pfc": (),
-    "Polo": ("polo",), "PowerTcp": ("powertcp",), "PriQ": ("dart",), "Queueing": (), "Rcc": ("rcc",),
-    "RccSender": ("rcc",), "Rcp": ("rcp",), "RcpStamp": ("rcp",), "ReceiverCredit": ("uet", "eqds"), "Red": (),
-    "Ren": ("ren",), "RenMarker": ("ren",), "Retirement": ("mrc",), "ScoredPaths": ("ndp",),
-    "SelectiveDrop": ("aeolus",), "SendTwice": ("igbn",), "Swift": ("swift",), "ThetaPowerTcp": ("powertcp",),
-    "Timely": ("timely",), "TimelyHpcc": ("timely", "hpcc"), "Uet": ("uet",), "UetQueue": (),
+    "Polo": ("polo",), "PowerTcp": ("powertcp",), "PowerWindow": ("powertcp",), "PriQ": ("dart",), "Queueing": (),
+    "RateWindow": (), "Rcc": ("rcc",), "RccSender": ("rcc",), "Rcp": ("rcp",), "RcpStamp": ("rcp",),
+    "ReceiverCredit": ("uet", "eqds"), "Red": (), "Ren": ("ren",), "RenMarker": ("ren",), "Retirement": ("mrc",),
+    "ScoredPaths": ("ndp",), "SelectiveDrop": ("aeolus",), "SendTwice": ("igbn",), "Swift": ("swift",),
+    "ThetaPowerTcp": ("powertcp",), "Timely": ("timely",), "TimelyHpcc": ("timely", "hpcc"), "Uet": ("uet",),
+    "UetQueue": (),
 }  # fmt: skip
 """Keys by component class. Classes without a key are common knowledge, or only measure."""
 

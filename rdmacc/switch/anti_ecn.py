@@ -7,12 +7,7 @@ The sender sets the bit. A port clears it unless the link was idle for at least 
 data packet left. The receiver copies it into its grant.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import Size
-from rdmacc.records import Byte, Int, Record
-from rdmacc.state import DATA, HOST_NIC
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,7 @@ dynamic threshold, alpha times the free part of the shared pool (IEEE/ACM ToN 19
 accounting per ingress port and priority of the HPCC simulator.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.parameters import OptionalSize, Parameters, Size, param
+from rdmacc.protocols.api import *
 from rdmacc.rules.pfc import PFC_FRAME_BYTES, RESERVE_BYTES
 
 

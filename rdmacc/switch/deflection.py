@@ -30,12 +30,8 @@ serves the lanes in turn; otherwise they have strict priority.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from rdmacc.component import Component, param
-from rdmacc.parameters import Size
-from rdmacc.records import Byte, Ints, Record
-from rdmacc.state import DATA_CLASS, DEFLECT, IN_NETWORK, NUM_CLASSES
+from rdmacc.protocols.api import *
 
 ENTRIES = 8
 """Entries of a switch's deflection table (IV-A)."""

@@ -14,12 +14,8 @@ weight) / 16. The victim mask contains the ports towards hosts, the vendor's def
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from rdmacc.component import Component, param
-from rdmacc.parameters import Size
-from rdmacc.records import Int32, Record
-from rdmacc.state import DATA, HOST_NIC, LAST_HOP
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,12 +13,7 @@ include them in base RTTs and PFC headrooms, set `overhead_bytes` to 0 and add 4
 Assumption: rates are exact even if units are quantised; the wire format only has 25, 50, 100, 200 and 400 Gb/s.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import Size
-from rdmacc.records import Byte, Floats, Ints, Record
-from rdmacc.state import DATA, HOST_NIC
+from rdmacc.protocols.api import *
 
 HOPS = 5
 """Records in a packet."""

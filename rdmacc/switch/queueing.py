@@ -5,11 +5,7 @@ classes take turns, as virtual lanes (Dart) or as the priority groups of the HPC
 rate-limited with a small buffer (ExpressPass); packets are trimmed to their header (NDP).
 """
 
-from dataclasses import dataclass
-from typing import Literal, get_args
-
-from rdmacc.parameters import OptionalSize, Parameters, Size, param
-from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
+from rdmacc.protocols.api import *
 
 Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
 ROUTINGS = get_args(Routing)

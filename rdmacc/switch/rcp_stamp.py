@@ -13,12 +13,7 @@ are sent (they hardly wait); a port's first slot begins with its first data pack
 the code's random first slot; an idle port at the highest rate skips slots, which would change nothing.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Time
-from rdmacc.records import NEVER, Deadline, Float, Int, Record
-from rdmacc.state import DATA, HOST_NIC, REQUEST
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,15 +5,8 @@ thresholds scaled with the link's speed).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
-from rdmacc.parameters import OptionalRate, Size
-from rdmacc.records import Int, Record
-from rdmacc.state import HOST_NIC
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,14 +25,7 @@ arrives marked FULL does not use up the UNDER budget. A period without packets i
 only the packet that ends it follows a gap, and keeps UNDER. A port's very first packet follows none.
 """
 
-from dataclasses import dataclass
-from typing import Literal, get_args
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalTime, Time
-from rdmacc.records import NEVER, Byte, Deadline, Int, Ints, Record
-from rdmacc.scaling import Scaled
-from rdmacc.state import DATA, HOST_NIC
+from rdmacc.protocols.api import *
 
 UNDER, FULL, OVER = range(3)
 """The codes 00, 01 and 10: two, one or no packets per grant."""

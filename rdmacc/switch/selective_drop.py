@@ -10,12 +10,7 @@ credit, by `packet.unscheduled = 1` in `on_send`; probes, ACKs and retransmissio
 Assumption: with several priority classes, the threshold applies to all data classes of the port together.
 """
 
-from dataclasses import dataclass
-
-from rdmacc.component import Component, param
-from rdmacc.parameters import Size
-from rdmacc.records import Byte, Record
-from rdmacc.state import DATA, DROP, HOST_NIC
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

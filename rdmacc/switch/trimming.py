@@ -14,13 +14,8 @@ queued; in csg-htsim it does, and the limit is in bytes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalSize
-from rdmacc.records import Int, Record
-from rdmacc.state import DATA, HOST_NIC, TRIM, TRIM_TAIL
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,14 +4,9 @@ Source: uet-htsim (`compositequeue.cpp`, `fat_tree_topology.cpp`). Bounds follow
 RTT T, so they are proportionally lower for a link that is slow from the start.
 """
 
-from dataclasses import dataclass
 from math import ceil
 
-from rdmacc.chance import uniform
-from rdmacc.component import Component, param
-from rdmacc.parameters import OptionalSize
-from rdmacc.records import Int, Record
-from rdmacc.state import DATA, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL
+from rdmacc.protocols.api import *
 
 
 @dataclass(frozen=True, kw_only=True)
