@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from threading import Thread
 from typing import Any
 
@@ -30,16 +31,20 @@ _HALVINGS = 30
 _WATCHED = 3
 """Number of flows whose goodput is drawn."""
 _PERIODS = 40
-"""Points of a curve of goodput, were all flows to get their max-min fair shares."""
+"""Most points of a curve of goodput, were all flows to get their max-min fair shares."""
+_PACKETS = 8
+"""Least packets that a link carries in a period: with fewer, a curve shows packets rather than rates."""
 _LONG = 10
 """Size of a long flow, as a multiple of the incast's messages."""
 _SMALL_BYTES = 4_000_000
-"""Below this size, SimPy is faster than loading a scheme in the compiled engine."""
+"""Below this size, SimPy is faster than compiling a scheme for the compiled engine."""
 _LARGE_BYTES = 80_000_000
 """Below this size, SimPy is faster than compiling the kernel."""
 _KEPT = 12
 """Results that are kept, so that a slider of one scheme does not run the others again."""
 _warming: list[Thread] = []
+_loaded: set[str] = set()
+"""Schemes that the compiled engine runs at once, in a tenth of SimPy's time."""
 _results: dict[str, Result] = {}
 _longest: dict[tuple[str, str, int], tuple[str, ...]] = {}
 """The ends of the link that had the longest queue, by network, messages and hosts: where the next run looks first."""
@@ -48,8 +53,19 @@ _longest: dict[tuple[str, str, int], tuple[str, ...]] = {}
 def warm_up() -> None:
     """Load or compile the engine for large workloads in the background, once; until then, use SimPy."""
     if not _warming:
-        _warming.append(Thread(target=compiled_kernel, daemon=True))
-        _warming[0].start()
+        _start(compiled_kernel)
+
+
+def _start(work: Callable[[], Any]) -> None:
+    _warming.append(Thread(target=work, daemon=True))
+    _warming[-1].start()
+
+
+def _load(name: str) -> None:
+    """Load or compile a scheme for the compiled engine, by a run of one message."""
+    network = topology.star(2, rate="100Gbps", delay="1us")
+    simulate(network, workload.incast(["h1"], "h0", "1kB"), scheme(name), engine="compiled", progress=False)
+    _loaded.add(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +114,7 @@ class Setup(Named):
             made = cls(**{**known, "schemes": tuple(known.get("schemes", cls.schemes))})
             for name in made.schemes:
                 made.scheme(name)
-            made.messages(made.build())
+            _ = made.messages
         except ConfigError:
             raise
         except (ValueError, TypeError) as error:
@@ -111,17 +127,19 @@ class Setup(Named):
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return json.dumps({name: value for name, value in values.items() if value != getattr(default, name)})
 
-    def build(self) -> Graph:
-        """Return the network."""
+    @cached_property
+    def graph(self) -> Graph:
+        """The network."""
         graph: Graph = self._network().make()
         return graph
 
-    def watched_port(self, network: Graph) -> tuple[Any, Any]:
+    def watched_port(self) -> tuple[Any, Any]:
         """Return the ends of the link whose queue is likely to be the longest."""
-        receiver = topology.hosts(network)[0]
-        (switch,) = network[receiver]
+        hosts = topology.hosts(self.graph)
+        receiver = hosts[0]
+        (switch,) = self.graph[receiver]
         if self.network == "dumbbell" and self.work == "two long flows":
-            (far,) = network[topology.hosts(network)[-1]]
+            (far,) = self.graph[hosts[-1]]
             return far, switch
         return switch, receiver
 
@@ -130,9 +148,10 @@ class Setup(Named):
         """Whether the goodput of single flows is drawn, in place of what all hosts receive."""
         return self.work in _OF_FEW
 
-    def messages(self, network: Graph) -> pd.DataFrame:
-        """Return the workload."""
-        frame: pd.DataFrame = self._work(network).make(network)
+    @cached_property
+    def messages(self) -> pd.DataFrame:
+        """The workload."""
+        frame: pd.DataFrame = self._work().make(self.graph)
         return frame
 
     def scheme(self, name: str) -> Scheme:
@@ -144,18 +163,17 @@ class Setup(Named):
         load = {"size_kb"} if self.work == "web search" else {"load"}
         return frozenset(load | ({"hosts"} if self.work == "two long flows" else set()))
 
-    def fair_share_bps(self, network: Graph) -> float:
+    def fair_share_bps(self) -> float:
         """Return the payload that each flow to the first host would get of its link, were all of them active."""
-        made, flows = self.scheme(self.schemes[0]), (self.messages(network)["dst"] == topology.hosts(network)[0]).sum()
+        made, flows = self.scheme(self.schemes[0]), (self.messages["dst"] == topology.hosts(self.graph)[0]).sum()
         return self.rate_gbps * 1e9 * made.payload_bytes / made.wire_bytes / max(1, int(flows))
 
-    def fair_fct_ps(self, network: Graph) -> np.ndarray[Any, Any]:
-        """Return the completion times of all messages if each gets its max-min fair share."""
+    @cached_property
+    def fair_fct_ps(self) -> np.ndarray[Any, Any]:
+        """The completion times of all messages if each gets its max-min fair share."""
         from rdmacc.models.max_min import MaxMin
 
-        fair = MaxMin(
-            network=network, workload=self.messages(network), scheme=self.scheme(self.schemes[0]), seed=self.seed
-        )
+        fair = MaxMin(network=self.graph, workload=self.messages, scheme=self.scheme(self.schemes[0]), seed=self.seed)
         return fair.solve()["fct_ps"].to_numpy()
 
     def run(self) -> dict[str, Result]:
@@ -163,65 +181,80 @@ class Setup(Named):
 
         A small workload runs on SimPy, which needs no compilation. Results are the same.
         """
-        network = self.build()
         place = self.network, self.work, self.hosts
-        guess = _longest.get(place) or self.watched_port(network)
-        results = self._run(network, guess)
+        guess = _longest.get(place) or self.watched_port()
+        results = self._run(guess)
         ports = pd.concat([result.ports for result in results.values()])
         peak = ports[ports["link_class"] != "host_nic"].groupby("port")["peak_queue_bytes"].max()
         if peak.get("->".join(guess), 0) == peak.max():
             return results
         _longest[place] = tuple(str(peak.idxmax()).split("->"))
-        return self._run(network, _longest[place])
+        return self._run(_longest[place])
 
-    def _run(self, network: Graph, port: tuple[Any, ...]) -> dict[str, Result]:
-        work = self.messages(network)
-        calls = self._probes(network, port)
-        most = _LARGE_BYTES if any(one.is_alive() for one in _warming) else _SMALL_BYTES
-        engine = "simpy" if int(work["size_bytes"].sum()) <= most else "auto"
+    def _run(self, port: tuple[Any, ...]) -> dict[str, Result]:
+        work = self.messages
+        is_warm = bool(_warming) and not any(one.is_alive() for one in _warming)
+        most = _LARGE_BYTES if _warming and not is_warm else _SMALL_BYTES
+        is_small = int(work["size_bytes"].sum()) <= most
+        end_ps = self._end_ps()
         results = {}
         for name in self.schemes:
+            engine = "simpy" if is_small and name not in _loaded else "auto"
+            calls = self._probes(port, self._every(name, end_ps))
             alone = replace(self, schemes=(name,), changes={name: self.changes.get(name, {})})
-            key = f"{alone.to_json()} {engine} {calls}"
+            key = f"{alone.to_json()} {calls}"
             if key not in _results:
                 watched = [call.make() for call in calls]
                 _results[key] = simulate(
-                    network, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched, progress=False
+                    self.graph, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched, progress=False
                 )
             results[name] = _results[key] = _results.pop(key)  # the last to be forgotten
         for key in list(_results)[:-_KEPT]:
             del _results[key]
+        if is_warm and (new := set(self.schemes) - _loaded):
+            _start(lambda: [_load(name) for name in new])
         return results
 
-    def _probes(self, network: Graph, port: tuple[Any, ...]) -> list[_Call]:
-        work = self.messages(network)
-        end_ps = (work["start_ps"].to_numpy() + self.fair_fct_ps(network)).max()
+    def _end_ps(self) -> float:
+        """Return about when all messages have arrived."""
+        end_ps: float = (self.messages["start_ps"].to_numpy() + self.fair_fct_ps).max()
         if self.work == "all-reduce":
-            end_ps *= len(work) / len(topology.hosts(network))  # its steps wait for each other
-        every = _time(max(1.0, end_ps // _PERIODS) / 1e6)
+            end_ps *= len(self.messages) / len(topology.hosts(self.graph))  # its steps wait for each other
+        return end_ps
+
+    def _every(self, name: str, end_ps: float) -> str:
+        """Return the period of a scheme's rates: of whole packets, else a full link seems to carry too many."""
+        packet_ps = self.scheme(name).wire_bytes * 8e3 / self.rate_gbps
+        return _time(max(_PACKETS, round(end_ps / _PERIODS / packet_ps)) * packet_ps / 1e6)
+
+    def _probes(self, port: tuple[Any, ...], every: Any) -> list[_Call]:
         if self.is_of_few:
-            rates = [_Call("probes.goodput", flow, every) for flow in range(min(_WATCHED, len(work)))]
+            flows = range(min(_WATCHED, len(self.messages)))
+            rates = [_Call("probes.goodput", flow, every) for flow in flows]
         else:
-            rates = [_Call("probes.throughput", *network[host], host, every) for host in topology.hosts(network)]
+            rates = [_Call("probes.throughput", *self.graph[host], host, every) for host in topology.hosts(self.graph)]
         return [_Call("probes.queue", *port), *rates]
 
     def to_python(self, results: Mapping[str, Result]) -> str:
         """Return a script that does what gave these results, without the explorer."""
-        network = self.build()
         port: Any = next(iter(results.values())).watched[0].at
         lines = [
             "import matplotlib.pyplot as plt", "import rdmacc", "",
             f"network = {self._network()}",
-            f"work = {self._work(network)}",
-            f"probes = {self._probes(network, port)!r}",
-            "", "results = {}",
+            f"work = {self._work()}",
+            "", "",
+            "def probes(every):",
+            f"    return {self._probes(port, _EVERY)!r}",
+            "", "",
+            "results = {}",
         ]  # fmt: skip
-        for name in self.schemes:
+        for name, result in results.items():
             changes = self.changes.get(name, {})
             given = f".replace(**{dict(changes)!r})" if changes else ""  # in base units
+            every = _time(result.watched[1].every_ps / 1e6)  # a whole number of this scheme's packets
             lines.append(
                 f"results[{name!r}] = rdmacc.simulate("
-                f"network, work, rdmacc.scheme({name!r}){given}, seed={self.seed}, probes=probes)"
+                f"network, work, rdmacc.scheme({name!r}){given}, seed={self.seed}, probes=probes({every!r}))"
             )
         lines += [
             "", "figure, axes = plt.subplots(1, 3, figsize=(15, 4))", "for name, result in results.items():",
@@ -239,8 +272,8 @@ class Setup(Named):
             return _Call("dumbbell", self.hosts - half, half, **links)
         return _Call("leaf_spine", 2, 2, half, **links)
 
-    def _work(self, network: Graph) -> _Call:
-        hosts, size = topology.hosts(network), _size(self.size_kb)
+    def _work(self) -> _Call:
+        hosts, size = topology.hosts(self.graph), _size(self.size_kb)
         receiver, last, next_to_last = hosts[0], hosts[-1], hosts[-2]
         if self.work == "incast":
             return _Call("incast", hosts[1:], receiver, size)
@@ -269,14 +302,17 @@ def _time(time_us: float) -> str:
     return f"{round(time_us, 6):.6f}".rstrip("0").rstrip(".") + "us"
 
 
-class _Network:
-    """Placeholder for the network in a call that needs it."""
+class _Name:
+    """Placeholder for what a call gets when it is made; in code, its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __repr__(self) -> str:
-        return "network"
+        return self._name
 
 
-_NETWORK = _Network()
+_NETWORK, _EVERY = _Name("network"), _Name("every")
 
 
 class _Call:
@@ -303,7 +339,7 @@ class _Call:
 @typed
 def movable(name: str) -> list[dict[str, Any]]:
     """Return the parameters of a scheme's control, or of what it has in its place, marking and buffer for sliders."""
-    made = scheme(name).at(Setup().build())
+    made = scheme(name).at(Setup().graph)
     parts = {type(part): part for part in (*(made.control or (made.recovery,)), *made.switch, made.buffer)}
     rows = []
     for row in scheme_table(made):

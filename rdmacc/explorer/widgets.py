@@ -96,6 +96,7 @@ class Explorer:
         widgets = self._widgets
         self.setup = setup
         self._results = setup.run()
+        self._figures: dict[str, Any] = {}
         self._is_quiet = False
         self.notes = Notes(widgets)
         self.sliders: dict[tuple[str, str], Any] = {}
@@ -298,7 +299,8 @@ class Explorer:
             self.controls[name].disabled = name in idle
         with self._quietly():
             self.controls["hosts"].value = setup.hosts
-        for name, figure in draw(setup, self._results).items():
+        self._figures = draw(setup, self._results, self._figures)
+        for name, figure in self._figures.items():
             self.pictures[name].value = png(figure, dpi=110, is_packed=False)
         self.code.value = setup.to_python(self._results)
         self.notes.mean("size_kb", _SIZES.get(setup.work, _HELP["size_kb"]))

@@ -21,11 +21,21 @@ _DPI = 100
 
 
 def png(figure: Figure, dpi: float = _DPI, *, is_packed: bool = True) -> bytes:
-    """Return a figure as a PNG, with a palette if it is to be packed, which takes as long as half of the drawing."""
+    """Return a figure as a PNG, with a palette if it is to be packed.
+
+    What is not packed is shown once, as soon as it can be: packing takes as long as half of the drawing, and
+    matplotlib's `savefig` draws a figure twice, to lay it out.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     drawn = io.BytesIO()
     with style():
-        figure.savefig(drawn, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
-    return packed(drawn.getvalue()) if is_packed else drawn.getvalue()
+        if is_packed:
+            figure.savefig(drawn, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
+            return packed(drawn.getvalue())
+        figure.dpi = dpi
+        FigureCanvasAgg(figure).print_png(drawn, pil_kwargs={"compress_level": 1})
+    return drawn.getvalue()
 
 
 def packed(picture: bytes) -> bytes:
