@@ -192,7 +192,7 @@ class Figure22(ReadingFigure):
         ran = labels_of(table, "scheme", "sizes")
         times: dict[Any, tuple[str, ...]] = {}
         use: dict[Any, tuple[str, ...]] = {}
-        for kind, colour in zip(_VARIANTS, ("blue", "sky", "purple", "black", "orange"), strict=True):
+        for kind, colour in zip(_VARIANTS, ("blue", "sky", "purple", "yellow", "black", "orange"), strict=True):
             for quantity, load, line in (("AFCT", 0.2, "o-"), ("p99 FCT", 0.8, "o--")) if kind in ran else ():
                 times[quantity, *kind] = (_label(*kind) if quantity == "AFCT" else "_", colour, line)
                 use[load, *kind] = ("_", colour, line)
