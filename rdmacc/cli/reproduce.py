@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rdmacc.cli.commands import (
-    INTERRUPTED,
-    INTERRUPTED_TEXT,
-    DaskOption,
-    Engine,
-    EngineOption,
-    JobsOption,
-    Scale,
-    ScaleOption,
-    SeedOption,
-    SeedsOption,
-    StoreOption,
-    executor_of,
-)
+from rdmacc.cli import commands
 from rdmacc.sweep.workers import reason_of
 
 if TYPE_CHECKING:
@@ -36,10 +23,10 @@ def reproduce(
         list[str] | None,
         typer.Argument(metavar="[PAPER]...", help="A paper such as dart, or a figure such as dart.fig3; default: all."),
     ] = None,
-    scale: ScaleOption = Scale.quick,
-    seed: SeedOption = 0,
-    seeds: SeedsOption = None,
-    jobs: JobsOption = None,
+    scale: commands.ScaleOption = commands.Scale.quick,
+    seed: commands.SeedOption = 0,
+    seeds: commands.SeedsOption = None,
+    jobs: commands.JobsOption = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.", file_okay=False)] = Path("report"),
     since: Annotated[
         Path | None, typer.Option("--since", help="Folder of another report: list the verdicts that changed since.")
@@ -47,9 +34,9 @@ def reproduce(
     compute: Annotated[
         bool, typer.Option(help="With --no-compute, report only results that are stored or bundled, and run nothing.")
     ] = True,
-    store: StoreOption = None,
-    engine: EngineOption = Engine.auto,
-    dask: DaskOption = None,
+    store: commands.StoreOption = None,
+    engine: commands.EngineOption = commands.Engine.auto,
+    dask: commands.DaskOption = None,
 ) -> None:
     """Reproduce the papers' figures and tables, and write a report as static HTML.
 
@@ -62,15 +49,15 @@ def reproduce(
     report = Report(out, planned, scale.value, seed, since, seeds)
     common: dict[str, Any] = {"scale": scale.value, "seed": seed, "seeds": seeds, "store": store}
     try:
-        with executor_of(dask) as executor:
+        with commands.executor_of(dask) as executor:
             how = {"jobs": jobs, "engine": engine.value, "executor": executor}
             for entry in _computed(planned, common | how, report) if compute else _known(planned, common):
                 report.add(entry)
         if compute:
             report.add_scenes()
     except KeyboardInterrupt:
-        typer.echo(INTERRUPTED_TEXT, err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        typer.echo(commands.INTERRUPTED_TEXT, err=True)
+        raise typer.Exit(commands.INTERRUPTED) from None
     failed = report.failures
     done = len(planned) - len(failed)
     typer.echo(f"{done} of {len(planned)} figures and tables, {len(failed)} failed. Report: {report.index}")

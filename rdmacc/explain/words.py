@@ -7,20 +7,8 @@ from collections.abc import Callable, Iterable
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from rdmacc.explain import walk
 from rdmacc.explain.causes import Cause, Causes
-from rdmacc.explain.walk import (
-    GRANT,
-    NIC,
-    OWN_RATE,
-    OWN_WINDOW,
-    PAUSED,
-    PROPAGATION,
-    QUEUE,
-    RECEIVER,
-    RECOVERY,
-    START,
-    TRANSMISSION,
-)
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
@@ -153,7 +141,7 @@ class _Writer:
                 details.append(f"{time / total:.0%} behind {what}")
         if higher > 0.02 * total:
             details.append(f"{higher / total:.0%} while packets of a higher class passed it")
-        if kind == NIC:
+        if kind == walk.NIC:
             return "its host's link sent other packets", details
         longest = sorted(places, key=lambda port: -places[port])[:2]
         parts = [f"{self.place(port)} ({format_time(round(places[port]), 3)})" for port in longest]
@@ -202,7 +190,7 @@ class _Writer:
 
     def own_rate(self) -> tuple[str, list[str]]:
         details = []
-        cuts = sorted(self.of(OWN_RATE, "cut by"), key=lambda one: -one.often)
+        cuts = sorted(self.of(walk.OWN_RATE, "cut by"), key=lambda one: -one.often)
         if cuts:
             total, first = sum(one.often for one in cuts), min(one.first_ps for one in cuts)
             often = {1: "once", 2: "twice"}.get(total, f"{total:,} times")
@@ -211,12 +199,12 @@ class _Writer:
             details.append(
                 f"{self.scheme} cut it {often}, {'first ' if total > 1 else ''}after {when}, on {' or '.join(signals)}"
             )
-        for lowest in self.of(OWN_RATE, "lowest"):
+        for lowest in self.of(walk.OWN_RATE, "lowest"):
             details.append(f"at its lowest it was {format_rate(lowest.bytes, 3)}")
         return "its own rate held it back", details + self.marked() + self.queued()
 
     def own_window(self) -> tuple[str, list[str]]:
-        count = sum(one.often for one in self.of(OWN_WINDOW, "opened"))
+        count = sum(one.often for one in self.of(walk.OWN_WINDOW, "opened"))
         details = [
             f"it waited for {'an ACK' if count == 1 else f'{count:,} ACKs'} with as much in flight as it may have"
         ]
@@ -244,27 +232,27 @@ class _Writer:
         return [f"its receiver's link carried {who} in {busy / total:.0%} of that time"]
 
     def grant(self) -> tuple[str, list[str]]:
-        count = sum(one.often for one in self.of(GRANT, "until"))
+        count = sum(one.often for one in self.of(walk.GRANT, "until"))
         what = f"{count:,} grants" if count > 1 else "a grant"
-        return f"it waited for {what}", self.taken_in(GRANT) + self.losses()
+        return f"it waited for {what}", self.taken_in(walk.GRANT) + self.losses()
 
     def receiver(self) -> tuple[str, list[str]]:
-        return "its receiver knew of it and granted nothing", self.taken_in(RECEIVER) + self.losses()
+        return "its receiver knew of it and granted nothing", self.taken_in(walk.RECEIVER) + self.losses()
 
     def recovery(self) -> tuple[str, list[str]]:
         details = []
-        for one in self.causes[RECOVERY][:2]:
+        for one in self.causes[walk.RECOVERY][:2]:
             fate, _, told = one.cause.partition("; ")
             packets = "a packet was" if one.often == 1 else f"{one.often:,} packets were"
             text = _FATES.get(fate, "sent again while still under way").format(self.place(one.place))
-            is_all = one.often == len(self.causes[RECOVERY]) == 1
+            is_all = one.often == len(self.causes[walk.RECOVERY]) == 1
             took = "" if is_all else f" ({format_time(round(one.time_ps), 3)})"
             details.append(f"{packets} {text}, and sent again on {_SIGNALS.get(told, told)}{took}")
         return "it recovered from losses", details + self.losses()
 
     def paused(self) -> tuple[str, list[str]]:
         details = []
-        for one in self.causes[PAUSED][:2]:
+        for one in self.causes[walk.PAUSED][:2]:
             by = self.plan.fabric.names[self.plan.fabric.port_peer[one.place]]
             who = f"was paused by {by}" if one.cause == "PAUSE" else "was down"
             often = "" if one.often == 1 else f", {one.often:,} times"
@@ -277,21 +265,21 @@ class _Writer:
         return "ports on its way were stopped", details
 
     def start(self) -> tuple[str, list[str]]:
-        others = [one.by for one in self.causes[START] if one.by >= 0]
+        others = [one.by for one in self.causes[walk.START] if one.by >= 0]
         first = [f"its queue pair served {self.messages(others)} first"] if others else ["its scheme delays the start"]
         return "it could not start", first
 
 
 _SENTENCES: dict[str, Callable[[_Writer], tuple[str, list[str]]]] = {
-    START: _Writer.start,
-    OWN_RATE: _Writer.own_rate,
-    OWN_WINDOW: _Writer.own_window,
-    GRANT: _Writer.grant,
-    RECEIVER: _Writer.receiver,
-    NIC: lambda writer: writer.behind(NIC),
-    QUEUE: lambda writer: writer.behind(QUEUE),
-    PAUSED: _Writer.paused,
-    RECOVERY: _Writer.recovery,
-    TRANSMISSION: lambda _: ("its packets were transmitted", []),
-    PROPAGATION: lambda _: ("its last packet travelled along the links", []),
+    walk.START: _Writer.start,
+    walk.OWN_RATE: _Writer.own_rate,
+    walk.OWN_WINDOW: _Writer.own_window,
+    walk.GRANT: _Writer.grant,
+    walk.RECEIVER: _Writer.receiver,
+    walk.NIC: lambda writer: writer.behind(walk.NIC),
+    walk.QUEUE: lambda writer: writer.behind(walk.QUEUE),
+    walk.PAUSED: _Writer.paused,
+    walk.RECOVERY: _Writer.recovery,
+    walk.TRANSMISSION: lambda _: ("its packets were transmitted", []),
+    walk.PROPAGATION: lambda _: ("its last packet travelled along the links", []),
 }
