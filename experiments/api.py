@@ -46,35 +46,11 @@ from rdmacc.units import (
     time_ps,
     us,
 )
-from .framework.bands import (
-    All,
-    AnyOf,
-    At,
-    AtLeast,
-    AtMost,
-    Band,
-    Between,
-    Each,
-    Exactly,
-    Falls,
-    Highest,
-    LessThan,
-    Lowest,
-    MoreThan,
-    Ordered,
-    Part,
-    Rises,
-    Size,
-    Some,
-    Within,
-    show,
-    show_all,
-)
+from .framework.bands import *
 from .framework.blocks import draw_blocks
-from .framework.case import CaseFigure
+from .framework.case import CaseFigure, in_order_fct_ps
 from .framework.claim import OURS, Chosen, Claim, Kind, Measured, NotJudged, Outcome, Verdict
 from .framework.experiment import Experiment, Run
-from .framework.ideal import in_order_fct_ps
 from .framework.panels import Bars, Distributions, Lines, Panel, Sketch, Traces, draw_panels
 from .framework.point import Point
 from .framework.reading import DEFAULT

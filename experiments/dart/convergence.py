@@ -11,17 +11,12 @@ from ..api import *
 from .setup import *
 
 HALF_BPS = LINE_BPS / 2
-
 RTT_PS = us(20) + 2 * PACKET_PS
 """Propagation, and a full packet on two links; results are in base RTTs, which have the ACK's time too."""
-
 _JOIN_PS = 15 * RTT_PS
-
 _CONVERGED, _REACHED = 0.1, 0.05
-
 ABOUT_ONE = AtMost(2)
 """RTTs that count as Dart's single one."""
-
 NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
 
 

@@ -8,8 +8,7 @@ the run ends at 16 ms. Three seeds in the typical mix, one in the others. Setup:
 from __future__ import annotations
 
 from rdmacc.experiments.dart.clos import LOADS, ClosCase, ClosFigure, cases, claim, means
-from rdmacc.experiments.dart.loads import BASELINES, NAMES, all_runs
-from rdmacc.experiments.dart.techniques import VARIANTS
+from rdmacc.experiments.dart.loads import BASELINES, NAMES, VARIANTS, all_runs
 from ..api import *
 
 ENDLESS = "long flows of 1 GB"

@@ -3,7 +3,6 @@
 Setup and assumptions: `rdmacc.experiments.dart.clos`.
 """
 
-from rdmacc.experiments.dart.techniques import COMPONENTS, VARIANTS, less, p99
 from ..api import *
 from .clos import *
 from .loads import *

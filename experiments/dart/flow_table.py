@@ -11,9 +11,7 @@ from ..api import *
 from .setup import *
 
 DRAWN, ROUTED = 12, -1
-
 _PACKETS = 3
-
 EXPECTED_STEPS = (
     ("0xBC starts, long queue", 12, 1),
     ("0xBC goes on, no queue", 12, 1),
@@ -26,11 +24,8 @@ EXPECTED_STEPS = (
     ("0x78 starts, long queue", 12, 8),
 )
 """Event, the port that the packet leaves by (-1: that of its route), entries in use afterwards."""
-
 _HANDLERS: Any = FlowDeflection
-
 DEFLECTION = next(part for part in PRESET["dart"].switch if isinstance(part, FlowDeflection))
-
 STEP = next(part for part in PRESET["dart"].switch if isinstance(part, EcnStep))
 
 

@@ -1,4 +1,4 @@
-"""Dart, figures 11 to 13: the runs, pictures and claims that they share. Setup: `rdmacc.experiments.dart.clos`."""
+"""Dart, figures 11 to 14: the runs, pictures and claims that they share. Setup: `rdmacc.experiments.dart.clos`."""
 
 from ..api import *
 from .clos import *
@@ -13,6 +13,11 @@ LOOKS = {
     "timely": ("TIMELY", "orange", "^-"),
     "dart": ("Dart", "vermilion", "D-"),
 }
+VARIANTS = {
+    "dcqcn": "DCQCN", "pri-q": "Pri-Q", "iofd": "IOFD only", "dasr-no-look-ahead": "DASR without look-ahead",
+    "dasr": "DASR only", "dart": "Dart",
+}  # fmt: skip
+COMPONENTS = ("iofd", "dasr")
 
 
 def runs(scale: str) -> list[ClosCase]:
@@ -100,3 +105,13 @@ def compared(rows: pd.DataFrame, quantity: str, mix: str) -> pd.DataFrame:
     found = {NAMES[scheme]: means(rows, quantity, scheme, mix) for scheme in SCHEMES}
     frame = pd.DataFrame({name: values for name, values in found.items() if len(values)})
     return frame.set_axis([f"{load:.0%}" for load in frame.index])
+
+
+def p99(rows: pd.DataFrame, scheme: str, load: float, differences: str = "") -> float:
+    """Return the p99 of 8 KB flows in picoseconds, the mean over seeds."""
+    return float(means(rows, "p99", scheme, "typical", differences)[load])
+
+
+def less(rows: pd.DataFrame, scheme: str, load: float) -> float:
+    """Return how much lower a variant's p99 is than DCQCN's."""
+    return reduction(p99(rows, scheme, load), p99(rows, "dcqcn", load))

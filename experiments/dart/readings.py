@@ -8,7 +8,6 @@ instead of 6 us and 5. What the authors ran is not known.
 from __future__ import annotations
 
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
-from rdmacc.experiments.dart.techniques import VARIANTS
 from ..api import *
 from .clos import *
 from .loads import *

@@ -6,7 +6,7 @@ the receiver should not be deflected, yet in figure 14 IOFD alone takes 79% off 
 each host, as VI-A describes them.
 """
 
-from rdmacc.experiments.dart.techniques import VARIANTS, p99
+from rdmacc.experiments.dart.loads import VARIANTS, p99
 from ..api import *
 from .clos import *
 

@@ -18,27 +18,18 @@ from ..api import *
 from .setup import *
 
 R, LFS, SFS = "h0", "h1", "h2"
-
 TESTBED_LINE_BPS = rate_bps(TESTBED_HOST_RATE)
 """Rate of a host alone, and the total that DASR apportions."""
-
 MESSAGE = size_bytes("64KiB")
-
 RTT_PS = us(15)
 """Unloaded, the software's part included (V-A)."""
-
 PUBLISHED_US = {0.9: 28.0, 0.99: 41.0, 0.999: 44.0}
 """Quantiles of the convergence time in software (V-A)."""
-
 CPU_US = {0.0: 3.0, **{level: value - 12 for level, value in PUBLISHED_US.items()}, 1.0: 32.0}
 """Quantiles of the CPU's time: the published ones minus the hardware RTT. Straight lines in between."""
-
 _CPU_TIMES = 801  # purpose of the stream of chance
-
 _JITTER = 802
-
 _EPOCH_PS, _LEAD_PS = us(400), us(100)
-
 _LFS_MESSAGES, _SFS_MESSAGES = 20, 8
 
 

@@ -15,6 +15,12 @@ from typing import Any, ClassVar
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.noise import half_width
 
+__all__ = [
+    "All", "AnyOf", "At", "AtLeast", "AtMost", "Band", "Between", "Each", "Exactly", "Falls", "Highest", "LessThan",
+    "Lowest", "MoreThan", "Ordered", "Part", "Rises", "Size", "Some", "Within", "show", "show_all",
+]  # fmt: skip
+"""The words of figures."""
+
 Value = Any
 """A number, or a mapping from names to values."""
 

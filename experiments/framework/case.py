@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import wide
+from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
@@ -85,3 +89,9 @@ class CaseFigure(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure."""
         return self.draw(wide(table))
+
+
+def in_order_fct_ps(result: Result) -> npt.NDArray[np.int64]:
+    """Return each message's time alone on the first shortest path; the bound in `flows` allows for spraying."""
+    plan, scheme = result.plan, result.plan.scheme
+    return base_fct_ps(plan.fabric, plan.src, plan.dst, plan.size_bytes, scheme.payload_bytes, scheme.header_bytes)

@@ -13,19 +13,9 @@ Host links have one delay here, 4.5 us for both 5 and 4: this shifts the switch'
 """
 
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
-from rdmacc.experiments.validation.joining import (
-    BUFFER,
-    HOST_LINK_PS,
-    TEN,
-    TWO,
-    WEIGHTS,
-    fat_tree,
-    joining_point,
-    measure_joining,
-    queues,
-)
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from ..api import *
+from .joining import *
 
 INCASTS = {"8 x 1 MB": (8, 1_000_000), "32 x 1 MB": (32, 1_000_000), "32 x 200 kB": (32, 200_000)}
 LOADS = (30, 60)

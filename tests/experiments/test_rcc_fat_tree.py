@@ -12,7 +12,6 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import Outcome, experiment
-from rdmacc.experiments.rcc.blocks import calls_in
 from rdmacc.experiments.rcc.fat_tree import (
     DCQCN,
     LOADS,
@@ -25,7 +24,7 @@ from rdmacc.experiments.rcc.fat_tree import (
     scheme_for,
     traffic,
 )
-from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, walk
+from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, calls_in, walk
 from rdmacc.experiments.rcc.fig05 import processor_sharing
 from rdmacc.experiments.rcc.fig09 import PUBLISHED
 from rdmacc.experiments.rcc.limits import linear_limit
