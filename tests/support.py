@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import linecache
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -157,6 +158,20 @@ def make_transfer(recovery, packets):
     return transfer
 
 
+def refused(wrong, *words):
+    """Make a mistake: the error is ours, in one line, with some words, and shows no other error; return it."""
+    with pytest.raises(rdmacc.RdmaccError) as caught:
+        wrong()
+    said, shown = str(caught.value), "".join(traceback.format_exception(caught.value))
+    for one in words:
+        assert one in said
+    assert "\n" not in said
+    assert len(said) < 400
+    assert "During handling" not in shown
+    assert "direct cause" not in shown
+    return caught.value
+
+
 def call(function, **records):
     """Call a handler with the records that it asks for, as an engine does."""
     function(**{name: records[name] for name in inspect.signature(function).parameters})
@@ -287,10 +302,10 @@ RATES = ("1Gbps", "10Gbps", "25Gbps", "33Gbps", "100Gbps")
 
 
 @st.composite
-def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60_000), wire=WIRE):
+def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60_000), wire=WIRE, is_joined=True):
     """Random networks: switches joined at random, hosts with one to three links to switches or hosts.
 
-    Buffers hold the PFC reserves and headrooms and a random rest.
+    Buffers hold the PFC reserves and headrooms and a random rest. Unless it is joined, some have no path to others.
     """
     n_switches, n_hosts = draw(st.integers(1, max_switches)), draw(st.integers(2, max_hosts))
     names = draw(st.permutations([f"s{i}" for i in range(n_switches)] + [f"h{i}" for i in range(n_hosts)]))
@@ -303,12 +318,13 @@ def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60
     rates, delays = st.sampled_from(RATES), st.integers(1, 2_000_000).map(ps)
     for i in range(n_switches):
         for j in range(i):
-            if j == i - 1 or draw(st.booleans()):
+            if (is_joined and j == i - 1) or draw(st.booleans()):
                 topology.add_link(graph, f"s{i}", f"s{j}", draw(rates), draw(delays))
     for i in range(n_hosts):
         others = [f"s{j}" for j in range(n_switches)] + [f"h{j}" for j in range(i)]
         links = draw(st.lists(st.sampled_from(others), min_size=0, max_size=max_links - 1, unique=True))
-        for other in dict.fromkeys([f"s{draw(st.integers(0, n_switches - 1))}", *links]):
+        first = [f"s{draw(st.integers(0, n_switches - 1))}"] if is_joined or not links else []
+        for other in dict.fromkeys([*first, *links]):
             topology.add_link(graph, f"h{i}", other, draw(rates), draw(delays))
     for name in topology.switches(graph):
         need = sum(

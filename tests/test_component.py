@@ -8,8 +8,6 @@ import pytest
 
 import rdmacc
 from rdmacc import Component, ConfigError, Scheme, param, probes
-from rdmacc.component import RECORD_KINDS
-from rdmacc.handlers.hooks import calls_of, limits_of, records_of, slots_of
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
 from rdmacc.units import us
@@ -122,23 +120,6 @@ def test_wrong_handlers_are_refused_when_a_scheme_is_made(part, field):
 # In the engines
 
 
-def test_hooks_run_in_the_order_of_the_components():
-    scheme = rdmacc.scheme("dasr")
-    assert [type(part).__name__ for part in scheme.components] == ["GoBackN", "Dasr", "Dcqcn", "EcnStep"]
-    calls = calls_of(scheme.components)
-    assert [call.component for call in calls["on_data"]] == [0, 1, 2]
-    assert [call.component for call in calls["on_enqueue"]] == [3]
-    assert calls["on_credit"] == []
-    assert limits_of(scheme.components) == {"rate_bps": [1, 2], "window_bytes": []}
-    assert [number for number, _ in records_of(scheme.components, "Sender")] == [1, 2]
-    assert [slot.field.name for slot in slots_of(scheme.components, "Sender")] == [
-        "alpha_timer_ps",
-        "increase_timer_ps",
-    ]
-    assert [slot.number for slot in slots_of(scheme.components, "Sender")] == [0, 1]
-    assert set(RECORD_KINDS) >= {"Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Header"}
-
-
 # A person's own component, in the simulator
 
 
@@ -248,16 +229,6 @@ def test_a_window_limits_what_is_in_flight(engine):
     starts = [at for at, value in samples(result, "tx_data_packets ('h0', 's0')") if value > 0]
     assert starts == [i // 2 * rtt + i % 2 * t for i in range(10)]
     assert max(value for _, value in samples(result, "inflight_bytes 0")) == 2_000
-
-
-def test_the_lowest_rate_and_window_win(engine):
-    """LineRate and Ticker both have a rate: the queue pair takes the lower one."""
-    scheme = Scheme(control=(LineRate(), Ticker(period_ps="1us")))
-    watch = [probes.rate(0)]
-    result = rdmacc.simulate(
-        rdmacc.star(2), rdmacc.messages([("h0", "h1", 200_000)]), scheme, engine=engine, probes=watch
-    )
-    assert [value for _, value in samples(result, "rate 0")] == [100e9, 50e9, 25e9, 12.5e9]
 
 
 def undecorated():

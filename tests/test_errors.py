@@ -5,12 +5,11 @@ import sys
 import traceback
 
 import networkx as nx
-import numpy as np
 import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import ConfigError, Loss, Probe, RdmaccError, Scenario, Scheme, probes, topology
+from rdmacc import ConfigError, Loss, Probe, Scenario, Scheme, probes, topology
 from rdmacc.errors import shortened
 from rdmacc.experiments import experiment, select
 from rdmacc.faults import LinkDown, PauseStorm, ScriptedLoss, SlowLink, flapping
@@ -18,6 +17,7 @@ from rdmacc.models import DcqcnFluid, MaxMin
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.sweep.cluster import dask_executor
+from tests.support import refused
 
 NET = rdmacc.star(4)
 WORK = rdmacc.incast(["h1", "h2"], "h0", "64kB")
@@ -110,45 +110,23 @@ MISTAKES = [
     ("a rate in Gb/s without a unit", lambda: rdmacc.star(4, rate=100), "rate = 100", "write '100Gbps'"),
     ("Gbs for Gbps", lambda: rdmacc.star(4, rate="100 Gbs"), "rate = '100 Gbs'", "'Gbs' is not a known unit"),
     ("100G for 100Gbps", lambda: rdmacc.star(4, rate="100G"), "rate = '100G'", "did you mean '100Gbps'?"),
-    ("a word for a rate", lambda: rdmacc.star(4, rate="fast"), "rate = 'fast'", "such as '100Gbps'"),
     ("a delay without a unit", lambda: rdmacc.star(4, delay=1), "delay = 1", "must carry a unit, such as '5us'"),
-    ("usec for us", lambda: rdmacc.star(4, delay="1usec"), "delay = '1usec'", "ps, ns, us, ms or s"),
-    ("a rate for a delay", lambda: rdmacc.star(4, delay="1Gbps"), "delay = '1Gbps'", "a time, such as '5us'"),
-    ("a buffer below zero", lambda: rdmacc.star(4, buffer="-1MB"), "buffer = '-1MB'", "at least 0"),
     ("64k for 64kB", lambda: rdmacc.incast(["h1"], "h0", "64k"), "size = '64k'", "did you mean '64kB'?"),
-    ("a start without a unit", lambda: rdmacc.incast(["h1"], "h0", "64kB", start=5), "start = 5", "such as '5us'"),
     ("until without a unit", lambda: run(until=5), "until = 5", "such as '5us'"),
-    ("until in words", lambda: run(until="soon"), "until = 'soon'", "a time"),
     ("until in the past", lambda: stopped().run("1us"), "until = '1us'", "at least the current time, 5000000 ps"),
     ("a probe's period without a unit", lambda: probes.queue("s0", "h0", every=1), "every = 1", "such as '5us'"),
     # Networks
-    ("half a host", lambda: rdmacc.star(4.5), "hosts = 4.5", "a whole number, at least 1"),
-    ("an odd fat tree", lambda: rdmacc.fat_tree(3), "k = 3", "even"),
-    ("a leaf-spine without leaves", lambda: rdmacc.leaf_spine(0, 2, 4), "leaves = 0", "at least 1"),
-    ("a graph without rates", lambda: on_graph(delay="1us"), "rate = None (edge", "rate='25Gbps'", "it has delay"),
     ("a misspelt delay", lambda: on_graph(rate="1Gbps", dealy="1us"), "'dealy' (edge", "did you mean 'delay'"),
-    ("a graph's rate without a unit", lambda: on_graph(rate=10, delay="1us"), "rate = 10", "write '100Gbps'"),
-    ("a graph's delay without a unit", lambda: on_graph(rate="1Gbps", delay=1), "delay = 1", "such as '5us'"),
-    ("a directed graph", lambda: run(nx.DiGraph(graph(rate="1Gbps", delay="1us"))), "= 'DiGraph'", "undirected"),
     ("network and workload swapped", lambda: run(WORK, NET), "network = 'DataFrame'", "a networkx.Graph"),
     ("a drawing of messages", lambda: rdmacc.draw(WORK), "network = 'DataFrame'", "a networkx.Graph"),
     ("a network's name", lambda: rdmacc.describe("star"), "network = 'star'", "a networkx.Graph"),
     # Messages
     ("one sender as a text", lambda: rdmacc.incast("h1", "h0", "64kB"), "senders = 'h1'", "a list of hosts"),
-    ("a number of senders", lambda: rdmacc.incast(8, "h0", "64kB"), "senders = 8", "also pass hosts="),
     ("a receiver that sends", lambda: rdmacc.incast(["h0", "h1"], "h0", "64kB"), "['h0', 'h1']", "without 'h0'"),
-    ("an empty message", lambda: rdmacc.incast(["h1"], "h0", "0kB"), "size = '0kB'", "at least 1 byte"),
-    ("a host that is not there", lambda: run(work=rdmacc.incast(["h9"], "h0", "8kB")), "src = 'h9' (row 0)", "h0, h1"),
     ("a host by number", lambda: run(work=rdmacc.incast([1], "h0", "8kB")), "src = 1 (row 0)", "did you mean 'h1'"),
-    ("a switch that sends", lambda: run(work=rdmacc.incast(["s0"], "h0", "8kB")), "src = 's0'", "a host, not a switch"),
     ("a pair without a list", lambda: rdmacc.long_flows(("h1", "h0"), "8kB"), "pairs = 'h1'", "[('h1', 'h0')]"),
-    ("a message without a size", lambda: rdmacc.messages([("h1", "h0")]), "('h1', 'h0') (row 0)", "(src, dst, size"),
-    ("a list for a frame", lambda: run(work=[("h1", "h0", "8kB")]), "workload = 'list'", "a pandas DataFrame"),
-    ("no messages", lambda: run(work=rdmacc.messages([])), "workload = '0 messages'", "at least one"),
     ("a load in percent", lambda: rdmacc.poisson(NET, "web_search", 30, count=9), "load = 30", "0.3 for 30%"),
     ("a misspelt distribution", lambda: rdmacc.poisson(NET, "websearch", 0.3, count=9), "'websearch'", "web_search"),
-    ("neither count nor duration", lambda: rdmacc.poisson(NET, "hadoop", 0.3), "count = None", "duration"),
-    ("a permutation of one", lambda: rdmacc.permutation(["h0"], "8kB"), "hosts = ['h0']", "at least two"),
     ("one host's name for hosts", lambda: rdmacc.permutation("h0", "8kB"), "hosts = 'h0'", "or a network"),
     ("options by position", lambda: rdmacc.permutation(NET, "8kB", 1), "permutation() = 1", "name: start=..., seed="),
     ("a misspelt argument", lambda: rdmacc.star(4, dealy="1us"), "star() = 'dealy'", "did you mean 'delay'"),
@@ -161,11 +139,9 @@ MISTAKES = [
     ("the rate of spines", lambda: rdmacc.leaf_spine(2, 2, 2, spine_rate=1), "= 'spine_rate'", "'fabric_rate'"),
     ("GPUs as a node", lambda: rdmacc.workload.Nccl(node=8), "Nccl = 'node'", "must be written 'hosts_per_node'"),
     # Files
-    ("a unit in a column's name", lambda: read("src,dst,size,start_us\n1,2,8kB,5\n"), "'start_us'", "start"),
     ("a misspelt column", lambda: read("source,dst,size\n1,2,8kB\n"), "'source'", "did you mean 'src'"),
     ("semicolons for commas", lambda: read("src;dst;size\n1;2;8kB\n"), "'src;dst;size'", "src, dst"),
     ("a CSV that is not there", lambda: rdmacc.from_csv("nowhere.csv"), "file = 'nowhere.csv'", "a CSV file"),
-    ("an empty CSV", lambda: read(""), "file = 'mine.csv'", "with a header"),
     ("a missing size", lambda: read("src,dst,size\n1,2,\n"), "size_bytes = nan (row 0)", "whole number"),
     ("a start without a unit in a CSV", lambda: read("src,dst,size,start\n1,2,8kB,5\n"), "start_ps = 5",
      "such as '5us'"),
@@ -175,14 +151,10 @@ MISTAKES = [
     ("a file that is no scenario", lambda: Scenario.from_toml(csv("a = [")), "file = 'mine.csv'", "TOMLDecodeError"),
     ("a result over another", lambda: [done().save("here") for _ in range(2)], "folder = 'here'", "replace=True"),
     # Schemes
-    ("a misspelt scheme", lambda: run(scheme="dcqn"), "scheme = 'dcqn'", "did you mean 'dcqcn'"),
     ("a scheme in capitals", lambda: run(scheme="HPCC"), "scheme = 'HPCC'", "did you mean 'hpcc'"),
     ("a misspelt parameter", lambda: rdmacc.scheme("dcqcn", aplha_period_ps="55us"), "'aplha_period_ps'",
      "did you mean 'alpha_period_ps'"),
-    ("another scheme's parameter", lambda: rdmacc.scheme("dcqcn", beta=0.5), "scheme 'dcqcn' = 'beta'", "be one of"),
     ("a size for a time", lambda: rdmacc.scheme("dcqcn", alpha_period_ps="55kB"), "'55kB'", "'kB' is not a known unit"),
-    ("a gain above 1", lambda: rdmacc.scheme("dcqcn", g=2.0), "Dcqcn.g = 2.0", "at most 1"),
-    ("a word for a number", lambda: rdmacc.scheme("dcqcn", g="a lot"), "Dcqcn.g = 'a lot'", "a finite number"),
     ("a time without a unit", lambda: rdmacc.scheme("dcqcn", cnp_interval_ps=50), "Dcqcn.cnp_interval_ps = 50",
      "such as '50us'; ps(50) is picoseconds"),
     ("a rate without a unit", lambda: rdmacc.scheme("dcqcn", **{"Dcqcn.additive_bps": 40}), "= 40", "such as '40Gbps'"),
@@ -191,16 +163,13 @@ MISTAKES = [
      "at most kmax_bytes = 100000"),
     ("a way of routing", lambda: rdmacc.scheme("dcqcn", routing="spray"), "routing = 'spray'", "spray-random"),
     ("a misspelt preset", lambda: rdmacc.preset("hpcc-ns2"), "preset = 'hpcc-ns2'", "did you mean 'hpcc-ns3'"),
-    ("a name that is taken", lambda: rdmacc.register_scheme("hpcc", lambda: None), "'hpcc'", "replace=True"),
     # Runs
     ("an engine's library", lambda: run(engine="numba"), "engine = 'numba'", "auto, compiled, simpy"),
     ("a seed below zero", lambda: run(seed=-1), "seed = -1", "at least 0"),
     ("one probe without a list", lambda: run(probes=probes.queue("s0", "h0")), "probes = Probe(", "a list"),
     ("a probe by name", lambda: run(probes=["queue"]), "probes = 'queue'", "rdmacc.probes.queue('s0', 'h0'"),
-    ("a probe where no link is", lambda: run(probes=[probes.queue("h0", "h1")]), "port = 'h0->h1'", "a link of the"),
     ("a probe of no message", lambda: run(probes=[probes.rate(7)]), "'rate 7' = 7", "0 to 1"),
     ("a misspelt field", lambda: run(probes=[probes.field("flow", 0, "Dcqcn.alhpa")]), "'Dcqcn.alhpa'", "alpha"),
-    ("a loss rate in percent", lambda: Loss(data=5), "data = 5", "1"),
     ("two probes of one name", lambda: run(probes=[probes.rate(0), probes.rate(0, "1us")]), "probes = 'rate 0'",
      "the name of one probe"),
     ("a window of a scheme that paces", lambda: run(probes=[probes.window(0)]), "'window_bytes'", "probes.rate(0)"),
@@ -220,16 +189,9 @@ MISTAKES = [
     ("what a load is of, beside a rate", lambda: rdmacc.incasts(NET, degree=2, size="1kB", rate=1e5, count=1, of="x"),
      "'x'", "host"),
     # Parameters
-    ("a parameter of two components", lambda: changed(reference_bps=1), "'reference_bps'", "named with its component"),
-    ("a time below zero", lambda: changed(cnp_interval_ps=-1), "Dcqcn.cnp_interval_ps = -1", "at least 0"),
-    ("no number", lambda: changed(g=float("nan")), "Dcqcn.g = nan", "a finite number"),
-    ("no steps", lambda: changed(fast_recovery_steps=0), "Dcqcn.fast_recovery_steps = 0", "at least 1"),
-    ("half a step", lambda: changed(fast_recovery_steps=2.5), "fast_recovery_steps = 2.5", "a whole number"),
     ("a time for a rate", lambda: changed(additive_bps="5us"), "Dcqcn.additive_bps = '5us'", "bps"),
     ("a time for a size", lambda: changed(payload_bytes="1us"), "Scheme.payload_bytes = '1us'", "kB"),
-    ("a word for a truth value", lambda: changed(at_nic="yes"), "Red.at_nic = 'yes'", "True or False"),
     ("a class that is not the data's", lambda: changed(data_priority=0), "Scheme.data_priority = 0", "at least"),
-    ("no timeout", lambda: changed(timeout_ps=0), "GoBackN.timeout_ps = 0", "at least 1"),
     ("a size for a buffer's policy", lambda: changed(buffer="1MB"), "buffer = '1MB'", "a Pfc or a DropTail"),
     ("one header twice", lambda: Scheme(control=(Dasr(), Dasr())), "Dasr.Header = 'auss_n'", "another name"),
     # Runs that cannot be planned
@@ -240,16 +202,13 @@ MISTAKES = [
     ("a host between hosts", lambda: run(through_a_host(), one("h0", "h1", 1)), "hosts do not forward"),
     ("labels of two levels", lambda: run(work=WORK.set_index(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))),
      "one level of labels"),
-    ("sizes for other messages", lambda: rdmacc.permutation(["h0", "h1"], np.array([1, 2, 3])), "each of 2 messages"),
     ("a missing value", lambda: rdmacc.study(lambda n: NET, WORK, "dcqcn", vary={"n": [pd.NA]}), "n = <NA>"),
     ("until below zero", lambda: run(until=-1), "until = -1", "at least 0"),
-    ("until never", lambda: run(until=float("nan")), "until = nan", "finite"),
     ("until after the last picosecond", lambda: run(until=f"{2**62}ps"), "less than 2**62"),
     # Probes
     ("a probe of no node", lambda: watched(probes.queue("x", "h1")), "port = 'x->h1'", "a link of the network"),
     ("no period", lambda: watched(probes.queue("s0", "h1", "0us")), "Probe.every_ps = 0", "at least 1 ps"),
     ("a size for a period", lambda: watched(probes.queue("s0", "h1", "1kB")), "every = '1kB'", "us"),
-    ("a host's name for a message", lambda: watched(probes.rate("x")), "flow = 'x'", "a whole number"),
     ("a switch for a host", lambda: watched(probes.field("host", "s0", "rx_packets")), "'s0'", "the name of a host"),
     ("a node for a port", lambda: watched(probes.field("port", "s0", "tx_bytes")), "'s0'", "a pair"),
     ("no field of a port", lambda: watched(probes.field("port", ("s0", "h0"), "length")), "a field of a port: "),
@@ -259,9 +218,7 @@ MISTAKES = [
      "Probe.every_ps = None", "a probe that measures a rate"),
     ("no list of probes", lambda: run(probes=None), "probes = None", "a list"),
     # Faults
-    ("a loss below zero", lambda: Loss(control=-0.1), "Loss.control = -0.1", "from 0 to 1"),
     ("a loss in words", lambda: Loss(data="1%"), "Loss.data = '1%'", "a probability"),
-    ("a loss where no link is", lambda: faulty(Loss(data=0.1, links=(("h0", "h1"),))), "port = 'h0->h1'", "a link of"),
     ("a loss at a node", lambda: Loss(data=0.1, links=("h0",)), "Loss.links = 'h0'", "a pair"),
     ("a node that goes down", lambda: LinkDown(link="s0", at_ps="1us"), "LinkDown.link = 's0'", "a pair"),
     ("a link that is not there", lambda: faulty(LinkDown(link=("h0", "h1"), at_ps="1us")), "port = 'h0->h1'"),
@@ -269,7 +226,6 @@ MISTAKES = [
     ("routes that converge soon", lambda: LinkDown(link=("h0", "s0"), at_ps=0, convergence_ps="soon"),
      "LinkDown.convergence_ps = 'soon'"),
     ("nothing left of a link", lambda: SlowLink(link=("h0", "s0"), share=0.0), "SlowLink.share = 0.0"),
-    ("more than a link", lambda: SlowLink(link=("h0", "s0"), share=1.5), "SlowLink.share = 1.5"),
     ("a number for both ways", lambda: SlowLink(link=("h0", "s0"), share=0.5, both_ways=1), "SlowLink.both_ways = 1"),
     ("a switch that storms", lambda: faulty(PauseStorm(host="s0", at_ps=1)), "PauseStorm.host = 's0'"),
     ("no time between failures", lambda: flapping(("h0", "s0"), at_ps=1, down_ps=0, up_ps=1, times=1), "down_ps = 0"),
@@ -278,27 +234,16 @@ MISTAKES = [
     ("a script for no packet", lambda: ScriptedLoss(message=0, psn=-1), "ScriptedLoss.psn = -1", "at least 0"),
     ("a script for a pause", lambda: ScriptedLoss(message=0, psn=0, kind="pause"), "'pause'", "data, ack"),
     ("a word for a fault", lambda: faulty("loss"), "faults = 'loss'", "a LinkDown, a SlowLink, a PauseStorm"),
-    ("a fault without a list", lambda: run(faults=Loss(data=0.1)), "faults = ", "a list"),
     # Results
     ("rates without a probe", lambda: done().plot.rates(), "plot.rates()", "rdmacc.probes.rate(flow)"),
     ("a probe's name", lambda: done().plot.probe("queues"), "probe = 'queues'", "did you mean 'queue s0->h0'"),
     ("a trace that was not kept", lambda: done().packet_trace, "trace = False", "simulate()"),
     ("a message that is not there", lambda: done().goodput(99), "flow = 99", "0 to 1"),
     # Studies, experiments, models
-    ("a misspelt scheme in a study", lambda: study(schemes=["dcqcn", "hpc"]), "'hpc'", "did you mean 'hpcc'"),
-    ("a parameter that nothing takes", lambda: study(vary={"gg": [1]}), "vary = 'gg'", "'g'"),
-    ("one value without a list", lambda: study(vary={"g": 0.5}), "vary, g = 0.5", "a list of values"),
-    ("a value that is not allowed", lambda: study(vary={"g": [7]}), "Dcqcn.g = 7", "at most 1"),
-    ("a seed that varies", lambda: study(vary={"seed": [1]}), "vary = 'seed'", "seeds="),
     ("an executor without its with", lambda: study(executor=dask_executor("local:1")), "executor = ", "as executor"),
-    ("a column's name that varies", lambda: study(vary={"drops": [1]}), "vary = 'drops'", "another name"),
-    ("no seeds", lambda: study(seeds=0), "seeds = 0", "from 1 to"),
-    ("a scheme twice", lambda: study(schemes=["hpcc", "hpcc"]), "schemes = 'hpcc'", "without repeats"),
-    ("a function without return", lambda: study(workload=lambda seed: None), "workload = None", "DataFrame"),
     ("a network's without return", lambda: study(network=lambda seed: None), "network = None", "networkx.Graph"),
     ("a figure that is not there", lambda: experiment("dart.fig99"), "'dart.fig99'", "did you mean 'dart.fig9'"),
     ("a misspelt paper", lambda: select("drat"), "experiment = 'drat'", "did you mean 'dart'"),
-    ("a scale", lambda: experiment("dart.fig2").run("full"), "scale = 'full'", "quick, paper"),
     ("a model's misspelt parameter", lambda: DcqcnFluid().replace(flow=3), "= 'flow'", "did you mean 'flows'"),
     ("a model of no flows", lambda: DcqcnFluid(flows=0), "DcqcnFluid.flows = 0", "at least 1"),
     ("a scheme for a model", lambda: rdmacc.compare("dcqcn"), "model = 'dcqcn'", "a model with scenario()"),
@@ -310,18 +255,8 @@ MISTAKES = [
 def test_a_mistake_is_named(mistake, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
-    _, wrong, *fragments = mistake
-    with pytest.raises(RdmaccError) as caught:
-        wrong()
-    text = str(caught.value)
-    for fragment in fragments:
-        assert fragment in text
-    assert "\n" not in text
-    assert len(text) < 400
-    # The last line is this message, not the internal error.
-    shown = traceback.format_exception(caught.value)
-    assert "During handling" not in "".join(shown)
-    assert "direct cause" not in "".join(shown)
+    _, wrong, *words = mistake
+    refused(wrong, *words)
 
 
 def test_parameters_that_are_checked_together_are_changed_together():

@@ -14,8 +14,7 @@ from rdmacc.parameters import OptionalTime, Parameters, Sizes
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.homa import Homa
 from rdmacc.records import Float, Int, Record
-from rdmacc.switch.buffer import DropTail, Pfc
-from rdmacc.switch.queueing import Queueing
+from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.red import Red
 from tests.typed import parameters as typed
 
@@ -173,48 +172,6 @@ def test_none_is_off_where_it_is_allowed():
     assert (Dcqcn(reference_bps=None).reference_bps, Dcqcn().reference_bps) == (0.0, 40e9)
     with pytest.raises(ConfigError, match="kmin_bytes"):
         Red(kmin_bytes=None)
-
-
-USUAL = {
-    "low": {"int": {0, 1}, "float": {0.0, 1.0, 0.01, 0.001, 1e-6}, "": {None, 0, 1}},
-    "high": {"int": {None}, "float": {None, 1.0}, "": {None}},
-}
-"""Nothing, one, a whole, or just above nothing: where the meaning of a number ends; "" is for sizes, times, rates."""
-OF_FORMATS = {
-    "InfinibandCc.increase": 8, "InfinibandCc.least": 8, "InfinibandCc.limit": 16, "InfinibandCc.shift": 2,
-    "Fecn.threshold": 4, "Fecn.marking_rate": 16, "FlowDeflection.tokens": 7,
-    **dict.fromkeys(("PathChoice.ecn_penalty", "PathChoice.trim_penalty", "PathChoice.timeout_penalty"), 4),
-    **dict.fromkeys(("Retirement.ecn_penalty", "Retirement.trim_penalty"), 4),
-}  # fmt: skip
-"""Bits of what is a field of a packet or a switch."""
-OTHERS = {
-    "low": {
-        "CheckEpsn.nak_interval_ps": 10**6, "ImprovedGoBackN.nak_interval_ps": 10**6, "RcpStamp.max_slot_ps": 10**4,
-        "RenMarker.base_rtt_ps": 16, "Fecn.buffer_bytes": 16,
-        "Homa.levels": 2, "HomaAeolus.levels": 2, "Queueing.first_lane": 3,
-    },
-    "high": {
-        "Homa.levels": 8, "HomaAeolus.levels": 8, "Homa.overcommit": 16, "HomaAeolus.overcommit": 16,
-        "PHost.expiry_packets": 1e6, "PHost.window_timeout_packets": 1e6,
-        "PathChoice.values": 256, "Retirement.values": 256, "Queueing.lanes": 8,
-        **dict.fromkeys(("Queueing.wrr_first", "Queueing.wrr_second", "Queueing.trimmed_priority"), 10),
-        "Queueing.first_lane": 10,
-    } | {name: 2**bits - 1 for name, bits in OF_FORMATS.items()},
-}  # fmt: skip
-
-
-def test_bounds_are_where_a_meaning_ends():
-    found: dict[str, dict[str, Any]] = {"low": {}, "high": {}}
-    for kind in [*_subclasses(Component), Pfc, DropTail, Queueing]:
-        is_of_an_experiment = kind.__module__.startswith("rdmacc.experiments.")  # which another test imports
-        for one in fields(kind) if kind.__module__.startswith("rdmacc.") and not is_of_an_experiment else ():
-            text = _annotation(kind, one.name)
-            quantity = text if text in ("int", "float") else ""
-            for side, usual in USUAL.items():
-                if (bound := one.metadata.get(side)) not in usual[quantity]:
-                    found[side][f"{kind.__name__}.{one.name}"] = bound
-            assert "0:" not in one.metadata.get("doc", "") or not one.metadata["low"], (kind, one.name)
-    assert found == OTHERS
 
 
 def _annotation(kind: type[Any], name: str) -> str:

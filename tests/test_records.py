@@ -8,8 +8,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import ConfigError, DropTail, Loss
@@ -80,18 +78,10 @@ def test_inherited_fields_come_first():
     assert (More().extra, More().count) == (3, 7)
 
 
-@pytest.mark.parametrize("name", ["size", "data", "base", "flags", "item", "nbytes", "shape", "T", "dtype", "itemsize"])
+@pytest.mark.parametrize("name", sorted(BANNED_NAMES))
 def test_names_that_numpy_answers_itself_are_refused(name):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=f"^Bad.{name} = .*NumPy"):
         type("Bad", (Record,), {name: Int()})
-    assert caught.value.field == f"Bad.{name}"
-    assert "NumPy" in caught.value.allowed
-
-
-@given(st.sampled_from(sorted(BANNED_NAMES)))
-def test_all_of_them(name):
-    with pytest.raises(ConfigError):
-        type("Bad", (Record,), {name: Float()})
     assert hasattr(np.ndarray, name) or hasattr(np.record, name) or hasattr(np.generic, name)
 
 

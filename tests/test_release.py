@@ -1,4 +1,4 @@
-"""A release: its tag is the version that the files have."""
+"""A release: its tag is the version that the files have, and the wheel has every package."""
 
 import json
 import re
@@ -21,6 +21,20 @@ def test_a_tag_must_be_the_version_of_all_files(tmp_path):
         (tmp_path / name).write_text((ROOT / name).read_text())
     (tmp_path / "rdmacc" / "__init__.py").write_text("")
     assert main(f"v{rdmacc.__version__}", tmp_path) == f"v{rdmacc.__version__}: rdmacc/__init__.py has none"
+
+
+def test_the_wheel_has_every_package(monkeypatch):
+    """A checkout imports what setup.py leaves out: only an installed wheel would tell."""
+    on_disk = set()
+    for folder in ("rdmacc", "models", "experiments", "notebooks"):
+        for path in (ROOT / folder).rglob("__init__.py"):
+            parts = path.parent.relative_to(ROOT).parts
+            on_disk.add(".".join(parts if folder == "rdmacc" else ("rdmacc", *parts)))
+    given = {}
+    monkeypatch.setattr("setuptools.setup", given.update)
+    monkeypatch.chdir(ROOT)
+    runpy.run_path("setup.py")
+    assert sorted(given["packages"]) == sorted(on_disk - {"rdmacc.experiments._template"})
 
 
 def test_zenodo_describes_what_the_citation_does():

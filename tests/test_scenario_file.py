@@ -26,7 +26,9 @@ def test_what_comes_back_gives_the_same_result(tmp_path):
     watched = [probes.queue("s0", "h0"), probes.rate(0, every="1us"), probes.throughput("s0", "h0", "2us")]
     faults = [
         rdmacc.Loss(data=0.02, links=(("s0", "h0"),)), rdmacc.ScriptedLoss(message=0, psn=None),
-        rdmacc.Clocks(jitter_ps="100ns"), rdmacc.LinkDown(link=("h2", "s0"), at_ps="1ms"),
+        rdmacc.Clocks(jitter_ps="100ns"),
+        rdmacc.LinkDown(link=("h2", "s0"), at_ps="1ms", until_ps="2ms", convergence_ps="1us"),
+        rdmacc.SlowLink(link=("h0", "s0"), share=0.5, both_ways=False), rdmacc.PauseStorm(host="h1", at_ps="1us"),
     ]  # fmt: skip
     one = scenario(
         scheme=rdmacc.scheme("dart", g=1 / 16), probes=watched, faults=faults, until="400us", check=False,

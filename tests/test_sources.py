@@ -204,21 +204,3 @@ def test_text_is_that_of_the_import(tmp_path, monkeypatch):
     assert not sources.are_current(first)
     assert not sources.are_current({"rdmacc_no_module.at_all": "0"})
     assert not sources.are_current({"cell 123": "123"})
-
-
-@pytest.mark.nightly
-def test_what_is_registered_again_is_no_change_wherever_the_table_is_imported():
-    """A cell that registers an experiment of one's own runs more than once, and rdmacc's modules are imported late."""
-    program = """
-        import sys
-        from rdmacc import sources
-        from rdmacc.experiments.framework import registry
-
-        registry.EXPERIMENTS["mine.fig1"] = object()
-        late = "rdmacc.experiments.ledger.record"
-        assert late not in sys.modules
-        __import__(late)
-        registry.EXPERIMENTS["mine.fig1"] = object()
-        assert sources.patched() == "", sources.patched()
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)

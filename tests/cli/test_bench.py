@@ -2,9 +2,7 @@
 
 import json
 import re
-import runpy
 import statistics
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -32,18 +30,6 @@ def test_a_process_of_its_own_counts_hops():
     assert one["control_hops"] >= one["data_hops"]  # an ACK for each packet, and CNPs
     assert one["events"] > one["data_hops"]
     assert one["peak_memory_bytes"] > 10**7
-
-
-@pytest.mark.parametrize(("name", "hosts", "messages"), [("a", 33, 32), ("b", 128, 128), ("c", 1024, 1024)])
-def test_cases_are_what_they_say(name, hosts, messages):
-    case = CASES[name]
-    graph = case.network()
-    work = case.part(graph, 1.0)
-    assert sum(kind == "host" for _, kind in graph.nodes(data="kind")) == hosts
-    assert len(work) == messages
-    assert (work["size_bytes"] == 1_000_000).all()
-    assert len(case.part(graph, 0.25)) == messages // 4
-    assert len(case.part(graph, 1e-9)) == 1
 
 
 def test_a_stored_run_is_compared_in_turns_with_the_code_that_made_it(tmp_path, monkeypatch):
@@ -89,23 +75,10 @@ def test_each_scheme_is_measured_on_the_same_case(engine):
     assert [row.split()[:2] for row in rows] == [["line-rate", engine], ["dcqcn", engine]]
 
 
-@pytest.mark.parametrize(("name", "scale"), [("z", 1.0), ("a", 0.0), ("a", 1.5)])
-def test_wrong_cases_and_scales_are_named(name, scale):
-    with pytest.raises(ConfigError):
-        bench.run_case(name, "simpy", scale)
-
-
 def test_a_failed_process_says_why_in_one_line():
     with pytest.raises(SimulationError, match=r"case a on warp.*engine = 'warp'.*") as caught:
         bench.measure("a", "warp", 0.1)
     assert str(caught.value).count("\n") == 0
-
-
-def test_the_history_page_has_what_was_recorded():
-    """Otherwise run python docs/background/history.py."""
-    history = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "background" / "history.py"))
-    assert history["fill"](history["PAGE"].read_text()) == history["PAGE"].read_text()
-    assert history["table"]().splitlines()[2].startswith("| goal |")
 
 
 def test_the_command_measures_records_and_compares(tmp_path):

@@ -1,4 +1,4 @@
-"""The bench of plausibility: its measures, and the page that has its table, with a reason for all that is not green."""
+"""The bench of plausibility: its measures, and the page that has its table."""
 
 import json
 import re
@@ -17,8 +17,6 @@ PAGE = (DOCS / "plausible.md").read_text()
 TABLE = PAGE.partition("<!-- plausible -->\n")[2].partition("<!-- end -->")[0]
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in TABLE.splitlines()[2:] if line[:1] == "|"]
 GOLDEN = dict(re.findall(r"<!-- golden runs: (\S+) (\S+) -->", TABLE))
-GUIDE = re.findall(r"^\| \[.*?\]\((\w+\.md)\) \| (.*?) \|", (DOCS / "schemes" / "README.md").read_text(), re.MULTILINE)
-"""Pages of the guide, and the schemes of each."""
 
 
 def made(slowdown=1.0, goodput=1.0, shares=(0.25,) * 4):
@@ -56,12 +54,6 @@ def test_the_page_has_what_the_bench_measures(name):
     """Otherwise run: rdmacc bench --plausible --page docs/plausible.md."""
     found = plausible.measure(name, "100Gbps")
     assert plausible.markdown([found]).splitlines()[-1] in TABLE.splitlines()
-
-
-@pytest.mark.parametrize("name", sorted({row[0] for row in ROWS if any("**" in cell for cell in row)}))
-def test_what_is_not_green_is_explained_in_the_guide(name):
-    (page,) = [page for page, schemes in GUIDE if f"`{name}`" in schemes]
-    assert "**On simple workloads** ([all schemes](../plausible.md))" in (DOCS / "schemes" / page).read_text()
 
 
 def test_the_command(tmp_path):

@@ -35,16 +35,6 @@ def module(factor: object = 2, number: str = "0.5", field: str = "psn", **more: 
     return names
 
 
-@pytest.mark.parametrize(
-    "other",
-    [{"factor": 3}, {"factor": 2.0}, {"factor": True}, {"number": "0.25"}, {"field": "kind"}],
-    ids=["constant", "type", "bool", "called", "field"],
-)
-def test_other_code_is_another_part(other):
-    """Also where only a constant that it takes from its module, or a function that it calls, is another."""
-    assert part_of(module(**other)["on_ack"]) is not part_of(module()["on_ack"])
-
-
 def test_defaults_closures_and_options_count():
     def scaled(by: int) -> Any:
         def scale(value, offset=0):  # type: ignore[no-untyped-def]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import topology
 from rdmacc.units import ps, us
-from tests.support import ACK_WIRE, WIRE, by_packets, chain, check_finished, spokes, transmission
+from tests.support import ACK_WIRE, WIRE, by_packets, chain, check_finished, transmission
 
 G100, G40, G10 = 100e9, 40e9, 10e9
 
@@ -97,29 +97,7 @@ def test_a_message_that_joins_later_alternates(engine):
     assert fcts(rdmacc.star(3), work, engine) == expected
 
 
-def test_messages_of_one_pair_share_a_queue_pair_first_in_first_out(engine):
-    """With DASR the messages between two hosts go one after the other, at line rate."""
-    t, d = transmission(WIRE, G100), us(1)
-    work = rdmacc.messages([("h0", "h1", 10_000), ("h0", "h1", 5_000)])
-    assert fcts(rdmacc.star(2), work, engine, scheme="dasr") == [11 * t + 2 * d, 16 * t + 2 * d]
-
-
-def test_the_faster_link_into_the_receiver_does_not_matter(engine):
-    """Two 10 Gb/s senders into a 100 Gb/s receiver never meet: each is as if alone."""
-    graph = spokes([G100, G10, G10])
-    work = rdmacc.messages([("h1", "h0", 10_000), ("h2", "h0", 10_000, ps(transmission(WIRE, G100)))])
-    result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
-    assert result.flows["fct_ps"].tolist() == result.flows["ideal_fct_ps"].tolist()
-
-
 # Messages that wait for others
-
-
-def test_a_message_of_the_receiver_waits_for_the_delivery(engine):
-    """A response starts when the request's last byte is there."""
-    work = rdmacc.messages([("h0", "h1", 5_000), ("h1", "h0", 1_000, 0, None, (0,))])
-    flows = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows
-    assert flows["start_ps"][1] == flows["fct_ps"][0]
 
 
 def test_a_message_of_the_sender_waits_for_the_ack(engine):

@@ -99,22 +99,6 @@ def test_long_computation_is_no_stall(engine):
     assert run(rows, engine).flows["start_ps"][0] == 25 * 10**12
 
 
-def test_dependents_of_a_failed_message_fail_too(engine):
-    work = rdmacc.messages(
-        [
-            {"src": "h0", "dst": "h1", "size": 1_000},
-            {"src": "h1", "duration": "4us", "after": 0},
-            {"src": "h1", "dst": "h2", "size": 1_000, "after": 1},
-            {"src": "h3", "duration": "4us"},
-        ]
-    )
-    scheme = rdmacc.scheme("go-back-n", retry_limit=2)
-    faults = [rdmacc.Loss(data=1.0)]
-    result = rdmacc.simulate(NET, work, scheme, engine=engine, faults=faults, progress=False)
-    assert result.flows["status"].tolist() == ["failed", "failed"]
-    assert result.computation["status"].tolist() == ["failed", "finished"]
-
-
 def test_rows_keep_their_labels(engine):
     """A probe, a scripted loss and a trace name messages by their rows, computation between them or not."""
     rows = [{"src": "h0", "duration": "4us"}, {"src": "h0", "dst": "h1", "size": 10_000, "after": 0}]

@@ -13,7 +13,6 @@ from rdmacc import LinkDown, PauseStorm, SlowLink, flapping, topology
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled import windows
 from rdmacc.results.hops import find_hops
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import SCHEMES
 from rdmacc.units import us
 from tests.engine.scenarios import WIDENED, draw
@@ -36,14 +35,6 @@ def star(faults, engine, size=1_000_000, scheme=None, hosts=2, **options):
 
 def port(result, name):
     return result.ports.set_index("port").loc[name]
-
-
-def test_a_link_that_comes_back_carries_traffic_again(engine):
-    result = star([LinkDown(link=("s0", "h0"), at_ps="20us", until_ps="30us")], engine)
-    assert result.flows["status"].tolist() == ["finished"]
-    assert 84 + 10 < result.flows["fct_us"][0] < 84 + 30  # the outage, and another loss
-    assert result.ports["lost_packets"].sum() > 0
-    check_conservation(result)
 
 
 @pytest.mark.slow
@@ -160,18 +151,6 @@ def test_overlapping_failures_count():
     assert [one.time_ps for one in plan.fault_events] == [10, 10, 40, 40]
     assert plan.fault_events[1].ports == plan.fault_events[0].ports
     assert plan.fault_events[3].ports == ()
-
-
-def test_faults_survive_a_file(tmp_path):
-    faults = [
-        LinkDown(link=("h0", "s0"), at_ps="1us", until_ps="2us", convergence_ps="1us"),
-        SlowLink(link=("h0", "s0"), share=0.5, both_ways=False),
-        PauseStorm(host="h0", at_ps="1us"),
-    ]
-    network = rdmacc.star(2)
-    one = Scenario(network=network, workload=rdmacc.messages([("h0", "h1", 1)]), scheme="dcqcn", faults=faults)
-    assert list(Scenario.from_toml(one.to_toml(tmp_path / "one.toml")).faults) == faults
-    assert topology.hosts(network) == ["h0", "h1"]
 
 
 @pytest.mark.parametrize("batch", batches(5, quick=0, slow=1))

@@ -1,6 +1,6 @@
 """Hosts: priorities, NIC order, start delay, receivers that choose among messages, clocks; on both engines.
 
-Parts of receiver-driven schemes: requests, several picks, returned headers, padding; on both engines.
+Parts of receiver-driven schemes: requests, several picks, padding; on both engines.
 """
 
 from dataclasses import dataclass, replace
@@ -14,8 +14,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import Clocks, ScriptedLoss
 from rdmacc.records import Deadline, Float, Int, Int32, Ints, Record
 from rdmacc.schemes import Scheme
-from rdmacc.state import ACK, CONTROL, CREDIT, DATA_CLASS, NUM_CLASSES, REQUEST, TRIM
-from rdmacc.switch.queueing import Queueing
+from rdmacc.state import ACK, CONTROL, CREDIT, DATA_CLASS, NUM_CLASSES, REQUEST
 from tests.support import check_conservation, line_rate, samples, spokes
 
 
@@ -114,61 +113,6 @@ def test_the_start_delay_adds_to_a_lone_messages_time(size):
     flows = both(rdmacc.star(2), work, line_rate(start_delay_ps="300us")).flows
     assert flows["fct_ps"].iloc[0] == flows["ideal_fct_ps"].iloc[0] + 300_000_000
     assert flows["start_ps"].iloc[0] == 7_000_000
-
-
-# Choice among incoming messages
-
-
-@dataclass(frozen=True, kw_only=True)
-class Granter(Component):
-    """A receiver that lets one message at a time send: the one with the least left, two packets at a time."""
-
-    class Sender(Record):
-        """Credits received."""
-
-        credits_received = Int32()
-
-    class Endpoint(Record):
-        """The message that the host picked."""
-
-        picks = Int32()
-        last = Int32(-1)
-
-    def on_data(endpoint, host, packet):
-        host.pick = 1
-
-    def on_candidate(message):
-        message.key = message.packets - message.received_packets
-
-    def on_pick(endpoint, message, reply):
-        endpoint.picks += 1
-        endpoint.last = message.number
-        reply.kind = CREDIT
-        reply.psn = message.number
-
-    def on_credit(sender):
-        sender.credits_received += 1
-
-
-def test_the_receiver_picks_the_message_with_the_lowest_key():
-    work = rdmacc.incast(["h1", "h2", "h3"], "h0", "20kB").assign(size_bytes=[30_000, 10_000, 20_000])
-    probes = [
-        rdmacc.probes.field("host", "h0", "last"),
-        rdmacc.probes.field("host", "h0", "picks"),
-        rdmacc.probes.field("flow", 1, "credits_received"),
-    ]
-    result = both(rdmacc.star(4), work, with_control(Granter()), probes=probes)
-    trace = result.packet_trace
-    credits = trace[(trace["kind"] == "credit") & (trace["what"] == "sent") & (trace["node"] == "h0")]
-    assert (credits["message"] == credits["psn"]).all()
-    assert len(credits) == samples(result, probes[1].name)[-1][1] > 50
-    # While message 1, the shortest, is incomplete and known, it is the one; then message 2, then 0.
-    picked = [int(value) for _, value in samples(result, probes[0].name)]
-    order = list(dict.fromkeys(picked[-3:]))
-    assert order == [1, 2, 0]
-    delivered = result.flows["fct_ps"]
-    late = credits[credits["time_ps"] > delivered.iloc[1]]
-    assert (late["message"] != 1).all()
 
 
 # Clocks
@@ -451,58 +395,7 @@ def test_the_messages_with_the_lowest_keys_are_picked_in_order():
         assert at_once["psn"].tolist() == sorted(at_once["psn"])
 
 
-# Headers that go back
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrimAll(Component):
-    """Trim packets that would queue."""
-
-    def on_enqueue(port, packet):
-        if port.queue_bytes > 2000:
-            packet.verdict = TRIM
-
-
-@dataclass(frozen=True, kw_only=True)
-class Returned(Component):
-    """Count the packets that come back."""
-
-    class Transfer(Record):
-        """At the sender."""
-
-        returned = Int32()
-        last_returned = Int32(-1)
-
-    def on_return(transfer, packet):
-        transfer.returned += packet.is_trimmed
-        transfer.last_returned = packet.psn
-
-
-@pytest.mark.parametrize("returns", [False, True])
-def test_a_header_that_finds_its_queue_full_goes_back_once(returns):
-    base = line_rate(timeout_ps="1ms")
-    scheme = replace(
-        base, control=(*base.control, Returned()), switch=(TrimAll(),), buffer=rdmacc.DropTail(),
-        queueing=Queueing(control_limit_bytes=128, returns_headers=returns, wrr_ratio=1),
-    )  # fmt: skip
-    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "10kB")
-    result = both(spokes(["10Gbps"] * 9), work, scheme, until="100us")
-    port = result.ports.set_index("port").loc["s0->h0"]
-    back = rows_of(result, "return", what="arrived")
-    back = back[back["node"] == "s0"]
-    if returns:
-        assert port["dropped_packets"] == 0
-        assert len(back) > 10
-        assert result.transfers["returned"].sum() == len(back)
-        assert (back["wire_bytes"] == 64).all()
-        assert set(back["peer"]) == {f"h{i}" for i in set(result.flows["src"].str[1:].astype(int))}
-    else:
-        assert port["dropped_packets"] > 10
-        assert len(back) == 0
-    check_conservation(result)
-
-
-# Sizes, paths
+# Sizes
 
 
 def test_short_packets_are_padded():
@@ -511,26 +404,6 @@ def test_short_packets_are_padded():
     sent = rows_of(result, "data", node="h0")
     assert sorted(sent["wire_bytes"]) == [84, 84, 1048]
     assert result.counters.accepted_bytes == 1002
-
-
-@dataclass(frozen=True, kw_only=True)
-class Permuter(Component):
-    """Packet n takes path n."""
-
-    def on_send(qp, packet):
-        packet.path = packet.psn % qp.paths
-
-
-def test_the_sender_chooses_the_path():
-    """A fat tree of 4-port switches has 4 paths between pods: packets 0 to 7 take each twice, by all core switches."""
-    fabric = rdmacc.fat_tree(4, "100Gbps", "1us")
-    scheme = replace(with_control(Permuter()), routing="source")
-    result = both(fabric, rdmacc.messages([("h0", "h15", "8kB")]), scheme)
-    data = rows_of(result, "data")
-    hops = data.groupby("psn")["node"].apply(tuple)
-    assert hops.nunique() == 4
-    assert [hops[psn] == hops[psn + 4] for psn in range(4)] == [True] * 4
-    assert all(len(path) == 6 for path in hops)
 
 
 def test_what_a_handler_may_not_ask_for_is_refused():

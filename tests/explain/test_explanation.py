@@ -31,15 +31,6 @@ def words(why):
     return " ".join(str(why).split())
 
 
-def test_words_say_how_long_what_took_and_who(dctcp):
-    assert words(dctcp.explain(3)).startswith(
-        "Message 3 (h4 to h0, 300 kB, dctcp): 193.7 us, 7.15 times the 27.08 us that it takes alone. "
-        "For 165 us (85%) its window was full: it waited for 46 ACKs with as much in flight as it may have; "
-        "a round trip took 6.29 us on average, 4.25 us without queues, with 32% of it in the queue of s0->h0, "
-        "where messages 0 to 7 met; 69 of its packets were marked at s0->h0. "
-    )
-
-
 def test_marked_packets_are_those_that_the_trace_shows(dctcp):
     trace = incast(trace=True).packet_trace
     marked = trace[(trace["what"] == "sent") & (trace["kind"] == "data") & trace["ce"] & (trace["message"] == 3)]
@@ -66,18 +57,6 @@ def test_times_by_whom_sum_to_the_queue(dctcp):
     assert set(queue["by"]) == set(range(8))
 
 
-def test_cuts_of_a_rate_are_told():
-    text = words(incast("hpcc", senders=4, size="100kB").explain(0))
-    assert "its own rate held it back: hpcc cut it" in text
-    assert "Gb/s" in text
-
-
-def test_receivers_and_losses_are_told():
-    text = words(incast("ndp").explain(3))
-    assert "of its packets were trimmed at s0->h0, where messages 0 to 7 met" in text
-    assert "its receiver's link carried" in text
-
-
 def test_labels_are_those_of_the_workload():
     """A row of computation comes first, so that labels are not numbers."""
     rows = [{"src": "h1", "duration_ps": 1000}, {"src": "h1", "dst": "h0", "size_bytes": 5000}]
@@ -99,22 +78,10 @@ def test_an_unfinished_message_is_explained_up_to_now():
     assert "50 us so far; it has not been delivered." in words(why)
 
 
-def test_a_message_that_has_failed_says_so():
-    loss = rdmacc.Loss(data=1.0)
-    scheme = rdmacc.scheme("line-rate", timeout_ps="10us")
-    work = rdmacc.messages([("h1", "h0", "3kB")])
-    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine="simpy", faults=[loss], explain=True, progress=False)
-    assert "it has failed." in words(result.explain(0))
-
-
 def test_an_explained_run_is_the_same_run():
     one, other = incast(), incast(explain=False)
     assert one.flows.equals(other.flows)
     assert one.counters.equals(other.counters)
-
-
-def test_traces_show_packets_only():
-    assert incast(trace=True, explain=False).packet_trace.equals(incast(trace=True).packet_trace)
 
 
 def test_what_cannot_be_explained(tmp_path):
@@ -178,15 +145,6 @@ def test_stacked_bars_sum_to_the_mean_slowdown():
         result.plot.time_spent(bins=0)
     with pytest.raises(ConfigError, match="flows = 0: must be delivered"):
         incast(until="3us").plot.time_spent()
-
-
-def test_stacked_bars_by_job():
-    work = rdmacc.incast(4, "h0", "20kB", hosts=rdmacc.star(5)).assign(job=["b", "a", "a", None])
-    result = rdmacc.simulate(rdmacc.star(5), work, "hpcc", engine="simpy", explain=True, progress=False)
-    ax = result.plot.time_spent(by="job")
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["b", "a", "no job"]
-    with pytest.raises(ConfigError, match="by = 'scheme'"):
-        result.plot.time_spent(by="scheme")
 
 
 def test_a_packet_that_was_trimmed_is_sent_again_on_its_nak_though_others_were_sent_in_between():

@@ -124,20 +124,6 @@ def test_triggers_start_flows_when_their_activators_are_done(write, engine):
     assert faults == ()
 
 
-def test_a_matrix_gives_the_times_of_rows_typed_by_hand(write, engine):
-    rows = [
-        {"src": "h0", "dst": "h1", "size": 300_000},
-        {"src": "h2", "dst": "h1", "size": 120_000, "start": "3us"},
-        {"src": "h1", "dst": "h3", "size": 64_000, "after": (0, 1)},
-        {"src": "h1", "dst": "h0", "size": 64_000, "after": (0, 1)},
-    ]
-    text = MATRIX.replace("3->2 id 5 trigger 8 size 1\n", "").replace("trigger id 8 oneshot\n", "")
-    text = text.replace(" send_done_trigger 8", "").replace("Connections 5", "Connections 4")
-    text = text.replace("Triggers 2", "Triggers 1")
-    work = from_htsim(write("a.cm", text), rdmacc.star(4)).workload
-    assert times(rdmacc.star(4), work, engine)[:2] == times(rdmacc.star(4), rdmacc.messages(rows), engine)[:2]
-
-
 @pytest.mark.parametrize(("text", "start_ps"), [("0.7", 0), ("16777217", 16_777_216 * US), ("12", 12 * US)])
 def test_starts_are_those_of_a_32_bit_float(write, text, start_ps):
     path = write("a.cm", f"Nodes 2\nConnections 1\n0->1 start {text} size 5\n")
@@ -305,7 +291,7 @@ def test_what_htsim_cannot_have_is_not_written(tmp_path, rows, match):
 # GOAL
 
 
-def test_a_goal_file_gives_the_times_of_rows_typed_by_hand(write, engine):
+def test_a_goal_file_gives_the_times_worked_out_by_hand(write, engine):
     work = from_goal(write("a.goal", GOAL))
     result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, progress=False)
     flows, computation = result.flows.set_index("flow"), result.computation.set_index("row")
@@ -313,16 +299,6 @@ def test_a_goal_file_gives_the_times_of_rows_typed_by_hand(write, engine):
     assert flows["start_ps"].to_dict() == {1: 4 * US, 3: come + 1_500_000}
     last = max(flows["start_ps"][3] + flows["fct_ps"][3], 4 * US + flows["fct_acked_ps"][1])
     assert computation["end_ps"].to_dict() == {0: 4 * US, 2: come + 1_500_000, 4: last}
-    typed = rdmacc.messages(
-        [
-            {"src": "h0", "duration": "4us"},
-            {"src": "h0", "dst": "h1", "size": 65536, "after": 0},
-            {"src": "h1", "duration": "1500ns", "after": 1},
-            {"src": "h1", "dst": "h0", "size": 16, "after": 2},
-        ]
-    )
-    by_hand = rdmacc.simulate(rdmacc.star(2), typed, "line-rate", engine=engine, progress=False).flows
-    assert by_hand[["start_ps", "fct_ps"]].to_numpy().tolist() == flows[["start_ps", "fct_ps"]].to_numpy().tolist()
 
 
 def test_computation_of_a_cpu_runs_one_at_a_time(write, engine):
@@ -399,18 +375,6 @@ def ring(ranks, rounds):
         yield "}"
 
 
-def doubling(ranks, rounds):
-    """Recursive doubling in one tag, again and again: a rank sends to its partner once its round before is over."""
-    for r in range(ranks):
-        yield f"rank {r} {{"
-        for k in range(rounds):
-            peer = r ^ 1 << k % (ranks.bit_length() - 1)
-            yield f"s{k}: send 1000b to {peer}"
-            yield f"r{k}: recv 1000b from {peer}"
-            yield from [f"s{k} requires {one}{k - 1}" for one in "sr"] if k else []
-        yield "}"
-
-
 def beside(_, rounds):
     """A stream that computes beside one that sends, and now and then waits for it."""
     yield "rank 0 {"
@@ -439,9 +403,7 @@ def there_and_back(_, rounds):
     yield "}"
 
 
-@pytest.mark.parametrize(
-    ("lines", "ranks", "messages"), [(ring, 4, 4), (doubling, 8, 8), (beside, 2, 1), (there_and_back, 2, 2)]
-)
+@pytest.mark.parametrize(("lines", "ranks", "messages"), [(ring, 4, 4), (beside, 2, 1), (there_and_back, 2, 2)])
 def test_messages_of_one_tag_may_be_ordered_by_what_they_wait_for(write, monkeypatch, lines, ranks, messages):
     """And the search for that order looks at each operation a few times at most, however long the file."""
     steps = []
@@ -813,15 +775,11 @@ NODE_OF_5_GIB = bytes([3, 10, 1, 48, 255, 255, 255, 255, 15])  # metadata, then 
 CASES = {
     "goal: digits of ranks": lambda f: goal(f, SMALL_GOAL.replace("num_ranks 2", f"num_ranks {DIGITS}")),
     "goal: ranks": lambda f: goal(f, SMALL_GOAL.replace("num_ranks 2", f"num_ranks {MANY}")),
-    "goal: digits of a size": lambda f: goal(f, SMALL_GOAL.replace("8b", f"{DIGITS}b")),
     "goal: size": lambda f: goal(f, SMALL_GOAL.replace("8b", f"{2**63}b")),
-    "goal: digits of a calc": lambda f: goal(f, CALC.replace("5", DIGITS)),
     "goal: calc beyond time": lambda f: goal(f, CALC.replace("5", "999999999"), unit="s"),
     "goal: zipped": lambda f: goal(f, gzip.compress(bytes(10**7))),
     "htsim: nodes": lambda f: htsim(f, SMALL_MATRIX.replace("Nodes 2", f"Nodes {MANY}")),
     "htsim: connections": lambda f: htsim(f, SMALL_MATRIX.replace("ons 1", f"ons {MANY}")),
-    "htsim: digits of a size": lambda f: htsim(f, SMALL_MATRIX.replace("size 5", f"size {DIGITS}")),
-    "htsim: digits of a start": lambda f: htsim(f, SMALL_MATRIX.replace("start 0", f"start {DIGITS}")),
     "htsim: start beyond time": lambda f: htsim(f, SMALL_MATRIX.replace("start 0", "start 9e18")),
     "htsim: start is not a number": lambda f: htsim(f, SMALL_MATRIX.replace("start 0", "start nan")),
     "htsim: hosts of a topology": lambda f: htsim(
@@ -831,15 +789,12 @@ CASES = {
     "htsim: digits of a topology": lambda f: htsim(f, SMALL_MATRIX, TOPO.replace("Nodes 4", f"Nodes {DIGITS}")),
     "htsim: rate of a topology": lambda f: htsim(f, SMALL_MATRIX, TOPO.replace("Gbps 1", f"Gbps {MANY}")),
     "hpcc: nodes": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("3 1 2", f"{MANY} 1 2")),
-    "hpcc: switches": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("3 1 2", f"3 {MANY} 2")),
     "hpcc: links": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("3 1 2", f"3 1 {MANY}")),
     "hpcc: flows": lambda f: hpcc(f, FLOW.replace("1\n", f"{MANY}\n", 1)),
     "hpcc: digits of a rate": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("25Gbps", f"{DIGITS}Gbps")),
     "hpcc: dots of a rate": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("25Gbps", "2.5.0Gbps")),
     "hpcc: delay": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("1us", "1e999999us")),
     "hpcc: error": lambda f: hpcc(f, FLOW, SMALL_STAR.replace("1us 0", "1us 1e-999999999")),
-    "hpcc: digits of a start": lambda f: hpcc(f, FLOW.replace(" 2\n", f" {DIGITS}\n")),
-    "hpcc: start": lambda f: hpcc(f, FLOW.replace(" 2\n", " 1e999999\n")),
     "hpcc: start beyond time": lambda f: hpcc(f, FLOW.replace(" 2\n", " 1e25\n")),
     "hpcc: size": lambda f: hpcc(f, FLOW.replace("1000", str(2**63))),
     "chakra: zipped": lambda f: chakra(f, gzip.compress(bytes(9 * 10**7))),

@@ -3,7 +3,6 @@
 import inspect
 import linecache
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -269,46 +268,6 @@ def test_what_the_compiler_objects_to_is_named_with_the_handlers_line() -> None:
     assert compile_error(scheme, "on_ack", {"on_ack_0": call}, TypeError("no")).handler == f"{scheme.name}: on_ack"
 
 
-FACTOR: Any = 2
-
-
-def scaled(value):  # type: ignore[no-untyped-def]
-    return value * FACTOR
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scales(Component):
-    """Depends on its module's content."""
-
-    class Sender(Record):
-        count = Int()
-
-    def on_send(sender):
-        sender.count += scaled(3)
-
-
-def test_handlers_are_read_again_when_their_module_holds_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules[__name__]
-    Scheme(control=Scales())
-    for value, allowed in (
-        (3, ""),
-        (0.5, "must be assigned an integer"),
-        (2**64, "must be an integer of at most 63 bits"),
-    ):
-        monkeypatch.setattr(module, "FACTOR", value)
-        if allowed:
-            with pytest.raises(
-                ConfigError, match=rf"^Scales\.on_send = .*line \d+ of test_checked_mode.py\): {allowed}"
-            ):
-                Scheme(control=Scales())
-        else:
-            Scheme(control=Scales())
-    monkeypatch.setattr(module, "FACTOR", 2)
-    monkeypatch.setattr(module, "scaled", lambda value: value)
-    with pytest.raises(ConfigError, match="must be a plain function"):
-        Scheme(control=Scales())
-
-
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str, dict[str, Any]]:
     """Return a user's file, its text, and its module's content."""
@@ -337,20 +296,3 @@ def test_a_file_that_has_changed_since_it_was_imported_is_not_read(own: Any, oth
     file.write_text(source)
     linecache.checkcache(str(file))
     assert Scheme(control=counts())
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_code_that_is_swapped_in_place_is_what_checked_mode_runs(engine: str, own: Any) -> None:
-    """IPython's autoreload gives the functions that are there the code of the file's new ones."""
-    file, source, names = own
-    counts = imported(file, source, names)
-    scheme, seen = Scheme(control=counts()), []
-    for step in (5, 7):
-        fresh = imported(file, source.replace("+= 5", f"+= {step}"), names)
-        counts.on_send.__code__ = fresh.on_send.__code__
-        for check in (True, False):
-            simulation = rdmacc.Simulation(_NET, _WORK, scheme, engine=engine, check=check)
-            simulation.run(progress=False)
-            seen.append(simulation.engine.sender_value(0, scheme.components.index(scheme.control[0]), "count"))
-    assert seen[0] == seen[1] > 0
-    assert seen[2] == seen[3] == 7 * seen[0] / 5

@@ -1,10 +1,8 @@
-"""The handlers' language: the documentation lists exactly what is allowed, and both engines compute it alike."""
+"""The handlers' language: both engines compute it alike."""
 
 import ast
 import math
-import re
 import struct
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -15,24 +13,7 @@ from rdmacc.engine.compiled.machine_code.units import CHECKED
 from rdmacc.handlers import language
 from rdmacc.handlers.language import CALLS, FLOAT
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "interface.md").read_text()
 _MATH = {function: call for function, call in CALLS.items() if function.__module__ == "math"}
-
-
-def _row(name: str) -> set[str]:
-    """Return the names that a row of the page's table lists before its semicolon."""
-    row = re.search(rf"^\| {name} \| (.*?)[;|]", _PAGE, re.MULTILINE)
-    assert row is not None
-    return set(re.findall(r"`(\w+)", row[1]))
-
-
-def test_the_page_lists_the_functions_of_math() -> None:
-    assert _row("`math`") == {function.__name__ for function in _MATH}
-
-
-def test_the_page_lists_the_built_in_functions() -> None:
-    names = {function.__name__ for function in CALLS if function.__module__ == "builtins"}
-    assert _row("built-in functions") == names
 
 
 def _bits(value: float) -> bytes:

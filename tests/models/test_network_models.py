@@ -167,19 +167,6 @@ def test_messages_wait_for_others():
     assert table.loc[1, "start_ps"] == pytest.approx(table.loc[0, "fct_ps"])
 
 
-def test_messages_wait_for_computations():
-    steps = [
-        {"src": "h1", "duration": "4us"},
-        {"src": "h1", "dst": "h0", "size": "1MB", "after": 0},
-        {"src": "h0", "duration": "3us", "after": 1},
-        {"src": "h0", "dst": "h2", "size": "1MB", "after": 2},
-    ]
-    table = MaxMin(network=rdmacc.star(3), workload=rdmacc.messages(steps), has_acks=False).solve()
-    ends = table["start_ps"] + table["fct_ps"]
-    assert table["start_ps"].tolist() == pytest.approx([4e6, ends.iloc[0] + 3e6])
-    assert table["slowdown"].to_numpy() == pytest.approx(1.0)
-
-
 def test_messages_of_a_queue_pair_go_one_after_the_other():
     """As packets do; on queue pairs of their own, both would end last."""
     net, size = rdmacc.star(2), 1_000_000
@@ -302,44 +289,10 @@ def test_a_short_last_packet_has_a_header_too():
     assert table["slowdown"].iloc[0] == 1.0
 
 
-def test_goodput_times_duration_is_the_payload():
-    model = FairShare(senders=7, message_bytes="64kB")
-    row = model.evaluate().iloc[0]
-    assert row["goodput_bps"] * model.incast_ps / 8e12 == pytest.approx(64_000)
-
-
 def test_the_link_is_full_all_the_time():
     model = FairShare(senders=16, message_bytes="64kB")
     curves = model.curves().pivot(index="time_ps", columns="kind", values="rate_bps")
     assert (16 * curves["incast"] + curves["long"]).tolist() == pytest.approx([100e9] * 4)
-
-
-def test_a_simulated_incast_ends_when_the_model_says(engine):
-    """Whatever the scheme, the link is full, so the last message ends as the model's."""
-    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "16kB")
-    result = rdmacc.simulate(rdmacc.star(9), work, "line-rate", engine=engine, progress=False)
-    model = FairShare(senders=8, message_bytes="16kB", has_long_flow=False)
-    latency_ps = result.plan.ideal_fct_ps[0] - model.ideal_fct_ps
-    expected = FairShare(senders=8, message_bytes="16kB", has_long_flow=False, delay_ps=round(latency_ps)).fct_ps
-    assert result.flows["fct_ps"].max() == pytest.approx(expected, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("senders", 0),
-        ("senders", True),
-        ("message_bytes", 0),
-        ("message_bytes", "64"),
-        ("line_bps", 0),
-        ("payload_bytes", 0),
-        ("delay_ps", "1kB"),
-    ],
-)
-def test_wrong_parameters_are_named(field, value):
-    arguments = {"senders": 2, "message_bytes": 1000} | {field: value}
-    with pytest.raises(ConfigError, match=field):
-        FairShare(**arguments)
 
 
 # DASR, HPCC, ideal times and go-back-N

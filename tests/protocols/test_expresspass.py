@@ -11,7 +11,6 @@ import pytest
 
 import rdmacc
 from rdmacc import probes, topology
-from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
 from rdmacc.experiments.validation.references import theirs
 from rdmacc.faults import ScriptedLoss
@@ -59,18 +58,6 @@ class Crediter:
         self.receiver.total_credits, self.receiver.lost_credits = total, lost
         self.send()
         return self.receiver.credit_bps / MOST_BPS
-
-
-def test_credits_share_of_a_link():
-    """84 B of credit for 1,538 B of data: 5.179 % and 94.82 % of the line, 90.01 % of it payload."""
-    assert pytest.approx(0.05179, abs=5e-6) == CREDIT_SHARE
-    assert pytest.approx(0.9482, abs=5e-5) == 1 - CREDIT_SHARE
-    assert pytest.approx(0.9001, abs=5e-5) == 1460 / 1622
-
-
-@pytest.mark.parametrize(("rate", "bytes_per_s"), [(10e9, 64.73e6), (40e9, 258.94e6), (100e9, 647.35e6)])
-def test_most_credits(rate, bytes_per_s):
-    assert CREDIT_SHARE * rate / 8 == pytest.approx(bytes_per_s, rel=1e-4)
 
 
 def test_gap_of_credits_at_the_highest_rate():
@@ -176,15 +163,6 @@ def test_smoothed_time_from_credit_to_packet():
         params.on_data(params, receiver, message, transfer, packet, reply, now)
     assert receiver.rtt_ps == pytest.approx(0.8 * 1000 + 0.2 * 3000)
     assert (receiver.total_credits, receiver.lost_credits, receiver.expected_credit) == (4, 2, 4)
-
-
-@pytest.mark.parametrize(
-    ("changes", "name"), [({"most_credit_bytes": 80}, "most_credit_bytes"), ({"feedback": "other"}, "feedback")]
-)
-def test_wrong_parameters(changes, name):
-    with pytest.raises(ConfigError) as caught:
-        ExpressPass(**changes)
-    assert caught.value.field == f"ExpressPass.{name}"
 
 
 # In the simulator

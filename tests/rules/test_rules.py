@@ -19,7 +19,7 @@ from rdmacc import state
 from rdmacc.engine.compiled.kernel import rules
 from rdmacc.engine.compiled.tables.layout import GLOBALS, INGRESS, PACKET, PORT, SWITCH
 from rdmacc.engine.records import MessageProgress, QueuePairUse, Routing, Transit, Transmitter
-from rdmacc.records import NEVER, Record
+from rdmacc.records import NEVER
 from rdmacc.rules import addressing, admission, links, pacing, pfc, progress, routing
 from rdmacc.rules import classes as class_rules
 from rdmacc.rules.admission import IngressAccount, SharedBuffer
@@ -106,17 +106,6 @@ def test_each_rule_is_compiled_from_the_one_that_python_calls():
 def test_engines_keep_the_same_fields():
     for record, dtype in KINDS.values():
         assert {field.name for field in record.fields} <= set(dtype.names)
-
-
-def test_a_record_of_several_has_the_fields_of_all():
-    class Mixed(IngressAccount, TokenBucket):
-        """Two records in one."""
-
-    names = [field.name for record in (IngressAccount, TokenBucket) for field in record.fields]
-    assert sorted(field.name for field in Mixed.fields) == sorted(names)
-    assert issubclass(Mixed, Record)
-    assert not hasattr(Mixed(), "__dict__")
-    assert Mixed().credit_tokens == 0.0
 
 
 # PFC with alpha = 1/2, a reserve of 1,000 B, resume 500 B below the threshold

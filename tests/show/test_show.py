@@ -9,7 +9,6 @@ Small pictures look as they were drawn.
 Pictures that people see can be read: no text is cut, covered or small, and ticks are few and in fitting units.
 """
 
-import inspect
 import io
 from pathlib import Path
 from runpy import run_path
@@ -22,7 +21,6 @@ from PIL import Image
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
 from rdmacc.experiments.framework.drawn_bands import with_bands
-from rdmacc.schemes import SCHEMES
 from rdmacc.show import style
 from rdmacc.show.png import compact_pictures, png
 from rdmacc.show.style import COLOURS
@@ -138,19 +136,6 @@ def test_the_plots_that_users_are_shown_can_be_read():
     found = {name: faults(figure) for name, figure in PLOTS["drawn"]()}
     assert len(found) > 8
     assert not any(found.values()), found
-
-
-def test_help_on_a_component_has_its_parameters_with_their_bounds_and_defaults():
-    kinds = {type(one) for scheme in SCHEMES.values() for one in scheme().components}
-    assert len(kinds) > 40
-    for kind in kinds:
-        parameters = inspect.signature(kind).parameters
-        given = {name: one.default for name, one in parameters.items() if one.default is not inspect.Parameter.empty}
-        values = [{name: getattr(one, name) for name in given} for one in (kind(**given), kind())]
-        plain = [{name: getattr(value, "value", value) for name, value in one.items()} for one in values]
-        assert plain[0] == plain[1]  # as users write them, scaled ones as they are at the usual rate
-        assert [name for name in parameters if f"\n{name} : " not in kind.__doc__] == []
-        assert kind.__doc__.count("default ") >= len(given)
 
 
 def test_a_narrow_table_wraps_words():

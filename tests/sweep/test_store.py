@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import networkx
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -118,14 +117,9 @@ def other_scenario(path):
     write_table(path, TABLE, known | {"describes": known["describes"] | {"labels": {"k": 3}}})
 
 
-def folder(path):
-    path.unlink()
-    path.mkdir()
-
-
 @pytest.mark.parametrize(
     "damage",
-    [cut, empty, flip, pickled, foreign, unlabelled, other_columns, other_point, other_rows, other_scenario, folder],
+    [cut, empty, flip, pickled, foreign, unlabelled, other_columns, other_point, other_rows, other_scenario],
 )
 def test_a_file_that_cannot_be_trusted_is_reported_and_not_used(store, kept, caplog, damage):
     known, path = kept
@@ -233,18 +227,6 @@ def test_a_key_does_not_depend_on_the_order_of_names():
         return identity(replace(point(network=network), labels=labels))["key"]
 
     assert keyed(["a", "b"]) == keyed(["b", "a"]) != keyed(["a", "c"])
-
-
-def line(nodes, order):
-    """Return a network of two hosts and two switches, with links in an order."""
-    network = networkx.Graph()
-    rdmacc.topology.add_host(network, nodes[0])
-    rdmacc.topology.add_host(network, nodes[1])
-    for node in nodes[2:]:
-        rdmacc.topology.add_switch(network, node, "1MB")
-    for one, other, delay in zip(order, order[1:], ("1us", "1us", "100us"), strict=False):
-        rdmacc.topology.add_link(network, nodes[one], nodes[other], "100Gbps", delay)
-    return network
 
 
 def test_what_is_no_plain_data_is_named():

@@ -170,37 +170,6 @@ def test_packets_stay_in_order(engine):
     check_conservation(result)
 
 
-def run_clos(count, window_ps, seed, lanes):
-    """Run random messages among 1,024 hosts with thresholds so low that a link in use is paused much of the time."""
-    graph = rdmacc.dart_clos()
-    work = random_messages(topology.hosts(graph), count, 100_000, window_ps, seed)
-    scheme = deflecting(lanes, threshold="2kB", alpha=0.0005, reserve_bytes=1500)
-    return rdmacc.simulate(graph, work, scheme, engine="compiled", seed=seed)
-
-
-def check_clos(result):
-    assert (result.flows["status"] == "finished").all()
-    assert result.ports["deflected_packets"].sum() > 300
-    assert result.ports["pauses"].sum() > 100_000
-    assert result.ports["violations"].sum() == result.flows["retransmissions"].sum() == 0
-
-
-def test_the_clos_deadlocks_without_lanes():
-    with pytest.raises(DeadlockError, match="waits on"):
-        run_clos(10_000, 100_000_000, 0, lanes=False)
-
-
-@pytest.mark.slow
-def test_the_clos_never_deadlocks_with_lanes():
-    check_clos(run_clos(10_000, 100_000_000, 0, lanes=True))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(5))
-def test_the_clos_never_deadlocks_with_lanes_long(seed):
-    check_clos(run_clos(50_000, 500_000_000, seed, lanes=True))
-
-
 def ring():
     """Return five switches in a ring, a host at each: its only shortest paths over two links form a cycle."""
     graph = nx.Graph(name="ring")

@@ -17,18 +17,8 @@ import rdmacc
 from rdmacc import ConfigError, Pfc, probes
 from rdmacc.rules.pfc import headroom_bytes
 from rdmacc.units import ps, us
-from tests.support import (
-    PFC_WIRE,
-    WIRE,
-    chain,
-    check_finished,
-    line_rate,
-    networks,
-    samples,
-    spokes,
-    transmission,
-    workloads,
-)  # fmt: skip
+from tests.support import PFC_WIRE, WIRE, chain, check_finished, line_rate, networks, samples, spokes, transmission
+from tests.support import workloads as random_workloads
 
 RESERVE, XON = 4096, 3072
 
@@ -237,7 +227,7 @@ def test_default_headroom_in_any_network(engine, data):
     payload = data.draw(st.sampled_from([10, 200, 1000]))
     scheme = line_rate(payload_bytes=payload, buffer=Pfc(alpha=data.draw(st.sampled_from([0.01, 0.5, 4.0]))))
     graph = data.draw(networks(extra_buffer=(1, 3000), wire=scheme.wire_bytes))
-    work = data.draw(workloads(graph, max_bytes=40 * payload, window_ps=us(2)))
+    work = data.draw(random_workloads(graph, max_bytes=40 * payload, window_ps=us(2)))
     result = rdmacc.simulate(graph, work, scheme, engine=engine, until="5ms")
     assert result.counters.pfc_violations == 0
     assert (result.buffers["peak_bytes"] <= result.buffers["buffer_bytes"]).all()

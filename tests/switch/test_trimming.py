@@ -9,12 +9,11 @@ import pytest
 
 import rdmacc
 from rdmacc import Component, probes
-from rdmacc.state import ACCEPT, ACK, CONTROL, DATA, DROP, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL, Packet, Port
-from rdmacc.switch.queueing import Queueing
+from rdmacc.state import ACCEPT, ACK, DATA, DROP, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL, Packet, Port
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.switch.uet_queue import UetQueue
-from tests.support import WIRE, check_conservation, line_rate, packet_with, samples, spokes
+from tests.support import WIRE, line_rate, packet_with, samples, spokes
 
 
 def data(packet, wire=WIRE):
@@ -61,34 +60,6 @@ def test_only_data_at_switches_is_trimmed():
         port.queue_bytes, port.link_class, packet.kind = 10**6, where, kind
         part.on_enqueue(part, port, PayloadTrimming.Egress(), packet, 0)
         assert packet.verdict == ACCEPT
-
-
-def test_incast_is_trimmed_beyond_the_queue(engine):
-    """Fact 3: excess packets arrive as headers; no data is dropped, and the queue stays within 8 packets."""
-    scheme = line_rate(timeout_ps="50us")
-    scheme = rdmacc.Scheme(
-        name="ndp port", recovery=scheme.recovery, control=scheme.control, switch=PayloadTrimming(),
-        queueing=Queueing(wrr_ratio=10),
-    )  # fmt: skip
-    work = rdmacc.incast(8, "h0", "20kB", hosts=[f"h{i}" for i in range(1, 9)])
-    graph = spokes(["10Gbps"] * 9)
-    simulation = rdmacc.Simulation(graph, work, scheme, engine=engine, trace=True)
-    result = simulation.run("40us", progress=False)  # before the first timeout
-    port = result.ports.set_index("port").loc["s0->h0"]
-    assert port["peak_queue_bytes"] == 8 * WIRE
-    assert port["trimmed_packets"] > 8
-    assert port["dropped_packets"] == 0
-    rows = result.packet_trace
-    cut = rows[rows["what"] == "trimmed"]
-    assert (cut["wire_bytes"] == 64).all()
-    assert (cut["priority"] == CONTROL).all()
-    check_conservation(result)
-
-
-@pytest.mark.parametrize(("mtu", "share"), [(9000, 0.0664), (1500, 0.299)])
-def test_share_of_headers_at_ten_to_one(mtu, share):
-    """Fact 1, arithmetic of the weights."""
-    assert 10 * 64 / (10 * 64 + mtu) == pytest.approx(share, abs=5e-4)
 
 
 # Aeolus

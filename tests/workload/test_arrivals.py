@@ -17,7 +17,7 @@ from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import ms
-from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition, SizeDistribution, size_distribution
+from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition, SizeDistribution
 from rdmacc.workload.traffic import Traffic
 from tests.support import ACK_WIRE, line_rate, networks
 
@@ -81,14 +81,6 @@ def test_exact_load(links, counting, seed):
     assert work["start_ps"].max() <= end
     bits = 8e12 * by_hand(fabric, weights)[ports].sum() * sum(weights.values()) / end
     assert found == pytest.approx(bits / fabric.port_rate_bps[ports].sum())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("links", ["host", "receiver", "uplink", "core"])
-def test_long_poisson_run_offers_the_load(links):
-    for name in ("web_search", "hadoop", "cache_follower"):
-        work = workload.poisson(NETWORK, name, 0.5, of=links, count=300_000, seed=3)
-        assert workload.offered_load(work, NETWORK, of=links) == pytest.approx(0.5, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -231,68 +223,6 @@ def test_same_seed_same_traffic(seed):
         assert not one(seed).equals(one(seed + 1))
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (
-            lambda: workload.poisson(NETWORK, 1, 0, count=1),
-            "load = 0: must be a fraction of the links' rate, above 0 and at most 10",
-        ),
-        (
-            lambda: workload.poisson(NETWORK, 1, True, count=1),
-            "load = True: must be a fraction of the links' rate, above 0 and at most 10",
-        ),
-        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given exactly when duration is not"),
-        (
-            lambda: workload.poisson(NETWORK, 1, 0.5, count=1, duration="1us"),
-            "count = 1: must be given exactly when dur",
-        ),
-        (lambda: workload.poisson(NETWORK, 1, 0.5, count=0), "count = 0: must be a whole number, at least 1"),
-        (lambda: workload.poisson(NETWORK, "1GB", 0.5, duration="1ns"), "duration = '1ns': must be longer"),
-        (lambda: workload.poisson(NETWORK, 1, 0.5, count=1, start="4611687s"), "start = "),  # 2**62 ps and more
-        (
-            lambda: workload.poisson(NETWORK, 1, 0.5, duration="1us", is_exact=True),
-            "count = None: must be given with is_exact",
-        ),
-        (lambda: workload.poisson(NETWORK, 1, 0.5, of="spine", count=1), "links = 'spine': must be one of host"),
-        (lambda: workload.poisson(NETWORK, 1, 0.5, of=[], count=1), "links = []: must be at least one (from, to)"),
-        (lambda: LoadDefinition(links=5), "links = 5: must be at least one (from, to)"),
-        (lambda: workload.poisson(NETWORK, 1, 0.5, of=[("h0", "h1")], count=1), "port = 'h0->h1': must be a link"),
-        (
-            lambda: workload.poisson(topology.star(3), 1, 0.5, of="core", count=1),
-            "links = 'core': must be links that the traffic crosses; it crosses none of these",
-        ),
-        (lambda: LoadDefinition(counting="bits"), "counting = 'bits': must be 'wire' or 'payload'"),
-        (lambda: LoadDefinition(payload_bytes=0), "payload_bytes = 0: must be a whole number, at least 1"),
-        (lambda: Traffic(NETWORK, ["h0"], ["h0"]), "receivers = ['h0']: must leave a sender other than the receiver"),
-        (lambda: Traffic(NETWORK, ["h0", "h0"]), "senders = ['h0', 'h0']: must be different hosts"),
-        (lambda: Traffic(NETWORK, ["leaf0"]), "senders = 'leaf0': must be a host of the network"),
-        (lambda: workload.incasts(NETWORK, 16, 1, rate=1, count=1), "degree = 16: must be at most 15"),
-        (lambda: workload.incasts(NETWORK, 2, 1, count=1), "rate = None: must be given exactly when load is not"),
-        (lambda: workload.incasts(NETWORK, 2, 1, rate=-1, count=1), "rate = -1: must be a number of incasts per"),
-        (lambda: workload.dart_mix(NETWORK, 0.5, "huge", duration="1ms"), "mix = 'huge': must be one of light"),
-        (lambda: workload.dart_mix(NETWORK, 0.5, 1.0, duration="1ms"), "mix = 1.0: must be one of light"),
-        (
-            lambda: workload.offered_load(workload.permutation(["h0", "h1"], 1), NETWORK),
-            "duration = None: must be given, because all messages start at once",
-        ),
-    ],
-)
-def test_arrivals_refuse(make, text):
-    with pytest.raises(ConfigError) as caught:
-        make()
-    assert str(caught.value).startswith(text)
-
-
-def test_unreachable_receivers_are_named():
-    graph = topology.star(2)
-    for name in ("far0", "far1"):
-        topology.add_host(graph, name)
-    topology.add_link(graph, "far0", "far1", "1Gbps", "1us")
-    with pytest.raises(ConfigError, match="must be reachable from 'far0'"):
-        workload.poisson(graph, 1, 0.5, count=1)
-
-
 def test_of_senders_without_a_path_one_that_sends_is_named():
     graph = topology.star(3)
     topology.add_switch(graph, "s1", "1MB")
@@ -326,13 +256,9 @@ def distributions(draw):
     return SizeDistribution.from_cdf(zip(sizes, [0, *(chance / 20 for chance in inner), 1]))
 
 
-def test_every_published_table_is_there():
-    assert set(SIZES) == set(STATED)
-    assert all(distribution.source for distribution in SIZES.values())
-
-
-@pytest.mark.parametrize("name", STATED)
+@pytest.mark.parametrize("name", SIZES)
 def test_published_means(name):
+    assert SIZES[name].source
     knots, mean, of_logarithms = STATED[name]
     assert len(SIZES[name].sizes) == knots
     assert SIZES[name].mean == pytest.approx(mean, rel=2e-5)  # the tables are printed to six digits
@@ -438,39 +364,3 @@ def test_from_file(tmp_path):
     path.write_text("1000\n")
     with pytest.raises(ConfigError, match=r"line = '1000'.*must be a size and a probability"):
         SizeDistribution.from_file(path)
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: size_distribution("web search"), "size = 'web search': must be a size"),
-        (lambda: size_distribution(0), "size = 0: must be at least 1 byte"),
-        (lambda: SizeDistribution.from_cdf([]), "knots = [] (custom): must be (size, probability) pairs"),
-        (lambda: SizeDistribution.from_cdf([(1, 2, 3)]), "knots = [(1, 2, 3)] (custom): must be (size, prob"),
-        (lambda: SizeDistribution.from_cdf([(1, 0), (2, 0.9)]), "probabilities = (0.0, 0.9) (custom): must be"),
-        (lambda: SizeDistribution.from_cdf([(1, 0), (2, 0.9), (3, 0.8), (4, 1)]), "probabilities = (0.0, 0.9, 0.8"),
-        (lambda: SizeDistribution.from_cdf([(5, 0), (2, 1)]), "sizes = (5.0, 2.0) (custom): must be finite and"),
-        (
-            lambda: SizeDistribution.from_cdf([(1, 0), (5, 0.5), (2, 1)]),
-            "sizes = (1.0, 5.0, 2.0) (custom): must be finite and",
-        ),
-        (
-            lambda: SizeDistribution("a", (1.0, np.inf, np.inf), (0.0, 0.5, 1.0)),
-            "sizes = (1.0, inf, inf) (a): must be finite",
-        ),
-        (lambda: SizeDistribution.from_cdf([(-5, 0), (2, 1)]), "sizes = (-5.0, 2.0) (custom): must be finite"),
-        (lambda: SizeDistribution.from_cdf([(1, "x")]), "probability = 'x' (custom): must be from 0 to 1"),
-        (lambda: SizeDistribution.from_cdf([(1, float("nan"))]), "probability = nan (custom): must be from 0"),
-        (lambda: SizeDistribution.from_cdf([(None, 1)]), "size = None (custom): must be a number of bytes"),
-        (lambda: SizeDistribution("a", (1.0,), (1.0,)), "sizes = (1.0,) (a): must be at least two knots"),
-        (lambda: SizeDistribution.choice([]), "sizes = []: must be at least one size"),
-        (lambda: SizeDistribution.choice([5], [0]), "weights = [0]: must be 1 numbers above 0"),
-        (lambda: SizeDistribution.uniform(5, 4), "low = 5: must be at least 1 byte and at most high = 4"),
-        (lambda: DART_SHORT.capped(0), "limit = 0: must be at least 1 byte"),
-        (lambda: DART_SHORT.mean_packets(0), "payload_bytes = 0: must be at least 1 byte"),
-    ],
-)
-def test_sizes_refuse(make, text):
-    with pytest.raises(ConfigError) as caught:
-        make()
-    assert str(caught.value).startswith(text)

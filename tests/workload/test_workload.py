@@ -234,30 +234,20 @@ CIRCLE = "must not make messages wait on each other in a cycle"
     ("column", "value", "text"),
     [
         ("src", "h9", "src = 'h9' (row 1): must be a node of the network"),
-        ("src", None, "src = None (row 1): must be a node of the network"),
         ("src", "s0", "src = 's0' (row 1): must be a host, not a switch"),
-        ("dst", "s0", "dst = 's0' (row 1): must be a host, not a switch"),
         ("dst", "h1", "dst = 'h1' (row 1): must differ from src"),
         ("dst", "far0", "dst = 'far0' (row 1): must be reachable from src = 'h1'"),
         ("size_bytes", 0, f"size_bytes = 0 (row 1): {SIZE}"),
-        ("size_bytes", -4, f"size_bytes = -4 (row 1): {SIZE}"),
         ("size_bytes", "1us", "size_bytes = '1us' (row 1): must be a size"),
-        ("size_bytes", True, "size_bytes = True (row 1): must be a size"),
-        ("size_bytes", None, "size_bytes = nan (row 1): must be a"),
         ("start_ps", -1, f"start_ps = -1 (row 1): {START}"),
         ("start_ps", 0.5, f"start_ps = 0.5 (row 1): {START}"),
-        ("start_ps", "-1us", "start_ps = '-1us' (row 1): must be a time"),
         ("start_ps", "1kB", "start_ps = '1kB' (row 1): must be a time"),
         ("weight", 0, f"weight = 0.0 (row 1): {WEIGHT}"),
-        ("weight", -2.5, f"weight = -2.5 (row 1): {WEIGHT}"),
         ("group", 1.5, "group = 1.5 (row 1): must be a whole number or missing"),
-        ("group", "a", "group = 'a' (row 1): must be a whole number or missing"),
         ("after", (7,), "after = 7 (row 1): must be the id of a message"),
-        ("after", ("a",), "after = 'a' (row 1): must be the id of a message"),
         ("after", (1,), f"after = '1 -> 1': {CIRCLE}"),
         ("delay", "1us", "delay = '1us' (row 1): must be missing where after is empty: use start"),
         ("delay", "soon", "delay = 'soon' (row 1): must be a time"),
-        ("delay", np.array(5), "delay = 5 (row 1): must be a time"),
     ],
 )
 def test_validate_names_the_bad_row(fabric, column, value, text):
@@ -321,48 +311,6 @@ def test_validate_finds_circles_as_networkx_does(fabric, edges):
     circle = [int(part) for part in caught.value.value.split(" -> ")]
     assert circle[0] == circle[-1]
     assert all(graph.has_edge(*edge) for edge in pairwise(circle))
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: workload.incast([], "h0", 1), "senders = []: must be different hosts"),
-        (lambda: workload.incast(["h0"], "h0", 1), "senders = ['h0']: must be different hosts"),
-        (lambda: workload.incast(8, "h0", 1, hosts=HOSTS), "senders = 8: must be at most 7"),
-        (lambda: workload.incast(1, "h0", 1), "senders = 1: must be a list of hosts; to draw this many"),
-        (lambda: workload.incast(0, "h0", 1, hosts=HOSTS), "senders = 0: must be a whole number, at least 1"),
-        (lambda: workload.incast(["h1"], "h0", 1, rounds=0), "rounds = 0: must be a whole number, at least 1"),
-        (lambda: workload.incast(["h1"], "h0", 1, rounds=2, jitter="1us"), "jitter = '1us': must be 0 unless"),
-        (lambda: workload.incast(["h1"], "h0", 0), "size = 0: must be at least 1 byte"),
-        (lambda: workload.incast(["h1"], "h0", 1, start="-1us"), "start = '-1us': must be a time"),
-        (lambda: workload.incast(["h1"], "h0", 1, start=5), "start = 5: must carry a unit, such as '5us'"),
-        (
-            lambda: workload.poisson(topology.star(2), 1, 0.5, duration=1e9),
-            "duration = 1000000000.0: must carry a unit",
-        ),
-        (lambda: workload.messages([("h0", "h1", 1, 5)]), "start_ps = 5 (row 0): must carry a unit"),
-        (lambda: workload.incast(["h1"], "h0", 1, seed=-1), "seed = -1: must be a whole number, at least 0"),
-        (lambda: workload.incast(["h1"], "h0", 1, group=0.5), "group = 0.5: must be a whole number"),
-        (lambda: workload.long_flows([]), "pairs = []: must be at least one pair of hosts"),
-        (lambda: workload.long_flows([("h0", "h1")], start=[1, 2]), "start = [1, 2]: must be one time"),
-        (lambda: workload.long_flows([("h0", "h1")], start=np.array(1)), "start = 1: must be a time"),
-        (lambda: workload.permutation(["h0"], 1), "hosts = ['h0']: must be at least two different hosts"),
-        (lambda: workload.random_pairs(["h0", "h0"], 1, 1), "hosts = ['h0', 'h0']: must be at least two"),
-        (lambda: workload.random_pairs(HOSTS, 0, 1), "count = 0: must be a whole number, at least 1"),
-        (lambda: workload.combine(), "workloads = (): must be at least one"),
-        (lambda: workload.messages([("h0", "h1")]), "rows = ('h0', 'h1') (row 0): must be a dict or"),
-        (lambda: workload.messages(np.array(3)), "rows = 3: must be a DataFrame, or a list"),
-        (
-            lambda: workload.messages(pd.DataFrame([["h0"]], columns=pd.MultiIndex.from_tuples([("src", "a")]))),
-            "column = ('src', 'a'): must be the name of one column",
-        ),
-        (lambda: workload.messages(["h0h1"]), "rows = 'h0h1' (row 0): must be a dict or"),
-    ],
-)
-def test_generators_refuse(make, text):
-    with pytest.raises(ConfigError) as caught:
-        make()
-    assert str(caught.value).startswith(text)
 
 
 # Workloads in files come back as written, by hand and at random
@@ -542,6 +490,7 @@ def test_jobs_are_compared_with_being_alone(engine):
     assert found["packed"].frame["slowdown"].tolist() == [1.0, 1.0]
     table = found["round-robin"].frame
     assert (table["slowdown"] > 1.2).all()
+    assert found["packed"].result.jobs[["hosts", "messages"]].to_numpy().tolist() == [[4, 24]] * 2
     assert table["step_ps"].tolist() == found["round-robin"].result.jobs["step_ps"].tolist()
     assert (table["slowdown"] == table["step_ps"] / table["alone_ps"]).all()
     heights = [bar.get_height() for bar in found["round-robin"].plot().patches]
@@ -550,8 +499,7 @@ def test_jobs_are_compared_with_being_alone(engine):
         rdmacc.compare_jobs(rdmacc.Scenario(network=net, workload=RING, scheme="line-rate"))
 
 
-def test_each_job_has_its_step_time(engine, tmp_path):
-    """Packed, each ring stays on its leaf and is as fast as alone; in turn, both cross one spine link."""
+def test_computation_of_a_job_counts_what_overlaps_once(engine, tmp_path):
     net = rdmacc.leaf_spine(2, 1, 4)
     hosts = rdmacc.topology.hosts(net)
     compute = rdmacc.messages(
@@ -561,18 +509,8 @@ def test_each_job_has_its_step_time(engine, tmp_path):
             {"src": "h0", "dst": "h1", "size": 1000, "after": (0, 1)},
         ]
     )
-    table = {}
-    for placement in ("packed", "round-robin"):
-        work = jobs(hosts, {"a": RING, "b": RING}, placement)
-        result = rdmacc.simulate(net, work, "line-rate", engine=engine, progress=False)
-        table[placement] = result.jobs.set_index("job")
-    alone = rdmacc.simulate(net, RING, "line-rate", engine=engine, progress=False).collectives["time_ps"][0]
-    assert table["packed"]["step_ps"].tolist() == [alone, alone]
-    assert (table["round-robin"]["step_ps"] > 1.2 * alone).all()
-    assert table["packed"]["hosts"].tolist() == [4, 4]
-    assert table["packed"]["messages"].tolist() == [24, 24]
     result = rdmacc.simulate(net, job(compute, name="c"), "line-rate", engine=engine, progress=False)
-    assert result.jobs["computing_ps"].tolist() == [3_000_000], "6 us on one of two hosts; what overlaps counts once"
+    assert result.jobs["computing_ps"].tolist() == [3_000_000], "6 us on one of two hosts"
     inner = job(nccl.all_reduce(hosts[:4], "1MB", Nccl(algorithm="hierarchical", hosts_per_node=2)), name="d")
     result = rdmacc.simulate(net, inner, "line-rate", engine=engine, progress=False)
     assert result.computation["collective"].notna().any()
