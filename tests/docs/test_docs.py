@@ -2,7 +2,6 @@
 
 import doctest
 import importlib
-import inspect
 import re
 import runpy
 import tomllib
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import rdmacc
 from tests.docs import sessions
 from tests.support import mostly_at_night
 
@@ -83,7 +81,3 @@ def test_the_examples_in_docstrings_print_what_they_show(tmp_path, monkeypatch):
                 wrong, found = wrong + [name] * result.failed, found + result.attempted
     assert wrong == []
     assert found > 80
-
-
-def test_what_users_import_says_what_it_is():
-    assert not [name for name in rdmacc.__all__ if not inspect.getdoc(getattr(rdmacc, name))]

@@ -1,4 +1,4 @@
-"""The scheme guide: its tables, handlers and field names are those of the schemes; its code runs as written."""
+"""The scheme guide: its tables are those of the schemes; its code runs as written."""
 
 import importlib
 import re
@@ -19,7 +19,6 @@ from tests.support import WIRE, check_finished
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "schemes").glob("*.md"))
 TABLES = runpy.run_path(str(DOCS / "schemes" / "tables.py"))
-NAME = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 
 
 def code_of(page):
@@ -31,27 +30,10 @@ def schemes_of(page):
     return [name for _, name, _ in TABLES["TABLE"].findall(page.read_text())]
 
 
-def parts_of(page):
-    """Return the components of a page's schemes by name."""
-    return {type(part).__name__: part for name in schemes_of(page) for part in rdmacc.scheme(name).components}
-
-
 def test_tables_are_up_to_date():
     """Otherwise run python docs/schemes/tables.py."""
     for page in PAGES:
         assert TABLES["fill"](page.read_text()) == page.read_text()
-
-
-def test_every_handler_is_named_and_every_name_exists():
-    for page in PAGES:
-        parts = parts_of(page)
-        named = {(owner, name) for owner, name in NAME.findall(page.read_text()) if owner in parts}
-        handlers = {(owner, name) for owner, part in parts.items() for name in part.handlers() if owner != "GoBackN"}
-        assert {(owner, name) for owner, name in named if name.startswith("on_")} == handlers
-        for owner, name in named - handlers:
-            part = parts[owner]
-            records = [record for kind in ("Sender", "Transfer", "Receiver", "Egress") if (record := part.record(kind))]
-            assert hasattr(part, name) or any(name in {field.name for field in record.fields} for record in records)
 
 
 def test_the_index_lists_every_page_and_only_schemes_that_exist():

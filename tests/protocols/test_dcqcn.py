@@ -220,29 +220,6 @@ def test_nothing_is_left_of_the_timers_when_the_last_flow_is_done(engine):
     assert result.counters.events < 200
 
 
-@pytest.mark.nightly
-def test_a_flow_that_joins_late_gets_its_half(engine):
-    """Fair within 15 % over 30 ms, and the link is full."""
-    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1GB", start=["0us", "5ms"])
-    graph = rdmacc.star(3, rate="40Gbps")
-    simulation = rdmacc.Simulation(graph, work, "dcqcn", engine=engine)
-    before = simulation.run("50ms").outcome.messages["received_packets"]
-    after = simulation.run("80ms").outcome.messages["received_packets"]
-    goodput = (after - before) * WIRE * 8 / 30e-3
-    assert goodput.sum() == pytest.approx(40e9, rel=0.03)
-    assert goodput[0] == pytest.approx(goodput[1], rel=0.15)
-
-
-FACTS = {2: (20.2, 0.101), 4: (41.8, 0.122), 8: (93.8, 0.145), 10: (122.6, 0.153)}
-"""Fact 4: queue in kB and alpha by number of flows, at 40 Gb/s, 1000 B packets, R_AI 40 Mb/s."""
-
-
-@pytest.mark.parametrize("flows", FACTS)
-def test_the_models_fixed_point_is_the_facts(flows):
-    fixed = DcqcnEquations(flows=flows).fixed_point()
-    assert (fixed["queue_bytes"] / 1000, fixed["alpha"]) == pytest.approx(FACTS[flows], rel=0.005)
-
-
 def steady_state(engine, flows, until, since, **changes):
     """Return time averages of queue (kB) and alpha, and the flows' shares of the goodput."""
     work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(flows)], "1GB")

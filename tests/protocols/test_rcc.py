@@ -139,15 +139,6 @@ def test_the_last_hop_is_the_bottleneck_if_it_is_busy(used, where):
     assert flow.receiver.is_iterative == (where == IN_NETWORK)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_n_is_a_parameter(n):
-    flow = Flow(late_samples=n)
-    flow.fill(0.5)
-    for i in range(1, n + 1):
-        flow.take(LATE)
-        assert flow.receiver.is_iterative == (i >= n)
-
-
 def test_a_sample_may_be_that_of_a_round_trip():
     """The packets come a microsecond apart: with n = 2 a flow must be late for two base RTTs of 12 us."""
     flow = Flow(sampling="base-rtt", late_samples=2)

@@ -22,7 +22,7 @@ from rdmacc.records import NEVER
 from rdmacc.state import ACK, LAST_HOP, NAK, REQUEST, Host, Message, Port, QueuePair
 from rdmacc.switch.uet_queue import UetQueue
 from rdmacc.units import us
-from tests.support import check_conservation, check_finished, mostly_at_night, packet_with, plain
+from tests.support import check_conservation, check_finished, packet_with, plain
 
 LINE = 100e9
 T = 14_022_720
@@ -71,26 +71,6 @@ def test_closed_form_of_a_message_alone(engine, packets):
     result = run(rdmacc.messages([("h0", "h15", packets * PAYLOAD)]), "nscc", engine)
     assert acked_us(result)[0] == pytest.approx(packets * 0.332 + 5 * 0.332 + 12 + 6 * 0.00512, abs=1e-6)
     assert result.outcome.totals["acks"] == 1 + (packets - 1) // 4 + 1
-
-
-@pytest.mark.parametrize(
-    ("name", "last_us", "acks"), [("nscc", 176.2, 124), ("rccc", 177.37, 126), ("nscc-rccc", 177.37, 126)]
-)
-def test_two_megabytes_alone(engine, name, last_us, acks):
-    """uet-htsim: 176.2 us with NSCC; 177.368 us with credit, at 0.99 of the link after the first 1.5 BDP."""
-    result = run(rdmacc.messages([("h0", "h13", 2_000_000)]), name, engine)
-    assert acked_us(result)[0] == pytest.approx(last_us, abs=0.01)
-    assert result.outcome.totals["acks"] == acks
-
-
-@pytest.mark.parametrize(("name", "last_us"), [("nscc", 2478.53), ("rccc", 2464.44), ("nscc-rccc", 2462.92)])
-def test_an_incast_takes_as_long_as_its_bytes(name, last_us):
-    """15 x 2 MB: 2,451 us on the wire."""
-    result = run(rdmacc.messages([(f"h{i}", "h15", 2_000_000) for i in range(15)]), name)
-    assert acked_us(result).max() == pytest.approx(last_us, rel=0.01)
-    trimmed = result.ports["trimmed_packets"].sum()
-    assert trimmed == result.outcome.totals["naks"]
-    assert 0 <= trimmed + result.flows["timeouts"].sum() - result.flows["retransmissions"].sum() <= 5  # late ones
 
 
 # Delivery
@@ -581,22 +561,6 @@ def test_mixed_recycles_before_it_takes_turns():
     clean(sender, params, [9, 9, 4])
     assert draw(params, qp, sender, 3) == [9, 9, 4]
     assert len(set(draw(params, qp, sender, 64))) == 64
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("choice", mostly_at_night(["oblivious", "reps"], every=2))
-@pytest.mark.parametrize("name", mostly_at_night(["ndp", "homa"], every=2))
-def test_path_choice_goes_with_schemes_that_take_reordering(engine, name, choice):
-    """Beside one path for each message, no link between switches carries as much."""
-    hosts = rdmacc.topology.hosts(tree())
-    work = rdmacc.permutation(hosts, "100kB", seed=1)
-    busiest = {}
-    for one in ("ecmp", choice):
-        scheme = rdmacc.scheme(name).replace(routing="entropy", control=(PathChoice(choice=one),))
-        result = rdmacc.simulate(tree(), work, scheme, engine=engine)
-        check_finished(result)
-        busiest[one] = result.ports.loc[result.ports["link_class"] == "in_network", "tx_data_packets"].max()
-    assert busiest[choice] < 0.8 * busiest["ecmp"]
 
 
 def test_learning_helps_where_a_link_is_slow():
