@@ -185,17 +185,6 @@ def test_every_packet_is_acknowledged(engine):
     assert result.counters.acks == 200
 
 
-def test_sixteen_to_one_shares_the_link(engine):
-    """Rates fall at once to about a sixteenth, nothing is lost, and the link is never idle."""
-    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, 17)], "250kB")
-    graph = rdmacc.star(17, rate="25Gbps")
-    result = rdmacc.simulate(graph, work, "dcqcn-hpcc", engine=engine)
-    check_finished(result)
-    busy = 16 * 250 * transmission(WIRE, 25e9)
-    assert result.flows["fct_ps"].max() < 1.3 * busy
-    assert result.counters.pfc_violations == 0
-
-
 def test_a_window_in_proportion_to_the_rate():
     """HAS_WIN and VAR_WIN: the base RTT's worth at the current rate; without them none."""
     params, qp, sender = make(has_window=True, base_rtt_ps="4160ns")

@@ -96,10 +96,3 @@ def test_senders_share_a_link_without_a_queue(engine, name):
     assert float(queue.iloc[len(queue) // 2 :].mean()) < 25_000
     assert result.flows["slowdown"].max() < 9.5
     assert result.flows["slowdown"].min() > 4
-
-
-@pytest.mark.parametrize("name", ["powertcp", "theta-powertcp"])
-def test_a_lone_sender_keeps_its_link_full(engine, name):
-    result = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h1", "h0", "1MB")]), name, engine=engine)
-    check_finished(result)
-    assert result.flows["slowdown"][0] < 1.05
