@@ -94,10 +94,3 @@ def test_its_figure_draws_both_panels(toy):
     assert right.get_ylabel() == "queue (KB)"
     assert max(right.get_lines()[0].get_ydata()) == one.claims[1].verdict(one.view(table)).numbers["toy"] * 1e-3
     plt.close(figure)
-
-
-def test_the_page_shows_its_files():
-    page = (ROOT / "docs" / "experiments.md").read_text()
-    for name in ("fig01.py", "paper.toml", "readings.toml", "toy-2030.toml"):
-        assert f"{{literalinclude}} ../experiments/_template/{name}" in page
-    assert len((TEMPLATE / "fig01.py").read_text().splitlines()) <= 120
