@@ -17,13 +17,16 @@ from rdmacc.scenario import Scenario
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
 from rdmacc.schemes.composition import parameter_rows
 from rdmacc.simulation import IS_QUIET
-from rdmacc.topology import Graph, leaf_spine, star
+from rdmacc.topology import Graph, completed, leaf_spine, star
 from rdmacc.units import format_rate, format_size, format_time, ps, time_ps
 from rdmacc.workload import messages
 
 _PATIENCE = 20
 """A run ends after this many times the time that all bytes take on one link, and no sooner than `_LEAST_PS`."""
 _LEAST_PS = 10_000_000_000
+_NETWORKS = ("star", "leaf-spine", "ring")
+_RING = 5
+"""Switches of a ring: an odd number, so that there is one shortest path over two links."""
 MOST_EVENTS = 5_000_000
 """A run of a search is stopped after so many, where one usually takes some ten thousand."""
 _CHECKS = tuple(2**power for power in range(10, -1, -1))
@@ -35,7 +38,8 @@ class Case(Parameters):
     """A small scenario: its defaults are a lone message, and each field adds to it.
 
     ``h0`` receives the incast and the long flows. On a star, all hosts are on one switch; on a leaf-spine of two leaves
-    and two spines, the receivers are on the first leaf and the senders on the second.
+    and two spines, the receivers are on the first leaf and the senders on the second. On a ring of five switches, hosts
+    are in turn on each, and long flows go two switches on instead: five of them close a circle, which PFC can lock.
 
     Examples
     --------
@@ -45,7 +49,7 @@ class Case(Parameters):
     rdmacc.Case(senders=8, size_bytes="32 kB", long_flows=1).run("dcqcn")
     """
 
-    network: Literal["star", "leaf-spine"] = param("star", "the network", choices=("star", "leaf-spine"))
+    network: Literal["star", "leaf-spine", "ring"] = param("star", "the network", choices=_NETWORKS)
     rate_bps: Rate = param("100Gbps", "rate of the links", unit="bps", low=1e9, slider=("10Gbps", "400Gbps"))
     delay_ps: Time = param("1us", "delay of a link", unit="ps", slider=("200ns", "5us"), is_log=True)
     senders: int = param(1, "messages of the incast, each from its own host", low=1, high=512, slider=(1, 32))
@@ -124,16 +128,19 @@ class Case(Parameters):
         return self.down_ps + self.storm_ps
 
     def _rows(self) -> list[tuple[Hashable, Hashable, int, Any]]:
-        first = 2 if self.network == "star" else self._per_leaf
+        first = self._per_leaf if self.network == "leaf-spine" else 2
         names = [f"h{first + i}" for i in range(self.senders + self.long_flows)]
         rows: list[tuple[Hashable, Hashable, int, Any]] = [
-            (name, "h0", self.long_bytes, ps(0)) for name in names[self.senders :]
+            (name, self._end_of(name), self.long_bytes, ps(0)) for name in names[self.senders :]
         ]
         starts = [self.after_ps + i * self.stagger_ps for i in range(self.senders)]
         for _ in range(self.rounds):
             rows += [(name, "h0", self.size_bytes, ps(at)) for name, at in zip(names, starts, strict=False)]
         rows += [(names[i % self.senders], "h1", self.size_bytes, ps(self.after_ps)) for i in range(self.victims)]
         return rows
+
+    def _end_of(self, long_flow: str) -> str:
+        return f"h{(int(long_flow[1:]) + 2) % _RING}" if self.network == "ring" else "h0"
 
     @property
     def _per_leaf(self) -> int:
@@ -143,6 +150,8 @@ class Case(Parameters):
         rate, delay = self.rate_bps, ps(self.delay_ps)
         if self.network == "star":
             graph = star(2 + self.senders + self.long_flows, rate=rate, delay=delay)
+        elif self.network == "ring":
+            graph = _ring(max(_RING, 2 + self.senders + self.long_flows), rate, delay)
         else:
             graph = leaf_spine(2, 2, self._per_leaf, rate=rate, delay=delay)
         graph.edges["h0", self._switch]["rate_bps"] = rate * self.slow
@@ -153,7 +162,7 @@ class Case(Parameters):
 
     @property
     def _switch(self) -> str:
-        return "s0" if self.network == "star" else "leaf0"
+        return "leaf0" if self.network == "leaf-spine" else "s0"
 
     def _faults(self) -> tuple[Fault, ...]:
         at = self.after_ps + 10_000_000
@@ -167,6 +176,13 @@ class Case(Parameters):
         if self.jitter_ps:
             found.append(Clocks(jitter_ps=self.jitter_ps))
         return tuple(found)
+
+
+def _ring(hosts: int, rate: float, delay: str) -> Graph:
+    graph = Graph(name="ring")
+    graph.add_edges_from([(f"s{i}", f"s{(i + 1) % _RING}") for i in range(_RING)], rate=rate, delay=delay)
+    graph.add_edges_from([(f"h{i}", f"s{i % _RING}") for i in range(hosts)], rate=rate, delay=delay)
+    return completed(graph)
 
 
 def _written(value: Any, unit: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rdmacc.errors import ConfigError, DeadlockError, SimulationError, unknown
 from rdmacc.models.base import Model
-from rdmacc.models.comparison import compare
+from rdmacc.models.comparison import Comparable, compare
 from rdmacc.searches.case import MOST_EVENTS, Case, quietly
 from rdmacc.searches.objectives import OBJECTIVES, Objective, probes_for
 from rdmacc.searches.space import Subject, Values
@@ -63,6 +63,8 @@ def measures_of(subject: Subject, objective: Any) -> tuple[Measure, ...]:
         for one in given:
             if one != DISTANCE and not callable(one):
                 raise ConfigError("objective", one, f"a function of the model, or {DISTANCE!r}")
+            if one == DISTANCE and not isinstance(subject, Comparable):
+                raise ConfigError("objective", one, f"a function: {type(subject).__name__} has no simulation")
         return tuple(given)
     for one in given:
         if not callable(one) and one not in OBJECTIVES:
@@ -133,8 +135,11 @@ class Work:
     def _of_model(self, model: Model, measure: Any, values: Values) -> float:
         if measure != DISTANCE:
             return _number(measure, measure(model), values)
-        both = compare(model).summary()[["model", "simulation"]].to_numpy(np.float64)
-        larger = np.abs(both).max(axis=1)
+        compared = compare(model)
+        summary = compared.summary()
+        both = summary[["model", "simulation"]].to_numpy(np.float64)
+        packet = np.where(summary["unit"] == "bytes", compared.result.plan.scheme.payload_bytes, 0)  # less is noise
+        larger = np.maximum(np.abs(both).max(axis=1), packet)
         apart = np.abs(both[:, 0] - both[:, 1]) / np.where(larger > 0, larger, 1.0)
         return _number(measure, float(apart.max()), values)
 

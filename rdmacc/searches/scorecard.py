@@ -259,7 +259,8 @@ def shown(objective: str, value: float) -> str:
     if objective == "peak queue":
         return format_size(value, 2)
     if OBJECTIVES[objective].unit == "share":
-        return f"{value:.0%}" if abs(value) < 5e-4 or value >= 0.01 else f"{value:.1%}"
+        value = value if abs(value) >= 5e-4 else 0.0
+        return f"{value:.0%}" if value == 0 or value >= 0.01 else f"{value:.1%}"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 

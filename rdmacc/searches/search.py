@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rdmacc.errors import ConfigError, not_installed, unknown
+from rdmacc.errors import ConfigError, SimulationError, not_installed, unknown
 from rdmacc.models.base import Model
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
@@ -171,8 +171,11 @@ class Search:
         return self.case.run(self.subject, explain=True)
 
     def explain(self) -> str:
-        """Return the line of Python, and why the message that fared worst took as long as it did."""
-        result = self.result()
+        """Return the line of Python, and why the message that fared worst took as long as it did, or what broke."""
+        try:
+            result = self.result()
+        except SimulationError as error:
+            return f"{self.line}\n\n{error}"
         flows = result.flows.sort_values("slowdown", ascending=False)
         return f"{self.line}\n\n{result.explain(flows['flow'].iloc[0])}"
 
@@ -234,7 +237,8 @@ def search(
     objective : str, callable or list
         Names from `OBJECTIVES` in `rdmacc.searches.objectives`, or functions of the result; for a model, functions of
         the model, or "distance to model": how far a simulation is from what the model predicts, over the larger of the
-        two, of the quantity that differs most (1: one of them is 0). Several give a Pareto front.
+        two (of bytes, at least a packet), of the quantity that differs most (1: one of them is 0). Several give a
+        Pareto front.
     budget : int
         Number of runs.
     seed : int

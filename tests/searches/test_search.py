@@ -1,9 +1,11 @@
 """Searches: the same with any number of jobs, resumed, shrunk, and clear about what is wrong."""
 
+from dataclasses import dataclass
+
 import pytest
 
 import rdmacc
-from rdmacc import Case, ConfigError, search
+from rdmacc import Case, Component, ConfigError, search
 from rdmacc.models import DasrIncast, DcqcnMargin
 from rdmacc.searches.held_out import drawn
 from rdmacc.searches.objectives import OBJECTIVES, fct_ps, period_ps, probes_for
@@ -96,6 +98,21 @@ def test_a_killed_search_goes_on_and_a_stopped_one_returns_what_it_has(tmp_path)
     assert calls.read_text() == "notes"
 
 
+def test_what_ran_before_a_nan_is_kept(tmp_path):
+    path, calls = tmp_path / "runs.journal", tmp_path / "calls"
+
+    def odd(result):
+        with calls.open("a") as file:
+            file.write(".")
+        return float("nan") if calls.stat().st_size == 5 else peak(result)
+
+    with pytest.raises(ConfigError, match=r"a finite number.*senders"):
+        search("dcqcn", SPACE, odd, budget=8, progress=False, storage=path)
+    again = search("dcqcn", SPACE, odd, budget=8, progress=False, storage=path)
+    assert len(again.runs) == 8
+    assert calls.stat().st_size == 5 + 4
+
+
 def test_shrinking_keeps_it_as_bad_and_the_line_repeats_it():
     found = search("dcqcn", {**SPACE, "victims": (0, 3), "after_ps": ("0us", "9us")}, "peak queue", budget=16,
                    progress=False)  # fmt: skip
@@ -115,6 +132,42 @@ def test_a_scheme_that_breaks_is_a_find_and_refused_values_are_not():
     refused = search("dcqcn", {"Red.kmin_bytes": ("100kB", "400kB")}, "peak queue", budget=8, progress=False)
     assert not refused.finds
     assert any(run.is_refused for run in refused.runs)
+
+
+def test_a_circle_of_pauses_is_a_find_and_the_search_goes_on():
+    ring = Case(network="ring", long_bytes="2 MB")
+    space = {"buffer_share": (0.05, 1.0), "long_flows": (3, 7)}
+    found = search("line-rate", space, "deadlock", cases=ring, budget=8, progress=False)
+    assert len(found.runs) == 8
+    assert 0 < len(found.finds) < 8
+    assert found.best.objectives == (1.0,)
+    small = found.shrink()
+    assert "s0->s1 waits on s1->s2" in small.best.problem
+    assert 'network="ring"' in small.explain()
+    assert "s0->s1 waits on s1->s2" in small.explain()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fragile(Component):
+    """It divides by the packets of a second round trip, which a short message does not have."""
+
+    def on_ack(params, message, now):
+        if message.packets > 20:
+            message.timeouts = 1 // (message.packets - message.packets)
+
+
+def test_a_handler_that_raises_is_a_find_and_nothing_is_lost(tmp_path):
+    scheme, path = rdmacc.Scheme(name="fragile", control=(Fragile(),)), tmp_path / "runs.journal"
+    space = {"size_bytes": ("1 kB", "60 kB"), "senders": (1, 4)}
+    found = search(scheme, space, "peak queue", budget=12, storage=path, progress=False)
+    broken = [run.values["size_bytes"] > 20_000 for run in found.runs]
+    assert [bool(run.problem) for run in found.runs] == broken
+    assert 0 < len(found.finds) == sum(broken) < 12
+    assert "ZeroDivisionError" in found.finds[0].problem
+    assert "Fragile.on_ack" in found.finds[0].problem
+    assert found.best.objectives[0] == max(run.objectives[0] for run in found.runs if run.objectives)
+    assert search(scheme, space, "peak queue", budget=12, storage=path, progress=False).runs == found.runs
+    assert search(scheme, space, "peak queue", budget=12, jobs=2, progress=False).runs == found.runs
 
 
 def raises(result):
@@ -187,6 +240,8 @@ def test_a_model_is_searched_by_the_same_call():
         _ = found.case
     with pytest.raises(ConfigError, match="distance to model"):
         search(model, {"g": (0.001, 0.5)}, "Jain", budget=2, progress=False)
+    with pytest.raises(ConfigError, match="DcqcnMargin has no simulation"):
+        search(model, {"g": (0.001, 0.5)}, "distance to model", budget=2, progress=False)
 
 
 def test_where_a_model_and_a_simulation_differ_most():
