@@ -31,12 +31,6 @@ def readings(scale: str) -> list[ClosCase]:
     return list(dict.fromkeys(found))
 
 
-def with_all_readings(table: pd.DataFrame, readings: pd.DataFrame) -> pd.DataFrame:
-    """Return a figure's table with what the table of `Readings` has of its schemes in other readings."""
-    is_new = readings["scheme"].isin(table["scheme"].unique()) & ~readings["point"].isin(table["point"])
-    return pd.concat([table, readings[is_new]], ignore_index=True)
-
-
 def verdicts() -> pd.DataFrame:
     """Return the verdicts on figures 11 to 13 and the tables under all readings, of the bundled tables.
 
@@ -49,14 +43,11 @@ def verdicts() -> pd.DataFrame:
         one, own = experiment(name), load_summary(name)
         assert own is not None
         assert longer is not None
-        table = with_all_readings(own, longer)
+        is_new = longer["scheme"].isin(own["scheme"].unique()) & ~longer["point"].isin(own["point"])
+        table = pd.concat([own, longer[is_new]], ignore_index=True)
+        judged = {reading: one.judge(table, "paper", reading) for reading in (DEFAULT, *one.readings_in(table))}
         found.append(
-            pd.DataFrame(
-                {
-                    reading: {row["id"]: row["verdict"] for row in one.judge(table, "paper", reading)}
-                    for reading in (DEFAULT, *one.readings_in(table))
-                }
-            )
+            pd.DataFrame({name: {row["id"]: row["verdict"] for row in every} for name, every in judged.items()})
         )
     return pd.concat(found)
 

@@ -42,11 +42,6 @@ def _checks(table: pd.DataFrame) -> Measured:
     return Measured(found, f"T = {show(asked['at the end of T'][1] - last_came_ps, 'us')}")
 
 
-def _is_apart(before: tuple[int, float] | None, here: tuple[int, float]) -> bool:
-    """Whether a note fits: each packet of a back-to-back train restarts the timer."""
-    return before is None or here[0] - before[0] > us(1)
-
-
 @register_experiment
 class Figure5(Ladders):
     name = "igbn.fig5"
@@ -81,7 +76,8 @@ class Figure5(Ladders):
         def notes(point: str) -> list[tuple[str, int, str]]:
             armed = curve(table, point, _CHECK)
             times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < ACK_TIMEOUT_PS]
-            first = [one for before, one in zip([None, *times], times, strict=False) if _is_apart(before, one)]
+            # Each packet of a back-to-back train restarts the timer: one note is for all.
+            first = [one for (before, _), one in zip([(-math.inf, 0), *times], times) if one[0] - before > us(1)]
             return [("h1", at, f"T = {(until - at) / 1e6:.1f} us") for at, until in first]
 
         figure = draw(table, names, notes, (11, 13))

@@ -221,12 +221,9 @@ def fill(page: str, found: Sequence[Plausibility]) -> str:
     _, end, after = rest.partition("<!-- end -->")
     if not end:
         raise ConfigError("page", page[:40], "a page with the lines <!-- plausible --> and <!-- end -->")
-    digests = "".join(f"<!-- golden runs: {name} {golden_digest(name)} -->\n" for name in dict.fromkeys(_names(found)))
+    names = dict.fromkeys(one.scheme for one in found)
+    digests = "".join(f"<!-- golden runs: {name} {golden_digest(name)} -->\n" for name in names)
     return f"{before}{begin}{markdown(found)}\n\n{digests}{end}{after}"
-
-
-def _names(found: Sequence[Plausibility]) -> Iterator[str]:
-    return (one.scheme for one in found)
 
 
 def markdown(found: Sequence[Plausibility]) -> str:

@@ -14,13 +14,9 @@ LOADS = (0.2, 0.4, 0.6, 0.8)
 _COUNT = 2000
 
 
-def _network() -> topology.Graph:
-    return topology.leaf_spine(8, 8, 8, rate="100Gbps", delay="1us")
-
-
 def errors(scheme: str, load: float, count: int = _COUNT) -> pd.DataFrame:
     """Return the rows of the record for a scheme and a load."""
-    network = _network()
+    network = topology.leaf_spine(8, 8, 8, rate="100Gbps", delay="1us")
     work = workload.poisson(network, "web_search", load, count=count)
     found = compare(MaxMin(network=network, workload=work, scheme=scheme))
     rows = found.frame[found.frame["quantity"] == "FCT"]

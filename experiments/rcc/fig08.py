@@ -20,10 +20,6 @@ _TOGETHER, _LATER = "together", "one later"
 _FLOWS = ((1, "blue"), (2, "vermilion"))
 
 
-def _lasts_ps(scale: str) -> int:
-    return ms(4) if scale == "quick" else ms(100)
-
-
 def _point(setting: str, start: str) -> str:
     return f"{setting}, {start}"
 
@@ -81,7 +77,7 @@ class Figure8(Experiment):
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
-        lasts_ps = _lasts_ps(check_scale(scale))
+        lasts_ps = ms(4) if check_scale(scale) == "quick" else ms(100)
         for setting, flows in SETTINGS.items():
             for start in (_TOGETHER, _LATER):
                 scenario = Scenario(

@@ -20,10 +20,6 @@ def _rates(table: pd.DataFrame, scheme: str, phase: int) -> list[float]:
     return [_number(table, scheme, f"goodput of flow {flow}, phase {phase}") for flow in range(1, phase + 1)]
 
 
-def _in_gbps(rates: list[float]) -> str:
-    return " / ".join(f"{rate / 1e9:.1f}" for rate in rates)
-
-
 def _settling(table: pd.DataFrame, scheme: str) -> dict[str, float]:
     """Return RTTs until all paces have come within 5% of their later means, after flows 2 and 3."""
     rtt = _number(table, scheme, "base RTT")
@@ -47,7 +43,7 @@ def _queues(table: pd.DataFrame, over: Sequence[float]) -> dict[str, float]:
 def _unfair(table: pd.DataFrame) -> Measured:
     first, second, *_ = rates = _rates(table, "rcc-ewa", 3)
     numbers = {"larger share": max(first / second, second / first), "queue": _queues(table, 2 * [BDP_BYTES])}
-    return Measured(numbers, f"{_in_gbps(rates)} Gb/s")
+    return Measured(numbers, f"{' / '.join(f'{rate / 1e9:.1f}' for rate in rates)} Gb/s")
 
 
 def _as_windows_say(table: pd.DataFrame) -> Measured:

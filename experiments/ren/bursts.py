@@ -106,7 +106,7 @@ class Bursts(ReadingFigure):
             return tidy(point.name, numbers)
         step = max(end // _DRAWN, RTT_PS)
         curves = {
-            "queue": (_at(queue, step), "packets"),
+            "queue": (queue.groupby(queue.index // step * step).first().rename_axis("time_ps"), "packets"),
             "throughput": (_averaged(link, step), "bps"),
             "f0": (_averaged(own, step), "bps"),
             "queue at the start": (_near(queue, on), "packets"),
@@ -127,10 +127,6 @@ def _recovered(own: pd.Series, off: int) -> float:
     """Return when f0 first has 95% of the link, in base RTTs from the bursts' end."""
     full = own[(own.index > off) & (own >= 0.95 * LINE_BPS)]
     return float((full.index[0] - off) / RTT_PS) if len(full) else float("inf")
-
-
-def _at(samples: pd.Series, step: int) -> pd.Series:
-    return samples.groupby(samples.index // step * step).first().rename_axis("time_ps")
 
 
 def _averaged(samples: pd.Series, step: int) -> pd.Series:

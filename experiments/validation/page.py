@@ -20,13 +20,9 @@ def _shown() -> dict[str, Simulator]:
     return {name: one for name, one in SIMULATORS.items() if load_summary(f"validation.{name}") is not None}
 
 
-def _runs() -> pd.DataFrame:
-    return pd.concat({name: compared(_table(name), name) for name in _shown()})
-
-
 def summary_text() -> str:
     """Return the agreement with other simulators, in three sentences."""
-    runs = _runs()
+    runs = pd.concat({name: compared(_table(name), name) for name in _shown()})
     rest = runs[runs["exact"] < runs["flows"]]
     apart = (rest[["mean", "p50", "p99"]] - 1).abs().max(axis=1)
     far = rest[apart > CLOSE]
@@ -86,13 +82,8 @@ def _accepted() -> Iterator[list[str]]:
         words = ["inside" if one <= row.bound_us else "above" for one in (row.last_us, last)]
         other = "not run" if row.read == "same" else f"refused: {row.read}"
         shown = [f"{last:.2f}", *words] if len(found) else [other, words[0], ""]
-        yield [
-            row.list.replace("_", " "),
-            f"{row.case}, {row.scheme}",
-            f"{row.bound_us:g}",
-            f"{row.last_us:.2f}",
-            *shown,
-        ]
+        run = f"{row.case}, {row.scheme}"
+        yield [row.list.replace("_", " "), run, f"{row.bound_us:g}", f"{row.last_us:.2f}", *shown]
 
 
 def _is_nested(numbers: Any) -> bool:

@@ -142,17 +142,13 @@ def _scheme(case: str, control: str) -> Scheme:
     if "500 packets" in case:
         changes |= {"UetQueue.limit": _LONG, "timeout_ps": us(15) + 6 * 500 * MTU_BYTES * 80}
     if case in ("1,023 to 1", "3 to 1"):
-        changes |= {f"{part}.largest{end}": _WINDOW_50 for part, end in _windows(control)}
+        changes |= {name: _WINDOW_50 for part, name in _WINDOW_OF.items() if part in control}
     if case in ("127 to 1", "1,023 to 1"):
         changes |= _HEADERS
     return preset("uet-htsim")[control].replace(**changes)
 
 
-def _windows(control: str) -> list[tuple[str, str]]:
-    return [pair for part, pair in _WINDOW_OF.items() if part in control]
-
-
-_WINDOW_OF = {"nscc": ("Nscc", "_window"), "rccc": ("ReceiverCredit", "")}
+_WINDOW_OF = {"nscc": "Nscc.largest_window", "rccc": "ReceiverCredit.largest"}
 
 
 # Measures of claims
