@@ -464,7 +464,7 @@ class _Combined(Band):
     """Several bands of one value; a mapping has one band per name."""
 
     _every: ClassVar[Callable[[Iterable[bool]], bool]]
-    _least: ClassVar[Callable[[Iterable[float]], float]]
+    _least: ClassVar[Any]
     _and: ClassVar[str]
 
     def __init__(self, *parts: Band | Mapping[str, Band]) -> None:

@@ -68,6 +68,10 @@ def committed() -> pd.DataFrame:
     return pd.read_csv(RUNS)
 
 
+def _runs() -> Iterator[Any]:
+    yield from committed().itertuples(index=False)
+
+
 def _pairs_of(hosts: int) -> list[tuple[int, int]]:
     """Return the permutation of its connection matrices, which Python's generator draws."""
     drawn = random.Random(13)
@@ -158,7 +162,7 @@ def _ratios(table: pd.DataFrame, *cases: str, column: str = "last_us", quantity:
     """Return our times over theirs, by run, of the cases that begin so."""
     ours = summary_rows(table)
     found = {}
-    for row in committed().itertuples(index=False):
+    for row in _runs():
         point = f"{row.case}, {row.scheme}"
         if point in ours.index and row.case.startswith(cases):
             found[point] = float(ours.loc[point, quantity] / 1e6 / getattr(row, column))
@@ -188,7 +192,7 @@ def _one_path(table: pd.DataFrame) -> dict[str, float]:
     """Return how many of our seeds complete before theirs, for each run with one path a message."""
     ours = summary_rows(table)
     found: dict[str, float] = {}
-    for row in committed().itertuples(index=False):
+    for row in _runs():
         names = _seed_names(f"{row.case}, {row.scheme}")
         if ONE_VALUE in row.case and names[-1] in ours.index:
             found[names[0]] = int((ours.loc[names, "last FCT"] / 1e6 < row.last_us).sum())
@@ -293,7 +297,7 @@ class UetHtsim(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
-        for row in committed().itertuples(index=False):
+        for row in _runs():
             if row.case in QUICK or not (is_quick or row.read != "same" or row.case.endswith(FLOW_BOUND)):
                 names = _seed_names(f"{row.case}, {row.scheme}")
                 for number, name in enumerate(names if ONE_VALUE in row.case else names[:1]):

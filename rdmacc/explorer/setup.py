@@ -212,7 +212,7 @@ class Setup(Named):
         for key in list(_results)[:-_KEPT]:
             del _results[key]
         if is_warm and (new := set(self.schemes) - _loaded):
-            _start(lambda: [_load(name) for name in new])
+            _start(lambda: list(map(_load, new)))
         return results
 
     def _end_ps(self) -> float:
@@ -251,7 +251,7 @@ class Setup(Named):
         for name, result in results.items():
             changes = self.changes.get(name, {})
             given = f".replace(**{dict(changes)!r})" if changes else ""  # in base units
-            every = _time(result.watched[1].every_ps / 1e6)  # a whole number of this scheme's packets
+            every = _time(float(result.watched[1].every_ps or 0) / 1e6)  # a whole number of this scheme's packets
             lines.append(
                 f"results[{name!r}] = rdmacc.simulate("
                 f"network, work, rdmacc.scheme({name!r}){given}, seed={self.seed}, probes=probes({every!r}))"

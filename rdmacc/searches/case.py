@@ -178,7 +178,7 @@ class Case(Parameters):
         return tuple(found)
 
 
-def _ring(hosts: int, rate: float, delay: str) -> Graph:
+def _ring(hosts: int, rate: float, delay: Any) -> Graph:
     graph = Graph(name="ring")
     graph.add_edges_from([(f"s{i}", f"s{(i + 1) % _RING}") for i in range(_RING)], rate=rate, delay=delay)
     graph.add_edges_from([(f"h{i}", f"s{i % _RING}") for i in range(hosts)], rate=rate, delay=delay)

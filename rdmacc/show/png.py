@@ -34,7 +34,8 @@ def png(figure: Figure, dpi: float = _DPI, *, is_packed: bool = True) -> bytes:
             figure.savefig(drawn, format="png", dpi=dpi, pil_kwargs={"compress_level": 1})
             return packed(drawn.getvalue())
         figure.dpi = dpi
-        FigureCanvasAgg(figure).print_png(drawn, pil_kwargs={"compress_level": 1})
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.print_png(drawn, pil_kwargs={"compress_level": 1})
     return drawn.getvalue()
 
 

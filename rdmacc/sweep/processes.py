@@ -20,7 +20,8 @@ from multiprocessing import context as contexts
 from pathlib import Path
 from typing import Any, TypeVar
 
-_T, _R = TypeVar("_T"), TypeVar("_R")
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:

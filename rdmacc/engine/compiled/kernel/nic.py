@@ -4,7 +4,7 @@ from rdmacc.engine.compiled.kernel.bit_trees import enter, following, leave, qp_
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.kernel.rows import *
-from rdmacc.engine.compiled.kernel.timers import address_request, call_sender
+from rdmacc.engine.compiled.kernel.timers import call_sender, complete_request
 
 
 @jit
@@ -173,5 +173,5 @@ def send_data(g, port, qp, message_number, now):
     qp.last_start_ps = now
     qp.last_wire_bytes = packet.wire_bytes
     transmit(g, port, number, now)
-    if request >= 0 and address_request(g, request, qp.number, message_number, now):
+    if request >= 0 and complete_request(g, request, qp.number, message_number, now):
         join_queue(g, port, request, request_class(packet_at(g, request), message), now)  # the caller sees to its turn

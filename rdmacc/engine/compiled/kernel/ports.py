@@ -13,7 +13,7 @@ from rdmacc.engine.compiled.kernel.queues import (
 )
 from rdmacc.engine.compiled.kernel.rows import *
 from rdmacc.engine.compiled.kernel.scanning_nic import has_work, join_scanned_line, send_next_scanning
-from rdmacc.engine.compiled.kernel.timers import address_request
+from rdmacc.engine.compiled.kernel.timers import complete_request
 
 
 @jit
@@ -116,7 +116,7 @@ def expire_nic_timer(g, number, now):
 
 @jit
 def send_request(g, number, qp, message, now):
-    if address_request(g, number, qp, message, now):
+    if complete_request(g, number, qp, message, now):
         enqueue(g, port_at(g, qp_at(g, qp).nic), number, packet_at(g, number).priority, now)
 
 

@@ -7,7 +7,6 @@ transfers, 36-47 endpoints, 48-59 egresses.
 
 from rdmacc.engine.compiled.kernel.events import push_event
 from rdmacc.engine.compiled.kernel.rows import *
-from rdmacc.engine.compiled.kernel.rules import address_request as write_request
 
 MAX_SLOTS = 12  # deadlines of one record kind in a scheme, at most
 
@@ -80,13 +79,13 @@ def call_sender(g, hook, qp, message, packet, now):
 
 
 @jit
-def address_request(g, number, qp_number, message_number, now):
+def complete_request(g, number, qp_number, message_number, now):
     request = packet_at(g, number)
     if request.kind == 0:
         recycle(g, number)
         return False
     qp = qp_at(g, qp_number)
-    write_request(g, request, qp, message_at(g, message_number))
+    address_request(g, request, qp, message_at(g, message_number))
     request.sent_ps = read_clock(host_at(g, qp.src), g.clock_jitter_ps, now) if g.has_clocks else now
     g.requests += 1
     if g.explains:
