@@ -8,9 +8,8 @@ import json
 import os
 import pickle
 import platform
-import tempfile
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,19 +27,23 @@ _SECONDS = {"h": 3600.0, "min": 60.0, "s": 1.0}
 def write(path: str | Path, scheme: Scheme, state: dict[str, Any]) -> None:
     """Write a checkpoint; the file under its name is always a whole one, also after an `OSError`."""
     body = json.dumps(_code_of(scheme)).encode() + b"\n" + pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
-    target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    part = part_of(path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(part, "wb", opener=partial(os.open, mode=0o600)) as file:
             file.write(_MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n")
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, target)
+        os.replace(part, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(name)
+            part.unlink()
         raise
+
+
+def part_of(path: str | Path) -> Path:
+    """Return where a checkpoint is written; what a killed process has left there is overwritten."""
+    return Path(path).with_name(f".{Path(path).name}.part")
 
 
 def read(path: str | Path) -> dict[str, Any]:

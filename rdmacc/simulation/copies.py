@@ -90,6 +90,7 @@ def _scenario(one: Running) -> str:
 def resumed(one: _S, path: str | Path, every: float | str) -> _S:
     """Return a simulation, or what a checkpoint holds of it, which writes checkpoints from now on."""
     every_s, simulation = checkpoints.seconds(every), one
+    checkpoints.part_of(path).unlink(missing_ok=True)
     if Path(path).exists():
         state = checkpoints.read(path)
         if state["scenario"] != _scenario(one):

@@ -258,7 +258,7 @@ def sweep(
         for name in (one.name for one in missing):
             code = found.identities[name]["code"]
             is_kept = executor is None and code["hash"] and "uncertain" not in found.identities[name]
-            file = str(store.path(experiment.name, keys[name]).with_suffix(".checkpoint")) if is_kept else ""
+            file = str(_checkpoint(store, experiment.name, keys[name])) if is_kept else ""
             tasks[name] = Task(_pickled((experiment, asked[name], engine, threads)), code, file)
         why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None
         if why_not:
@@ -382,6 +382,9 @@ class _Keeper:
         try:
             if "uncertain" not in provenance:
                 self.store.save(outcome.table, provenance)
+                file = _checkpoint(self.store, found.experiment, provenance["key"])
+                for one in file.parent.glob(f"{file.name}.*"):
+                    one.unlink(missing_ok=True)
         except ConfigError as error:
             return Failed(str(error))
         except OSError as error:  # a full disk or a read-only folder: continue with the other points
@@ -389,6 +392,11 @@ class _Keeper:
         found.tables[name] = as_stored(outcome.table)
         found.provenance[name] = provenance
         return outcome
+
+
+def _checkpoint(store: Store, experiment: str, key: str) -> Path:
+    """Return the first part of the paths of a point's checkpoints."""
+    return store.path(experiment, key).with_suffix(".checkpoint")
 
 
 def _progress(found: Sweep) -> str:

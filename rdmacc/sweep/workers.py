@@ -123,21 +123,24 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
-def _simulation(scenario: Scenario, threads: int, checkpoint: str) -> tuple[Simulation, Path | None]:
-    """Return a simulation that goes on from a checkpoint, if there is one of it, and where it writes others."""
+def _simulation(scenario: Scenario, threads: int, checkpoint: str) -> Simulation:
+    """Return a simulation that goes on from a checkpoint, if there is one of it, and writes others.
+
+    The last one stays until the point is stored: later runs of it may be killed, too.
+    """
     simulation, path = scenario.simulation(threads=threads), Path(checkpoint)
     if not checkpoint or simulation.engine.name != "compiled":
-        return simulation, None
+        return simulation
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError:
-        return simulation, None
+        return simulation
     every = os.environ.get("RDMACC_CHECKPOINT_EVERY", "10min")
     try:
-        return resumed(simulation, path, every), path
+        return resumed(simulation, path, every)
     except ConfigError:  # damaged, or of other versions
         path.unlink(missing_ok=True)
-        return resumed(simulation, path, every), path
+        return resumed(simulation, path, every)
 
 
 def _compute(experiment: Any, point: Any, engine: str, threads: int, checkpoint: str) -> Computed:
@@ -147,11 +150,9 @@ def _compute(experiment: Any, point: Any, engine: str, threads: int, checkpoint:
         token = IS_QUIET.set(True)  # a table of hundreds of runs has in its rows what one would warn of
         try:
             one = f"{checkpoint}.{len(results)}" if checkpoint else ""
-            simulation, path = _simulation(replace(scenario, engine=engine), threads, one)
+            simulation = _simulation(replace(scenario, engine=engine), threads, one)
             result = simulation.run(scenario.until, progress=False)
             give_back(simulation.engine)
-            if path is not None:
-                path.unlink(missing_ok=True)
         finally:
             IS_QUIET.reset(token)
         hops = int(result.counters["data_packet_hops"] + result.counters["control_packet_hops"])

@@ -1,9 +1,11 @@
 """Checkpoints: a run goes on from its file in another process, killed or not; a file that does not fit is refused."""
 
+import itertools
 import multiprocessing
 import os
 import signal
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,22 +121,29 @@ def _run(path: str) -> None:
 
 
 KILLS = 5
+CONTEXT = multiprocessing.get_context("fork")
 
 
-def killed(path, count: int) -> int:
-    """Kill a run again and again, at a random time after some checkpoints of each life; return how often."""
-    context, rng, kills = multiprocessing.get_context("fork"), np.random.default_rng(3), 0
+def killed(path, count: int, fewest: int, most_s: float) -> int:
+    """Kill a run again and again, at a random time after some checkpoints of each life; return how often.
+
+    No life loses what an earlier one has kept.
+    """
+    rng, kills, kept_ps = np.random.default_rng(3), 0, 0
     for _ in range(count):
-        process, seen, wanted = context.Process(target=_run, args=(str(path),)), {_file(path)}, int(rng.integers(2, 7))
+        process, seen = CONTEXT.Process(target=_run, args=(str(path),)), {_file(path)}
+        wanted = fewest and int(rng.integers(fewest, fewest + 5))
         process.start()
         while process.is_alive() and len(seen) < wanted:
             time.sleep(0.001)
             seen.add(_file(path))
-        process.join(float(rng.uniform(0.0, 0.02)))
+        process.join(float(rng.uniform(0.0, most_s)))
         if process.is_alive():
             os.kill(process.pid, signal.SIGKILL)
             kills += 1
         process.join()
+        before_ps, kept_ps = kept_ps, Simulation.load(path).now_ps if path.exists() else 0
+        assert kept_ps >= before_ps
     return kills
 
 
@@ -146,14 +155,60 @@ def _file(path) -> int:
         return 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes that find the kernel loaded")
-@pytest.mark.parametrize("count", [KILLS, pytest.param(30, marks=pytest.mark.nightly)])
-def test_killed_at_any_time_nothing_is_lost(tmp_path, count):
+def goes_on_to_its_end(path) -> None:
+    """Assert that a run which was killed comes to the result of one that was not, and leaves no file."""
     given = {"engine": "compiled", "progress": False}
     whole = rdmacc.simulate(network("leaf-spine"), WORK, "dcqcn", **given)
-    path = tmp_path / "state"
-    assert killed(path, count) == count
-    assert 0 < Simulation.load(path).now_ps < whole.now_ps
-    last = rdmacc.simulate(network("leaf-spine"), WORK, "dcqcn", checkpoint=path, **given)
-    same(last, whole)
-    assert not path.exists()
+    if path.exists():
+        assert 0 < Simulation.load(path).now_ps < whole.now_ps
+    same(rdmacc.simulate(network("leaf-spine"), WORK, "dcqcn", checkpoint=path, **given), whole)
+    assert not list(path.parent.iterdir())
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes that find the kernel loaded")
+
+
+@forks
+@pytest.mark.parametrize("count", [KILLS, pytest.param(30, marks=pytest.mark.nightly)])
+def test_killed_at_any_time_nothing_is_lost(tmp_path, count):
+    assert killed(tmp_path / "state", count, 2, 0.02) == count
+    goes_on_to_its_end(tmp_path / "state")
+
+
+@forks
+@pytest.mark.parametrize("count", [KILLS, pytest.param(30, marks=pytest.mark.nightly)])
+def test_killed_while_it_starts_nothing_is_lost(tmp_path, count):
+    """At random times of its start: before it has read its file, while it lays out memory, in its first steps."""
+    killed(tmp_path / "state", 1, 2, 0.0)
+    assert killed(tmp_path / "state", count, 0, 0.2) == count
+    goes_on_to_its_end(tmp_path / "state")
+
+
+def _killed_in_a_write(path: str, number: int, name: str) -> None:
+    """Run, and die in this write of a checkpoint: with half a file written, or before the file has its name."""
+    calls, real = itertools.count(1), getattr(os, name)
+
+    def dies(*given: Any) -> None:
+        if next(calls) == number:
+            if name == "fsync":
+                os.ftruncate(given[0], os.fstat(given[0]).st_size // 2)
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(*given)
+
+    setattr(os, name, dies)
+    _run(path)
+
+
+@forks
+@pytest.mark.parametrize("name", ["fsync", "replace"])
+def test_killed_in_a_write_nothing_is_lost(tmp_path, name):
+    path, reached = tmp_path / "state", []
+    for number in (1, 2, 4):
+        process = CONTEXT.Process(target=_killed_in_a_write, args=(str(path), number, name))
+        process.start()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        assert checkpoints.part_of(path).exists()
+        reached.append(Simulation.load(path).now_ps if path.exists() else 0)
+    assert 0 == reached[0] < reached[1] < reached[2]
+    goes_on_to_its_end(path)

@@ -364,6 +364,16 @@ def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypat
     again = compute_here(Tiny(), point, "compiled", 1, path)
     pd.testing.assert_frame_equal(again.table, whole.table, check_exact=True)
     assert begun[3] > begun[2]
-    assert not list(tmp_path.rglob("*.checkpoint.*"))
+    assert left.exists()  # until the point is stored: it may have other runs, which are killed
     left.write_bytes(b"damaged")
     assert compute_here(Tiny(), point, "compiled", 1, path).table.equals(whole.table)
+
+
+def test_a_stored_point_has_no_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setenv("RDMACC_CHECKPOINT_EVERY", "0s")
+    monkeypatch.setattr(running, "_FIRST_STEP_PS", 1_000)
+    written = []
+    monkeypatch.setattr(copies, "save", lambda one, path, save=copies.save: written.append(path) or save(one, path))
+    sweep(Tiny(), store=tmp_path, engine="compiled", progress=False)
+    assert written
+    assert not list(tmp_path.rglob("*.checkpoint.*"))
