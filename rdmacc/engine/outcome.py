@@ -140,6 +140,9 @@ class Engine(Protocol):
 
     ended: list[int]  # awaited messages that have been delivered or have failed; the run returns at each
 
+    def end_instant(self) -> int:
+        """Return when this instant has ended; the engine may be there already, if nothing else happens at it."""
+
     def add(self, one: Addition) -> None:
         """Add a message, which starts at its time and is awaited."""
 

@@ -98,7 +98,10 @@ class Sent:
             self._nodes = {fabric.names[node]: int(node) for node in fabric.hosts}
         found = []
         for field, name in (("src", src), ("dst", dst)):
-            node = self._nodes.get(name) if isinstance(name, Hashable) else None
+            try:
+                node = self._nodes.get(name)
+            except TypeError:  # it has no hash
+                node = None
             if node is None:
                 is_switch = isinstance(name, Hashable) and name in fabric.index
                 raise (

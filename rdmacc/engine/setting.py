@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -183,12 +184,18 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
     )  # fmt: skip
 
 
+@lru_cache(16)
+def _numbers(sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """Return which stream each key is of, and its number in that."""
+    return np.repeat(np.arange(len(sizes)), sizes), np.concatenate(list(map(np.arange, sizes)))
+
+
 def keys(seed: int, counts: dict[int, int], path_seed: int | None = None) -> Iterator[Ints]:
     """Yield the keys of the streams of chance for purposes, as many as are wanted for each."""
-    sizes = list(counts.values())
-    of_paths = seed if path_seed is None else path_seed
+    sizes = tuple(counts.values())
+    of_paths, (which, numbers) = seed if path_seed is None else path_seed, _numbers(sizes)
     streams = np.array([stream_key(of_paths if one == ECMP else seed, one) for one in counts], np.int64)
-    found, first = hash63_of(np.repeat(streams, sizes), np.concatenate(list(map(np.arange, sizes)))), 0
+    found, first = hash63_of(streams[which], numbers), 0
     for size in sizes:
         yield found[first : first + size]
         first += size

@@ -126,8 +126,12 @@ class Work:
     @property
     def is_drawn(self) -> bool:
         """Whether the seed may choose between paths of messages that differ in length, rate or first port."""
-        is_single = (np.diff(self.fabric.node_first_port)[self.fabric.hosts] == 1).all()
-        return not is_single or bool(len(self.paths.ports)) or not has_equal_ways(self.fabric)
+        return bool(len(self.paths.ports)) or self.fabric.kept.get(_has_choices, lambda: _has_choices(self.fabric))
+
+
+def _has_choices(fabric: Fabric) -> bool:
+    is_single = (np.diff(fabric.node_first_port)[fabric.hosts] == 1).all()
+    return not is_single or not has_equal_ways(fabric)
 
 
 def work_on(fabric: Fabric, workload: Any) -> Work:

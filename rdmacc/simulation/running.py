@@ -131,9 +131,11 @@ class Running:
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
                 self._run_to(min(stop_ps, self._fault_events.next_ps), upcoming_ps, bar, until_ps)
                 self._let_faults_happen()
+                if self.is_finished:
+                    break
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
-                if is_endless and not self.is_finished and self._fault_events.next_ps == NEVER:
+                if is_endless and self._fault_events.next_ps == NEVER:
                     if self._progress.has_ended(self.engine):
                         raise self._stalled()
         except (KeyboardInterrupt, HandlerError, LivelockError) as error:
@@ -191,7 +193,7 @@ class Running:
                 self._run_some(until_ps)
             if engine.ended:
                 found += self._sent.note(engine)
-                until_ps = min(until_ps, engine.now + 1)
+                until_ps = min(until_ps, engine.end_instant())
             if not engine.unfinished or engine.now >= until_ps:
                 return found
 
@@ -227,7 +229,8 @@ class Running:
                 self._step_ps = min(2 * self._step_ps, _SLICE_PS)
             elif took_s > long_s and self.engine.events - known > _FEW_EVENTS:
                 self._step_ps = max(self._step_ps // 2, 1)
-            upcoming_ps = self.engine.next_event_ps() if self.now_ps < stop_ps else NEVER
+            if self.now_ps < stop_ps and not self.is_finished:
+                upcoming_ps = self.engine.next_event_ps()
 
     def _raise_if_deadlocked(self) -> None:
         ports = find_deadlock(self.plan, self.engine.pfc_state())

@@ -18,7 +18,7 @@ from rdmacc.engine.compiled.machine_code.exceptions import Catcher
 from rdmacc.engine.compiled.machine_code.plain import FEATURES
 from rdmacc.engine.compiled.tables.layout import GLOBALS, MESSAGE, PORT, QP
 from rdmacc.engine.compiled.tables.readout import outcome_of, pfc_state_of, restore, state_of
-from rdmacc.engine.compiled.tables.tables import Tables
+from rdmacc.engine.compiled.tables.tables import ADDED, Tables
 from rdmacc.engine.compiled.threads import ThreadPool
 from rdmacc.engine.compiled.windows import Windows
 from rdmacc.engine.fault_events import Told, held_interrupts, told
@@ -42,6 +42,8 @@ _NOW, _UNFINISHED, _EVENTS, _UNDELIVERED, _N_MESSAGES, _FIRST_ENDED, _RESERVE = 
 )
 _CAPACITY, _HEAP, _WHEEL = (_PLACES[name][1] // 8 for name in ("event_capacity", "heap_length", "wheel_count"))
 """Where they are among the words of a row of globals."""
+
+_TIMES = "start_ps", "delivered_ps", "acked_ps", "failed"
 
 _STARTS = 16_384  # messages whose queue pairs are opened at a time
 
@@ -141,8 +143,9 @@ class CompiledEngine(Tables):
 
     def open_more(self) -> None:
         """Free the queue pairs that have finished and create the next batch."""
-        armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
-        self.queue_pairs.release(self.packet_rows.queue_pairs, armed)
+        if self.n_ready:
+            armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
+            self.queue_pairs.release(self.packet_rows.queue_pairs, armed)
         starts = self.starts[self.n_ready : self.n_ready + _STARTS]
         self.n_ready += len(starts)
         self.pool.note_ready()
@@ -185,8 +188,8 @@ class CompiledEngine(Tables):
         self.n_awaited += 1
         number, pair, state, used = one.number, one.pair, self.words, self.used_words
         self.messages = self._all_messages[: number + 1]
-        self.new_messages[number] = (
-            number, one.qp, one.src, one.dst, one.packets, one.size_bytes, one.start_ps, one.priority,
+        self.cells(ADDED).write(
+            number, number, one.qp, one.src, one.dst, one.packets, one.size_bytes, one.start_ps, one.priority,
             self.plan.scheme.payload_bytes, one.packets, 1,
         )  # fmt: skip
         for column, base in self.new_bits:
@@ -264,14 +267,20 @@ class CompiledEngine(Tables):
         return engine
 
     def times_of(self, number: int) -> tuple[int, int, int, int]:
-        row = self.messages[number]
-        return row["start_ps"].item(), row["delivered_ps"].item(), row["acked_ps"].item(), row["failed"].item()
+        start_ps, delivered_ps, acked_ps, failed = self.cells(_TIMES).read(number)
+        return start_ps, delivered_ps, acked_ps, failed
 
     @told
     def await_end(self, number: int) -> None:
         self.windows.leave()
         self.n_awaited += self.messages["is_awaited"][number] == 0
         self.messages["is_awaited"][number] = 1
+
+    def end_instant(self) -> int:
+        state, now = self.words, self.words[_NOW]
+        if not self.globals["node_bits"] and self.queue.heap[HEAP_PADDING, 0] > now and state[_UNFINISHED] > 0:
+            state[_NOW] = now + 1
+        return now + 1
 
     def _note_ended(self) -> None:
         """Note which awaited messages have ended, and let the kernel go on."""

@@ -127,6 +127,9 @@ class Network(Core):
     def await_end(self, number: int) -> None:
         self.messages[number].is_awaited = 1
 
+    def end_instant(self) -> int:
+        return self.now + 1
+
     def has_room(self, one: Addition) -> bool:
         return True
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rdmacc.engine.additions import Pair
 from rdmacc.engine.compiled.tables.layout import QP
-from rdmacc.engine.compiled.tables.memory import mapped
+from rdmacc.engine.compiled.tables.memory import Cells, mapped
 from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE
@@ -38,7 +38,7 @@ class QueuePairs:
         self.row_bytes = len(default)
         size = -(-max(plan.n_qps + spare, 1) // BLOCK) * BLOCK * self.row_bytes
         self._map, self.raw = mapped(size, "MADV_NOHUGEPAGE")
-        self._added = _rows(self.raw, self.row_bytes)[_ADDED]
+        self._added: Cells | None = None
         self._plan, self._default, self._places = plan, np.frombuffer(default, np.uint8), places
         self._first_message: npt.NDArray[np.int64] | None = None  # its own number where each has one message
         if plan.n_qps < plan.n_messages:
@@ -96,9 +96,12 @@ class QueuePairs:
         number, rates, scheme = pair.number, self._plan.fabric.port_rate_bps, self._plan.scheme
         at, line_bps = number * self.row_bytes, float(rates[pair.port])
         self.raw[at : at + self.row_bytes] = self._default
-        self._added[number] = (
-            number, pair.src, pair.dst, pair.port, pair.reply_port, line_bps, line_bps, float(rates[pair.reply_port]),
-            scheme.payload_bytes, scheme.wire_bytes, pair.base_rtt_ps, pair.base_delay_ps, pair.remaining, pair.paths,
+        if self._added is None:
+            self._added = Cells(self.raw, QP, self.row_bytes, _ADDED)
+        self._added.write(
+            number, number, pair.src, pair.dst, pair.port, pair.reply_port, line_bps, line_bps,
+            float(rates[pair.reply_port]), scheme.payload_bytes, scheme.wire_bytes, pair.base_rtt_ps,
+            pair.base_delay_ps, pair.remaining, pair.paths,
             pair.chance_key, pair.reply_chance_key, place, message,
         )  # fmt: skip
         self.is_open[number] = True

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rdmacc.engine import outcome
 from rdmacc.engine.compiled.kernel.bit_trees import line_bytes, line_depth
-from rdmacc.engine.compiled.tables.layout import MESSAGE, PORT
+from rdmacc.engine.compiled.tables.layout import GLOBALS, MESSAGE, PORT
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.records import TOTALS
 from rdmacc.rules.ranks import LAST_ORDER, START, numbers_of_starts, rank_in
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from rdmacc.engine.compiled.engine import CompiledEngine
 
 
-_FIELDS: Any = MESSAGE.fields, PORT.fields
+_FIELDS: Any = MESSAGE.fields, PORT.fields, GLOBALS.fields
 _MESSAGE_PLACES = {name: _FIELDS[0][name] for name in outcome.MESSAGE_COUNTERS}
 _PORT_PLACES = {name: _FIELDS[1][name] for name in outcome.PORT_COUNTERS}
+_TOTAL_PLACES = {name: _FIELDS[2][name][1] // 8 for name in TOTALS}
 
 
 def _copied(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8]:
@@ -53,7 +54,7 @@ def outcome_of(engine: CompiledEngine) -> outcome.RunOutcome:
         ports=outcome.Columns(port_rows, _PORT_PLACES, np.int64),
         hosts={name: np.where(is_host, engine.hosts[name], 0) for name in outcome.HOST_COUNTERS},
         buffer_peak_bytes=np.where(is_host, 0, engine.switches["peak_bytes"]),
-        totals={name: int(engine.globals[name]) for name in TOTALS} | {"in_flight_bytes": in_flight},
+        totals={name: engine.words[place] for name, place in _TOTAL_PLACES.items()} | {"in_flight_bytes": in_flight},
         samples=[
             (samples["time_ps"][samples["watch"] == i].copy(), samples["value"][samples["watch"] == i].copy())
             for i in watches

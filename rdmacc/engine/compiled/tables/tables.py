@@ -13,7 +13,7 @@ from rdmacc.engine.compiled.kernel.rules import words_of
 from rdmacc.engine.compiled.kernel.timers import KINDS
 from rdmacc.engine.compiled.machine_code.hooks import TRAIL
 from rdmacc.engine.compiled.tables import layout
-from rdmacc.engine.compiled.tables.memory import EventQueue, Log, PacketRows, filled, zeroed
+from rdmacc.engine.compiled.tables.memory import Cells, EventQueue, Log, PacketRows, filled, zeroed
 from rdmacc.engine.compiled.tables.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.tables.scheme_tables import SchemeTables
 from rdmacc.engine.plan import Plan
@@ -41,10 +41,10 @@ _ROWS_EACH, _FIRST_ROWS = 16, 2**25
 
 _MOST_COPIED_BYTES = 2**20  # tables of a larger simulation are made again for the next one
 
-_ADDED = [
+ADDED = (
     "number", "qp", "src", "dst", "packets", "size_bytes", "start_ps", "priority", "payload_bytes", "granted_psn",
     "is_awaited",
-]  # fmt: skip
+)  # fmt: skip
 """What is written of a message that is added."""
 
 _SPARE_PLACES = 64
@@ -140,6 +140,12 @@ class Tables:
         raw = self._memory[name]
         return raw[: len(self.messages) * self.layout.row_bytes[name]] if name == "message" else raw
 
+    def cells(self, names: tuple[str, ...]) -> Cells:
+        """Return fields of all messages that there is room for."""
+        if names not in self._cells:
+            self._cells[names] = Cells(self._memory["message"], layout.MESSAGE, self.layout.row_bytes["message"], names)
+        return self._cells[names]
+
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             self.globals[name] = value
@@ -223,7 +229,7 @@ class Tables:
             self.ports["is_watched"][plan.qp_port[plan.qp[plan.explained]]] = 1
         messages["waits_for"] = plan.waits_for[: plan.n_messages]
         self.messages = messages
-        self.new_messages = self._all_messages[_ADDED]
+        self._cells: dict[tuple[str, ...], Cells] = {}
         self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines(), self.spare)
         self._memory["qp"] = self.queue_pairs.raw
         self._fill_bits()
