@@ -16,18 +16,17 @@ from rdmacc import Component
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, make_bits, set_bit
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled.kernel.rules import words_of
-from rdmacc.engine.compiled.machine_code.units import UNIT
 from rdmacc.errors import ConfigError
 from rdmacc.records import Bits, Record
 from rdmacc.units import cut_ps, transmission_ps
 
 PLAIN = (set_bit, clear_bit, has_bit, find_set, find_clear)
 COMPILED = (
-    numba.njit(**UNIT)(lambda bits, psn: set_bit(bits, psn)),
-    numba.njit(**UNIT)(lambda bits, psn: clear_bit(bits, psn)),
-    numba.njit(**UNIT)(lambda bits, psn: has_bit(bits, psn)),
-    numba.njit(**UNIT)(lambda bits, start, end: find_set(bits, start, end)),
-    numba.njit(**UNIT)(lambda bits, start, end: find_clear(bits, start, end)),
+    numba.njit(error_model="numpy")(lambda bits, psn: set_bit(bits, psn)),
+    numba.njit(error_model="numpy")(lambda bits, psn: clear_bit(bits, psn)),
+    numba.njit(error_model="numpy")(lambda bits, psn: has_bit(bits, psn)),
+    numba.njit(error_model="numpy")(lambda bits, start, end: find_set(bits, start, end)),
+    numba.njit(error_model="numpy")(lambda bits, start, end: find_clear(bits, start, end)),
 )
 
 

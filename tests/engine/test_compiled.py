@@ -34,7 +34,6 @@ from rdmacc.engine.compiled.kernel.rows import globals_at
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel, noting_kernel
 from rdmacc.engine.compiled.machine_code.hooks import CompiledHooks
 from rdmacc.engine.compiled.machine_code.plain import FEATURES
-from rdmacc.engine.compiled.machine_code.units import UNIT
 from rdmacc.engine.compiled.tables import layout, tables
 from rdmacc.engine.compiled.tables.tables import routes_of
 from rdmacc.engine.select import why_not_compiled
@@ -46,22 +45,22 @@ from rdmacc.topology.fabric import Fabric
 from tests.support import mostly_at_night, run_cell
 
 
-@numba.njit(**UNIT)
+@numba.njit(error_model="numpy")
 def _push(address, time_ps, rank):
     push_event(globals_at(address), time_ps, rank)
 
 
-@numba.njit(**UNIT)
+@numba.njit(error_model="numpy")
 def _pop(address):
     pop_event(globals_at(address))
 
 
-@numba.njit(**UNIT)
+@numba.njit(error_model="numpy")
 def _replace(address, time_ps, rank):
     replace_event(globals_at(address), time_ps, rank)
 
 
-@numba.njit(**UNIT)
+@numba.njit(error_model="numpy")
 def _chance_of_handlers(key, count):
     return hash63(key, count), uniform(key, count)
 

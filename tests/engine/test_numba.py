@@ -20,7 +20,7 @@ del {name}
 """
 PRIVATE = (
     "numba.core.codegen.JITCodeLibrary",
-    "numba.core.codegen.CPUCodeLibrary._finalize_final_module",
+    "numba.core.codegen.CPUCodeLibrary._get_module_for_linking",
     "numba.core.compiler.DefaultPassBuilder.define_nopython_pipeline",
 )
 

@@ -68,23 +68,6 @@ class _PartLibrary(JITCodeLibrary):
         return self._shared_module
 
 
-class _UnitLibrary(JITCodeLibrary):
-    """Code of a function that Python calls, with everything that it calls."""
-
-    def finalize(self) -> None:
-        """Link, optimize, and emit machine code."""
-        self._raise_if_finalized()
-        own = {function.name for function in self._final_module.functions if not function.is_declaration}
-        _link(self._final_module, self)
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.name not in own:
-                function.linkage = "internal"
-        self._optimize_final_module()
-        self._final_module.verify()
-        self._finalize_final_module()
-        self._linking_libraries.clear()  # the machine code has all of it: free what it was made of
-
-
 def _link(module: Any, library: Any) -> None:
     """Link into a module all that a library's code calls.
 
@@ -112,30 +95,19 @@ def _reached(library: Any) -> Iterator[Any]:
 _RARE: WeakSet[Callable[..., Any]] = WeakSet()
 
 
-class _Lowering(NativeLowering):
-    library_class: type[JITCodeLibrary]
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(NativeLowering):
+    _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
         """Lower into a library of our own."""
-        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         changed = bool(super().run_pass(state))
         if state.func_id.func in _RARE:
             function = state.library._final_module.get_function(state["cr"].fndesc.mangled_name)
             function.add_function_attribute("cold")
             function.add_function_attribute("noinline")
         return changed
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _PartLowering(_Lowering):
-    _name = "part_lowering"
-    library_class = _PartLibrary
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _UnitLowering(_Lowering):
-    _name = "unit_lowering"
-    library_class = _UnitLibrary
 
 
 _WITHOUT = {
@@ -153,11 +125,11 @@ class _Passes(PassManager):
     This and the passes left out save a fifth of the time to compile; the machine code is the same.
     """
 
-    def __init__(self, passes: Iterable[tuple[Any, str]], lowering: type[_Lowering]) -> None:
+    def __init__(self, passes: Iterable[tuple[Any, str]]) -> None:
         super().__init__("nopython")
         for step, why in passes:
             if step.name() not in _WITHOUT:
-                self.add_pass(lowering if step is NativeLowering else step, why)
+                self.add_pass(_PartLowering if step is NativeLowering else step, why)
         self.finalize()
 
     def _runPass(self, index: int, step: Any, state: Any) -> None:
@@ -166,25 +138,15 @@ class _Passes(PassManager):
             step.run_pass(state)
 
 
-_PASSES: dict[type[_Lowering], _Passes] = {}  # the pipelines, by their lowering: all functions share them
+_PASSES: list[_Passes] = []  # one pipeline, which all functions share
 
 
 class _PartCompiler(CompilerBase):
-    lowering: type[_Lowering] = _PartLowering
-
     def define_pipelines(self) -> list[Any]:
-        if self.lowering not in _PASSES:
-            passes = DefaultPassBuilder.define_nopython_pipeline(self.state).passes
-            _PASSES[self.lowering] = _Passes(passes, self.lowering)
-        return [_PASSES[self.lowering]]
+        if not _PASSES:
+            _PASSES.append(_Passes(DefaultPassBuilder.define_nopython_pipeline(self.state).passes))
+        return _PASSES
 
-
-class _UnitCompiler(_PartCompiler):
-    lowering = _UnitLowering
-
-
-UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy"}
-"""Options for a function that Python calls. Division by zero is as in C."""
 
 PART = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Options for a function that compiled code calls: without the ways in from Python and C, a third of the work."""
@@ -199,12 +161,12 @@ class Part(CPUDispatcher):
         super().__init__(function, targetoptions={"nopython": True, **PART, **options}, pipeline_class=_PartCompiler)
 
     def __call__(self, *args: Any) -> Any:
-        """Call it from Python, as tests do: it becomes a unit of its own."""
+        """Call it from Python, as tests do: Numba compiles it in its own style."""
         return self._unit(*args)
 
     @cached_property
     def _unit(self) -> Any:
-        return njit(**UNIT)(self.py_func)
+        return njit(error_model="numpy")(self.py_func)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Resolve a call with its integers widened."""
@@ -307,7 +269,7 @@ def _check() -> None:
     """Raise an ImportError if Numba's objects lack an attribute that is used here."""
     library = _codegen().create_library("check")
     used = {
-        JITCodeLibrary: ("_optimize_final_module", "_finalize_final_module", "_get_module_for_linking"),
+        JITCodeLibrary: ("_get_module_for_linking",),
         library: ("_final_module", "_linking_libraries", "_raise_if_finalized", "_ensure_finalized", "_codegen"),
         _codegen(): ("_data_layout", "_module_pass_manager"),
         CPUDispatcher: ("get_call_template",),

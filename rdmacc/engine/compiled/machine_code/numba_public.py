@@ -17,11 +17,11 @@ class NotCompiledError(Exception):
     """A function cannot be compiled; `args` are its name and what the compiler raised."""
 
 
-UNIT = OVERLOAD = {"error_model": "numpy"}  # options: division by zero is as in C
+OVERLOAD = {"error_model": "numpy"}  # options: division by zero is as in C
 
 
 def Part(function: Callable[..., Any], **options: Any) -> Any:
-    return numba.njit(**{**UNIT, **options})(function)
+    return numba.njit(**{**OVERLOAD, **options})(function)
 
 
 cold = Part
@@ -41,7 +41,7 @@ def object_code(
     module = binding.parse_assembly("")
     for name, function in functions.items():
         try:
-            made = numba.cfunc(result(*arguments), nopython=True, **{**UNIT, **options})(function)
+            made = numba.cfunc(result(*arguments), nopython=True, **{**OVERLOAD, **options})(function)
         except Exception as error:  # Numba raises others than its own, too
             raise NotCompiledError(name, error) from error
         code = binding.parse_assembly(made.inspect_llvm())

@@ -18,7 +18,7 @@ from rdmacc.engine.compiled.machine_code import numba_public
 from rdmacc.engine.compiled.machine_code.numba_public import NotCompiledError, signature_of
 
 __all__ = [
-    "CHECKED", "INTERFACE", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "cold", "object_code",
+    "CHECKED", "INTERFACE", "OVERLOAD", "MachineCode", "NotCompiledError", "Part", "cold", "object_code",
 ]  # fmt: skip
 
 _log = logging.getLogger(__name__)
@@ -35,8 +35,8 @@ except (ImportError, AttributeError) as error:
 
 INTERFACE: str = _numba.__name__  # the module that compiles
 
-UNIT, OVERLOAD = _numba.UNIT, _numba.OVERLOAD
-"""Options for a function that Python calls, and for the compiled form of a function that handlers call."""
+OVERLOAD = _numba.OVERLOAD
+"""Options for the compiled form of a function that handlers call."""
 
 Part, cold = _numba.Part, _numba.cold
 """Compile a function that compiled code calls; `cold` keeps a rarely called one out of line."""
