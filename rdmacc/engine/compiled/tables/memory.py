@@ -25,7 +25,7 @@ class Cells:
     def __init__(self, raw: npt.NDArray[np.uint8], dtype: np.dtype[np.void], stride: int, names: Iterable[str]) -> None:
         fields: Any = dtype.fields
         kinds = [fields[name] for name in names]
-        views: dict[str, Any] = {kind.char: memoryview(raw).cast(kind.char) for kind, *_ in kinds}  # type: ignore[call-overload]
+        views: dict[str, Any] = {kind.char: memoryview(raw).cast(kind.char) for kind, *_ in kinds}  # type: ignore[arg-type]
         self._places = [
             (views[kind.char], offset // kind.itemsize, stride // kind.itemsize) for kind, offset, *_ in kinds
         ]
