@@ -18,6 +18,12 @@ pytest.importorskip("matplotlib_inline")
 pytest.importorskip("ipywidgets")
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+SMALLER = {
+    "modern_fabric": (("k = 16", "k = 4"), ("size = 32", "size = 4")),
+    "models": (('DURATION, MESSAGES = "400ms", 4000', 'DURATION, MESSAGES = "40ms", 200'),),
+    "rcc": (("points=201", "points=101"), ('DURATION = "4ms"', 'DURATION = "1ms"')),
+}
+"""What a test writes into a notebook's cells, so that they take seconds."""
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -62,6 +68,9 @@ def test_a_notebook_runs(path, shell, monkeypatch):
     if "rdmacc.experiments" in text:  # the tables' pictures are drawn for the gallery, too; patched code is not cached
         monkeypatch.setattr("rdmacc.experiments.ledger.notebook.png", lambda figure: DOT)
     cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-    assert cells
-    for cell in cells:
-        shell.run_cell("".join(cell["source"])).raise_error()
+    sources = ["".join(cell["source"]) for cell in cells]
+    for whole, smaller in SMALLER.get(path.stem, ()):
+        assert sum(whole in source for source in sources) == 1, whole
+        sources = [source.replace(whole, smaller) for source in sources]
+    for source in sources:
+        shell.run_cell(source).raise_error()
