@@ -57,6 +57,21 @@ def test_times_by_whom_sum_to_the_queue(dctcp):
     assert set(queue["by"]) == set(range(8))
 
 
+def test_cuts_of_a_rate_are_told():
+    text = words(incast("hpcc", senders=4, size="100kB").explain(0))
+    assert "its own rate held it back: hpcc cut it" in text
+    assert "Gb/s" in text
+
+
+def test_stacked_bars_by_job():
+    work = rdmacc.incast(4, "h0", "20kB", hosts=rdmacc.star(5)).assign(job=["b", "a", "a", None])
+    result = rdmacc.simulate(rdmacc.star(5), work, "hpcc", engine="simpy", explain=True, progress=False)
+    ax = result.plot.time_spent(by="job")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["b", "a", "no job"]
+    with pytest.raises(ConfigError, match="by = 'scheme'"):
+        result.plot.time_spent(by="scheme")
+
+
 def test_labels_are_those_of_the_workload():
     """A row of computation comes first, so that labels are not numbers."""
     rows = [{"src": "h1", "duration_ps": 1000}, {"src": "h1", "dst": "h0", "size_bytes": 5000}]

@@ -410,3 +410,21 @@ def test_what_is_reached_in_the_dark_is_refused(body: str) -> None:
     lab = types.ModuleType("lab")
     with pytest.raises(ConfigError, match="must have content"):
         content_hash(defined(f"def handler():\n    return {body}", K=1, lab=lab), "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Locked(rdmacc.Component):
+    """Reads something that cannot be compared, outside a handler."""
+
+    def extra_bytes(self, group_size: int) -> int:
+        return 0 if LOCK else 1
+
+
+LOCK = threading.Lock()
+
+
+def test_the_store_keeps_no_row_of_a_component_that_cannot_be_compared(tmp_path: Path, caplog) -> None:
+    scheme = rdmacc.Scheme(name="locked", control=Locked())
+    assert len(rdmacc.study(NETWORK, WORK, scheme, engine="simpy", jobs=1, store=tmp_path, progress=False).runs) == 1
+    assert "without storing them: Locked = 'Locked.extra_bytes.LOCK (lock)': must have content" in caplog.text
+    assert not list(tmp_path.rglob("*.parquet"))

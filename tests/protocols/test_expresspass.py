@@ -11,6 +11,7 @@ import pytest
 
 import rdmacc
 from rdmacc import probes, topology
+from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass, ask, stop
@@ -162,6 +163,11 @@ def test_smoothed_time_from_credit_to_packet():
         params.on_data(params, receiver, message, transfer, packet, reply, now)
     assert receiver.rtt_ps == pytest.approx(0.8 * 1000 + 0.2 * 3000)
     assert (receiver.total_credits, receiver.lost_credits, receiver.expected_credit) == (4, 2, 4)
+
+
+def test_credits_have_a_least_and_a_most_size():
+    with pytest.raises(ConfigError, match=r"ExpressPass\.most_credit_bytes = 80"):
+        ExpressPass(most_credit_bytes=80)
 
 
 # In the simulator
