@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from rdmacc import topology, workload
-from rdmacc.workload import DART_SHORT, LoadDefinition, SizeDistribution, size_distribution
+from rdmacc.workload import DART_SHORT, LoadDefinition, SizeDistribution, nccl, size_distribution
 from rdmacc.workload.traffic import Traffic
 from tests.support import refused
 
@@ -39,7 +39,15 @@ MISTAKES = [
     (lambda: workload.sequence(*[workload.random_pairs(HOSTS, 10_000, 1)] * 2), "workloads = '10000 last, then 10000"),
     (lambda: workload.ring_all_reduce(["h0"], 1), "hosts = ['h0']: must be at least two different hosts"),
     (lambda: workload.ring_all_reduce(HOSTS, 7), "size = 7: must be at least 1 byte for each of the 8 hosts"),
+    (lambda: workload.incast(["h1"], "h0", 0), "size = 0: must be at least 1 byte"),
+    (
+        lambda: workload.long_flows([("h1", "h0")], 1, start=["1us", "2us"]),
+        "must be one time, or one for each of the 1",
+    ),
+    (lambda: nccl.broadcast(HOSTS, 2**62), "chunk_bytes = 524288: must be at least"),
     # Load
+    (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given exactly when duration is not"),
+    (lambda: Traffic(NETWORK, ["leaf0"]), "senders = 'leaf0': must be a host of the network"),
     (lambda: workload.poisson(NETWORK, 1, 0, count=1), "load = 0: must be a fraction of the links' rate, above 0 and"),
     (lambda: workload.poisson(NETWORK, 1, 0.5, count=0), "count = 0: must be a whole number, at least 1"),
     (lambda: workload.poisson(NETWORK, "1GB", 0.5, duration="1ns"), "duration = '1ns': must be longer"),
@@ -58,6 +66,7 @@ MISTAKES = [
     (lambda: workload.dart_mix(NETWORK, 0.5, 1.0, duration="1ms"), "mix = 1.0: must be one of light"),
     (lambda: workload.offered_load(workload.permutation(["h0", "h1"], 1), NETWORK), "duration = None: must be given,"),
     # Sizes
+    (lambda: size_distribution(0), "size = 0: must be at least 1 byte"),
     (lambda: size_distribution("web search"), "size = 'web search': must be a size"),
     (lambda: SizeDistribution.from_cdf([(1, 2, 3)]), "knots = [(1, 2, 3)] (custom): must be (size, prob"),
     (lambda: SizeDistribution.from_cdf([(1, 0), (2, 0.9)]), "probabilities = (0.0, 0.9) (custom): must be"),
