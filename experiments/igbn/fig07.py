@@ -76,7 +76,7 @@ class Figure7(LossSweep):
             measure=_lost, chosen=Chosen.BY_RULE,
             band=All({"lost up to 0.2%": AtMost(0.1), "from 0.2 to 0.5%": AtLeast(0.1)}), direction=Ordered("<"),
             expect=Outcome.DIRECTION,
-            why="A quarter is lost up to 0.2%, a third from there to 0.5%: the decline begins earlier.",
+            why="A fifth is lost up to 0.2%, more than a third from there to 0.5%: the decline begins earlier.",
         ),
         Claim(
             "igbn-f7b-1", "IV-B", "Improved: best timeout - worst", "100/10/0.5 ms", "almost identical",
