@@ -88,6 +88,20 @@ class Apart(Tiny):
         return [Point(name=f"k={k}", scenario=incast(k, seed), labels={"k": k}, cost=k) for k in (2, 3)]
 
 
+class Long(Tiny):
+    """Lasts for several steps, and counts the checkpoints in a folder when it ends."""
+
+    name = "tests.long"
+
+    def points(self, scale="quick", seed=0):
+        work = partial(rdmacc.incast, ["h1", "h2"], "h0", "100MB")
+        return [Point(name="long", scenario=incast(2, workload=work, faults=[], probes=[]))]
+
+    def measure(self, point, result):
+        kept = [*Path(os.environ["RDMACC_TESTS_FOLDER"]).rglob("*.checkpoint.*")]
+        return tidy(point.name, {"checkpoints": (len(kept), "")})
+
+
 class Many(Tiny):
     """Enough points to be killed between two."""
 

@@ -25,7 +25,7 @@ from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
 from rdmacc.sweep.workers import Failed, Task, compute, compute_here
-from tests.sweeps import Stopped, Tiny, Troubled
+from tests.sweeps import Long, Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parents[2]
 
@@ -371,9 +371,7 @@ def test_a_point_that_was_killed_goes_on_from_its_checkpoint(tmp_path, monkeypat
 
 def test_a_stored_point_has_no_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setenv("RDMACC_CHECKPOINT_EVERY", "0s")
-    monkeypatch.setattr(running, "_FIRST_STEP_PS", 1_000)
-    written = []
-    monkeypatch.setattr(copies, "save", lambda one, path, save=copies.save: written.append(path) or save(one, path))
-    sweep(Tiny(), store=tmp_path, engine="compiled", progress=False)
-    assert written
+    monkeypatch.setenv("RDMACC_TESTS_FOLDER", str(tmp_path))
+    table = sweep(Long(), store=tmp_path, engine="compiled", progress=False).table
+    assert table["value"].tolist() == [1]
     assert not list(tmp_path.rglob("*.checkpoint.*"))
