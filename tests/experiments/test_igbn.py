@@ -10,6 +10,7 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import SCALES, experiment, load_summary
+from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.igbn.drawing import closed_form, computed_band
 from rdmacc.experiments.igbn.fig03 import PUBLISHED, shares
 from rdmacc.experiments.igbn.fig06 import Figure6
@@ -122,12 +123,15 @@ def test_the_mean_is_of_times():
 
 @pytest.mark.parametrize("name", OF_THE_SWEEP)
 def test_a_table_is_judged_by_either_timer(name):
-    """One claim tells them apart."""
+    """One claim tells them apart; the other timer has a fifth of the runs, and leaves more undecided."""
     one, table = experiment(name), load_summary(name)
     assert one.readings_in(table) == ["first packet"]
     last, first = (one.check(table, "paper", reading).set_index("id") for reading in ("last packet", "first packet"))
-    differ = last.index[last["verdict"] != first["verdict"]]
-    assert list(differ) == {"igbn.fig6": ["igbn-f6c-2"]}.get(name, [])
+    verdicts = pd.DataFrame({"last": last["verdict"], "first": first["verdict"]})
+    differ = verdicts[verdicts["last"] != verdicts["first"]]
+    assert (differ == Outcome.UNDECIDED).any(axis=1).all()
+    refused = differ.index[(differ["first"] == Outcome.FAILS) & (differ["last"] != Outcome.FAILS)]
+    assert list(refused) == {"igbn.fig6": ["igbn-f6c-2"]}.get(name, [])
     with pytest.raises(ConfigError, match="first packet"):
         one.check(table, "paper", "for all packets")
     assert one.plot(one.under(table, "first packet")).axes
