@@ -62,7 +62,7 @@ class Figure13(ReadingFigure):
             measure=_state, band=All(_STATED, {"a port of our marker": AtMost(16)}), direction=All(_STATED), unit="B",
             expect=Outcome.DIRECTION,
             why="The sum is right, but 16 B hold no history: marks that are spread over the packets of a round trip, as"
-            " the worked examples need, take 488 B a port here.",
+            " the worked examples need, take 496 B a port here.",
         ),
         Claim(
             "ren-f13-2", "5.2", "CPU share of enqueue and dequeue; measured: growth of operations with flows",
