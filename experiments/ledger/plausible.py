@@ -19,13 +19,12 @@ import networkx as nx
 import numpy as np
 
 from rdmacc import probes, topology, workload
-from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, LinkDown, Loss, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.results.summary import jain
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
-from rdmacc.show.tables import table
+from rdmacc.show.tables import filled, table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.units import format_rate, ps, us
 
@@ -216,14 +215,10 @@ def text(found: Sequence[Plausibility]) -> str:
 
 
 def fill(page: str, found: Sequence[Plausibility]) -> str:
-    """Return a page with the table in it: between ``<!-- plausible -->`` and ``<!-- end -->``."""
-    before, begin, rest = page.partition("<!-- plausible -->\n")
-    _, end, after = rest.partition("<!-- end -->")
-    if not end:
-        raise ConfigError("page", page[:40], "a page with the lines <!-- plausible --> and <!-- end -->")
+    """Return a page with the table in its block."""
     names = dict.fromkeys(one.scheme for one in found)
     digests = "".join(f"<!-- golden runs: {name} {golden_digest(name)} -->\n" for name in names)
-    return f"{before}{begin}{markdown(found)}\n\n{digests}{end}{after}"
+    return filled(page, "plausible", f"{markdown(found)}\n\n{digests}")
 
 
 def markdown(found: Sequence[Plausibility]) -> str:

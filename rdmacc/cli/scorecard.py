@@ -13,7 +13,7 @@ from rdmacc.schemes import SCHEMES
 from rdmacc.searches import finds
 from rdmacc.searches import scorecard as cards
 from rdmacc.searches.held_out import held_out
-from rdmacc.show.tables import table
+from rdmacc.show.tables import filled, table
 from rdmacc.sources import run_file
 from rdmacc.units import format_rate
 
@@ -52,7 +52,7 @@ def on_finds(page: Path | None) -> str:
     """Return the finds as measured now; write them into a page."""
     text = finds.text(finds.finds())
     if page is not None:
-        page.write_text(finds.fill(page.read_text(encoding="utf-8"), text), encoding="utf-8")
+        page.write_text(filled(page.read_text(encoding="utf-8"), "finds", text), encoding="utf-8")
     return text
 
 

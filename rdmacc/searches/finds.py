@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,6 @@ STATUS = {
     "open": "open",
     "stated": "already stated by a paper or a page of this guide",
 }
-_BLOCK = re.compile(r"(<!-- finds -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +63,3 @@ def text(known: list[Find]) -> str:
         those = [one for one in known if one.status == status]
         parts += [f"### {len(those)} {title}\n", *(one.text() for one in those)]
     return "\n".join(parts)
-
-
-def fill(page: str, found: str) -> str:
-    """Return a page with the finds in its block."""
-    return _BLOCK.sub(lambda block: f"{block[1]}{found}{block[2]}", page)

@@ -7,9 +7,19 @@ from html import escape
 from itertools import zip_longest
 from textwrap import wrap
 
+from rdmacc.errors import ConfigError
 from rdmacc.units import format_rate, format_size, format_time
 
 _NARROW = 16  # no column of words is made narrower than this
+
+
+def filled(page: str, name: str, text: str) -> str:
+    """Return a page with a text in its block: between ``<!-- name -->`` and ``<!-- end -->``, each on its line."""
+    before, begin, rest = page.partition(f"<!-- {name} -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    if not end:
+        raise ConfigError("page", page[:40], f"a page with the lines <!-- {name} --> and <!-- end -->")
+    return f"{before}{begin}{text}{end}{after}"
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "", width: int = 0) -> str:

@@ -16,6 +16,7 @@ from rdmacc.explain.walk import KINDS
 from rdmacc.schemes.registry import SCHEMES
 from rdmacc.searches import case, finds, scorecard
 from rdmacc.searches.objectives import OBJECTIVES
+from rdmacc.show.tables import filled
 
 pytest.importorskip("optuna")
 
@@ -100,7 +101,7 @@ def test_the_page_has_the_finds_as_measured_now_and_each_change_removes_most_of_
     for one in known:
         before, after = (OBJECTIVES[one.objective].badness(run.objectives[0]) for run in one.runs)
         assert after < before / 2, one
-    assert page == finds.fill(page, finds.text(known))
+    assert page == filled(page, "finds", finds.text(known))
 
 
 def run(*arguments):
