@@ -61,12 +61,17 @@ def process_pool(jobs: int, imports_script: bool, context: Any = None) -> Iterat
 
 
 def may_fork() -> bool:
-    """Return whether forks of this process can compute: a thread that is no daemon may hold a lock, for good in a fork.
+    """Return whether this process may fork: no other thread may hold a lock, which a fork would never see released.
 
-    Processes of a pool have neighbours on all processors.
+    Daemons do not count, and processes of a pool do not fork, because their neighbours use the other processors.
     """
     others = (one for one in threading.enumerate() if one is not threading.current_thread())
     return sys.platform == "linux" and not multiprocessing.parent_process() and all(one.daemon for one in others)
+
+
+def is_worth_forking(time_s: float) -> bool:
+    """Return whether forks can compute, and pay off for what takes so long."""
+    return time_s > _WORTH_FORKING_S and may_fork()
 
 
 def in_forks(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> Iterator[_R]:
@@ -95,8 +100,8 @@ def shared_out(compute: Callable[[_T], _R], parts: Sequence[_T], jobs: int) -> I
     """Yield what a function returns for each part: the first here, the others in forks if it took a second."""
     begin, later = time.perf_counter(), parts[1:]
     yield from map(compute, parts[:1])
-    is_long = bool(later) and time.perf_counter() - begin > _WORTH_FORKING_S
-    yield from in_forks(compute, later, jobs) if jobs > 1 and is_long and may_fork() else map(compute, later)
+    has_forks = later and jobs > 1 and is_worth_forking(time.perf_counter() - begin)
+    yield from in_forks(compute, later, jobs) if has_forks else map(compute, later)
 
 
 _WORTH_FORKING_S = 1.0

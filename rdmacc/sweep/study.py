@@ -30,7 +30,7 @@ from rdmacc.schemes import Scheme
 from rdmacc.show.late_bar import LateBar
 from rdmacc.show.tables import html_table, text_table
 from rdmacc.sweep.explained import StudyExplanation, explained
-from rdmacc.sweep.processes import in_forks, may_fork
+from rdmacc.sweep.processes import in_forks, is_worth_forking
 from rdmacc.sweep.run import SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
@@ -66,9 +66,6 @@ _WORTH_KEEPING = 4e6
 
 _WORTH_A_POOL = 20e9
 """Bytes of workload, over all runs, above which starting processes pays off: about ten seconds of simulation."""
-
-_WORTH_FORKING_S = 1.0
-"""Time to the end above which forks pay off; the first runs' may have code to load."""
 
 _BLOCK = 64
 """Short runs that a process computes at a time."""
@@ -347,12 +344,12 @@ def study(
         raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, workload, named, values, chosen, until, probes, faults, check)
     is_default = store is None and jobs is None and executor is None and threads == 1 and engine != "simpy"
-    can_be_sent = _can_be_sent([one.scenario.scheme for one in runs if one.labels["seed"] == chosen[0]])
-    if (is_default and not why_not_compiled()) or not can_be_sent:
-        most = _WORTH_KEEPING if can_be_sent else float("inf")
-        with suppress(HeavyRunError):
-            if any(one.cost > most for one in runs if one.labels["seed"] == chosen[0]):
-                raise HeavyRunError
+    first = [one for one in runs if one.labels["seed"] == chosen[0]]
+    can_be_sent = _can_be_sent([one.scenario.scheme for one in first])
+    most = _WORTH_KEEPING if can_be_sent else float("inf")
+    may_stay = (is_default and not why_not_compiled()) or not can_be_sent
+    if may_stay and all(one.cost <= most for one in first):
+        with suppress(HeavyRunError):  # of another seed
             measured, failures = _here(
                 runs, partial(measured_here, engine=engine, threads=threads, most=most), progress
             )
@@ -374,7 +371,7 @@ def _here(
     begin, outcomes = time.perf_counter(), list[Measured | Failed]()
     with closing(bar):
         for number, block in enumerate(blocks):
-            if number == 1 and (time.perf_counter() - begin) * (len(blocks) - 1) > _WORTH_FORKING_S and may_fork():
+            if number == 1 and is_worth_forking((time.perf_counter() - begin) * (len(blocks) - 1)):
                 for found in in_forks(lambda block: list(measure(block)), blocks[1:], default_jobs()):
                     outcomes += found
                     bar.update(len(found))

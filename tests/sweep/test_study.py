@@ -315,9 +315,9 @@ def test_many_short_runs_are_shared_out_to_forks_and_measure_the_same(monkeypatc
             os._exit(1)
         return _drawn(seed)
 
-    monkeypatch.setattr("rdmacc.sweep.study._WORTH_FORKING_S", float("inf"))
+    monkeypatch.setattr("rdmacc.sweep.processes._WORTH_FORKING_S", float("inf"))
     alone = study(rdmacc.star(4), _drawn, ["dcqcn", "hpcc"], seeds=8, **here)
-    monkeypatch.setattr("rdmacc.sweep.study._WORTH_FORKING_S", 0.0)
+    monkeypatch.setattr("rdmacc.sweep.processes._WORTH_FORKING_S", 0.0)
     forked = study(rdmacc.star(4), _drawn, ["dcqcn", "hpcc"], seeds=8, **here)
     assert forked.runs.equals(alone.runs)
     assert forked.flows.equals(alone.flows)
