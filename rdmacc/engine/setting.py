@@ -184,16 +184,20 @@ def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
     )  # fmt: skip
 
 
-@lru_cache(16)
-def _numbers(sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
+def _places(sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
     """Return which stream each key is of, and its number in that."""
     return np.repeat(np.arange(len(sizes)), sizes), np.concatenate(list(map(np.arange, sizes)))
+
+
+_kept_places = lru_cache(16)(_places)
+_MOST_KEPT = 2**16  # keys: what a large network or workload needs would stay in memory
 
 
 def keys(seed: int, counts: dict[int, int], path_seed: int | None = None) -> Iterator[Ints]:
     """Yield the keys of the streams of chance for purposes, as many as are wanted for each."""
     sizes = tuple(counts.values())
-    of_paths, (which, numbers) = seed if path_seed is None else path_seed, _numbers(sizes)
+    of_paths, places = seed if path_seed is None else path_seed, _kept_places if sum(sizes) <= _MOST_KEPT else _places
+    which, numbers = places(sizes)
     streams = np.array([stream_key(of_paths if one == ECMP else seed, one) for one in counts], np.int64)
     found, first = hash63_of(streams[which], numbers), 0
     for size in sizes:
