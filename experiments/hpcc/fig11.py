@@ -13,14 +13,13 @@ is small: a wait weighed twice as much.
 """
 
 from ..api import *
-from .setup import BUSY, CASES, INCAST, PODS, WEB, slowdowns, traffic, tree
+from .setup import BUSY, CASES, INCAST, PODS, SEEDS, WEB, slowdowns, traffic, tree
 
 LOOKS = {"hpcc": ("HPCC", "blue"), "dcqcn": ("DCQCN", "vermilion"), "dcqcn-vwin": ("DCQCN+w", "orange"),
          "timely": ("TIMELY", "green"), "timely-vwin": ("TIMELY+w", "sky"), "dctcp": ("DCTCP", "purple")}  # fmt: skip
 OTHERS = ("DCQCN", "TIMELY", "DCQCN+w", "TIMELY+w", "DCTCP")
 EDGES = (0, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 RANGES = {"short": (0, 200_000), "small": (0, 120_000), "long": (1_000_000, math.inf)}
-SEEDS = {"quick": 1, "paper": 3}
 MUCH, FEW = AtLeast(0.1), "The quick scale has too few messages for a tail."
 BY_RULE: dict[str, Any] = {"chosen": Chosen.BY_RULE, "too_small": FEW}
 

@@ -10,9 +10,8 @@ from rdmacc.protocols.irn import Irn
 from rdmacc.switch.buffer import DropTail
 from ..api import *
 from .fig11 import FEW, MUCH, Fig11
-from .setup import INCAST, traffic, tree
+from .setup import INCAST, SEEDS, traffic, tree
 
-SEEDS = {"quick": 1, "paper": 3}
 CONTROLS, FLOWS = {"hpcc": "HPCC", "dcqcn": "DCQCN"}, ("PFC", "go-back-N", "IRN")
 LOOKS = {
     "hpcc, PFC": ("HPCC, PFC", "blue"),
