@@ -6,7 +6,7 @@ from .setup import *
 
 _COMPARED = ("phost", "homa-2-levels", "ndp", "ren")
 """The paper's panels."""
-_BESIDE = ("traditional", "homa", "ren-packet", "ren-alternate", "ren-literal", "ren-literal-unsafe")
+_BESIDE = ("traditional", "homa", "ren-outstanding", "ren-packet", "ren-literal", "ren-literal-unsafe")
 _ALONE = ("ren", "ren-literal", "ren-literal-unsafe")
 """Also run with a large buffer: without losses, no timer revives the flows that marks have stopped."""
 _LOSING = ("phost", "homa-2-levels")

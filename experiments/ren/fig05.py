@@ -41,7 +41,7 @@ class Figure5(WorkedExample):
     title = "Mitigate queue buildup"
     description = "REN, figure 5: two of four grants are marked, let no packet go, and the queue is gone"
     example = replace(QUEUE, early_ps=1)
-    schemes = ("traditional", "ren", "ren-packet", "ren-alternate", "ren-literal")
+    schemes = ("traditional", "ren", "ren-outstanding", "ren-packet", "ren-literal")
     parts = MappingProxyType({"queue": "waiting at S0 at the end of each round", "packets": "sent by S0 in it"})
     top, more = 3.4, " (sampled at the end of round 1, marked in 2)"
     claims = (

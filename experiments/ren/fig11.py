@@ -4,7 +4,7 @@ from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
 from ..api import *
 from .setup import *
 
-_SCHEMES = ("phost", "homa-2-levels", "homa", "ndp", "traditional", "ren", "ren-packet")
+_SCHEMES = ("phost", "homa-2-levels", "homa", "ndp", "traditional", "ren", "ren-outstanding", "ren-packet")
 _PUBLISHED = ("phost", "homa-2-levels", "ndp", "ren")
 _BURSTS = (1, 2, 3, 4)
 SLOT_MODEL = {1: 0.0, 2: 0.33, 3: 0.49, 4: 0.59}
@@ -97,9 +97,9 @@ class Figure11(Bursts):
         for ax, quantity in zip(axes, ("percent", "lost"), strict=True):
             for number, name in enumerate(_SCHEMES):
                 label, colour, marker = LOOKS[name]
-                line = "--" if name in ("homa", "ren-packet", "traditional") else "-"
+                line = "--" if name in ("homa", "ren-outstanding", "ren-packet", "traditional") else "-"
                 found = rows[rows["scheme"] == name].groupby("bursts")[quantity]
-                mean, places = found.mean(), found.mean().index + (number - 3) * 0.03
+                mean, places = found.mean(), found.mean().index + (number - 3.5) * 0.03
                 draw_spread(
                     ax, places, mean, found.min(), found.max(), fmt=marker + line, color=colour, capsize=2,
                     linewidth=1.3, markersize=5, label="Homa, 8 levels" if name == "homa" else label,

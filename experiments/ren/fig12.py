@@ -96,7 +96,7 @@ class Figure12(ReadingFigure):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         sizes, runs = ((30, 60), 5) if is_quick else ((30, 40, 50, 60), 40)
-        others = [] if is_quick else stand_ins(_SCHEMES, "switch buffer")
+        others = [] if is_quick else stand_ins(_SCHEMES, "outstanding", "switch buffer")
         for name in (*_SCHEMES, *others):
             own, _, reading = name.partition(", ")
             buffer = BUFFER_BYTES if reading else LARGE_BUFFER

@@ -20,6 +20,7 @@ from .setup import *
 DEGREES = (1, 2, 4, 8)
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 KEPT, NOT_KEPT = "REN", "REN, no packet kept"
+OTHER_MARKS = STAND_INS["outstanding"][KEPT]
 _SENDERS = 40
 _UNSCHEDULED = 38
 _EVERY_PS, _FROM_PS, _UNTIL = us(15), us(2000), ms(4)
@@ -131,7 +132,7 @@ class Figure20(ReadingFigure):
         is_quick = check_scale(scale) == "quick"
         shares = (0.2, 1.0) if is_quick else SHARES
         for degree in (0, 1, 8) if is_quick else (0, *DEGREES):
-            names = (f"Homa, K = {degree}",) if degree else (KEPT, NOT_KEPT)
+            names = (f"Homa, K = {degree}",) if degree else (KEPT, NOT_KEPT, OTHER_MARKS)
             runs = 1 if is_quick else 12 if degree else 3
             for name in names:
                 for share in shares:
@@ -143,7 +144,7 @@ class Figure20(ReadingFigure):
         if degree:
             scheme = SIMULATED["homa"].replace(overcommit=degree, responsive_fraction=share)
         else:
-            scheme = SIMULATED["ren"].replace(keeps_one=name == KEPT)
+            scheme = SIMULATED["ren-outstanding" if name == OTHER_MARKS else "ren"].replace(keeps_one=name != NOT_KEPT)
         scenario = Scenario(
             network=partial(topology.ren_leaf_spine, hosts_per_leaf=_SENDERS + 1, leaves=2),
             workload=partial(_flows, share, degree > 0, seed),

@@ -111,7 +111,9 @@ class Figure21(ReadingFigure):
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:
         is_quick = check_scale(scale) == "quick"
         servers, total, rounds = ((20,), MB(2), 2) if is_quick else ((50, 100, 150, 200), MB(100), 1)
-        others = [] if is_quick else stand_ins((*_SCHEMES, "traditional"), "ECMP", "switch buffer", "two messages")
+        others = [] if is_quick else stand_ins(
+            (*_SCHEMES, "traditional"), "outstanding", "ECMP", "switch buffer", "two messages"
+        )  # fmt: skip
         for name in (*_SCHEMES, *_BESIDE, *others):
             own, _, reading = name.partition(", ")
             scheme = SIMULATED[own].replace(**_CHANGES.get(reading, {}))

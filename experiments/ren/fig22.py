@@ -17,7 +17,7 @@ SIZES = {"10-50 KB": (10_000, 50_000), "5-15 KB": (5_000, 15_000)}
 _JUDGED = "10-50 KB"
 SLOW_TIMER = "ren, timer 100 us"
 _VARIANTS = (
-    ("ren", _JUDGED), ("ren-packet", _JUDGED), ("ren-literal", _JUDGED), ("ren-alternate", _JUDGED),
+    ("ren", _JUDGED), ("ren-packet", _JUDGED), ("ren-literal", _JUDGED), ("ren-outstanding", _JUDGED),
     ("ren", "5-15 KB"), (SLOW_TIMER, _JUDGED),
 )  # fmt: skip
 """Scheme and sizes; the first is judged."""

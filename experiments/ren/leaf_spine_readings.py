@@ -12,6 +12,10 @@ def _one_grant(case: LeafSpineCase) -> LeafSpineCase:
     return replace(case, scheme="traditional") if case.scheme in ("phost", "homa") else case
 
 
+def _outstanding(case: LeafSpineCase) -> LeafSpineCase:
+    return replace(case, scheme="ren-outstanding") if case.scheme == "ren" else case
+
+
 def _host_links(case: LeafSpineCase) -> LeafSpineCase:
     return replace(case, load_of="host")
 
@@ -23,6 +27,7 @@ def _ecmp(case: LeafSpineCase) -> LeafSpineCase:
 
 READ_AS: Mapping[str, Callable[[LeafSpineCase], LeafSpineCase]] = MappingProxyType(
     {
+        "outstanding": _outstanding,
         "host links": _host_links,
         "host links, one grant": lambda case: _host_links(_one_grant(case)),
         "one grant": _one_grant,

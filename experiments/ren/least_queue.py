@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rdmacc.records import NEVER, Int
 from rdmacc.state import DATA, HOST_NIC
-from rdmacc.switch.ren_marker import RenMarker, begin_period, budget, mark, sum_of, turn
+from rdmacc.switch.ren_marker import RenMarker, begin_period, budget, mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,18 +33,19 @@ class LeastQueue(RenMarker):
         egress.least_bytes = min(egress.least_bytes, port.queue_bytes)
         if packet.kind != DATA or port.link_class == HOST_NIC:
             return
-        turn(params, port, egress, now)
         mark(egress, packet)
 
     def on_period_timer(params, port, egress, now):
-        turn(params, port, egress, now)
         sent = port.tx_bytes - egress.start_tx_bytes
         if sent == 0 and port.queue_bytes == 0:
             egress.over = 0
             egress.under = 1
         else:
             budget(params, port, egress, now - egress.start_ps, sent)
-            persistent = egress.least_bytes // egress.full_bytes - sum_of(egress.over_marks)
-            egress.over = min(egress.over, max(0, persistent))
+            egress.over = min(egress.over, egress.least_bytes // egress.full_bytes)
+            if egress.has_marked:
+                egress.over = 0
+                egress.under = 0
             begin_period(params, port, egress, now)
             egress.least_bytes = port.queue_bytes
+        egress.has_marked = 0

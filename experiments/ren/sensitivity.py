@@ -54,8 +54,8 @@ _ASSUMED = _compared()
 _LITERAL, _LITERAL_KEPT = "marks: literal", "marks: literal, one packet kept"
 VARIATIONS: dict[str, dict[str, LeafSpineCase]] = {
     "as assumed": _ASSUMED,
+    "marks: less those under way": _compared("ren-outstanding"),
     "marks: by packet": _compared("ren-packet"),
-    "marks: every second period": _compared("ren-alternate"),
     _LITERAL_KEPT: _compared("ren-literal"),
     _LITERAL: _compared("ren-literal-unsafe"),
     "timers of the others: 0.1 ms": _compared(changes=_timers("100us")),
@@ -74,8 +74,8 @@ BUFFERS: dict[str, dict[str, LeafSpineCase]] = {
 """The same with the buffer read as a whole switch's."""
 _EVERY = VARIATIONS | BUFFERS
 READ_AS = {
-    "packet": "marks: by packet", "literal": _LITERAL_KEPT,
-    "alternate": "marks: every second period", "host links": "load: of hosts' links",
+    "outstanding": "marks: less those under way", "packet": "marks: by packet", "literal": _LITERAL_KEPT,
+    "host links": "load: of hosts' links",
     "switch buffer": "buffer: 128 KB a switch", "ECMP": "paths: ECMP", "timers 0.1 ms": "timers of the others: 0.1 ms",
     "timers 10 ms": "timers of the others: 10 ms", "REN timer 1 ms": "timer of REN: 1 ms",
 }  # fmt: skip

@@ -50,7 +50,7 @@ LOOKS: Mapping[Any, tuple[str, str, str]] = MappingProxyType(
         "aeolus": ("Aeolus", COLOURS["sky"], "P"),
         "traditional": ("one grant, one packet", "0.45", "*"),
         "ren-packet": ("REN, marks by packet", COLOURS["sky"], "o"),
-        "ren-alternate": ("REN, marks every second period", COLOURS["yellow"], "o"),
+        "ren-outstanding": ("REN, less marks under way", COLOURS["yellow"], "o"),
         "ren-literal": ("REN read literally, one packet kept", COLOURS["purple"], "o"),
         "ren-literal-unsafe": ("REN read literally", COLOURS["black"], "o"),
     }
@@ -60,7 +60,7 @@ LOOKS: Mapping[Any, tuple[str, str, str]] = MappingProxyType(
 LINES = {one: (name, colour, f"{marker}-") for one, (name, colour, marker) in LOOKS.items()}
 """The same as lines with marks."""
 
-READINGS = ("ren", "ren-packet", "ren-alternate", "ren-literal", "ren-literal-unsafe")
+READINGS = ("ren", "ren-outstanding", "ren-packet", "ren-literal", "ren-literal-unsafe")
 """Entries of the presets that read the rule of marking differently: see `rdmacc.switch.ren_marker`."""
 
 
@@ -70,9 +70,9 @@ def labelled(values: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
 
 
 STAND_INS: dict[str, dict[str, str]] = {
+    "outstanding": {"ren": "ren-outstanding", "REN": "REN, less marks under way"},
     "packet": {"ren": "ren-packet"},
     "literal": {"ren": "ren-literal"},
-    "alternate": {"ren": "ren-alternate"},
     "none kept": {"REN": "REN, no packet kept"},
     "one grant": dict.fromkeys(("phost", "homa", "homa-2-levels"), "traditional"),
     "REN timer 0.1 ms": {"ren": "ren, timer 100 us"},

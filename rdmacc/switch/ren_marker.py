@@ -11,13 +11,14 @@ all others become FULL (figure 7).
 The paper describes this in three different ways, and does not say how to treat marks that have not taken effect yet.
 Readings (`reading`):
 
+- ``"alternate"`` (default): section 3.2.3 as written, but after a period with marks comes one without, as its sample is
+  still of the queue that they mark. A bit beside the 16 bytes of ql, ti and timestamp that the paper has is enough
+  (5.2). A port that keeps UNDER on fewer packets than it may is no bottleneck, and goes on: else it would take the
+  marks of the one that is.
+- ``"outstanding"``: subtract the marks of that kind issued during the last base RTT.
+- ``"packet"``: the same, recomputed for each packet from the idle time of the last RTT (as figure 7 marks).
 - ``"literal"``: section 3.2.3 as written. Marks take effect a round trip later, so the same queue is marked twice, all
   grants are suppressed, and flows die. Only `Ren.keeps_one` saves them, at a loss of throughput.
-- ``"outstanding"`` (default): subtract the marks of that kind issued during the last base RTT.
-- ``"packet"``: the same, recomputed for each packet from the idle time of the last RTT (as figure 7 marks).
-- ``"alternate"``: section 3.2.3 as written, but after a period with marks comes one without, as its sample is still of
-  the queue that they mark. A bit beside the paper's ql, ti and timestamp is enough. A port that keeps UNDER on fewer
-  packets than it may is no bottleneck, and goes on: else it would take the marks of the one that is.
 
 Assumptions: a packet means the largest that the port has seen; idle time is the part of the period in which nothing,
 not even control packets, was sent, in whole packets; issued marks are kept in 16 slices of the RTT; a packet that
@@ -30,7 +31,7 @@ from rdmacc.protocols.api import *
 UNDER, FULL, OVER = range(3)
 """The codes 00, 01 and 10: two, one or no packets per grant."""
 
-Reading = Literal["literal", "outstanding", "packet", "alternate"]
+Reading = Literal["alternate", "outstanding", "packet", "literal"]
 
 _SLICES = 16
 _RING = _SLICES + 1  # one RTT of whole slices, and the current one
@@ -44,7 +45,10 @@ class RenMarker(Component):
         Scaled("10us", rtt="10us"), "base round trip", unit="ps", source="REN, 6: 10 us; 48 us in its testbed", low=16
     )
     period_ps: OptionalTime = param(None, "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
-    reading: Reading = param("outstanding", "literal, outstanding, packet or alternate", choices=get_args(Reading))
+    reading: Reading = param(
+        "alternate", "alternate, outstanding, packet or literal", source="REN, 5.2: 16 bytes a port",
+        choices=get_args(Reading),
+    )  # fmt: skip
 
     class Egress(Record):
         period_timer_ps = Deadline("end of the period")
@@ -74,14 +78,16 @@ class RenMarker(Component):
     def on_dequeue(params, port, egress, packet, now):
         if packet.kind != DATA or port.link_class == HOST_NIC:
             return
-        turn(params, port, egress, now)
+        if remembers(params):
+            turn(params, port, egress, now)
         if params.reading == "packet" and now > egress.active_ps:
             begin_ps = (egress.slice_now - _SLICES) * params.base_rtt_ps // _SLICES
             budget(params, port, egress, now - max(begin_ps, egress.active_ps), sum_of(egress.sent_in_slice))
         mark(egress, packet)
 
     def on_period_timer(params, port, egress, now):
-        turn(params, port, egress, now)
+        if remembers(params):
+            turn(params, port, egress, now)
         sent = port.tx_bytes - egress.start_tx_bytes
         if sent == 0 and port.queue_bytes == 0:
             egress.over = 0
@@ -115,6 +121,10 @@ def mark(egress, packet):
         packet.ren_mark = max(packet.ren_mark, FULL)
 
 
+def remembers(params):
+    return params.reading == "outstanding" or params.reading == "packet"
+
+
 def period_of(params):
     return params.period_ps if params.period_ps > 0 else params.base_rtt_ps
 
@@ -145,7 +155,7 @@ def budget(params, port, egress, span_ps, sent_bytes):
     idle = max(0, int(idle_ps * port.rate_bps / (8e12 * egress.full_bytes)))
     egress.over = max(0, queued - idle)
     egress.under = max(0, idle - queued)
-    if params.reading == "outstanding" or params.reading == "packet":
+    if remembers(params):
         egress.over = max(0, egress.over - sum_of(egress.over_marks))
         egress.under = max(0, egress.under - sum_of(egress.under_marks))
 

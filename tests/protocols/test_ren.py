@@ -157,12 +157,12 @@ def drained_after(rtts, queue):
 @pytest.mark.parametrize(
     ("entry", "buffer", "least", "most"),
     [
-        ("ren", "64kB", 3.1, 4.3),
-        ("ren", "10MB", 3.5, 4.3),
+        ("ren", "64kB", 3.1, 5.3),
+        ("ren", "10MB", 5.1, 6.3),
+        ("ren-outstanding", "64kB", 3.1, 4.3),
+        ("ren-outstanding", "10MB", 3.5, 4.3),
         ("ren-packet", "64kB", 2.2, 3.5),
         ("ren-packet", "10MB", 2.5, 3.5),
-        ("ren-alternate", "64kB", 3.1, 5.3),
-        ("ren-alternate", "10MB", 5.1, 6.3),
     ],
 )
 def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, most):
