@@ -272,7 +272,7 @@ def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str
     return by_load(rows, quantity, scheme=scheme, mix=mix, changes=changes).mean()
 
 
-claim = partial(
+clos_claim = partial(
     Claim, too_small="The quick scale has one seed, 1 ms of flows and two loads of the typical mix: too few to tell."
 )
 """A claim on these runs."""

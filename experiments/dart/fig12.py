@@ -36,7 +36,7 @@ class Figure12(LoadFigure):
     quantity, published = "p50", PUBLISHED_MEDIAN
     look = MappingProxyType({"unit": "us", "label": "median of 8 KB flows"})
     claims = (
-        claim(
+        clos_claim(
             "dart-f12-1", "Fig 12a", "mean median reduction vs DCQCN and TIMELY", "typical mix", "30% (1.4x)",
             quote="On average, Dart achieves 30% (1.4x) lower latency than DCQCN and TIMELY",
             measure=mean_of("p50", "typical", BASELINES), band=Each(Part(0.3)), direction=IS_GAIN, unit="%",
@@ -44,13 +44,13 @@ class Figure12(LoadFigure):
             why="The mean is 35%, but of a DCQCN with no queue to remove and of a TIMELY whose kept rates are two to"
             " four times too slow (dart-f11a-5).",
         ),
-        claim(
+        clos_claim(
             "dart-f12-2", "Fig 12a", "mean median reduction vs DCTCP", "typical mix", "66% (3x)",
             quote="66% (3x) lower latency than DCTCP for the typical load mix",
             measure=mean_of("p50", "typical", ("dctcp",)), band=At("mean", Part(0.66)), direction=IS_GAIN, unit="%",
             needs=all_runs("typical", schemes=("dctcp", "dart")),
         ),
-        claim(
+        clos_claim(
             "dart-f12-3", "Fig 12bc", "mean median reduction vs DCQCN and TIMELY", "light, heavy mix", "36%, 29%",
             quote="For the light mix and the heavy mix (Figure 12(b) and Figure 12(c), respectively), the latency "
             "reductions are 36% and 29%, respectively.",
@@ -59,7 +59,7 @@ class Figure12(LoadFigure):
             needs=_of_baselines("light", "heavy"),
             expect=Outcome.FAILS, why=f"Dart gains nothing in the light mix, and 59% in the heavy one. {_MEDIAN}",
         ),
-        claim(
+        clos_claim(
             "dart-f12-4", "Fig 12", "Dart's median / the lowest of the others", "all mixes and loads",
             "significantly lower",
             quote="Dart achieves significantly lower median latency at all load levels and load mixes as well",

@@ -69,7 +69,7 @@ class Figure13(LoadFigure):
     look = MappingProxyType({"unit": "Gb/s", "label": "goodput of a flow"})
     claims = (
         *(
-            claim(
+            clos_claim(
                 f"dart-f13-{number}", place, f"throughput gain vs {whom}", "typical mix, mean over loads",
                 f"{published:.0%}", quote=quote,
                 measure=_gain("typical", *others), band=_has_size(published), direction=IS_GAIN,
@@ -85,7 +85,7 @@ class Figure13(LoadFigure):
                 1,
             )
         ),
-        claim(
+        clos_claim(
             "dart-f13-4", "Fig 13c", "throughput gain", "heavy mix, DCQCN and TIMELY", "173%",
             quote="With the heavy mix (Figure 13(c)), Dart is 173% better (on average) than DCQCN and TIMELY.",
             measure=_gain_heavy, band=All({"gain": _has_size(1.73)}, _MORE), direction=All({"gain": IS_GAIN}, _MORE),
@@ -93,7 +93,7 @@ class Figure13(LoadFigure):
             why="Dart gains 28% over DCQCN, whose median stays near Dart's, and 138% over TIMELY. If TIMELY's minimum"
             " RTT is 20 us instead of 60, the latter is 329%, and the claim holds.",
         ),
-        claim(
+        clos_claim(
             "dart-f13-5", "Fig 13", "order", "all mixes", "Dart > DCQCN, TIMELY > DCTCP; light above typical",
             quote="DCQCN and TIMELY outperform DCTCP in throughput ... Though the relative ordering with the light "
             "mix (Figure 13(b)) remains the same as that with the typical mix, the absolute throughputs are higher",

@@ -61,14 +61,14 @@ class Table1(TableFigure):
             expect=Outcome.DIRECTION, why=_MARKS, direction=At("DCQCN / Dart - 1", AtLeast(NOTICEABLE)),
             chosen=Chosen.IN_SIGHT,
         ),
-        claim(
+        clos_claim(
             "dart-t1-x", "VI-B", "reduction of marks (the table's own cells: 3.73, 4.79, 3.89)",
             "higher loads of typical and heavy mixes", "> 4x",
             quote="Dart cuts the number of ECN marks by more than 4x at higher loads in typical and heavy mixes",
             measure=_at_high_loads, band=Each(MoreThan(4)), direction=Each(AtLeast(1 + NOTICEABLE)), unit="x",
             needs=cases(("dcqcn", "dart"), _HIGH),
         ),
-        claim(
+        clos_claim(
             "dart-t1-y", "Table I", "marks over the load, in percent", "both schemes", "increase",
             quote="As expected, both schemes incur more ECN marks as the load increases.",
             measure=lambda rows: {

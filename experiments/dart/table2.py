@@ -82,12 +82,12 @@ class Table2(TableFigure):
             direction=All(dict.fromkeys(_NAMES, MoreThan(0))), chosen=Chosen.IN_SIGHT,
             expect=Outcome.DIRECTION, why=_DETOURS,
         ),
-        claim(
+        clos_claim(
             "dart-t2-x", "Table II", "share of short flows that the table implies / their share in the"
             " mix", "light; typical; heavy",
             "0.10; 0.40; 0.70 (derived)", by=OURS, measure=_shares, band=Each(_SHARE, "mix"), needs=ALL_RUNS,
         ),
-        claim(
+        clos_claim(
             "dart-t2-y", "VI-B", "geometric mean of load increases; mean dilation, in percent", "typical and heavy",
             "7%; 16% (~1 hop of 5.8)",
             quote="For typical and heavy mixes, Dart increases the network load by 7% (geometric mean over the load "
@@ -97,7 +97,7 @@ class Table2(TableFigure):
             band=All({"load increase": Part(7, whole=100), "path dilation": Part(16, whole=100)}),
             direction=Each(MoreThan(0)), needs=ALL_RUNS, expect=Outcome.DIRECTION, why=_DETOURS,
         ),
-        claim(
+        clos_claim(
             "dart-t2-z", "Table II", "trend, in percent", "mixes and loads", "rise with load and share",
             quote="Both the load and path dilation increase with more short flows (i.e., light < typical < heavy) "
             "and at higher loads.",

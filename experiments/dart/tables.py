@@ -58,7 +58,7 @@ def table_claims(
     what differs in single claims, by mix and load.
     """
     return [
-        claim(
+        clos_claim(
             f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", f"Table {'I' * number}", quantity, f"{mix} mix, {load:.0%}",
             f"{one}; {other}", measure=partial(measure, mix=mix, load=load), band=band(mix, one, other),
             quote=_SENTENCES[number],
