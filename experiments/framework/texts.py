@@ -1,7 +1,7 @@
 """What is written of claims: each folder's ``claims.toml``, beside the figures that measure them.
 
 A table has the name of its claim and the texts of `Claim`; ``{name}`` in one of them stands for an entry of the table
-``shared``, a text that several claims have.
+``shared``, a text that several claims have. A claim that is ``like`` one above it has that one's texts and its own.
 """
 
 import re
@@ -30,8 +30,14 @@ def read_claims(path: Path) -> dict[str, dict[str, Any]]:
     """Return what a ``claims.toml`` says of each claim."""
     texts = read_texts(path)
     shared = texts.pop("shared", {})
-    return {id: {name: _read(f"{id}: {name}", name, text, shared) for name, text in one.items()}
-            for id, one in texts.items()}  # fmt: skip
+    found: dict[str, dict[str, Any]] = {}
+    for id, one in texts.items():
+        like = one.pop("like", None)
+        if like is not None and like not in found:
+            raise unknown(f"{id}: like", like, found, "a claim above it")
+        own = {name: _read(f"{id}: {name}", name, text, shared) for name, text in one.items()}
+        found[id] = {**found.get(like, {}), **own}
+    return found
 
 
 def _read(field: str, name: str, text: Any, shared: Mapping[str, str]) -> Any:

@@ -4,7 +4,7 @@ import pytest
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.bands import AtLeast
-from rdmacc.experiments.framework.claim import OURS, Chosen, Outcome
+from rdmacc.experiments.framework.claim import OURS, PAPER, Chosen, Outcome
 from rdmacc.experiments.framework.texts import TEXTS, check_measured, claim, read_claims
 
 WRITTEN = (
@@ -23,6 +23,11 @@ why = """
     + '"""\nSo\nit is."""'
     + """
 too_small = "{few} And short."
+
+[t-3]
+like = "t-1"
+published = "3"
+by = "the paper"
 """
 )
 
@@ -49,6 +54,8 @@ def test_a_claim_has_its_text_and_its_code(written):
     assert found.expect == {"quick": Outcome.HOLDS, "paper": Outcome.FAILS}
     assert found.too_small == "Too few messages. And short."
     assert (one().condition, one().unit, one().quote) == ("", "", "")
+    other = one("t-3")
+    assert (other.by, other.place, other.published, other.why) == (PAPER, "2", "3", "So it is.")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +63,7 @@ def test_a_claim_has_its_text_and_its_code(written):
     [
         ("t-1", "t-2", r"claim = 't-1': must be a claim in t/claims.toml; did you mean 't-2'"),
         ("published =", "publshed =", r"t-1: publshed = 'publshed': .* did you mean 'published'"),
+        ('like = "t-1"', 'like = "t-4"', r"t-3: like = 't-4': must be a claim above it; did you mean 't-1'"),
         ('place = "2"', "place = 2", r"t-1: place = 2: must be a text"),
         ('place = "2"', "", r"t-1: place = None: must be a text in t/claims.toml"),
         ("{few}", "{fex}", r"t-1: too_small = 'fex': must be a text of \[shared\]; did you mean 'few'"),
@@ -80,6 +88,6 @@ def test_a_text_stands_in_one_place(written):
 
 def test_a_text_needs_a_figure_that_measures_it(written):
     written(WRITTEN)
-    check_measured("t", ["t-1"])
+    check_measured("t", ["t-1", "t-3"])
     with pytest.raises(ConfigError, match=r"t/claims.toml = 't-1': must be a claim that one of the figures measures"):
-        check_measured("t", [])
+        check_measured("t", ["t-3"])
