@@ -113,12 +113,27 @@ def cells_of(
         for name in names:
             factor = _SCALES[QUANTITIES[name]][0]
             mean, half = row[name, "mean"] / factor, (row[name, "high"] - row[name, "mean"]) / factor
-            shown = f"{_rounded(mean, 4)}" if np.isnan(half) else f"{_rounded(mean, 4)} ± {_rounded(half, 2)}"
+            shown = _with_interval(mean, half)
             if is_difference:
                 shown = ("+" if mean > 0 else "") + shown + ("*" if abs(mean) > half else "")
             line.append(shown)
         cells.append(line)
     return headers, cells
+
+
+def plus_minus(values: Sequence[float], confidence: float = 0.95) -> str:
+    """Return the mean of some values with half of its confidence interval.
+
+    >>> plus_minus([2.0, 2.5, 3.0])
+    '2.5 ± 1.2'
+    """
+    given = pd.Series(values, dtype=np.float64)
+    half = half_width(pd.Series([given.std(ddof=1)]), pd.Series([given.count()]), confidence).iloc[0]
+    return _with_interval(given.mean(), half)
+
+
+def _with_interval(mean: float, half: float) -> str:
+    return _rounded(mean, 4) if np.isnan(half) else f"{_rounded(mean, 4)} ± {_rounded(half, 2)}"
 
 
 def _shown(value: Any) -> str:
