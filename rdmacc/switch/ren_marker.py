@@ -46,7 +46,7 @@ class RenMarker(Component):
     )
     period_ps: OptionalTime = param(None, "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
     reading: Reading = param(
-        "alternate", "alternate, outstanding, packet or literal", source="REN, 5.2: 16 bytes a port",
+        "alternate", "alternate, outstanding, packet or literal", source="assumed: fits the 16 bytes a port of REN, 5.2",
         choices=get_args(Reading),
     )  # fmt: skip
 

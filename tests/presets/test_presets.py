@@ -119,8 +119,8 @@ DIGESTS = {
     "expresspass-2017": "10e5bbce39", "homa-2018": "dc861a68ce", "homa-ns3": "eeb006e9c2", "hpcc-ns3": "d362ec8647",
     "igbn-2019": "caf32f79b0", "infiniband-2010": "263d92cf73", "irn-2018": "f2f8963713", "ndp-2017": "cd470d9d85",
     "ndp-htsim": "bccd9f5cd7", "phost-2015": "fa53e96d0e", "phost-yaps": "23dbcacaed", "powertcp-ns3": "b24578132c",
-    "rcc-2021": "2caccc1476", "ren-2021-testbed": "0a20a124eb", "ren-2021": "daaf63589b", "roce-htsim": "921513b926",
-    "timely-2015": "f7d700568b", "uec-1.0": "56ff0a0614", "uet-htsim": "9ed07b5bbf", "registered": "e3aebd787e",
+    "rcc-2021": "2caccc1476", "ren-2021-testbed": "b7c8ec5744", "ren-2021": "03425181cd", "roce-htsim": "921513b926",
+    "timely-2015": "f7d700568b", "uec-1.0": "56ff0a0614", "uet-htsim": "9ed07b5bbf", "registered": "c29954e5e8",
 }  # fmt: skip
 """Of all that a preset sets, as read in its source, and of all parameters of the registered schemes.
 
