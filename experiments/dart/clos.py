@@ -274,9 +274,3 @@ def drawn_readings(rows: pd.DataFrame) -> list[str]:
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
     return by_load(rows, quantity, scheme=scheme, mix=mix, changes=changes).mean()
-
-
-claim = partial(
-    Claim, too_small="The quick scale has one seed, 1 ms of flows and two loads of the typical mix: too few to tell."
-)
-"""A claim on these runs."""

@@ -24,31 +24,10 @@ class Figure1(Experiment):
     title = "Dart's fast, one-RTT convergence"
     description = "Dart, figure 1: RCP, TIMELY and DCQCN go from line rate to half of it in steps, Dart at once"
     claims = (
-        Claim(
-            "dart-f1-1", "II-B", "RTTs to converge to 50% after a second flow", "RCP / TIMELY / NUMFabric / EyeQ",
-            "60 / 50 / 31 / 25-30 RTT",
-            quote="Such convergence requires many round trips (e.g., 60 RTTs in RCP, 50 RTTs in TIMELY, 31 RTTs in "
-            "NUMFabric, and 25-30 RTTs in EyeQ)",
-            measure=lambda table: rtts_or_watched(table, "rcp", "timely"),
-            band=All({name: Size(QUOTED[name]) for name in ("RCP", "TIMELY")}),
-            direction=Each(AtLeast(10)), unit="RTT", expect=Outcome.DIRECTION,
-            why="With the paper's parameters TIMELY never settles within 10% of half the line, as it has no single"
-            " fixed point. RCP takes less than half of the quoted time; the paper does not give its update interval. We"
-            " quote NUMFabric and EyeQ, and simulate neither.",
-        ),
-        Claim(
-            "dart-f1-2", "II-B, I", "RTTs to converge after the second flow's first packet arrives", "Dart (DASR)",
-            "1 RTT",
-            quote="DASR achieves accurate and one-RTT convergence of sending rates without any repeated adjustments, "
-            "unlike previous schemes",
-            measure=lambda table: rtts(table, "dart"), band=ABOUT_ONE, unit="RTT",
-        ),
-        Claim(
-            "dart-f1-3", "II-B", "convergence time / Dart's (counted as at least 1 RTT)", "Dart vs iterative schemes",
-            "Dart << DCQCN, TIMELY, RCP",
-            quote="accurate and faster, one-RTT convergence of sending rates than previous schemes which are iterative",
-            measure=_slower_than_dart, band=Each(AtLeast(5), "scheme"), unit="x",
-        ),
+        claim("dart-f1-1", measure=lambda table: rtts_or_watched(table, "rcp", "timely"),
+              band=All({name: Size(QUOTED[name]) for name in ("RCP", "TIMELY")}), direction=Each(AtLeast(10))),
+        claim("dart-f1-2", measure=lambda table: rtts(table, "dart"), band=ABOUT_ONE),
+        claim("dart-f1-3", measure=_slower_than_dart, band=Each(AtLeast(5), "scheme")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

@@ -37,31 +37,14 @@ class Figure2(Experiment):
     title = "Direct apportioning of sending rates"
     description = "Dart, figure 2: two long flows to one receiver; each gets half the line within one RTT"
     claims = (
-        Claim(
-            "dart-f2-1", "III-A", "sender rate", "1 long flow", "line rate, n = 1",
-            quote="That sender continues to transmit at the line rate without throttling as it sees the n value "
-            "remain 1 in the ACKs from the receiver.",
-            measure=_alone, band=All({"rate / line": _LINE, "throughput / line": _LINE, "n": Exactly(1)}),
-        ),
-        Claim(
-            "dart-f2-2", "III-A", "sender rates", "2 long flows, one receiver", "1/2 line each, n = 2",
-            quote="the receiver's NIC piggy-backs the updated n = 2 value with the ACKs to each sender. The ACKs "
-            "cause the sender NICs to throttle the rate to",
-            measure=_shared,
-            band=All({
-                "S1 / half": _HALF, "S2 / half": _HALF, "throughput / line": AtLeast(0.95), "n": Exactly(2),
-            }),
-        ),
-        Claim(
-            "dart-f2-2a", "III-A", "time until both send at line/2", "after S2's first packet arrives", "one RTT",
-            by=OURS, measure=lambda table: scalar(table, "long", "time to settle") / scalar(table, "long", "base RTT"),
-            band=AtMost(1), unit="RTT",
-        ),
-        Claim(
-            "dart-f2-2b", "III-A", "growth of the queue towards the receiver", "once both send at line/2",
-            "can be sustained in steady state",
-            by=OURS, measure=_queue_growth, band=Within(0, by=2), unit="packets",
-        ),
+        claim("dart-f2-1", measure=_alone,
+              band=All({"rate / line": _LINE, "throughput / line": _LINE, "n": Exactly(1)})),
+        claim("dart-f2-2", measure=_shared,
+              band=All({"S1 / half": _HALF, "S2 / half": _HALF, "throughput / line": AtLeast(0.95), "n": Exactly(2)})),
+        claim("dart-f2-2a",
+              measure=lambda table: scalar(table, "long", "time to settle") / scalar(table, "long", "base RTT"),
+              band=AtMost(1)),
+        claim("dart-f2-2b", measure=_queue_growth, band=Within(0, by=2)),
     )  # fmt: skip
 
     start_ps = us(500)

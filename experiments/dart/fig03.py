@@ -65,30 +65,13 @@ class Figure3(Experiment):
     title = "Short flows mixed with long flows"
     description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows, sooner with look-ahead"
     claims = (
-        Claim(
-            "dart-f3-1", "III-B", "long flow's rate / (line / (k+1)), and greatest n / (k+1)",
-            "k unique short senders, while n is stable", "1/(k+1) of line",
-            quote="A long flow that contends with k other short flows from k unique senders is directed to reduce "
-            "its sending rate",
-            measure=_share,
-            band=All({
-                "rate / share": Each(Within(1, by=0.05), "point"),
-                "n with look-ahead": Each(Exactly(1), "point"), "n without": Each(AtMost(1), "point"),
-            }),
-        ),
-        Claim(
-            "dart-f3-2", "III-B", "long flow's time to return to 0.95 of line / (2 RTT + k+1 packet times)",
-            "after the last short flow", "returns to line rate, only for duration of short flows",
-            quote="the long flows throttle their rates according to the number of short flows, but only for the "
-            "duration of the short flows",
-            measure=_recovery, band=Each(AtMost(1), "point"), unit="%",
-        ),
-        Claim(
-            "dart-f3-3", "III-D", "time by which look-ahead backs off earlier", "with look-ahead vs without",
-            "earlier with look-ahead (dotted)",
-            quote="The long flows back off quicker with this look-ahead, as shown by the dotted line in Figure 3(b).",
-            measure=_earlier, band=Each(MoreThan(0), "point"), unit="us",
-        ),
+        claim("dart-f3-1", measure=_share,
+              band=All({
+                  "rate / share": Each(Within(1, by=0.05), "point"),
+                  "n with look-ahead": Each(Exactly(1), "point"), "n without": Each(AtMost(1), "point"),
+              })),
+        claim("dart-f3-2", measure=_recovery, band=Each(AtMost(1), "point")),
+        claim("dart-f3-3", measure=_earlier, band=Each(MoreThan(0), "point")),
     )  # fmt: skip
 
     degrees = (4, 16)

@@ -92,50 +92,22 @@ class Figure5(Experiment):
     title = "Handling receiver and non-receiver congestion"
     description = "Dart, figure 5: receivers suppress marks at line rate, and leave them to DCQCN below it"
     claims = (
-        Claim(
-            "dart-f5-1", "III-C", "state reached", "receiver congestion (marks, line-rate rx)",
-            "n advertised, marks suppressed",
-            quote="In this state, Dart piggy-backs the n values while suppressing the ECN marks on the returning ACKs.",
-            measure=_receiver,
-            band=All({
-                "transitions": _ALL_STATES, "marks": MoreThan(0), "CNPs": Exactly(0), _OTHER: Exactly(0, "us"),
-                "n": Exactly(2),
-            }),
-        ),
-        Claim(
-            "dart-f5-2", "III-C", "state reached", "non-receiver congestion (marks, rx < line)",
-            "n = 1, marks passed, DCQCN acts",
-            quote="the receiver allows ECN marks, which trigger DCQCN at the senders. ... Dart sets n = 1 in this "
-            "state",
-            measure=_network,
-            band=All({
-                "transitions": _ALL_STATES, "CNPs": MoreThan(0), _OTHER: MoreThan(0, "us"), "n": Exactly(1),
-                "DCQCN's least rate / line": LessThan(0.5),
-            }),
-        ),
-        Claim(
-            "dart-f5-2a", "III-C", "time in receiver congestion", "pure network congestion, 2 and 8 flows",
-            "never: rx < line", by=OURS,
-            measure=lambda table: {
-                name: scalar(table, name, "time in receiver congestion") for name in ("network", "network of 8")
-            },
-            band=Each(Exactly(0)), unit="us", expect=Outcome.FAILS,
-            why="With eight flows, marks arrive before the receivers have measured their throughput, which takes five"
-            " packets. Until then the receivers take the congestion for their own.",
-        ),
-        Claim(
-            "dart-f5-3", "III-C", "time from receiver to non-receiver congestion", "both congestions together",
-            "receiver first, then non-receiver when rx rate < line",
-            quote="In the first step, Dart enters the \"Receiver Congestion\" state ... In that case, the receiver "
-            "rate would fall below the line rate, causing a transition to the \"Non-Receiver Congestion\" state "
-            "in the second step",
-            measure=_order, band=All(MoreThan(0), AtMost(FEW_RTT)), unit="RTT",
-        ),
-        Claim(
-            "dart-f5-4", "III-C", "states that lead to No Congestion", "no marks", "No Congestion",
-            quote="As long as no ECN marks are received, Dart remains in the \"No Congestion\" state.",
-            measure=lambda table: _transitions(table, "no marks", 0.5, 0), band=_ALL_STATES,
-        ),
+        claim("dart-f5-1", measure=_receiver,
+              band=All({
+                  "transitions": _ALL_STATES, "marks": MoreThan(0), "CNPs": Exactly(0), _OTHER: Exactly(0, "us"),
+                  "n": Exactly(2),
+              })),
+        claim("dart-f5-2", measure=_network,
+              band=All({
+                  "transitions": _ALL_STATES, "CNPs": MoreThan(0), _OTHER: MoreThan(0, "us"), "n": Exactly(1),
+                  "DCQCN's least rate / line": LessThan(0.5),
+              })),
+        claim("dart-f5-2a",
+              measure=lambda table: {
+                  name: scalar(table, name, "time in receiver congestion") for name in ("network", "network of 8")
+              }, band=Each(Exactly(0))),
+        claim("dart-f5-3", measure=_order, band=All(MoreThan(0), AtMost(FEW_RTT))),
+        claim("dart-f5-4", measure=lambda table: _transitions(table, "no marks", 0.5, 0), band=_ALL_STATES),
     )  # fmt: skip
 
     until_ps = us(1500)

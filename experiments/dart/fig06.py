@@ -85,37 +85,13 @@ class Figure6(Experiment):
     title = "Misrouting to avoid congested links"
     description = "Dart, figure 6: a deflected flow takes two more hops and beats the queue that it avoids"
     claims = (
-        Claim(
-            "dart-f6-1", "IV", "extra hops of a deflection", "one misroute + recovery", "+2 hops",
-            quote="such deflection results in additional hops (two in the example – one misroute and another to "
-            "recover from the misroute)",
-            measure=_extra_hops,
-            band=All({"fewest": Exactly(2), "most": Exactly(2), "packets that are off": Exactly(0)}),
-        ),
-        Claim(
-            "dart-f6-2", "IV", "share of the queueing delay that deflected flows save",
-            "queueing delay > 2 x (5 us + tx), detour as drawn", "deflected faster",
-            quote="this penalty is far lower than that of the serialization so that deflection significantly "
-            "improves latency over previous schemes' iterative convergence",
-            measure=_sooner, band=Each(AtLeast(0.1), "burst"), direction=Each(MoreThan(0)), unit="%",
-            chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "dart-f6-2a", "IV", "time that deflected flows save over queued ones, within one packet time",
-            "returns through the congested link", "not drawn: nothing gained, nothing lost", by=OURS,
-            measure=lambda table: _gains(table, "dart", "delay, way back")["gain"],
-            band=Each(Within(0, by=PACKET_PS), "burst"), unit="us",
-            expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
-            why="Lanes take turns on a link, so a message that returns on its own lane does not wait for the whole"
-            " queue. It gains up to 5 us if more packets are queued than it has itself.",
-        ),
-        Claim(
-            "dart-f6-3", "IV", "deflection response time", "localised congestion", "< 1 RTT",
-            quote="the flow may take an alternate path, away from the congested link – a response well under one RTT",
-            measure=_at_once,
-            band=All({"messages deflected later": Exactly(0), "first packet's stay / RTT": AtMost(0.9)}),
-            chosen=Chosen.BY_RULE,
-        ),
+        claim("dart-f6-1", measure=_extra_hops,
+              band=All({"fewest": Exactly(2), "most": Exactly(2), "packets that are off": Exactly(0)})),
+        claim("dart-f6-2", measure=_sooner, band=Each(AtLeast(0.1), "burst"), direction=Each(MoreThan(0))),
+        claim("dart-f6-2a", measure=lambda table: _gains(table, "dart", "delay, way back")["gain"],
+              band=Each(Within(0, by=PACKET_PS), "burst")),
+        claim("dart-f6-3", measure=_at_once,
+              band=All({"messages deflected later": Exactly(0), "first packet's stay / RTT": AtMost(0.9)})),
     )  # fmt: skip
 
     bursts = (4, 8, 12, 16, 20, 30, 45, 60)

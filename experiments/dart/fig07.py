@@ -55,72 +55,31 @@ class Figure7(Experiment):
     description = "Dart, figure 7: 8 entries keep a deflected message's packets on one path, in order"
     seed_stride = 8
     claims = (
-        Claim(
-            "dart-f7-1", "IV-A", f"port by DFT lookup ({ROUTED}: by its route)", "match id 0xBC", "port 12",
-            quote="a packet matching DFT entry id = 0xBC is deflected to port 12 in Figure 7",
-            measure=lambda table: {
-                "0xBC": scalar(table, "handlers", "0xBC goes on, no queue: port"),
-                "0x5A": scalar(table, "handlers", "0x5A goes on, long queue: port"),
-            },
-            band=All({"0xBC": Exactly(DRAWN), "0x5A": Exactly(ROUTED)}),
-        ),
-        Claim(
-            "dart-f7-2", "IV-A", "DFT rules", "8 entries, no overwrite, alloc on start, free on end", "stated",
-            quote="Entries in the DFT are allocated when the start packet of an RDMA message is chosen for deflection "
-            "... To ensure that the history of misrouted flows is not lost, no DFT entry may be overwritten",
-            measure=_rules,
-            band=All({"steps as stated": Exactly(len(EXPECTED_STEPS)), "most entries in use": AtMost(ENTRIES)}),
-        ),
-        Claim(
-            "dart-f7-3", "IV-A", "in-order delivery under IOFD", "any deflection pattern",
-            "no reordering, no false positive/negative",
-            quote="the network must guarantee in-order delivery semantics ... the semantics do not allow for any "
-            "false-positives",
-            measure=_of_all("out of order", "discarded bytes", "messages that went two ways", "deflected packets"),
-            band=All({
-                **dict.fromkeys(("out of order", "discarded bytes", "messages that went two ways"), Exactly(0)),
-                "deflected packets": AtLeast(1e5),
-            }),
-            too_small="The quick networks deflect fewer packets than the band requires.",
-        ),
-        Claim(
-            "dart-f7-4", "IV-A, VI-A", "max misroutes per packet", "4 tokens", "<= 4",
-            quote="we set the deflection token count to be 4",
-            measure=lambda table: _networks(table)["most deflections of a packet"].max(), band=AtMost(4),
-            kind=Kind.IDENTITY,
-        ),
-        Claim(
-            "dart-x-4", "IV-A", "entries in use when a switch adds one, and how often the table is full",
-            "typical mix, <= 40% load", "4 to 8",
-            quote="IOFD applies only to short flows only a few of which overlap at a switch at any given time (say 4 "
-            "to 8)",
-            measure=_occupied,
-            band=All({"median": Each(Between(4, 8), "load"), "all 8": Each(LessThan(0.01, "%"), "load")}),
-            direction=All({"all 8": Each(LessThan(0.01, "%"), "load")}), expect=Outcome.DIRECTION,
-            why="Eight entries are enough, as the paper says, but half of the time a switch uses one or two.",
-            too_small="The quick network deflects too few flows.",
-        ),
-        Claim(
-            "dart-x-5", "IV-B, VI-A", "thresholds of the responses", "IOFD before ECN", "15 KB < 22.5 KB",
-            quote="we set the deflection threshold to be 15 KB (ECN threshold is 22.5 KB)",
-            measure=lambda table: {
-                one: scalar(table, "handlers", f"{one} threshold") for one in ("deflection", "ECN")
-            },
-            band=All({"deflection": Exactly(15e3), "ECN": Exactly(22.5e3)}), unit="KB",
-        ),
-        Claim(
-            "dart-x-6", "IV-B", "long flows", "IOFD", "never deflected (0 tokens)",
-            quote="We achieve this restriction by setting the number of deflection tokens to zero for long-flow "
-            "packets.",
-            measure=_of_all("long flows' deflections", "long flows' packets"),
-            band=All({"long flows' deflections": Exactly(0), "long flows' packets": MoreThan(0)}),
-        ),
-        Claim(
-            "dart-x-7", "IV-B", "messages that never finish; lanes entered twice", "virtual lanes", "no deadlock",
-            quote="flows that traverse the escape VLs never flow back to non-escape VLs, deadlock-freedom is "
-            "guaranteed",
-            measure=_no_deadlock, band=Each(Exactly(0)),
-        ),
+        claim("dart-f7-1",
+              measure=lambda table: {
+                  "0xBC": scalar(table, "handlers", "0xBC goes on, no queue: port"),
+                  "0x5A": scalar(table, "handlers", "0x5A goes on, long queue: port"),
+              }, band=All({"0xBC": Exactly(DRAWN), "0x5A": Exactly(ROUTED)})),
+        claim("dart-f7-2", measure=_rules,
+              band=All({"steps as stated": Exactly(len(EXPECTED_STEPS)), "most entries in use": AtMost(ENTRIES)})),
+        claim("dart-f7-3",
+              measure=_of_all("out of order", "discarded bytes", "messages that went two ways", "deflected packets"),
+              band=All({
+                  **dict.fromkeys(("out of order", "discarded bytes", "messages that went two ways"), Exactly(0)),
+                  "deflected packets": AtLeast(1e5),
+              })),
+        claim("dart-f7-4", measure=lambda table: _networks(table)["most deflections of a packet"].max(),
+              band=AtMost(4)),
+        claim("dart-x-4", measure=_occupied,
+              band=All({"median": Each(Between(4, 8), "load"), "all 8": Each(LessThan(0.01, "%"), "load")}),
+              direction=All({"all 8": Each(LessThan(0.01, "%"), "load")})),
+        claim("dart-x-5",
+              measure=lambda table: {
+                  one: scalar(table, "handlers", f"{one} threshold") for one in ("deflection", "ECN")
+              }, band=All({"deflection": Exactly(15e3), "ECN": Exactly(22.5e3)})),
+        claim("dart-x-6", measure=_of_all("long flows' deflections", "long flows' packets"),
+              band=All({"long flows' deflections": Exactly(0), "long flows' packets": MoreThan(0)})),
+        claim("dart-x-7", measure=_no_deadlock, band=Each(Exactly(0))),
     )  # fmt: skip
 
     loads = (0.2, 0.4)

@@ -3,11 +3,6 @@
 from ..api import *
 from .testbed import *
 
-_CPU = (
-    "An input, not a result: we draw the CPU's time to match the published quantiles if the network takes 12 us, the"
-    " paper's time for the hardware. Here it takes 21 us by R's clock (dart-f9b-4), so the sum is 8 to 9 us too long."
-)
-_FEW = "The quick scale has 16 epochs: too few for these quantiles."
 _HARDWARE = Each(Between(us(12), us(16)))
 
 
@@ -76,64 +71,19 @@ class Figure9(Experiment):
     title = "Testbed measurements of DASR convergence"
     description = "Dart, figure 9: half the throughput while the other sender is active, within an RTT (emulated CPU)"
     claims = (
-        Claim(
-            "dart-f9a-1", "V-A", "LFS's peak throughput", "no contention", "43 Gb/s",
-            quote="In the absence of contention, LFS achieves 43 Gbps which is the peak throughput achieved in our "
-            "testbed",
-            measure=lambda table: _levels(table)[0], band=Within(43e9, share=0.05), unit="Gb/s",
-            expect=Outcome.NOT_JUDGED, why="The link's rate is an input, so there is nothing to measure.",
-        ),
-        Claim(
-            "dart-f9a-2", "V-A", "LFS's throughput / its peak", "SFS active", "about 22.5 Gb/s (about half)",
-            quote="when SFS sends its periodic traffic, LFS near-instantaneously throttles itself to approximately "
-            "half the sending rate (22.5 Gbps)",
-            measure=_half, band=Between(0.48, 0.53),
-        ),
-        Claim(
-            "dart-f9a-3", "V-A", "reaction: number of changes of LFS's level, and duration of each", "SFS on or off",
-            "near-instantaneous drop and return",
-            quote="LFS near-instantaneously throttles itself ... As soon as SFS stops, LFS goes back to the maximum "
-            "rate.",
-            measure=_edges, band=All({"edges": MoreThan(1), "groups of messages in between": AtMost(1)}),
-        ),
+        claim("dart-f9a-1", measure=lambda table: _levels(table)[0], band=Within(43e9, share=0.05)),
+        claim("dart-f9a-2", measure=_half, band=Between(0.48, 0.53)),
+        claim("dart-f9a-3", measure=_edges,
+              band=All({"edges": MoreThan(1), "groups of messages in between": AtMost(1)})),
         *(
-            Claim(
-                f"dart-f9b-{number}", "V-A", f"convergence time p{100 * level:g}", "software DASR",
-                f"{value_us:g} us",
-                quote="The 90th, 99th, and 99.9th percentile convergence times are 28 μs, 41 μs, and 44 μs",
-                measure=partial(_quantile, level=level), band=Within(us(value_us), share=0.15), unit="us",
-                expect=Outcome.NOT_JUDGED, why=_CPU, too_small=_FEW,
-            )
+            claim(f"dart-f9b-{number}", published=f"{value_us:g} us", measure=partial(_quantile, level=level),
+                  band=Within(us(value_us), share=0.15))
             for number, (level, value_us) in enumerate(PUBLISHED_US.items(), 1)
         ),
-        Claim(
-            "dart-f9b-4", "V-A", "convergence in hardware, by R's clock and true", "unloaded RTT 12 us",
-            "approaches the hardware RTT",
-            quote="our convergence time would approach the hardware-RTT",
-            measure=_hardware, band=All({"at R": _HARDWARE}), direction=All({"in truth": _HARDWARE}), unit="us",
-            chosen=Chosen.BY_RULE, expect=Outcome.DIRECTION,
-            why="R's clock also counts t_f', the time of a packet that waits at R's port behind all that both senders"
-            " sent at full rate before they heard of each other. The paper assumes that the path is idle.",
-        ),
-        Claim(
-            "dart-f9b-5", "V-A", "median convergence / RTT", "software, unloaded RTT 15 us",
-            "about one RTT (<= 3x at p99.9)",
-            quote="The unloaded RTT is 15 μs. In contrast to DASR's one-RTT convergence, TIMELY's convergence takes 50",
-            measure=partial(_in_rtts, level=0.5), band=AtMost(2), unit="RTT", expect=Outcome.NOT_JUDGED,
-            why=_CPU, too_small=_FEW,
-        ),
-        Claim(
-            "dart-f9b-6", "V-A", "TIMELY's convergence", "50 RTT of 1 ms", "50 ms",
-            quote="Figures 18 and 2 in TIMELY ... show 50-ms convergence and the worst-case RTT to be 1 ms, "
-            "respectively",
-            measure=_quoted, band=Exactly(ms(50)), unit="ms", expect=Outcome.NOT_JUDGED,
-            why="The paper quotes TIMELY's own numbers. TIMELY's convergence in this simulator is in figure 1.",
-        ),
-        Claim(
-            "dart-f9b-4a", "V-A", "convergence in hardware, last quarter of the bursts / first", "LFS never pauses",
-            "one distribution over all bursts", by=OURS,
-            measure=_stays, band=AtMost(1.1),
-        ),
+        claim("dart-f9b-4", measure=_hardware, band=All({"at R": _HARDWARE}), direction=All({"in truth": _HARDWARE})),
+        claim("dart-f9b-5", measure=partial(_in_rtts, level=0.5), band=AtMost(2)),
+        claim("dart-f9b-6", measure=_quoted, band=Exactly(ms(50))),
+        claim("dart-f9b-4a", measure=_stays, band=AtMost(1.1)),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

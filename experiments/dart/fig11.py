@@ -14,12 +14,6 @@ PUBLISHED_TAIL = {
 comparable in the light mix, 77 to 83% less in the heavy one (VI-B)."""
 
 
-_TIMELY = (
-    "TIMELY's kept rates climb back by 1 Mb/s at a time, so its tail is two to four times DCQCN's. If every message"
-    " starts at line rate, the two are within a fifth of each other (dart.readings)."
-)
-
-
 def _each_reduction(rows: pd.DataFrame, mix: str = "typical") -> dict[str, float]:
     found = over(rows, "p99", mix, OTHERS, (0.2, 0.4))
     return {f"{name}, {load:.0%}": value for load, row in found.to_dict("index").items() for name, value in row.items()}
@@ -77,98 +71,25 @@ class Figure11(LoadFigure):
     quantity, published = "p99", PUBLISHED_TAIL
     look = MappingProxyType({"unit": "us", "label": "p99 of 8 KB flows", "log": "y"})
     claims = (
-        claim(
-            "dart-f11a-1", "Fig 11a", "mean p99 reduction", "typical mix, 20 and 40%, all schemes", "82% (5.6x)",
-            quote="Dart consistently achieves the lowest tail latency at the pre-saturation loads of 20% and 40% with "
-            "a mean reduction in tail latency of 82% (5.6x)",
-            measure=mean_of("p99", "typical", OTHERS, (0.2, 0.4)), band=All({"mean": Part(0.82)}, Each(MoreThan(0))),
-            direction=IS_GAIN, unit="%", needs=_TYPICAL,
-        ),
-        claim(
-            "dart-f11a-2", "Fig 11a", "range of p99 reduction", "typical mix, 20 and 40%", "79-89%",
-            quote="the range varies from 79% – 89% reduction over all the other schemes",
-            measure=_each_reduction, band=Each(Part(0.79, 0.89)), direction=IS_GAIN, unit="%", needs=_TYPICAL,
-            expect=Outcome.DIRECTION,
-            why=f"It is 64 and 65% over DCTCP, which sends 8 KB at once in its first window, and 68% over DCQCN at"
-            f" 20%. {GROUPS}",
-        ),
-        claim(
-            "dart-f11a-3", "Fig 11a", "mean p99 reduction vs DCQCN and TIMELY", "typical mix, 20 and 40%", "79% (4.8x)",
-            quote="(mean) reduction in tail latency is 79% (4.8x) when compared with DCQCN and TIMELY",
-            measure=mean_of("p99", "typical", BASELINES, (0.2, 0.4)), band=At("mean", Part(0.79)), direction=IS_GAIN,
-            unit="%", needs=_OF_BASELINES,
-        ),
-        claim(
-            "dart-f11a-4", "VI-B", "saturation: p99 at 60% / p99 at 40%", "typical mix",
-            "DCQCN, TIMELY, DCTCP at 60%; Dart beyond",
-            quote="Dart delays the point of saturation past 60% load where DCQCN, TIMELY, and DCTCP saturate",
-            measure=_from_40_to_60, band=All(_OTHERS_SATURATE, {"Dart": LessThan(1.5)}, Lowest("Dart")),
-            direction=Lowest("Dart"), unit="x", chosen=Chosen.IN_SIGHT, needs=_TYPICAL, expect=Outcome.DIRECTION,
-            why="DCQCN's tail grows by 58% from 40 to 60%, TIMELY's by 18 and DCTCP's by 8%, Dart's by 7%: DCQCN alone"
-            " saturates. Dart's tail is the shortest at all loads.",
-        ),
-        claim(
-            "dart-f11a-5", "Fig 11a", "TIMELY's p99 / DCQCN's", "typical mix", "similar",
-            quote="DCQCN and TIMELY are similar because both rely on iterative convergence of the sending rates",
-            measure=_timely, band=Each(Between(1 / 1.1, 1.1), "load"), needs=all_runs("typical", schemes=BASELINES),
-            chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS, why=_TIMELY,
-        ),
-        claim(
-            "dart-f11-1", "VI-B", "DCTCP's p99 above DCQCN's and TIMELY's", "before saturation, at 20 and 40%",
-            "DCTCP higher (OS overhead)",
-            quote="both are better than DCTCP, which incurs high operating system (OS) overhead avoided by the other "
-            "schemes",
-            measure=_overhead, band=Each(MoreThan(0)), unit="us", chosen=Chosen.IN_SIGHT,
-            needs=all_runs("typical", schemes=OTHERS), expect=Outcome.FAILS,
-            why="DCTCP's median is 330 us above DCQCN's. With kept rates, however, DCQCN's tail at 20% is 51 us above"
-            f" DCTCP's, and TIMELY's is 2.3 ms above it. {_TIMELY}",
-        ),
-        claim(
-            "dart-f11-2", "VI-B", "share of DCTCP's marks on links from ToR to receiver", "typical mix", "72%",
-            quote="We found that 72% of ECN marks in DCTCP occur at the ToR-receiver links",
-            measure=_last_hop, band=Part(0.72), direction=MoreThan(0.5), unit="%",
-            needs=all_runs("typical", schemes=("dctcp",)), expect=Outcome.FAILS,
-            why="It is 45, 43 and 32% at loads of 20, 40 and 60%, as flows of 1 MB collide on the uplinks. With fresh"
-            " rates it is 60, 53 and 39%.",
-        ),
-        claim(
-            "dart-f11b-1", "Fig 11b", "p99 of DCQCN, TIMELY and Dart: greatest / least", "light mix", "comparable",
-            quote="For the light load mix (Figure 11(b)), DCQCN, TIMELY, and Dart perform comparably because there "
-            "is not much room for improvement.",
-            measure=_farthest, band=Each(AtMost(1.1), "load"), needs=all_runs("light", schemes=(*BASELINES, "dart")),
-            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
-            why="Dart and DCQCN are within a factor of 1.3 at loads up to 60%, and of 1.7 at 80%. TIMELY is not."
-            f" {_TIMELY}",
-        ),
-        claim(
-            "dart-f11c-1", "Fig 11c", "p99 reduction", "heavy mix, previous schemes", "77-83%",
-            quote="For the heavy load mix (Figure 11(c)), Dart achieves 77% to 83% lower tail latency than the "
-            "previous schemes.",
-            measure=partial(_each_reduction, mix="heavy"), band=Each(Part(0.77, 0.83)), direction=IS_GAIN, unit="%",
-            needs=_HEAVY, chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
-            why="Over DCQCN it is 78 and 80%, as published. Over DCTCP it is less, 57 and 36%, as DCTCP sends 8 KB"
-            " at once in"
-            f" its first window; over TIMELY it is more, 92 and 95%. {_TIMELY}",
-        ),
-        claim(
-            "dart-f11c-2", "Fig 11c", "saturation: p99 at 40% / p99 at 20%", "heavy mix",
-            "previous schemes above 20%, Dart later",
-            quote="while the previous schemes saturate above 20% load, Dart's latency increase is more modest as "
-            "Dart extends the point of saturation",
-            measure=lambda rows: _growth(rows, "heavy"), band=All(_OTHERS_SATURATE, Lowest("Dart")),
-            direction=Lowest("Dart"), unit="x", needs=_HEAVY, chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
-            why="Dart's tail is the shortest at both loads: 0.4 and 0.8 ms, against 2.0 and 3.5 ms for DCQCN and 8 to"
-            " 10 ms for TIMELY. It also has the most room to grow, as the others are already saturated at 20%:"
-            " DCTCP's tail grows by 29%, TIMELY's by 17%.",
-        ),
-        claim(
-            "dart-f11-3", "VI-B", "saturation: p99 at 40% / p99 at 20%, by mix", "light, typical, heavy",
-            "earlier with more short flows",
-            quote="One trend across the load mixes is that the network saturates earlier at higher short-flow "
-            "fractions.",
-            measure=_growths, band=Each(Ordered("<="), "scheme"), direction=Some(Ordered("<="), count=2), unit="x",
-            needs=all_runs(*LOADS, schemes=OTHERS), expect=Outcome.DIRECTION,
-            why="DCTCP's and DCQCN's tails grow more with more short flows. TIMELY's grows less: its kept rates are"
-            " low at any load.",
-        ),
+        claim("dart-f11a-1", measure=mean_of("p99", "typical", OTHERS, (0.2, 0.4)),
+              band=All({"mean": Part(0.82)}, Each(MoreThan(0))), direction=IS_GAIN, needs=_TYPICAL),
+        claim("dart-f11a-2", measure=_each_reduction, band=Each(Part(0.79, 0.89)), direction=IS_GAIN, needs=_TYPICAL),
+        claim("dart-f11a-3", measure=mean_of("p99", "typical", BASELINES, (0.2, 0.4)), band=At("mean", Part(0.79)),
+              direction=IS_GAIN, needs=_OF_BASELINES),
+        claim("dart-f11a-4", measure=_from_40_to_60,
+              band=All(_OTHERS_SATURATE, {"Dart": LessThan(1.5)}, Lowest("Dart")), direction=Lowest("Dart"),
+              needs=_TYPICAL),
+        claim("dart-f11a-5", measure=_timely, band=Each(Between(1 / 1.1, 1.1), "load"),
+              needs=all_runs("typical", schemes=BASELINES)),
+        claim("dart-f11-1", measure=_overhead, band=Each(MoreThan(0)), needs=all_runs("typical", schemes=OTHERS)),
+        claim("dart-f11-2", measure=_last_hop, band=Part(0.72), direction=MoreThan(0.5),
+              needs=all_runs("typical", schemes=("dctcp",))),
+        claim("dart-f11b-1", measure=_farthest, band=Each(AtMost(1.1), "load"),
+              needs=all_runs("light", schemes=(*BASELINES, "dart"))),
+        claim("dart-f11c-1", measure=partial(_each_reduction, mix="heavy"), band=Each(Part(0.77, 0.83)),
+              direction=IS_GAIN, needs=_HEAVY),
+        claim("dart-f11c-2", measure=lambda rows: _growth(rows, "heavy"), band=All(_OTHERS_SATURATE, Lowest("Dart")),
+              direction=Lowest("Dart"), needs=_HEAVY),
+        claim("dart-f11-3", measure=_growths, band=Each(Ordered("<="), "scheme"),
+              direction=Some(Ordered("<="), count=2), needs=all_runs(*LOADS, schemes=OTHERS)),
     )  # fmt: skip

@@ -67,99 +67,31 @@ class Figure14(ClosFigure):
     description = "p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart"
     seeds = 6
     claims = (
-        claim(
-            "dart-f14-1", "VI-C", "p99 reduction, Dart vs DCQCN", "typical, 20%", "84%",
-            quote="79% of the 84% total latency reduction",
-            measure=lambda rows: less(rows, "dart", 0.2), band=Part(0.84), direction=_IS_GAIN, unit="%", needs=_SIX,
-            expect=Outcome.DIRECTION, why=f"It is 68%. {GROUPS}",
-        ),
-        claim(
-            "dart-f14-2", "VI-C", "p99 reduction, DASR only", "typical, 20%", "79%",
-            quote="at lower loads (left bars), most of the gains come from DASR ... (79% of the 84% total latency "
-            "reduction)",
-            measure=lambda rows: _reductions(rows, "dasr", "iofd", load=0.2),
-            band=All({"DASR only": Part(0.79)}, Highest("DASR only")),
-            direction=At("DASR only", _IS_GAIN), unit="%", needs=_SIX, expect=Outcome.DIRECTION,
-            why=f"It is 68%, nearly all of Dart's. {GROUPS}",
-        ),
-        claim(
-            "dart-f14-3", "VI-C", "p99 reduction, IOFD only", "typical, 20%", "31%",
-            quote="IOFD-only contributes only 31% latency reduction in isolation",
-            measure=lambda rows: less(rows, "iofd", 0.2), band=Part(0.31), direction=_IS_GAIN, unit="%", needs=_SIX,
-            chosen=Chosen.IN_SIGHT, expect=Outcome.DIRECTION,
-            why="It is a third of what is published: fewer flows meet 15 KB in the network (table II), and the seeds"
-            " scatter by 7 points.",
-        ),
-        claim(
-            "dart-f14-4", "VI-C", "p99 reduction, Dart", "typical, 60%", "93%",
-            quote="79% of the 93% total latency reduction at 60% load",
-            measure=lambda rows: less(rows, "dart", 0.6), band=Part(0.93), direction=_IS_GAIN, unit="%", needs=_SIX,
-            expect=Outcome.DIRECTION, why=f"It is 85%. {GROUPS}",
-        ),
-        claim(
-            "dart-f14-5", "VI-C", "p99 reduction, IOFD only / DASR only", "typical, 60%", "79% / 77%",
-            quote="IOFD contributes relatively more to the overall latency reduction at higher loads ... (79% of the "
-            "93% total latency reduction at 60% load). ... (77% latency reduction in isolation, and 35% incremental "
-            "latency over IOFD-only)",
-            measure=lambda rows: _reductions(rows, *COMPONENTS, load=0.6),
-            band=All({VARIANTS["iofd"]: Part(0.79), VARIANTS["dasr"]: Part(0.77)}), direction=Each(_IS_GAIN), unit="%",
-            needs=_SIX, expect=Outcome.DIRECTION,
-            why="DASR alone has its size. IOFD alone takes off 44%, and the seeds scatter by 6 points: fewer flows"
-            " than in the paper meet 15 KB in the network (table II).",
-        ),
-        claim(
-            "dart-f14-6", "VI-C", "p99 reduction, Pri-Q", "20%", "no improvement",
-            quote="Pri-Q does not improve latency at low loads where the long flows do not cause much congestion",
-            measure=lambda rows: less(rows, "pri-q", 0.2), band=Within(0, by=0.1), unit="%", needs=_SIX,
-            chosen=Chosen.BY_RULE, expect=Outcome.FAILS,
-            why="Pri-Q's tail is 11% longer than DCQCN's, which is within the seeds' scatter: the short flows' own"
-            " kept rates make the tail.",
-        ),
-        claim(
-            "dart-f14-7", "VI-C", "p99 reduction, Pri-Q", "60%",
-            "better than DCQCN, worse than IOFD only and DASR only",
-            quote="At higher loads, Pri-Q improves latency as expected. However, ... performs worse than IOFD-only "
-            "and DASR-only, our key techniques",
-            measure=lambda rows: _reductions(rows, "pri-q", *COMPONENTS, load=0.6),
-            band=All({"Pri-Q": MoreThan(0)}, Lowest("Pri-Q")), unit="%", needs=_SIX, expect=Outcome.FAILS,
-            why="Pri-Q is worse than both, as published, but also 40% worse than DCQCN: the short flows' own rates"
-            " make the tail, and a priority does not raise them.",
-        ),
-        claim(
-            "dart-f14-8", "VI-C", "p99 reduction by look-ahead", "DASR only, 20%", "look-ahead has a sizable benefit",
-            quote="The sizable difference between DASR w/o LA and DASR-only shows the look-ahead's impact.",
-            measure=_look_ahead, band=AtLeast(0.1), direction=_IS_GAIN, unit="%", needs=_SIX, expect=Outcome.FAILS,
-            why="Look-ahead gains nothing at 20% load and 20% at 60%. The flows of an incast start together, so its"
-            " announcements arrive with the flows that they announce.",
-        ),
-        claim(
-            "dart-f14-9", "Fig 14", "Dart's p99 / that of the better component", "40%", "each contributes",
-            quote="at the intermediate load of 40% (middle bars), each of DASR (including the look-ahead) and IOFD "
-            "contribute to Dart's improvements",
-            measure=_beside_components, band=At("40%", LessThan(1)), needs=_SIX,
-        ),
-        claim(
-            "dart-f14-10", "VI-C", "p99 reduction, IOFD only", "20 to 60%", "more at high load",
-            quote="in contrast to the low-load results, IOFD contributes relatively more to the overall latency "
-            "reduction at higher loads",
-            measure=_role_of_iofd, band=At("reduction", Ordered("<=")), direction=At("60% less 20%", _IS_GAIN),
-            unit="%", needs=_SIX,
-        ),
-        claim(
-            "dart-f7-3a", "IV-A", "packets out of order under deflection", "any pattern", "in order", by=OURS,
-            measure=lambda rows: {"out of order": rows["refused"].sum(), "deflected": rows["deflections"].sum()},
-            band=All({"out of order": Exactly(0), "deflected": AtLeast(1e5)}), needs=_SIX,
-        ),
-        claim(
-            "dart-f7-4a", "IV-B", "longest path of a packet, two links for each misroute", "4 tokens", "at most 4",
-            by=OURS, measure=lambda rows: rows[rows["changes"] == ""]["longest path"].max(), band=AtMost(6 + 2 * 4),
-            unit="links", needs=_SIX,
-        ),
-        claim(
-            "dart-x-6a", "IV-B", "longest path of long flows; the shortest paths have up to 6 links", "IOFD",
-            "never deflected", by=OURS,
-            measure=lambda rows: rows["longest path of long flows"].max(), band=AtMost(6), unit="links", needs=_SIX,
-        ),
+        claim("dart-f14-1", measure=lambda rows: less(rows, "dart", 0.2), band=Part(0.84), direction=_IS_GAIN,
+              needs=_SIX),
+        claim("dart-f14-2", measure=lambda rows: _reductions(rows, "dasr", "iofd", load=0.2),
+              band=All({"DASR only": Part(0.79)}, Highest("DASR only")), direction=At("DASR only", _IS_GAIN),
+              needs=_SIX),
+        claim("dart-f14-3", measure=lambda rows: less(rows, "iofd", 0.2), band=Part(0.31), direction=_IS_GAIN,
+              needs=_SIX),
+        claim("dart-f14-4", measure=lambda rows: less(rows, "dart", 0.6), band=Part(0.93), direction=_IS_GAIN,
+              needs=_SIX),
+        claim("dart-f14-5", measure=lambda rows: _reductions(rows, *COMPONENTS, load=0.6),
+              band=All({VARIANTS["iofd"]: Part(0.79), VARIANTS["dasr"]: Part(0.77)}), direction=Each(_IS_GAIN),
+              needs=_SIX),
+        claim("dart-f14-6", measure=lambda rows: less(rows, "pri-q", 0.2), band=Within(0, by=0.1), needs=_SIX),
+        claim("dart-f14-7", measure=lambda rows: _reductions(rows, "pri-q", *COMPONENTS, load=0.6),
+              band=All({"Pri-Q": MoreThan(0)}, Lowest("Pri-Q")), needs=_SIX),
+        claim("dart-f14-8", measure=_look_ahead, band=AtLeast(0.1), direction=_IS_GAIN, needs=_SIX),
+        claim("dart-f14-9", measure=_beside_components, band=At("40%", LessThan(1)), needs=_SIX),
+        claim("dart-f14-10", measure=_role_of_iofd, band=At("reduction", Ordered("<=")),
+              direction=At("60% less 20%", _IS_GAIN), needs=_SIX),
+        claim("dart-f7-3a",
+              measure=lambda rows: {"out of order": rows["refused"].sum(), "deflected": rows["deflections"].sum()},
+              band=All({"out of order": Exactly(0), "deflected": AtLeast(1e5)}), needs=_SIX),
+        claim("dart-f7-4a", measure=lambda rows: rows[rows["changes"] == ""]["longest path"].max(),
+              band=AtMost(6 + 2 * 4), needs=_SIX),
+        claim("dart-x-6a", measure=lambda rows: rows["longest path of long flows"].max(), band=AtMost(6), needs=_SIX),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[ClosCase]:

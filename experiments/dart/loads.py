@@ -72,10 +72,6 @@ def over_load(quantity: str, reading: str, looks: Mapping[str, tuple[str, ...]],
     return Lines(quantity, looks, of=partial(of_reading, reading=reading), **axis, **more)
 
 
-GROUPS = (
-    "The number of groups, which the paper does not give, decides how slow DCQCN is: at 40% Dart's gain over it is 90%"
-    " with 64 groups and 39% with 256 (dart-r-1c)."
-)
 IS_GAIN = Each(AtLeast(NOTICEABLE, "%"))
 """That a gain over each of the others is noticeable."""
 

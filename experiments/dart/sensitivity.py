@@ -85,58 +85,16 @@ class Sensitivity(ClosFigure):
     title = "Sensitivity study"
     description = "Deflection threshold, tokens, size of short flows, degree of incasts, deflection at the last hop"
     claims = (
-        claim(
-            "dart-f14s-1", "VI-C", "deflections at 20 KB / at 15 KB", "deflection threshold, 5 to 20 KB",
-            "5-15 KB work, 20 KB disables IOFD",
-            quote="IOFD works well in the range of 5-15 KB, whereas the 20-KB threshold being close to the ECN "
-            "threshold (22.5 KB) results in IOFD being disabled.",
-            measure=_at_20_kb, band=AtMost(0.05), direction=LessThan(0.9), unit="%", needs=_ALL,
-            chosen=Chosen.BY_RULE, expect=Outcome.DIRECTION,
-            why="Flows find more than 20 KB queued two thirds as often as more than 15 KB: flows that start at line"
-            " rate exceed the marking threshold of 22.5 KB before a mark can slow them down.",
-        ),
-        claim(
-            "dart-f14s-2", "VI-C", "p99 reduction over DCQCN by degree of incasts", "6, 16, 26",
-            "gain over DCQCN grows",
-            quote="At higher incast degree, Dart's latency improvement over DCQCN increases.",
-            measure=lambda rows: _gains(rows, {"6": "degree 6", "16": "", "26": "degree 26"}), band=Ordered("<="),
-            unit="%", needs=_ALL, seeds=SEEDS, expect=Outcome.FAILS,
-            why="The gain shrinks. At the same load, incasts of 6 come 16/6 times as often, so a group's rates have"
-            " less time to recover: DCQCN's tail is 2.4 ms with 6 senders, 1.3 ms with 16 and with 26. Dart's is the"
-            " incast's own and grows with the degree: 146, 275 and 409 us.",
-        ),
-        claim(
-            "dart-f14s-2a", "VI-C", "p99 reduction over DCQCN by degree of incasts",
-            "6, 16, 26; groups in inverse proportion to it", "gain over DCQCN grows", by=OURS,
-            measure=_gains_in_proportion, band=At("reduction", Ordered("<=")), direction=At("26 less 6", _IS_GAIN),
-            unit="%", needs=_ALL, expect=Outcome.DIRECTION,
-            why="The gain grows from 18% with 6 senders to 78% with 16, and is 76% with 26. So in dart-f14s-2 it"
-            " shrinks because each group is busier.",
-        ),
-        claim(
-            "dart-f14s-3", "VI-C", "p99 reduction over DCQCN by size of short flows", "2, 4, 8 KB",
-            "improvements as in figure 11",
-            quote="We also varied the short-flow sizes as 2, 4 and 8 (default) KB. Dart's improvement across these "
-            "flow sizes match those in Figure 11.",
-            measure=lambda rows: _gains(rows, {f"{size / 1e3:g} KB": f"{size} B" for size in _SIZES}),
-            band=Each(Part(0.79), "size"), direction=Each(_IS_GAIN), unit="%", needs=_ALL, seeds=SEEDS,
-            expect=Outcome.DIRECTION,
-            why="The reduction is 77% with 4 KB and 81% with 8 KB, but 31% with 2 KB: 16 flows of that size barely"
-            " exceed the marking threshold of 22.5 KB, so DCQCN has fewer cut rates to recover from.",
-        ),
-        claim(
-            "dart-x-3", "VI-A", "p99 reduction by more tokens", "8 against 4", "benefit diminishes after 4",
-            quote="we experimentally found that our IOFD's benefits diminish after four misroutes",
-            measure=_tokens, band=All({"1 to 4": _IS_GAIN, "ratio": LessThan(0.5, "x")}),
-            direction=All({"1 to 4": _IS_GAIN, "ratio": LessThan(1, "x")}), unit="%", needs=_ALL, seeds=SEEDS,
-            expect=Outcome.FAILS,
-            why="The first deflection already finds a shorter queue. Four tokens make 68% more deflections than one,"
-            " but no shorter tail; eight make it 5% longer, which is within the spread of the seeds.",
-        ),
-        claim(
-            "dart-x-7a", "IV-B", "deadlocks and packets out of order", "all runs", "none", by=OURS,
-            measure=_disorder, band=Each(Exactly(0)), needs=_ALL,
-        ),
+        claim("dart-f14s-1", measure=_at_20_kb, band=AtMost(0.05), direction=LessThan(0.9), needs=_ALL),
+        claim("dart-f14s-2", measure=lambda rows: _gains(rows, {"6": "degree 6", "16": "", "26": "degree 26"}),
+              band=Ordered("<="), needs=_ALL, seeds=SEEDS),
+        claim("dart-f14s-2a", measure=_gains_in_proportion, band=At("reduction", Ordered("<=")),
+              direction=At("26 less 6", _IS_GAIN), needs=_ALL),
+        claim("dart-f14s-3", measure=lambda rows: _gains(rows, {f"{size / 1e3:g} KB": f"{size} B" for size in _SIZES}),
+              band=Each(Part(0.79), "size"), direction=Each(_IS_GAIN), needs=_ALL, seeds=SEEDS),
+        claim("dart-x-3", measure=_tokens, band=All({"1 to 4": _IS_GAIN, "ratio": LessThan(0.5, "x")}),
+              direction=All({"1 to 4": _IS_GAIN, "ratio": LessThan(1, "x")}), needs=_ALL, seeds=SEEDS),
+        claim("dart-x-7a", measure=_disorder, band=Each(Exactly(0)), needs=_ALL),
     )  # fmt: skip
 
     under = Experiment.under  # at 40%, where all have 128 groups

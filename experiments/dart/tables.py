@@ -8,11 +8,6 @@ CELLS = [(mix, load) for mix, loads in LOADS.items() for load in loads]
 """Mixes and loads of the tables, in their order."""
 ALL_RUNS = cases(("dcqcn", "dart"), CELLS)
 
-_SENTENCES = {
-    1: "Table I shows the percent of short-flow packets with ECN marks under DCQCN and Dart.",
-    2: "Table II shows the percent increase in (a) network load and (b) short-flow path length under IOFD relative to"
-    " DCQCN.",
-}
 _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
@@ -48,21 +43,16 @@ class TableFigure(ClosFigure):
 
 
 def table_claims(
-    number: int, published: Mapping[tuple[str, float], tuple[float, float]], quantity: str,
-    measure: Callable[..., Any], band: Callable[[str, float, float], Band],
-    misses: Mapping[tuple[str, float], Any] | None = None, **more: Any,
+    number: int, published: Mapping[tuple[str, float], tuple[float, float]], measure: Callable[..., Any],
+    band: Callable[[str, float, float], Band], direction: Band,
 ) -> list[Claim]:  # fmt: skip
     """Return a claim for each cell of a table.
 
-    `measure` takes the rows, and `mix` and `load` by name; `band` takes the mix and the published numbers; `misses` has
-    what differs in single claims, by mix and load.
+    `measure` takes the rows, and `mix` and `load` by name; `band` takes the mix and the published numbers.
     """
     return [
-        claim(
-            f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", f"Table {'I' * number}", quantity, f"{mix} mix, {load:.0%}",
-            f"{one}; {other}", measure=partial(measure, mix=mix, load=load), band=band(mix, one, other),
-            quote=_SENTENCES[number],
-            needs=cases(("dcqcn", "dart"), [(mix, load)]), **{**more, **(misses or {}).get((mix, load), {})},
-        )
+        claim(f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", published=f"{one}; {other}",
+              measure=partial(measure, mix=mix, load=load), band=band(mix, one, other), direction=direction,
+              needs=cases(("dcqcn", "dart"), [(mix, load)]))
         for (mix, load), (one, other) in published.items()
     ]  # fmt: skip

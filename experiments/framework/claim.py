@@ -137,7 +137,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper about a figure, or a check of ours, as a record in the figure's file.
+    """A sentence of a paper about a figure, or a check of ours: a figure's code with its text (`texts.claim`).
 
     Attributes
     ----------

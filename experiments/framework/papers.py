@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.framework.reading import read, read_texts, register
+from rdmacc.experiments.framework.texts import TEXTS, read_claims
 from rdmacc.presets import PRESETS
 
 
@@ -35,7 +36,7 @@ PAPERS: dict[str, Paper] = {}
 
 
 def find_paper(folder: Path, group: str) -> None:
-    """Add what the files of a folder say: the paper, its preset, and the questions that it leaves open."""
+    """Add what the files of a folder say: the paper, its preset, its claims and the questions that it leaves open."""
     if (folder / "paper.toml").exists():
         try:
             paper = Paper(folder=folder, **read_texts(folder / "paper.toml"))
@@ -47,5 +48,7 @@ def find_paper(folder: Path, group: str) -> None:
         PAPERS.update(ordered)
         if (folder / f"{paper.preset}.toml").exists():
             PRESETS.add_file(folder / f"{paper.preset}.toml")
+    if (folder / "claims.toml").exists():
+        TEXTS[group] = read_claims(folder / "claims.toml")
     if (folder / "readings.toml").exists():
         register(group, *read(folder / "readings.toml"))

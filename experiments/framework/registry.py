@@ -12,6 +12,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.papers import find_paper
+from rdmacc.experiments.framework.texts import check_measured
 from rdmacc.sweep.store import read_table
 
 EXPERIMENTS: dict[str, Experiment] = {}
@@ -54,9 +55,12 @@ def import_modules(package: str) -> None:
     its own name.
     """
     module = importlib.import_module(package)
-    find_paper(Path(str(module.__file__)).parent, package.rpartition(".")[2])
+    group = package.rpartition(".")[2]
+    find_paper(Path(str(module.__file__)).parent, group)
     for found in pkgutil.iter_modules(module.__path__):
         importlib.import_module(f"{package}.{found.name}")
+    own = [one for name, one in EXPERIMENTS.items() if name.startswith(f"{group}.")]
+    check_measured(group, [each.id for one in own for each in one.claims])
 
 
 def experiment(name: str) -> Experiment:

@@ -123,24 +123,10 @@ class Carried(CaseFigure):
     description = "The load that the core carries, and REN's gains at 0.7 once that load lasts"
     seeds = 1
     claims = (
-        claim(
-            "ren-x-5a", "6", "load carried by the core under REN", "0.7 offered, all of 5,000 messages", "0.7", by=OURS,
-            measure=partial(_carried, 1), band=_LASTS, needs=_ALL, expect=Outcome.FAILS,
-            why="In data mining and Hadoop few messages have most of the bytes, and much of theirs is still to come"
-            " when the last message starts.",
-        ),
-        claim(
-            "ren-x-5b", "6", "load carried by the core under REN", "0.7 offered, the middle third of 15,000 messages",
-            "0.7", by=OURS,
-            measure=partial(_carried, 3), band=_LASTS, needs=_ALL, expect=Outcome.FAILS,
-            why="It does in three workloads. In data mining a third lasts 0.16 s, and the largest flow, of 1 GB, takes"
-            " at least 0.2 s.",
-        ),
-        claim(
-            "ren-x-5c", "Fig 15-18", "share of REN's gains that keep their sign once the load lasts",
-            "four quantities, six baselines, four workloads", "all", by=OURS, unit="%",
-            measure=_same_sign, band=At("all", AtLeast(0.9)), direction=At("all", AtLeast(0.75)), needs=_ALL,
-        ),
+        claim("ren-x-5a", measure=partial(_carried, 1), band=_LASTS, needs=_ALL),
+        claim("ren-x-5b", measure=partial(_carried, 3), band=_LASTS, needs=_ALL),
+        claim("ren-x-5c", measure=_same_sign, band=At("all", AtLeast(0.9)), direction=At("all", AtLeast(0.75)),
+              needs=_ALL),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Length]:

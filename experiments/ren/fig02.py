@@ -20,12 +20,6 @@ class Figure2(WorkedExample):
     parts = MappingProxyType({"packets": "sent by S0 in each round"})
     top, level, more = 6.5, 5, " (dotted: the link)"
     claims = (
-        Claim(
-            "ren-f2-1", "2.2", "utilisation after H1 has finished", "3 of 5 packets a round trip",
-            "stays at 3 packets (60%)",
-            quote="after H1 finish transmission, H0 still send only 3 packets in the next round T1 ... the link "
-            "cannot be fully utilized in the rest of transmission",
-            unit="%",
-            measure=_used, band=All({"first round": Exactly(1.0), "later": Each(Exactly(0.6), of="round")}),
-        ),
+        claim("ren-f2-1", measure=_used,
+              band=All({"first round": Exactly(1.0), "later": Each(Exactly(0.6), of="round")})),
     )  # fmt: skip

@@ -112,76 +112,25 @@ class Figure3(Bursts):
     title = "Comparison of different protocols"
     description = "REN, figure 3: two bursts join a flow at 10 Gb/s and leave; also under each reading of the marks"
     claims = (
-        Claim(
-            "ren-f3a-1", "2.3", "queue when the bursts start, least of the runs", "pHost, Homa",
-            "exceeds 64 KB at once: losses",
-            quote="Under pHost and Homa, when two bursty flows start with line rate, the queue length immediately "
-            "exceeds the buffer size, resulting in packet losses.",
-            measure=_overflow, band=Each(All({"peak queue": AtLeast(int(BUFFER_PACKETS)), "drops": MoreThan(0)})),
-        ),
-        Claim(
-            "ren-f3a-2", "2.3", "NDP's queue in every run", "payloads cut at 8 packets", "at most 8 packets",
-            quote="NDP uses Cut Payload (CP) to strictly limit queue length to 8 packets",
-            measure=_trimmed, band=All({"most packets": AtMost(_NDP_LIMIT + 1), "fewest payloads cut": MoreThan(0)}),
-        ),
-        Claim(
-            "ren-f3a-3", "2.3", "mean queue until the bursts stop over its peak, for NDP over 8 packets",
-            "pHost, Homa, NDP, least of the runs", "does not decrease after the first RTT",
-            quote="Under all three receiver-driven proposals, since the packet arrival rate at S0 is equal to the "
-            "output rate after the 1st RTT, the queue length does not decrease until the bursty flows stop.",
-            measure=_persists, band=Each(AtLeast(0.9)), unit="%", chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "ren-f3a-4", "5.2", "queue after the bursts' start, greatest of the runs", "REN",
-            "drained in the next RTT, then near zero",
-            quote="REN drains queue quickly in the next RTT and then the queue length keeps near zero",
-            measure=_drains, band=All({"RTTs until it has drained": AtMost(2), "packets later": _NEAR_ZERO}),
-            direction=All({"RTTs until it has drained": AtMost(20)}), chosen=Chosen.BY_RULE, expect=Outcome.DIRECTION,
-            why="It takes 2.8 RTTs: a period passes before the first marks, and these need one RTT to act. If each"
-            " packet is marked by what it finds, it is 2.2 (ren-f3-c).",
-        ),
-        Claim(
-            "ren-f3b-1", "2.3", "utilisation lost after the bursts, mean of the runs", "pHost, Homa", "20-30%",
-            quote="pHost and Homa cannot probe the available bandwidth and increase sending rates. ... Consequently, "
-            "the link utilizations are reduced by 20%-30%.",
-            measure=_loses, band=Each(_LOST), direction=Each(MoreThan(0.02)), unit="%", chosen=Chosen.IN_SIGHT,
-            expect=Outcome.FAILS,
-            why="pHost loses nothing. Its receivers pace tokens at the rate of their links, whatever was lost (CoNEXT"
-            " 2015, section 3), so f0 has the whole link again at once. Homa on one queue loses more than published, as"
-            " does what section 2 describes as both: one grant for each packet that arrives (ren-f3-a).",
-        ),
-        Claim(
-            "ren-f3b-2", "2.3, 5.2", "RTTs until f0 has 95% of the link, greatest of the runs", "NDP, REN",
-            "quickly full",
-            quote="NDP quickly grabs the available bandwidth after the burst leave ... f_0 is able to quickly grab "
-            "the free bandwidth and achieve the full link utilization",
-            measure=_latest, band=Each(AtMost(10)), unit="RTT",
-        ),
-        Claim(
-            "ren-f3b-3", "2.3", "f0's throughput before the bursts, least of the runs", "all schemes", "10 Gb/s",
-            quote="At the beginning, the throughput of f_0 is 10Gbps.",
-            measure=_before, band=Each(AtLeast(9.4e9)), unit="Gb/s",
-        ),
-        Claim(
-            "ren-f3-a", "2.3, with 2's description", "utilisation lost after the bursts",
-            "one grant for one packet, whatever was lost", "20-30% (of pHost and Homa)", by=OURS, unit="%",
-            measure=_loses_by_grants, band=All({"mean": _LOST, "most less least": MoreThan(0)}),
-            too_small="The quick scale has five runs: chance decides how much f0 loses.",
-        ),
-        Claim(
-            "ren-f3-b", "3.2.3", "share of the link in use with the bursts", "readings of the marks, no losses",
-            "(3.2.3 read literally marks a queue again before the first marks show)", by=OURS, unit="%",
-            measure=_readings,
-            band=All({
-                "REN": AtLeast(0.95), "REN less literal, one packet kept": AtLeast(0.05), "literal": AtMost(0.01),
-                "literal, after the bursts": Exactly(0),
-            }),
-        ),
-        Claim(
-            "ren-f3-c", "3.2.3, figure 7", "queue after the bursts' start", "marks by packet, or by period",
-            "(the paper describes both)", by=OURS,
-            measure=_by_packet, band=All({"RTTs until it has drained": Ordered("<="), "packets later": _NEAR_ZERO}),
-        ),
+        claim("ren-f3a-1", measure=_overflow,
+              band=Each(All({"peak queue": AtLeast(int(BUFFER_PACKETS)), "drops": MoreThan(0)}))),
+        claim("ren-f3a-2", measure=_trimmed,
+              band=All({"most packets": AtMost(_NDP_LIMIT + 1), "fewest payloads cut": MoreThan(0)})),
+        claim("ren-f3a-3", measure=_persists, band=Each(AtLeast(0.9))),
+        claim("ren-f3a-4", measure=_drains,
+              band=All({"RTTs until it has drained": AtMost(2), "packets later": _NEAR_ZERO}),
+              direction=All({"RTTs until it has drained": AtMost(20)})),
+        claim("ren-f3b-1", measure=_loses, band=Each(_LOST), direction=Each(MoreThan(0.02))),
+        claim("ren-f3b-2", measure=_latest, band=Each(AtMost(10))),
+        claim("ren-f3b-3", measure=_before, band=Each(AtLeast(9.4e9))),
+        claim("ren-f3-a", measure=_loses_by_grants, band=All({"mean": _LOST, "most less least": MoreThan(0)})),
+        claim("ren-f3-b", measure=_readings,
+              band=All({
+                  "REN": AtLeast(0.95), "REN less literal, one packet kept": AtLeast(0.05), "literal": AtMost(0.01),
+                  "literal, after the bursts": Exactly(0),
+              })),
+        claim("ren-f3-c", measure=_by_packet,
+              band=All({"RTTs until it has drained": Ordered("<="), "packets later": _NEAR_ZERO})),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

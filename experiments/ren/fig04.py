@@ -39,23 +39,16 @@ class Figure4(Experiment):
     description = "REN, figure 4: switch, receiver and sender, drawn from the objects that run"
     seeding = Seeding.NONE
     claims = (
-        Claim(
-            "ren-f4-a", "3.1", f"what switch, receiver and sender do, with {_WAITING} packets waiting",
-            "by their handlers", "mark; copy the mark to the grant; 0, 1 or 2 packets", by=OURS,
-            measure=_roles,
-            band=All({
-                "packets marked 10": Exactly(_WAITING), "marks copied": Exactly(len(CODES)),
-                "packets for": All({CODES[mark]: Exactly(count) for mark, count in _ANSWERS.items()}),
-            }),
-        ),
-        Claim(
-            "ren-f4-b", "3.1", "where the parts run", "the scheme of the preset", "switch, receiver, sender", by=OURS,
-            measure=_places,
-            band=All({
-                "marking handlers at ports": AtLeast(2), "copy at the receiver": Exactly(True),
-                "answer at the sender": Exactly(True),
-            }),
-        ),
+        claim("ren-f4-a", measure=_roles,
+              band=All({
+                  "packets marked 10": Exactly(_WAITING), "marks copied": Exactly(len(CODES)),
+                  "packets for": All({CODES[mark]: Exactly(count) for mark, count in _ANSWERS.items()}),
+              })),
+        claim("ren-f4-b", measure=_places,
+              band=All({
+                  "marking handlers at ports": AtLeast(2), "copy at the receiver": Exactly(True),
+                  "answer at the sender": Exactly(True),
+              })),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

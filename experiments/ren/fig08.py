@@ -74,27 +74,14 @@ class Figure8(Experiment):
     title = "REN vs. Traditional receiver-driven protocol"
     description = "REN, figure 8: rate over time from a share of the link, equations and packets"
     claims = (
-        Claim(
-            "ren-f8-1", "4.2", "rounds until the link is full", "R < C / 2", "ceil(log2(C / 2R)) + 1, else 1",
-            quote="we calculate the number of RTTs N needed by the sender to increase its rate R to the bottleneck "
-            "link bandwidth C",
-            measure=_vectors, band=All({f"{share:g} C": Exactly(rounds) for share, rounds in VECTORS.items()}),
-        ),
-        Claim(
-            "ren-f8-2", "4.2", "FCT, by the equations and packet by packet", "REN against traditional", "FCT1 < FCT2",
-            quote="REN finishes the transmission at FCT_1, earlier than the traditional protocols' completion time "
-            "FCT_2",
-            measure=_times, band=Each(Lowest("REN"), of="share"), unit="us",
-        ),
-        Claim(
-            "ren-f8-a", "4.2", "rounds until the link is full, beyond the equation's", "packet by packet",
-            "(equation 6)", by=OURS,
-            measure=_rounds,
-            band=All({
-                "rounds behind": Each(Between(0, 3), of="share"), "different numbers of rounds": Exactly(1),
-                "full links without marks": Exactly(0),
-            }),
-        ),
+        claim("ren-f8-1", measure=_vectors,
+              band=All({f"{share:g} C": Exactly(rounds) for share, rounds in VECTORS.items()})),
+        claim("ren-f8-2", measure=_times, band=Each(Lowest("REN"), of="share")),
+        claim("ren-f8-a", measure=_rounds,
+              band=All({
+                  "rounds behind": Each(Between(0, 3), of="share"), "different numbers of rounds": Exactly(1),
+                  "full links without marks": Exactly(0),
+              })),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

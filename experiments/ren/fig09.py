@@ -171,53 +171,20 @@ class Figure9(Experiment):
     description = "REN, figure 9: equations (1) to (9) for random arrivals and departures, and packets beside them"
     seed_stride = 20
     claims = (
-        Claim(
-            "ren-f9a-1", "4.3", "mean queue, traditional over REN's", "10 and 40 Gb/s, every strength",
-            "REN ultra-low, near zero at small strengths",
-            quote="Fig. 9 (a) shows that REN achieves the ultra-low average queue length. ... the queue length is "
-            "effectively decreased especially when the ... flow arrival strength is small",
-            unit="x",
-            measure=_ratio, band=Each(Each(AtLeast(5), of="strength"), of="rate"), direction=Each(Each(MoreThan(1))),
-        ),
-        Claim(
-            "ren-f9a-2", "figure 9a", "mean queue, traditional", "strength up", "(drawn, not said)", by=OURS,
-            unit="packets",
-            measure=lambda table: {name: _by_strength(one["traditional"]) for name, one in _queues(table).items()},
-            band=Each(Rises(), of="rate"),
-        ),
-        Claim(
-            "ren-f9b-1", "4.3", "REN's utilisation less the traditional one", "F = 20, 30; 40 Gb/s",
-            "REN above traditional",
-            quote="In Fig. 9 (b), REN achieves significant benefits in link utilization.",
-            measure=_significant, band=Each(All(_EVERYWHERE, {"mean": AtLeast(0.1)}), of="F"),
-            direction=Each(All(_EVERYWHERE), of="F"), unit="points", chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "ren-f9b-2", "4.3", "REN's utilisation less the traditional one", "leaving strength up, 20 rounds", "grows",
-            quote="When the ratio of the flow leaving strength increases, REN can utilize more free bandwidth at the "
-            "bottleneck link compared with the traditional receiver-driven transport protocols.",
-            measure=_more, band=Each(Rises(), of="F"), unit="points",
-        ),
-        Claim(
-            "ren-f9b-3", "figure 9b", "utilisation, F = 30 less F = 20", "both protocols",
-            "higher for the larger F", by=OURS,
-            measure=_by_flows, band=Each(Each(MoreThan(0), of="strength"), of="protocol"), unit="points",
-        ),
-        Claim(
-            "ren-f9-4", "4.1", "BDP", "10 us, packets of 1,500 B", "C RTT / MSS",
-            quote="The bandwidth-delay product BDP is C × RTT/MSS in packets.", unit="packets", kind=Kind.IDENTITY,
-            measure=_bdp, band=All({f"{rate} Gb/s": Within(n, by=0.005) for rate, n in ((10, 8.33), (40, 33.33))}),
-        ),
-        Claim(
-            "ren-f9-a", "4.1", "mean queue packet by packet, REN's over the traditional one", "40 Gb/s",
-            "(equations 3 and 4)", by=OURS,
-            measure=_packets_queue, band=Each(LessThan(1), of="strength"), unit="x",
-        ),
-        Claim(
-            "ren-f9-b", "4.2", "utilisation, packet by packet", "F = 20, 30", "(equations 7 to 9)", by=OURS,
-            measure=_packets_use, unit="points",
-            band=All({"REN above traditional": _ABOVE, "traditional off the equations": Each(AtMost(0.1))}),
-        ),
+        claim("ren-f9a-1", measure=_ratio, band=Each(Each(AtLeast(5), of="strength"), of="rate"),
+              direction=Each(Each(MoreThan(1)))),
+        claim("ren-f9a-2",
+              measure=lambda table: {name: _by_strength(one["traditional"]) for name, one in _queues(table).items()},
+              band=Each(Rises(), of="rate")),
+        claim("ren-f9b-1", measure=_significant, band=Each(All(_EVERYWHERE, {"mean": AtLeast(0.1)}), of="F"),
+              direction=Each(All(_EVERYWHERE), of="F")),
+        claim("ren-f9b-2", measure=_more, band=Each(Rises(), of="F")),
+        claim("ren-f9b-3", measure=_by_flows, band=Each(Each(MoreThan(0), of="strength"), of="protocol")),
+        claim("ren-f9-4", measure=_bdp,
+              band=All({f"{rate} Gb/s": Within(n, by=0.005) for rate, n in ((10, 8.33), (40, 33.33))})),
+        claim("ren-f9-a", measure=_packets_queue, band=Each(LessThan(1), of="strength")),
+        claim("ren-f9-b", measure=_packets_use,
+              band=All({"REN above traditional": _ABOVE, "traditional off the equations": Each(AtMost(0.1))})),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

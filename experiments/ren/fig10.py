@@ -44,28 +44,16 @@ class Figure10(Experiment):
     title = "REN's DPDK implementation, and the simulator's port"
     description = "REN, figure 10: receiving, marking, transmitting; a module diagram, no DPDK"
     claims = (
-        Claim(
-            "ren-f3-s", "5.2", "base RTT of the testbed", "the links that f0 passes, there and back", "48 us",
-            quote="we set the sampling period of REN as baseRTT 48 µs",
-            measure=_base_rtt, band=All({"there and back": Exactly(RTT_PS), "a link": Exactly(us(8))}), unit="us",
-        ),
-        Claim(
-            "ren-f10-a", "5.1", "packets through the stages of S0's port", "two bursts, 64 KB",
-            "received, then marked, then transmitted", by=OURS, unit="packets",
-            measure=_stages,
-            band=All({
-                "transmitted": MoreThan(0), "unaccounted for": Exactly(0), "transmitted before received": Exactly(0),
-            }),
-        ),
-        Claim(
-            "ren-f10-b", "5.1", "drops", "two bursts, 64 KB",
-            "arrivals are dropped if the logical queue is larger than the threshold", by=OURS,
-            measure=_threshold,
-            band=All({
-                "longest queue": AtMost(BUFFER_BYTES, "KB"),
-                "shortest queue with the packet it dropped": MoreThan(BUFFER_BYTES, "KB"), "dropped": MoreThan(0),
-            }),
-        ),
+        claim("ren-f3-s", measure=_base_rtt, band=All({"there and back": Exactly(RTT_PS), "a link": Exactly(us(8))})),
+        claim("ren-f10-a", measure=_stages,
+              band=All({
+                  "transmitted": MoreThan(0), "unaccounted for": Exactly(0), "transmitted before received": Exactly(0),
+              })),
+        claim("ren-f10-b", measure=_threshold,
+              band=All({
+                  "longest queue": AtMost(BUFFER_BYTES, "KB"),
+                  "shortest queue with the packet it dropped": MoreThan(BUFFER_BYTES, "KB"), "dropped": MoreThan(0),
+              })),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

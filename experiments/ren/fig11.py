@@ -55,29 +55,12 @@ class Figure11(Bursts):
     title = "Performance with varying burst degree"
     description = "REN, figure 11: buffer occupancy during, and utilisation lost after, one to four bursts"
     claims = (
-        Claim(
-            "ren-f11a-1", "5.2", "buffer occupancy from the bursts' start to their end, mean", "REN, 1 to 4 bursts",
-            "very low at every degree",
-            quote="When the number of bursty flows increases from 1 to 4, REN keeps a very low buffer occupancy with "
-            "different bursty strengths.",
-            unit="%",
-            measure=_occupancy, band=Each(All(Lowest("REN"), {"REN": AtMost(0.1)})), direction=Each(Lowest("REN")),
-        ),
-        Claim(
-            "ren-f11b-1", "5.2", "utilisation lost after the bursts", "pHost, Homa", "grows with the number of bursts",
-            quote="pHost and Homa experience greater loss of link utilization with more busrty flows",
-            measure=_grows, band=Each(At("lost", Rises())), direction=Each(At("4 bursts less 1", MoreThan(0))),
-            unit="%", chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS,
-            why="pHost loses nothing, as in ren-f3b-1. Homa on one queue and one grant for one packet (ren-f11-a) lose"
-            " more with each burst.",
-        ),
-        Claim(
-            "ren-f11-a", "5.2, with 2's description", "utilisation lost after the bursts",
-            "one grant for one packet, whatever was lost; REN", "grows with the number of bursts (of pHost and Homa)",
-            measure=_grows_by_grants,
-            band=All({"lost": _GROWS, "off the model in slots": AtMost(0.1), "REN": AtMost(0.02)}),
-            by=OURS, unit="%", too_small="The quick scale has five runs: chance decides.",
-        ),
+        claim("ren-f11a-1", measure=_occupancy, band=Each(All(Lowest("REN"), {"REN": AtMost(0.1)})),
+              direction=Each(Lowest("REN"))),
+        claim("ren-f11b-1", measure=_grows, band=Each(At("lost", Rises())),
+              direction=Each(At("4 bursts less 1", MoreThan(0)))),
+        claim("ren-f11-a", measure=_grows_by_grants,
+              band=All({"lost": _GROWS, "off the model in slots": AtMost(0.1), "REN": AtMost(0.02)})),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

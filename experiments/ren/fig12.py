@@ -72,25 +72,11 @@ class Figure12(ReadingFigure):
     title = "FCT with varying flow size"
     description = "REN, figure 12: AFCT and p99 FCT of short flows that meet a full link"
     claims = (
-        Claim(
-            "ren-f12-1", "5.2", "AFCT reduction by REN", "60 KB; pHost, Homa, NDP", "58, 42, 43%",
-            quote="with the flow size of 60KB, REN brings about ~58%, ~42% and ~43% AFCT reductions over pHost, Homa "
-            "and NDP, respectively",
-            measure=_largest, band=All({name: Part(value) for name, value in labelled(_PUBLISHED).items()}),
-            direction=Each(MoreThan(0)), unit="%", expect=Outcome.DIRECTION,
-            why="The order is the published one, but the gaps are larger: pHost and Homa wait 1 ms for what a full"
-            " buffer of 64 KB drops.",
-        ),
-        Claim(
-            "ren-f12-2", "5.2", "AFCT and p99 FCT, REN's over the best other's", "30 to 60 KB", "REN's the lowest",
-            quote="REN has the lowest AFCT across all different flow sizes. ... REN gets the smallest 99th FCT",
-            measure=_over_best, band=Each(Each(LessThan(1), of="size")), unit="x", chosen=Chosen.IN_SIGHT,
-        ),
-        Claim(
-            "ren-f12-a", "5.2", "flows that see a timeout", "REN against one grant for one packet",
-            "higher probability of tail loss and timeout without REN", by=OURS,
-            measure=_timeouts, band=Lowest("REN"), unit="%",
-        ),
+        claim("ren-f12-1", measure=_largest,
+              band=All({name: Part(value) for name, value in labelled(_PUBLISHED).items()}),
+              direction=Each(MoreThan(0))),
+        claim("ren-f12-2", measure=_over_best, band=Each(Each(LessThan(1), of="size"))),
+        claim("ren-f12-a", measure=_timeouts, band=Lowest("REN")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

@@ -55,27 +55,10 @@ class Figure13(ReadingFigure):
     title = "CPU overhead, as operations for a packet"
     description = "REN, figure 13: operations counted, no CPU time; 16 B of state a port"
     claims = (
-        Claim(
-            "ren-f13-1", "5.2", "state of a port; of a switch of 32 ports", "ql, ti and a timestamp", "16 B; 512 B",
-            quote="REN maintains only 16Bytes for ql, ti, and a timestamp state at each port. Therefore, a 32-ports "
-            "switch only needs to maintain 512Bytes of state information.",
-            measure=_state, band=All(_STATED, {"a port of our marker": AtMost(16)}), direction=All(_STATED), unit="B",
-            expect=Outcome.DIRECTION,
-            why="The sum is right, but 16 B hold no history: marks that are spread over the packets of a round trip, as"
-            " the worked examples need, take 496 B a port here.",
-        ),
-        Claim(
-            "ren-f13-2", "5.2", "CPU share of enqueue and dequeue; measured: growth of operations with flows",
-            "DPDK switch", "very low in both",
-            quote="REN still achieves very low CPU utilizations in both enqueue and dequeue operations", unit="%",
-            measure=_per_packet, band=AtMost(0.01), expect=Outcome.NOT_JUDGED,
-            why="Shares of CPU cycles belong to the authors' DPDK switch. We count operations instead.",
-        ),
-        Claim(
-            "ren-f13-a", "5.2", "state of a port in rdmacc, largest less smallest", f"1 to {max(_FLOWS)} flows",
-            "independent of the number of flows", by=OURS, unit="B",
-            measure=_own_state, band=Each(Exactly(0)),
-        ),
+        claim("ren-f13-1", measure=_state, band=All(_STATED, {"a port of our marker": AtMost(16)}),
+              direction=All(_STATED)),
+        claim("ren-f13-2", measure=_per_packet, band=AtMost(0.01)),
+        claim("ren-f13-a", measure=_own_state, band=Each(Exactly(0))),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

@@ -15,9 +15,4 @@ class Figure17(WorkloadFigure):
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"
     workload = "hadoop"
     read_at = MappingProxyType({**READ_BY_NUMBER, **WorkloadFigure.read_at})
-    claims = (
-        short_flows_claim(
-            17, "hadoop",
-            f"{THEY_SCHEDULE} REN is 53% below DCTCP and 84% below ExpressPass at 0.7, within 4% of NDP and pHost.",
-        ),
-    )  # fmt: skip
+    claims = (short_flows_claim("ren-f17-1a", "hadoop"),)

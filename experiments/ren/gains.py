@@ -143,112 +143,30 @@ class Gains(LeafSpineReadings):
     title = "Gains over the load"
     description = "What REN gains over each baseline by workload and load: figures 15 to 18 together"
     claims = (
-        claim(
-            "ren-f15-1", "Fig 15-18a", "AFCT of short flows: share of loads and workloads with the lowest",
-            "loads 0.1-0.7, all workloads", "REN lowest, up to 75% below ExpressPass",
-            quote="REN achieves the lowest average FCT of short ... flows with varying load from 0.1 to 0.7. ... REN "
-            "reduces the average FCT of short flows by up to ~75% than ExpressPass",
-            unit="%",
-            measure=_short_flows, band=All({"lowest": LOWEST, "most below ExpressPass": Part(0.75)}),
-            direction=All({"lowest": LOWEST_IN_HALF, "most below ExpressPass": AtLeast(0.3)}), needs=_ALL,
-            expect=Outcome.FAILS, why=f"{THEY_SCHEDULE} REN has the lowest in web search at 0.7 alone.",
-        ),
-        claim(
-            "ren-f15c-1", "Fig 15-18c", "gain in throughput of long flows, mean over the loads, and least",
-            "REN over pHost and Homa", "significantly higher",
-            quote="REN significantly outperforms pHost and Homa in long flow throughput across all workloads", unit="%",
-            measure=_long_flows,
-            band=All({"mean": Each(Each(AtLeast(0.1), of="workload"), of="scheme"), "min": Each(POSITIVE)}),
-            direction=At("mean", Each(POSITIVE, of="scheme")), needs=_ALL, chosen=Chosen.IN_SIGHT,
-            expect=Outcome.FAILS,
-            why=f"{ALL_FLOWS} From a load of 0.5 on REN's are up to 6% slower than pHost's, up to 11% than Homa's.",
-        ),
-        claim(
-            "ren-f15c-2", "Fig 15-18c", "gain in throughput of long flows by workload",
-            "over pHost and Homa, mean over loads",
-            "larger in data mining and web search than in Hadoop and cache follower",
-            quote="REN obtains larger improvements in data mining and web search scenarios than Hadoop cluster and "
-            "cache follower applications",
-            unit="%",
-            measure=_gain_by_workload, band=All({"many large flows": POSITIVE}, _LARGER), direction=All(_LARGER),
-            needs=_ALL, expect=Outcome.FAILS,
-            why="REN gains nothing over pHost and Homa (ren-f15c-1), so its gains have no order.",
-        ),
-        claim(
-            "ren-f15c-3", "Fig 15-18c", "throughput of long flows, ExpressPass's over another's, highest",
-            "loads >= 0.5, all workloads", "below NDP's and REN's (per-flow ECMP)",
-            quote="Since ExpressPass uses per-flow ECMP to ensure in-order transmssion, the link utilization is "
-            "degraded compared with NDP and REN",
-            unit="%",
-            measure=_expresspass, band=Each(LessThan(1)), needs=_ALL,
-        ),
-        claim(
-            "ren-f15d-2", "Fig 15-18d", "gain in AFCT over the load: mean over baselines, least", "each workload",
-            "grows; better than each other at the highest load",
-            quote="As the load increases, REN performs better than the other protocols across all workloads", unit="%",
-            measure=_grows_with_load,
-            band=All({"mean": Each(Ordered("<="), of="workload"), "least at 0.7": POSITIVE}),
-            direction=At("mean", Some(_GROWS, count=3, of="the workloads")), needs=_ALL, expect=Outcome.FAILS,
-            why="The mean grows up to a load of 0.4 to 0.6, and is at 0.7 what it was at 0.3, or less: marks take more"
-            " from long flows than queues would (ren-x-1c).",
-        ),
-        claim(
-            "ren-f15b-2", "Fig 16-18b", "p99 FCT of short flows: share of the loads at which REN's is the lowest",
-            "web search, Hadoop, cache follower", "REN lowest",
-            quote="Fig. 15 (b), Fig. 16 (b), Fig. 17 (b) and Fig. 18 (b) show that, REN significantly reduces the "
-            "tail FCT for short flows.",
-            unit="%",
-            measure=partial(_lowest_in, "p99 FCT, short", ("web_search", "hadoop", "cache_follower")),
-            band=_EVERYWHERE, direction=_IN_HALF, needs=_ALL, expect=Outcome.FAILS, why=f"{THEY_SCHEDULE}",
-        ),
-        claim(
-            "ren-f15d-3", "Fig 15d, 17d", "AFCT of all flows: share of the loads at which REN's is the lowest",
-            "data mining, Hadoop", "REN lowest",
-            quote="As the load increases, REN performs better than the other protocols across all workloads",
-            unit="%",
-            measure=partial(_lowest_in, "AFCT", ("data_mining", "hadoop")),
-            band=_IN_HALF, needs=_ALL, expect=Outcome.FAILS, why=ALL_FLOWS,
-        ),
-        claim(
-            "ren-f15c-4", "Fig 15-18c", "gain in throughput of long flows", "mean over pHost and Homa",
-            "much better under heavier load",
-            quote="under heavier load, REN performs much better because it has more opportunities to grab the "
-            "released bandwidth",
-            unit="%",
-            measure=_long_flows_by_load, band=Each(_GROWS, of="workload"),
-            direction=Some(_GROWS, count=3, of="the workloads"), needs=_ALL, expect=Outcome.FAILS,
-            why=f"{ALL_FLOWS} The gain is negative, and falls with the load.",
-        ),
-        claim(
-            "ren-x-1", "abstract, 1, 8", "largest reduction of the AFCT", "over pHost, Homa and NDP", "68%",
-            quote="Compared with pHost ... Homa and NDP ... REN reduces the average flow completion time (AFCT) by up"
-            " to 68% under typical datacenter workloads.",
-            unit="%",
-            measure=_headline, band=Within(HEADLINE, by=NEAR), direction=AtLeast(HEADLINE / 2), needs=_ALL,
-            expect=Outcome.FAILS,
-            why=f"{ALL_FLOWS} In the body 68% is another quantity: the p99 of short flows, over pHost, in data mining."
-            " Figure 19 has 64% over Homa, and figure 12 81 to 98%. REN gets there with one"
-            " path for each flow, or 128 KB of buffer for a whole switch (`ren.sensitivity`, `ren.buffers`).",
-        ),
-        claim(
-            "ren-x-2", "6", "oversubscription", "48 hosts and 8 cores at a ToR", "6",
-            quote="Thus, the oversubscription ratio is 6:1.",
-            measure=lambda rows: rows["oversubscription"].agg(["min", "max"]), band=Each(Exactly(6)), needs=_ALL,
-        ),
-        claim(
-            "ren-x-3", "6", "flows as drawn: data mining, short and long; bytes in the largest tenth", "four workloads",
-            "> 80% below 100 KB, about 10% above 1 MB; > 90%",
-            quote="with about more than 90% bytes contributed by less than 10% large flows. ... in data mining "
-            "application, more than 80% of flows are smaller than 100KB and about 10% flows are larger than 1MB",
-            unit="%",
-            measure=_statistics, needs=_ALL,
-            band=All(_SHORT, {
-                "long": Between(0.07, 0.12), "bytes in the largest tenth": Each(MoreThan(0.9), of="workload"),
-            }),
-            direction=All(_SHORT), expect=Outcome.DIRECTION,
-            why="More than 90% of the bytes are in the largest tenth in data mining and Hadoop. By the public"
-            " distributions they are not in the other two.",
-        ),
+        claim("ren-f15-1", measure=_short_flows, band=All({"lowest": LOWEST, "most below ExpressPass": Part(0.75)}),
+              direction=All({"lowest": LOWEST_IN_HALF, "most below ExpressPass": AtLeast(0.3)}), needs=_ALL),
+        claim("ren-f15c-1", measure=_long_flows,
+              band=All({"mean": Each(Each(AtLeast(0.1), of="workload"), of="scheme"), "min": Each(POSITIVE)}),
+              direction=At("mean", Each(POSITIVE, of="scheme")), needs=_ALL),
+        claim("ren-f15c-2", measure=_gain_by_workload, band=All({"many large flows": POSITIVE}, _LARGER),
+              direction=All(_LARGER), needs=_ALL),
+        claim("ren-f15c-3", measure=_expresspass, band=Each(LessThan(1)), needs=_ALL),
+        claim("ren-f15d-2", measure=_grows_with_load,
+              band=All({"mean": Each(Ordered("<="), of="workload"), "least at 0.7": POSITIVE}),
+              direction=At("mean", Some(_GROWS, count=3, of="the workloads")), needs=_ALL),
+        claim("ren-f15b-2", measure=partial(_lowest_in, "p99 FCT, short", ("web_search", "hadoop", "cache_follower")),
+              band=_EVERYWHERE, direction=_IN_HALF, needs=_ALL),
+        claim("ren-f15d-3", measure=partial(_lowest_in, "AFCT", ("data_mining", "hadoop")), band=_IN_HALF, needs=_ALL),
+        claim("ren-f15c-4", measure=_long_flows_by_load, band=Each(_GROWS, of="workload"),
+              direction=Some(_GROWS, count=3, of="the workloads"), needs=_ALL),
+        claim("ren-x-1", measure=_headline, band=Within(HEADLINE, by=NEAR), direction=AtLeast(HEADLINE / 2),
+              needs=_ALL),
+        claim("ren-x-2", measure=lambda rows: rows["oversubscription"].agg(["min", "max"]), band=Each(Exactly(6)),
+              needs=_ALL),
+        claim("ren-x-3", measure=_statistics,
+              band=All(_SHORT, {
+                  "long": Between(0.07, 0.12), "bytes in the largest tenth": Each(MoreThan(0.9), of="workload"),
+              }), direction=All(_SHORT), needs=_ALL),
     )  # fmt: skip
     read_at = WorkloadFigure.read_at
 

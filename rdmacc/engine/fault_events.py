@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from rdmacc.chance import uniform
 from rdmacc.engine.setting import message_number
+from rdmacc.engine.work import Work
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink
 from rdmacc.records import NEVER
@@ -265,11 +265,11 @@ def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[FaultEvent]:
     return found
 
 
-def scripts_of(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLoss, ...]:
+def scripts_of(faults: Sequence[Fault], work: Work) -> tuple[ScriptedLoss, ...]:
     """Return scripted losses by message number instead of by row, since rows of computation are not messages."""
     scripts = (fault for fault in faults if isinstance(fault, ScriptedLoss))
     return tuple(
-        replace(script, message=message_number(frame, script.message, "ScriptedLoss.message")) for script in scripts
+        replace(script, message=message_number(work, script.message, "ScriptedLoss.message")) for script in scripts
     )
 
 

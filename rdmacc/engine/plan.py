@@ -34,7 +34,7 @@ from rdmacc.engine.setting import (
     setting_on,
 )
 from rdmacc.engine.watches import Watch, watch_of
-from rdmacc.engine.work import Int32s, Ints, work_on
+from rdmacc.engine.work import Ints, work_on
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Fault, ScriptedLoss
 from rdmacc.lifetimes import frozen
@@ -140,20 +140,19 @@ def plan_of(
     chance_seed: int | None = None,
 ) -> Plan:
     chance = seed if chance_seed is None else chance_seed
-    frame = setting.workload
     counts = {
         ECMP: setting.fabric.n_nodes, PORTS: setting.fabric.n_ports, SENDERS: setting.n_qps, RECEIVERS: setting.n_qps,
     }  # fmt: skip
     ecmp_salt, chance_key, qp_chance_key, qp_reply_chance_key = keys(chance, counts, seed)
     calm: dict[str, Any] = {} if faults else setting.kept.get(_with_faults, lambda: _with_faults(setting, (), 0, 0))
-    explained = _explained(frame, explains, setting.qp)
+    explained = _explained(setting, explains)
     return Plan(
         **vars(setting) | (calm or _with_faults(setting, faults, seed, chance)), seed=seed, chance_seed=chance,
         qp_chance_key=qp_chance_key, qp_reply_chance_key=qp_reply_chance_key, ecmp_salt=ecmp_salt,
         symmetric_salt=stream_key(seed, ECMP), chance_key=chance_key,
         has_trace=has_trace or explains is True, explained=explained,
         is_whole=has_trace, is_partial=False, is_checked=is_checked,
-        watches=tuple(watch_of(probe, setting.fabric, setting.scheme, setting.qp, frame) for probe in probes),
+        watches=tuple(watch_of(probe, setting) for probe in probes),
     )  # fmt: skip
 
 
@@ -165,7 +164,7 @@ def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int, chance: i
     loss_key, clock_key = keys(chance, {LOSS: fabric.n_ports, CLOCK_JITTER: fabric.n_nodes})
     return {
         "fabric": _started(fabric, faults), "faults": tuple(faults), "loss_key": loss_key, "loss_data": loss_data,
-        "loss_control": loss_control, "scripts": scripts_of(faults, setting.workload),
+        "loss_control": loss_control, "scripts": scripts_of(faults, setting),
         "fault_events": fault_events_of(fabric, faults, has_pfc=isinstance(setting.scheme.buffer, Pfc)),
         "clock_offset_ps": offsets, "clock_jitter_ps": jitter, "clock_key": clock_key,
     }  # fmt: skip
@@ -194,12 +193,12 @@ def _started(fabric: Fabric, faults: Sequence[Fault]) -> Fabric:
     return replace(fabric, port_rate_bps=rates, port_byte_ps=8e12 / rates)
 
 
-def _explained(frame: pd.DataFrame, explains: bool | Sequence[Any], qp: Int32s) -> npt.NDArray[np.bool_]:
+def _explained(setting: Setting, explains: bool | Sequence[Any]) -> npt.NDArray[np.bool_]:
     """Return which messages to explain: those asked for, and all others of their queue pairs; empty for none."""
     if isinstance(explains, bool):
-        return np.ones(len(frame) if explains else 0, np.bool_)
-    chosen = [message_number(frame, row, "explain") for row in explains]
-    return np.isin(qp, qp[chosen]) if chosen else np.zeros(0, np.bool_)
+        return np.ones(setting.n_messages if explains else 0, np.bool_)
+    chosen = [message_number(setting, row, "explain") for row in explains]
+    return np.isin(setting.qp, setting.qp[chosen]) if chosen else np.zeros(0, np.bool_)
 
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ import pandas as pd
 from rdmacc.engine.additions import Addition, Additions
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.work import LATEST_PS
+from rdmacc.engine.work import LATEST_PS, Work
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
@@ -59,8 +59,9 @@ class Completion(NamedTuple):
 class Sent:
     """The messages of a simulation; `fresh` are those sent that have ended, of which the user does not know."""
 
-    def __init__(self, workload: pd.DataFrame) -> None:
-        self._workload, self.first = workload, len(workload)
+    def __init__(self, work: Work) -> None:
+        self._workload, self.first = work.rows.whole, work.n_messages
+        self._sends = ~work.rows.computes if len(work.computation) else None
         self._rows: list[tuple[int, int, int, int, int]] = []
         self._names: list[Any] = []
         self._additions: Additions | None = None
@@ -119,7 +120,7 @@ class Sent:
         if self._additions is None:
             scheme = plan.scheme
             self._additions = Additions(plan, joined(fabric) if scheme.spans_ports else fabric)
-            more = plan.workload.attrs.get(OPEN) or [scheme.data_priority]
+            more = plan.rows.whole.attrs.get(OPEN) or [scheme.data_priority]
             self._classes = frozenset({*plan.priority.tolist(), *more})
         if not earliest_ps <= start_ps <= LATEST_PS:
             allowed = f"from {earliest_ps} ps, the earliest time by now, to 10**18 ps"
@@ -150,10 +151,14 @@ class Sent:
         return whole
 
     def number(self, message: Any) -> int:
-        count = self.first + len(self._rows)
+        count = len(self._workload) + len(self._rows)
         if isinstance(message, bool) or not isinstance(message, int | np.integer) or not 0 <= message < count:
             raise ConfigError("message", message, f"a message, 0 to {count - 1}")
-        return int(message)
+        if self._sends is None:
+            return int(message)
+        if not self._sends[message]:
+            raise ConfigError("message", message, "a message: this row computes")
+        return int(np.count_nonzero(self._sends[:message]))
 
     def is_over(self, engine: Engine, number: int) -> bool:
         _, delivered_ps, _, failed = engine.times_of(number)
@@ -170,7 +175,8 @@ class Sent:
 
     def completion(self, engine: Engine, number: int) -> Completion:
         start_ps, delivered_ps, acked_ps, failed = engine.times_of(number)
-        return Completion(number, start_ps, delivered_ps, acked_ps, _REASONS[failed])
+        label = number if self._sends is None else int(np.flatnonzero(self._sends)[number])
+        return Completion(label, start_ps, delivered_ps, acked_ps, _REASONS[failed])
 
 
 def at_least_one_byte(size: Quantity) -> int:

@@ -27,8 +27,9 @@ from rdmacc.workload.frame import OPEN
 from rdmacc.workload.paths import PATH_COLUMNS, Paths
 
 
-def message_number(frame: pd.DataFrame, row: Any, field: str) -> int:
+def message_number(work: Work, row: Any, field: str) -> int:
     """Return the message number of a row of the workload, since rows of computation are not messages."""
+    frame = work.workload
     if isinstance(row, bool) or not isinstance(row, int | np.integer) or row not in frame.index:
         first, last = int(frame.index[0]), int(frame.index[-1])
         between = "" if first == 0 and last == len(frame) - 1 else ", that is a message"
@@ -142,7 +143,7 @@ def setting_on(work: Work, scheme: Scheme, seed: int) -> Setting:
 
 
 def _setting_on(work: Work, given: Scheme, reach: Reach, seed: int) -> Setting:
-    fabric, frame, paths, size = work.fabric, work.workload, work.paths, work.size_bytes
+    fabric, frame, paths, size = work.fabric, work.rows.options, work.paths, work.size_bytes
     scheme = given.at(links_with(fabric, given, paths))
     _check_tick(fabric, scheme)
     packets = -(-size // scheme.payload_bytes)

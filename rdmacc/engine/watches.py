@@ -3,18 +3,13 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
 from rdmacc.component import RECORD_KINDS
-from rdmacc.engine.setting import message_number
+from rdmacc.engine.setting import Setting, message_number
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.probes import Probe
 from rdmacc.records import Field
 from rdmacc.schemes import Scheme
 from rdmacc.state import Host, Message, Port, QueuePair
-from rdmacc.topology.fabric import Fabric
 
 
 @dataclass(frozen=True)
@@ -33,10 +28,11 @@ _PLACE_RECORDS = {
 }
 
 
-def watch_of(probe: Probe, fabric: Fabric, scheme: Scheme, qp: npt.NDArray[np.int32], frame: pd.DataFrame) -> Watch:
+def watch_of(probe: Probe, setting: Setting) -> Watch:
+    scheme, qp = setting.scheme, setting.qp
     if not isinstance(probe, Probe):
         raise ConfigError("probes", probe, "a Probe, such as rdmacc.probes.queue('s0', 'h0', every='1us')")
-    number = _number(probe, fabric, frame)
+    number = _number(probe, setting)
     (own_name, own_record), extras = _PLACE_RECORDS[probe.place]
     owner, _, name = probe.field.rpartition(".")
     options: list[tuple[str, int, int, Field]] = []
@@ -69,7 +65,8 @@ def _has_window(scheme: Scheme) -> bool:
     return any(field.name == "window_bytes" for record in records if record for field in record.fields)
 
 
-def _number(probe: Probe, fabric: Fabric, frame: pd.DataFrame) -> int:
+def _number(probe: Probe, setting: Setting) -> int:
+    fabric = setting.fabric
     if probe.place == "port":
         if not isinstance(probe.at, tuple) or len(probe.at) != 2:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "a pair (from, to) of node names")
@@ -79,4 +76,4 @@ def _number(probe: Probe, fabric: Fabric, frame: pd.DataFrame) -> int:
         if node < 0 or not fabric.is_host[node]:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "the name of a host")
         return node
-    return message_number(frame, probe.at, f"at of probe {probe.name!r}")
+    return message_number(setting, probe.at, f"at of probe {probe.name!r}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -15,8 +16,9 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.ways import has_equal_ways
 from rdmacc.workload.checks import Columns, checked
 from rdmacc.workload.columns import queue_pair_labels
-from rdmacc.workload.frame import computation, from_columns
-from rdmacc.workload.paths import NO_PATHS, Paths, paths_of
+from rdmacc.workload.frame import computation
+from rdmacc.workload.paths import NO_PATHS, PATH_COLUMNS, Paths, paths_of
+from rdmacc.workload.schedule import COLLECTIVE_COLUMNS
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -29,8 +31,6 @@ class Computation:
     Rows of a host compute side by side unless they wait for each other.
     """
 
-    frame: pd.DataFrame
-    """Those rows of the workload."""
     host: npt.NDArray[np.int32]
     """By node number."""
     start_ps: Ints
@@ -39,6 +39,36 @@ class Computation:
 
     def __len__(self) -> int:
         return len(self.host)
+
+
+class Rows:
+    """A workload's rows by their labels, messages and computations apart where that is asked for."""
+
+    def __init__(self, whole: pd.DataFrame, computes: npt.NDArray[np.bool_]) -> None:
+        self.whole, self.computes = whole, computes
+
+    @cached_property
+    def messages(self) -> pd.DataFrame:
+        return self.whole[~self.computes] if self.computes.any() else self.whole
+
+    @cached_property
+    def computation(self) -> pd.DataFrame:
+        return self.whole[self.computes]
+
+    def collectives(self) -> tuple[Ints, pd.DataFrame]:
+        """Return which collective each row belongs to, -1 for none, and the labels of all, by their numbers."""
+        if "collective" not in self.whole:
+            return np.full(len(self.whole), -1), pd.DataFrame()
+        number = self.whole["collective"]
+        known = self.whole.loc[~number.duplicated() & number.notna(), list(COLLECTIVE_COLUMNS)]
+        return pd.factorize(number, sort=True)[0].astype(np.int64), known.sort_values("collective")
+
+    @property
+    def options(self) -> pd.DataFrame:
+        """The messages, if some compute without the columns that all workloads have."""
+        if not self.computes.any():
+            return self.whole
+        return self.whole[[name for name in _OPTIONS if name in self.whole]][~self.computes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +117,7 @@ LATEST_PS = 10**18
 """Latest start of a message, which keeps sums of times below NEVER."""
 _MANY = 1000
 """Messages from which on one number in the place of equal ones saves enough memory to look for it."""
+_OPTIONS = (*PATH_COLUMNS, "priority", "in_turn")
 _FEW = 4096
 """Rows of a workload up to which its numbers are kept for the next run: to compare more takes too long."""
 
@@ -96,8 +127,7 @@ class Work:
     """A workload on a network in numbers. M messages; times in ps."""
 
     fabric: Fabric
-    workload: pd.DataFrame
-    """The messages, by their labels."""
+    rows: Rows
     computation: Computation
     src: Int32s
     dst: Int32s
@@ -117,6 +147,11 @@ class Work:
     """Of the messages that have one of their own; no steps where none has."""
     kept: Kept = field(default_factory=Kept)
     """What was made of it and more."""
+
+    @property
+    def workload(self) -> pd.DataFrame:
+        """The messages, by their labels."""
+        return self.rows.messages
 
     @property
     def n_messages(self) -> int:
@@ -158,11 +193,11 @@ def _work_on(fabric: Fabric, workload: Any) -> Work:
     if columns is not None:
         return _plain_work(fabric, frame, columns)
     computes = computation(frame)
+    rows = Rows(frame, computes)
     waits_for, dependents = dependencies(frame, computes)
-    has_computation = bool(computes.any())
-    computing = _computation(frame[computes] if has_computation else frame.iloc[:0], fabric)
-    if has_computation:
-        frame = frame[~computes]
+    computing = _NOTHING
+    if computes.any():
+        computing, frame = _computation(frame[computes], fabric), frame[~computes]
     paths = paths_of(frame, fabric)
     src, dst = (
         np.fromiter(map(fabric.index.__getitem__, frame[end].to_numpy()), np.int64, len(frame))
@@ -171,22 +206,22 @@ def _work_on(fabric: Fabric, workload: Any) -> Work:
     start_ps = _starts(frame["start_ps"].to_numpy(np.int64))
     group, group_size = _groups(frame["group"].array, dst, fabric.n_nodes)
     return Work(
-        fabric=fabric, workload=frame, computation=computing, src=narrow(src), dst=narrow(dst),
+        fabric=fabric, rows=rows, computation=computing, src=narrow(src), dst=narrow(dst),
         size_bytes=frame["size_bytes"].to_numpy(np.int64), start_ps=start_ps, group=alike(narrow(group)),
         group_size=alike(narrow(group_size)), weight=alike(frame["weight"].to_numpy(np.float64)),
         labels=queue_pair_labels(frame), waits_for=alike(narrow(waits_for)), dependents=dependents, paths=paths,
     )  # fmt: skip
 
 
-_NOTHING = Computation(from_columns([], [], 1, 0), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+_NOTHING = Computation(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def _plain_work(fabric: Fabric, frame: pd.DataFrame, columns: Columns) -> Work:
     """Return a workload of messages that wait for nothing, from its columns."""
-    dst = columns["dst"]
+    dst, rows = columns["dst"], Rows(frame, np.zeros(len(frame), np.bool_))
     group, group_size = _groups(columns["group"], dst, fabric.n_nodes)
     return Work(
-        fabric=fabric, workload=frame, computation=_NOTHING, src=narrow(columns["src"]), dst=narrow(dst),
+        fabric=fabric, rows=rows, computation=_NOTHING, src=narrow(columns["src"]), dst=narrow(dst),
         size_bytes=columns["size_bytes"], start_ps=_starts(columns["start_ps"]), group=alike(narrow(group)),
         group_size=alike(narrow(group_size)), weight=alike(columns["weight"]), labels=np.zeros(0, np.int64),
         waits_for=alike(np.zeros(len(frame), np.int32)), dependents=None, paths=NO_PATHS,
@@ -225,12 +260,10 @@ def _groups(numbers: Any, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
 
 def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
     """Return the rows of computation in numbers."""
-    if not len(frame):
-        return Computation(frame, np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
     host = np.fromiter(map(fabric.index.__getitem__, frame["src"]), np.int32, len(frame))
     start_ps = frame["start_ps"].to_numpy(np.int64)
     duration_ps = frame["duration_ps"].to_numpy(np.int64)
     for name, times in (("start_ps", start_ps), ("duration_ps", duration_ps)):
         if times.max() > LATEST_PS:
             raise ConfigError(name, int(times.max()), f"at most 10**18 ps, {LATEST_PS // 86_400 // 10**12} days")
-    return Computation(frame, host, start_ps, duration_ps)
+    return Computation(host, start_ps, duration_ps)

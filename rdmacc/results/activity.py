@@ -95,7 +95,7 @@ def draw_step(
 
 def jobs_of_hosts(plan: Plan) -> dict[str, str]:
     found: dict[str, str] = {}
-    for frame, ends in ((plan.computation.frame, ("src",)), (plan.workload, ("dst", "src"))):
+    for frame, ends in ((plan.rows.computation, ("src",)), (plan.workload, ("dst", "src"))):
         if "job" in frame:
             for end in ends:
                 named = frame[frame["job"].notna()]

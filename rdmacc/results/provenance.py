@@ -31,7 +31,7 @@ def provenance_of(plan: Plan, engine: str, outcome: RunOutcome) -> dict[str, Any
     network = hashlib.sha256(repr(fabric.names).encode())
     for name in _NETWORK:
         network.update(np.ascontiguousarray(getattr(fabric, name)).tobytes())
-    frames = plan.workload, plan.computation.frame
+    frames = plan.workload, plan.rows.computation
     rows = [(name, one[name].tolist()) for one in frames for name in sorted(one.columns, key=str)]
     work = hashlib.sha256(repr(rows).encode()).hexdigest()
     return {

@@ -208,19 +208,19 @@ class Result:
         finished, running, waiting or failed. `collective` is the number of the collective that a transfer inside a node
         belongs to, and missing for real computation.
         """
-        computing, counters = self.plan.computation, self.outcome.computation
+        frame, counters = self.plan.rows.computation, self.outcome.computation
         start, end, failed = counters["start_ps"], counters["end_ps"], counters["failed"] != 0
         has_started = self._has_all()[self.plan.n_messages :] & (start <= self.now_ps)
-        none = pd.Series(pd.NA, computing.frame.index, dtype="Int64")
+        none = pd.Series(pd.NA, frame.index, dtype="Int64")
         return pd.DataFrame(
             {
-                "row": computing.frame.index,
-                "host": computing.frame["src"].to_numpy(),
+                "row": frame.index,
+                "host": frame["src"].to_numpy(),
                 "start_ps": start,
-                "duration_ps": computing.duration_ps,
+                "duration_ps": self.plan.computation.duration_ps,
                 "end_ps": _or_missing(end, end < 0),
                 "status": np.select([failed, end >= 0, has_started], ["failed", "finished", "running"], "waiting"),
-                "collective": computing.frame.get("collective", none).to_numpy(),
+                "collective": frame.get("collective", none).to_numpy(),
             }
         ).astype({"collective": "Int64"})
 

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.records import NEVER
+
 if TYPE_CHECKING:
     from rdmacc.engine.outcome import RunOutcome
     from rdmacc.engine.plan import Plan
@@ -36,27 +38,35 @@ def _rows(plan: Plan, outcome: RunOutcome, columns: tuple[str, ...]) -> pd.DataF
     parts = []
     for labels, start, end in (
         (plan.workload, outcome.messages["start_ps"], outcome.messages["delivered_ps"]),
-        (plan.computation.frame, outcome.computation["start_ps"], outcome.computation["end_ps"]),
+        (plan.rows.computation, outcome.computation["start_ps"], outcome.computation["end_ps"]),
     ):
         part: dict[str, Any] = {"start_ps": start, "end_ps": np.where(end < 0, np.nan, end)}
         parts.append(pd.DataFrame(part | {name: labels[name].to_numpy() for name in columns if name in labels}))
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
+def _by_row(plan: Plan, outcome: RunOutcome, message: str, computation: str) -> npt.NDArray[np.int64]:
+    """Return a counter of messages and one of computations, in the order of the workload's rows."""
+    values, computes = np.empty(len(plan.rows.computes), np.int64), plan.rows.computes
+    values[~computes], values[computes] = outcome.messages[message], outcome.computation[computation]
+    return values
+
+
 def collectives_of(plan: Plan, outcome: RunOutcome) -> pd.DataFrame:
     """Return one row for each collective of the workload."""
-    rows, names = _rows(plan, outcome, ("collective",)), ["collective", "operation", "ranks", "buffer_bytes"]
-    if "collective" not in rows or rows["collective"].isna().all():
+    which, known = plan.rows.collectives()
+    if not len(known):
         return pd.DataFrame(
             {name: pd.Series(dtype=object if name == "operation" else float) for name in _COLLECTIVE_COLUMNS}
         )
-    groups = rows.groupby("collective")
-    spans = groups.agg(start_ps=("start_ps", "min"), end_ps=("end_ps", lambda ends: ends.max(skipna=False)))
-    frames = [one[names].drop_duplicates("collective") for one in (plan.workload, plan.computation.frame) if len(one)]
-    known = pd.concat(frames).drop_duplicates("collective").set_index("collective")
-    table = known.rename(columns={"buffer_bytes": "size_bytes"}).join(spans, how="right").reset_index()
+    table = known.rename(columns={"buffer_bytes": "size_bytes"}).reset_index(drop=True)
     table = table.astype({"collective": np.int64, "ranks": np.int64, "size_bytes": np.int64, "operation": str})
-    table["time_ps"] = table.pop("end_ps") - table["start_ps"]
+    first, last = np.full(len(table) + 1, NEVER), np.zeros(len(table) + 1, np.int64)  # the last is of no collective
+    np.minimum.at(first, which, _by_row(plan, outcome, "start_ps", "start_ps"))
+    end_ps = _by_row(plan, outcome, "delivered_ps", "end_ps")
+    np.maximum.at(last, which, np.where(end_ps < 0, NEVER, end_ps))
+    table["start_ps"] = first[:-1]
+    table["time_ps"] = np.where(last == NEVER, np.nan, last - first)[:-1]
     table["algbw_bps"] = table["size_bytes"] * 8e12 / table["time_ps"]
     factors = [busbw_factor(*row) for row in zip(table["operation"], table["ranks"], strict=True)]
     table["busbw_bps"] = table["algbw_bps"] * factors

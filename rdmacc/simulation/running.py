@@ -70,7 +70,7 @@ class Running:
         self.plan = plan
         self._repeats: tuple[str, str, int] | None = engine, order, threads
         self._fault_events = FaultEvents(self.plan)
-        self._sent = Sent(self.plan.workload)
+        self._sent = Sent(self.plan)
         plan.kept.get(warn_of_short_times, lambda: warn_of_short_times(plan))
         self.engine: Engine = make_engine(engine, self.plan, order, threads)
         self._step_ps = _FIRST_STEP_PS * max(1, _FEW_HOSTS // len(self.plan.fabric.hosts))
@@ -168,9 +168,9 @@ class Running:
 
     def _note_plan(self, count: int | None = None) -> None:
         """Make the plan of all messages, or of the first ones."""
-        frame = self._sent.frame(count)
-        if len(frame) != self.plan.n_messages:
-            self.plan = self.engine.plan = self._plan_of(frame)
+        known = self._sent.first + self._sent.count if count is None else count
+        if known != self.plan.n_messages:
+            self.plan = self.engine.plan = self._plan_of(self._sent.frame(count))
             self._fault_events.note_plan(self.plan)
 
     def ends_until(self, until_ps: int) -> list[Completion]:

@@ -160,3 +160,32 @@ def test_max_min_has_the_same_schedule():
     table = MaxMin(network=NET, workload=rdmacc.messages(rows), scheme="line-rate", has_acks=False).solve()
     flows = run(rows, "compiled").flows
     assert table["start_ps"].to_numpy() == pytest.approx(flows["start_ps"].to_numpy(), abs=2)
+
+
+def test_copies_and_checkpoints_go_on(engine, tmp_path):
+    """Also where a plan of all rows is made on the way, as for faults to come."""
+    made = rdmacc.cluster(2, 2)
+    work, scheme = made.all_reduce("2MB", algorithm="ring"), made.scheme("dcqcn")
+    simulation = rdmacc.Simulation(made.network, work, scheme, engine=engine)
+    simulation.run("20us", progress=False)
+    slow = rdmacc.SlowLink(link=made.nics(1)[0], share=0.5, at_ps="30us")
+    twin = simulation.fork(faults=[slow]).run(progress=False)
+    if engine == "compiled":
+        simulation.save(tmp_path / "state")
+        simulation = rdmacc.Simulation.load(tmp_path / "state")
+    pd.testing.assert_frame_equal(simulation.workload, work)
+    found = simulation.run(progress=False)
+    for one, faults in ((found, []), (twin, [slow])):
+        whole = rdmacc.simulate(made.network, work, scheme, engine=engine, faults=faults, progress=False)
+        pd.testing.assert_frame_equal(one.flows, whole.flows)
+        pd.testing.assert_frame_equal(one.computation, whole.computation)
+    assert not twin.flows.equals(found.flows)
+
+
+def test_a_message_is_asked_for_by_its_row(engine):
+    rows = [{"src": "h0", "duration": "4us"}, {"src": "h0", "dst": "h1", "size": 50_000, "after": 0}]
+    simulation = rdmacc.Simulation(NET, rdmacc.messages(rows), "line-rate", engine=engine)
+    end = simulation.run_until(1)
+    assert (end.message, end.start_ps, end.fct_ps) == (1, 4 * US, alone_ps(50_000))
+    with pytest.raises(ConfigError, match="computes"):
+        simulation.run_until(0)

@@ -14,6 +14,7 @@ from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.papers import PAPERS
 from rdmacc.experiments.framework.reading import QUESTIONS
 from rdmacc.experiments.framework.registry import import_modules
+from rdmacc.experiments.framework.texts import TEXTS
 from rdmacc.experiments.ledger import record
 from rdmacc.experiments.ledger.notebook import Paper, write_draft
 from rdmacc.experiments.ledger.papers import page_of, papers_page
@@ -30,7 +31,7 @@ def toy(tmp_path, monkeypatch):
     shutil.copytree(TEMPLATE, tmp_path / "toy")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
-    known = [(one, dict(one)) for one in (EXPERIMENTS, PAPERS, QUESTIONS)]
+    known = [(one, dict(one)) for one in (EXPERIMENTS, PAPERS, QUESTIONS, TEXTS)]
     presets = [(one, dict(one)) for one in (PRESETS._files, PRESETS._made)]
     import_modules("toy")
     yield tmp_path / "toy"
