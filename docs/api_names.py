@@ -17,9 +17,9 @@ _TITLES = {
 
 
 def api_text() -> str:
-    """Return a table for each section, as Markdown."""
+    """Return a section with a table for each purpose, as Markdown: functions first."""
     rows = defaultdict(list)
-    for name in rdmacc.__all__:
+    for name in sorted(rdmacc.__all__, key=lambda name: inspect.isclass(getattr(rdmacc, name))):
         one = getattr(rdmacc, name)
         if not (inspect.isclass(one) or inspect.isfunction(one)):
             continue
@@ -28,4 +28,4 @@ def api_text() -> str:
         link = f"{{py:{kind}}}`rdmacc.{name} <{one.__module__}.{one.__qualname__}>`"
         rows[_TITLES[one.__module__.split(".")[1]]].append(f"| {link} | {words.replace('|', ' or ')}. |")
     order = dict.fromkeys(_TITLES.values())
-    return "\n\n".join("\n".join([f"**{title}**", "", "| name | |", "|---|---|", *rows[title]]) for title in order)
+    return "\n\n".join("\n".join([f"## {title}", "", "| name | |", "|---|---|", *rows[title]]) for title in order)

@@ -41,7 +41,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
-myst_substitutions = {"score": score_text(), "api": api_text()}
+myst_substitutions = {"score": score_text()}
 myst_heading_anchors = 3
 suppress_warnings = [
     "myst.xref_missing",  # links into the source tree, which GitHub resolves
@@ -87,6 +87,13 @@ def setup(app: Sphinx) -> None:
     """Draw the pictures if pages are to be written."""
     app.connect("builder-inited", _draw)
     app.connect("source-read", scheme_pages.complete)
+    app.connect("source-read", _list_names)
+
+
+def _list_names(_: Sphinx, name: str, source: list[str]) -> None:
+    """Write what users import into its page: as a substitution it could have no headings."""
+    if name == "api":
+        source[0] = source[0].replace("{{ api }}", api_text())
 
 
 def _draw(app: Sphinx) -> None:

@@ -68,17 +68,18 @@ def _number(
     low, high = (end / factor for end in field.metadata["slider"])
     is_whole = isinstance(field.default, int)
     shown = min(max(value / factor, low), high)
+    digits = ".3" if high < 1000 else ".6"  # what the box has room for
 
     def back(number: float) -> float:
         return round(number * factor) if is_whole else float(number * factor)
 
     if field.metadata["is_log"]:
         common |= {"min": np.log10(low), "max": np.log10(high), "step": (np.log10(high) - np.log10(low)) / _STEPS}
-        return widgets.FloatLogSlider(value=shown, readout_format=".7", **common), back
+        return widgets.FloatLogSlider(value=shown, readout_format=digits, **common), back
     if is_whole and factor == 1.0:
         return widgets.IntSlider(value=round(shown), min=round(low), max=round(high), **common), back
     common |= {"min": low, "max": high, "step": (high - low) / _STEPS}
-    return widgets.FloatSlider(value=shown, readout_format=".7", **common), back
+    return widgets.FloatSlider(value=shown, readout_format=digits, **common), back
 
 
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:

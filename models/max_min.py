@@ -86,10 +86,10 @@ def fair_times(plan: Plan, *, has_acks: bool = True, tolerance: float = 0.001) -
         first, links, use = _joined((first, links, use), paths_in_numbers(plan, is_reply=True), share)
     latency = np.maximum(plan.ideal_fct_ps - wire / slowest, 0.0)
     computing, count = plan.computation, plan.n_messages
-    waits = plan.dependents or Dependents(np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+    waits = plan.dependents or Dependents(np.zeros(count + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64))
     begin, end = run(
         wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
-        np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
+        np.append(latency, computing.duration_ps), waits.first.astype(np.int64), waits.rows.astype(np.int64),
         waits.delay_ps.astype(np.float64), first, links, use, capacity, plan.qp.astype(np.int64), tolerance,
     )  # fmt: skip
     return begin[:count], end[:count] - begin[:count] + latency

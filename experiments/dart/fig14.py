@@ -18,11 +18,12 @@ _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
 def variants(scale: str) -> list[ClosCase]:
-    """Return the six variants at each load of the typical mix, and in two other readings; at quick scale two loads."""
+    """Return the six variants at each load of the typical mix and in three other readings; at quick scale two loads."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
     readings = cases(tuple(VARIANTS), _LOADS, jitter=STARTS_WITHIN)
     readings += cases(("iofd", "dart"), _LOADS, changes=TO_LAST_HOP)
+    readings += cases(tuple(VARIANTS), _LOADS, is_persistent=True)
     return readings + cases(tuple(VARIANTS), _LOADS)
 
 

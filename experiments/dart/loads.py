@@ -27,6 +27,7 @@ def runs(scale: str) -> list[ClosCase]:
     readings = [replace(case, jitter=STARTS_WITHIN) for case in all_runs("typical")]
     readings += [replace(case, changes=TO_LAST_HOP) for case in all_runs("typical", "heavy", schemes=("dart",))]
     readings += [replace(case, changes=MIN_RTT) for case in all_runs("typical", "heavy", schemes=("timely",))]
+    readings += [replace(case, is_persistent=True) for case in all_runs(*LOADS)]
     found = [case for reading in (BY_LOAD, kept(128), FRESH) for case in all_runs(*LOADS, reading=reading)]
     return list(dict.fromkeys([*readings, *found]))
 

@@ -102,8 +102,8 @@ def _published_ratio(load: float) -> float:
 @register_experiment
 class Readings(ClosFigure):
     name = "dart.readings"
-    title = "What the paper leaves open"
-    description = "Tails and marks by what the paper leaves open: queue pairs, groups, DASR's window"
+    title = "Tails and marks by reading of the text"
+    description = "Tails and marks under each reading: queue pairs, groups, DASR's window"
 
     under = Experiment.under  # all readings
 

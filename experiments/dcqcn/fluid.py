@@ -86,7 +86,7 @@ class Fluid(Experiment):
         *(Traces(looks={(f"{count} flows, seed 0", f"queue, {side}"): LOOKS[side] for side in ("packets", "fluid")},
                  by=("point", "quantity"), unit="KB", time_unit="ms", label="queue", title=f"{count} flows",
                  axes={"ylim": (0, top)}) for count, top in TOPS.items()),
-        Lines(quantity="mean queue", over="flows", looks=LOOKS, by="side", unit="KB", title="late queue"),
+        Lines(quantity="mean queue", over="flows", looks=LOOKS, by="side", unit="KB", title="mean queue, second half"),
         Bars(quantity="gap", looks={"packets": LOOKS["packets"]}, by="side", over="case", unit="%",
              title="gap between two rates after a join"),
     )  # fmt: skip

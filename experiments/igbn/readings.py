@@ -16,7 +16,7 @@ def _means(table: pd.DataFrame, timeout_ps: int = ACK_TIMEOUT_PS) -> dict[str, f
 class OtherReadings(LossSweep):
     name = "igbn.readings"
     points_of = LossSweep
-    title = "Two readings of two sentences"
+    title = "Throughput by reading of timer and NAK interval"
     description = "Improved Go-Back-N: two readings each of its timer's start and of its NAK interval"
     claims = (
         Claim(

@@ -44,7 +44,7 @@ def hanging(paper: str) -> pd.DataFrame:
 
 
 def draw_map(paper: str) -> Figure:
-    """Draw the claims whose verdict hangs on a reading, by reading; white where a figure was not run under it."""
+    """Draw the claims whose verdict depends on a reading, by reading; white where a figure was not run under it."""
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch, Rectangle
 
@@ -76,7 +76,7 @@ def draw_map(paper: str) -> Figure:
         figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), fontsize=8)
         others = len(judged) - rows
         figure.suptitle(
-            f"{PAPERS[paper].name}: claims that hang on how the paper is read\n"
+            f"{PAPERS[paper].name}: claims that depend on how the paper is read\n"
             f"({others} more were run under other readings too, with one verdict under all)",
             x=0.01, ha="left", fontsize=11,
         )  # fmt: skip

@@ -99,7 +99,7 @@ class Collectives(Experiment):
         for n, part in forms.groupby("ranks"):
             left.plot(100 * part["excess"], part["collective"], "o", label=f"{n:.0f} ranks")
         left.axvspan(-2, 2, color="0.93", zorder=0)
-        left.set(xlabel="time over the closed form, less 1 (%)", title="Alone on an idle network")
+        left.set(xlabel="longer than the closed form by (%)", title="Alone on an idle network")
         left.legend()
         place = np.arange(len(printed))
         if len(printed):

@@ -66,7 +66,7 @@ def _rows(name: str, table: pd.DataFrame) -> Iterator[list[str]]:
         counts = (f"{row[key]:.0f}" for key in ("flows", "exact"))
         ratios = (f"{row[key]:.4f}" for key in ("mean", "p50", "p99"))
         apart = (f"{row[key]:.2%}" for key in ("typical", "largest"))
-        yield [f"{point}{seeds}", f"{there['scheme']} {there['scenario']}", *counts, *ratios, *apart]
+        yield [f"{point}{seeds}", *counts, *ratios, *apart, f"{there['scheme']} {there['scenario']}"]
 
 
 def _accepted() -> Iterator[list[str]]:

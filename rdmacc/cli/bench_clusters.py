@@ -22,7 +22,7 @@ def run_cluster(gpus: int, algorithm: str, scheme: str = "dcqcn", size: str = "1
     simulate(small.network, small.all_reduce("1MB", channels=1), small.scheme(scheme), progress=False)  # compiles
     begin = time.process_time()
     made = cluster(gpus // 8, 8, fabric="leaf-spine")
-    work = made.all_reduce(size, algorithm=algorithm)
+    work = made.schedule("all_reduce", size, algorithm=algorithm)
     result = simulate(made.network, work, made.scheme(scheme), progress=False)
     busbw = float(result.collectives["busbw_gbytes"].iloc[0])
     return {

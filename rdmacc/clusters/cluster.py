@@ -42,18 +42,13 @@ from rdmacc.workload import TrainingStep, jobs, nccl
 from rdmacc.workload.machines import PRINTED, Printed
 from rdmacc.workload.nccl import Nccl
 from rdmacc.workload.nccl_tuning import tuned
+from rdmacc.workload.schedule import Schedule
 
 __all__ = ["Cluster", "cluster"]
 
 FABRICS = ("rail", "leaf-spine", "fat-tree")
 _TORS_PER_POD = 4
-_CALLS = {
-    "all_reduce": nccl.all_reduce,
-    "reduce_scatter": nccl.reduce_scatter,
-    "all_gather": nccl.all_gather,
-    "all_to_all": nccl.all_to_all,
-    "broadcast": nccl.broadcast,
-}
+_OPERATIONS = [name.replace("-", "_") for name in nccl.OPERATIONS]
 
 
 @named
@@ -221,8 +216,8 @@ class Cluster:
         ConfigError
             For an unknown operation.
         """
-        if operation not in _CALLS:
-            raise unknown("operation", operation, list(_CALLS))
+        if operation not in _OPERATIONS:
+            raise unknown("operation", operation, _OPERATIONS)
         total = size_bytes(size, field="size")
         return tuned(operation.replace("_", "-"), total, self.nodes, self.settings, self.rate_bps)
 
@@ -243,9 +238,27 @@ class Cluster:
         ConfigError
             For an unknown operation, or a parameter that is not allowed.
         """
+        return self.schedule(operation, size, **changes).frame()
+
+    def schedule(self, operation: str, size: Quantity, **changes: Any) -> Schedule:
+        """Return the same collective without its frame, for `simulate`, which then takes half of the memory.
+
+        Parameters
+        ----------
+        operation : str
+            "all_reduce", "reduce_scatter", "all_gather", "all_to_all" or "broadcast".
+        size : number or str
+            Data of a GPU.
+        **changes : object
+            Parameters of `Nccl`, in place of those that NCCL would choose.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown operation, or a parameter that is not allowed.
+        """
         settings = self.choose(operation, size).replace(**changes)
-        work: pd.DataFrame = _CALLS[operation](self.hosts, size, settings)
-        return work
+        return nccl.alone(operation.replace("_", "-"), self.hosts, size, settings)
 
     def all_reduce(self, size: Quantity, **changes: Any) -> pd.DataFrame:
         """Return an all-reduce among all GPUs, as NCCL would run it.
@@ -357,7 +370,7 @@ class Cluster:
         """
         from rdmacc.models.max_min import fair_times  # imported late, because models import simulations
 
-        work, kinds = self.collective(operation, size, **changes), [self.scheme(one) for one in schemes]
+        work, kinds = self.schedule(operation, size, **changes), [self.scheme(one) for one in schemes]
         draws = checked_count("seeds", seeds)
 
         def drawn(part: tuple[Scheme, int]) -> tuple[float, ...]:

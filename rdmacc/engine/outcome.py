@@ -26,7 +26,7 @@ PORT_COUNTERS = (
 HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
 
 
-_LATER_BYTES = 2**20  # rows that take more are not kept for the columns that may be asked for
+LATER_BYTES = 2**20  # rows that take more are not kept for the columns that may be asked for
 
 
 class Columns(Mapping[Any, npt.NDArray[Any]]):
@@ -37,7 +37,7 @@ class Columns(Mapping[Any, npt.NDArray[Any]]):
     ) -> None:
         self._rows, self._places, self._dtype = rows, places, dtype
         self._known: dict[Any, npt.NDArray[Any]] = {}
-        if rows.nbytes > _LATER_BYTES:
+        if rows.nbytes > LATER_BYTES:
             self._known, self._rows = dict(self), rows[:0].copy()
 
     def __getitem__(self, name: Any) -> npt.NDArray[Any]:

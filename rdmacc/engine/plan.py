@@ -46,6 +46,7 @@ from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.nics import joined
 from rdmacc.units import format_rate, format_time
 from rdmacc.workload.paths import PATH_COLUMNS
+from rdmacc.workload.schedule import Schedule
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,7 +93,7 @@ class Plan(Setting):
 
 def make_plan(
     topology: nx.Graph[Any] | Fabric,
-    workload: pd.DataFrame,
+    workload: pd.DataFrame | Schedule,
     scheme: Scheme,
     *,
     seed: int = 0,
@@ -119,7 +120,9 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
-def setting_of(topology: nx.Graph[Any] | Fabric, workload: pd.DataFrame, scheme: Scheme, seed: int) -> Setting:
+def setting_of(
+    topology: nx.Graph[Any] | Fabric, workload: pd.DataFrame | Schedule, scheme: Scheme, seed: int
+) -> Setting:
     """Return what does not depend on probes, faults and, unless it chooses paths, the seed."""
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     if scheme.spans_ports:
@@ -170,14 +173,14 @@ def _with_faults(setting: Setting, faults: Sequence[Fault], seed: int, chance: i
     }  # fmt: skip
 
 
-def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: pd.DataFrame) -> Fabric:
+def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: pd.DataFrame | Schedule) -> Fabric:
     """Return the network; raise a ConfigError if hosts have several links and messages have a path each."""
     if (np.diff(fabric.node_first_port)[fabric.hosts] > 1).any():
         if scheme.routing in ("ecmp", "symmetric"):
             allowed = "'entropy' or 'source': its queue pairs leave hosts by several links, packet by packet"
             raise ConfigError(f"routing of {scheme.name}", scheme.routing, allowed)
         for name in PATH_COLUMNS:
-            if name in workload:
+            if isinstance(workload, pd.DataFrame) and name in workload:
                 allowed = f"absent with {scheme.name}, whose queue pairs leave hosts by several links"
                 raise ConfigError("column", name, allowed)
     return fabric

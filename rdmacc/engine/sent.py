@@ -60,7 +60,7 @@ class Sent:
     """The messages of a simulation; `fresh` are those sent that have ended, of which the user does not know."""
 
     def __init__(self, work: Work) -> None:
-        self._workload, self.first = work.rows.whole, work.n_messages
+        self._given, self.first = work.rows, work.n_messages
         self._sends = ~work.rows.computes if len(work.computation) else None
         self._rows: list[tuple[int, int, int, int, int]] = []
         self._names: list[Any] = []
@@ -120,7 +120,7 @@ class Sent:
         if self._additions is None:
             scheme = plan.scheme
             self._additions = Additions(plan, joined(fabric) if scheme.spans_ports else fabric)
-            more = plan.rows.whole.attrs.get(OPEN) or [scheme.data_priority]
+            more = plan.rows.options.attrs.get(OPEN) or [scheme.data_priority]
             self._classes = frozenset({*plan.priority.tolist(), *more})
         if not earliest_ps <= start_ps <= LATEST_PS:
             allowed = f"from {earliest_ps} ps, the earliest time by now, to 10**18 ps"
@@ -136,22 +136,27 @@ class Sent:
         self._rows.append((src, dst, size, start_ps, priority))
         return one
 
+    def work(self, count: int | None = None) -> Any:
+        """Return what a plan of all messages, or of the first ones, is made of."""
+        return self.frame(count) if self._rows else self._given.given
+
     def frame(self, count: int | None = None) -> pd.DataFrame:
         rows = self._rows if count is None else self._rows[: count - self.first]
+        workload = self._given.whole
         if not rows:
-            return self._workload
+            return workload
         src, dst, size, start_ps, priority = (list(column) for column in zip(*rows, strict=True))
         names = self._names
         frame = from_columns(
             [names[node] for node in src], [names[node] for node in dst], np.array(size), np.array(start_ps)
         )
         frame["priority"] = priority
-        whole = pd.concat([self._workload, frame], ignore_index=True) if self.first else frame
-        whole.index.name, whole.attrs = "message", self._workload.attrs
+        whole = pd.concat([workload, frame], ignore_index=True) if self.first else frame
+        whole.index.name, whole.attrs = "message", workload.attrs
         return whole
 
     def number(self, message: Any) -> int:
-        count = len(self._workload) + len(self._rows)
+        count = len(self._given.computes) + len(self._rows)
         if isinstance(message, bool) or not isinstance(message, int | np.integer) or not 0 <= message < count:
             raise ConfigError("message", message, f"a message, 0 to {count - 1}")
         if self._sends is None:

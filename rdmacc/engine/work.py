@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,11 +14,11 @@ from rdmacc.errors import ConfigError
 from rdmacc.lifetimes import Kept, content_of, frozen
 from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.ways import has_equal_ways
-from rdmacc.workload.checks import Columns, checked
+from rdmacc.workload.checks import Columns, check_acyclic, checked
 from rdmacc.workload.columns import queue_pair_labels
 from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import NO_PATHS, PATH_COLUMNS, Paths, paths_of
-from rdmacc.workload.schedule import COLLECTIVE_COLUMNS
+from rdmacc.workload.schedule import COLLECTIVE_COLUMNS, Schedule
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -42,10 +42,14 @@ class Computation:
 
 
 class Rows:
-    """A workload's rows by their labels, messages and computations apart where that is asked for."""
+    """A workload's rows by their labels; a schedule's frame, and messages apart, are made when asked for."""
 
-    def __init__(self, whole: pd.DataFrame, computes: npt.NDArray[np.bool_]) -> None:
-        self.whole, self.computes = whole, computes
+    def __init__(self, given: pd.DataFrame | Schedule, computes: npt.NDArray[np.bool_]) -> None:
+        self.given, self.computes = given, computes
+
+    @cached_property
+    def whole(self) -> pd.DataFrame:
+        return self.given.frame() if isinstance(self.given, Schedule) else self.given
 
     @cached_property
     def messages(self) -> pd.DataFrame:
@@ -57,6 +61,12 @@ class Rows:
 
     def collectives(self) -> tuple[Ints, pd.DataFrame]:
         """Return which collective each row belongs to, -1 for none, and the labels of all, by their numbers."""
+        if isinstance(self.given, Schedule):
+            column = self.given.column("collective")
+            numbers = np.unique(column)
+            rows = [(number, *self.given.collectives[number]) for number in numbers.tolist() if number >= 0]
+            which = np.searchsorted(numbers, column) - (len(numbers) - len(rows))
+            return which, pd.DataFrame(rows, columns=COLLECTIVE_COLUMNS)
         if "collective" not in self.whole:
             return np.full(len(self.whole), -1), pd.DataFrame()
         number = self.whole["collective"]
@@ -66,6 +76,8 @@ class Rows:
     @property
     def options(self) -> pd.DataFrame:
         """The messages, if some compute without the columns that all workloads have."""
+        if isinstance(self.given, Schedule):
+            return pd.DataFrame(index=pd.RangeIndex(int(np.count_nonzero(~self.computes))))
         if not self.computes.any():
             return self.whole
         return self.whole[[name for name in _OPTIONS if name in self.whole]][~self.computes]
@@ -79,8 +91,8 @@ class Dependents:
     complete.
     """
 
-    first: Ints
-    rows: npt.NDArray[np.int32]
+    first: Int32s
+    rows: Int32s
     delay_ps: Ints
 
     def of(self, number: int) -> Iterator[tuple[int, int]]:
@@ -93,24 +105,29 @@ class Dependents:
 
 def dependencies(frame: pd.DataFrame, computes: npt.NDArray[np.bool_]) -> tuple[Ints, Dependents | None]:
     """Return how many others each number waits for, and its dependents; None if nothing waits or computes."""
-    numbers = np.empty(len(frame), np.int64)
-    numbers[~computes] = np.arange(np.count_nonzero(~computes))
-    numbers[computes] = np.arange(np.count_nonzero(~computes), len(frame))
     after = frame["after"].to_numpy()
     counts = np.fromiter(map(len, after), np.int64, len(frame))
-    waits_for = np.empty_like(counts)
-    waits_for[numbers] = counts
-    if not counts.any() and not computes.any():
-        return waits_for, None
     total = int(counts.sum())
-    wanted = numbers[np.fromiter(chain.from_iterable(after), np.int64, total)]
-    waiting = np.repeat(numbers, counts)
+    wanted = np.fromiter(chain.from_iterable(after), np.int32, total)
     delay_ps = np.zeros(total, np.int64)
     if "delay_ps" in frame:
         delay_ps = np.fromiter(chain.from_iterable(frame["delay_ps"].to_numpy()), np.int64, total)
+    return _waits(computes, np.repeat(np.arange(len(frame), dtype=np.int32), counts), wanted, delay_ps)
+
+
+def _waits(
+    computes: npt.NDArray[np.bool_], waiting: Int32s, wanted: Int32s, delay_ps: Ints
+) -> tuple[Ints, Dependents | None]:
+    """Return the same of the pairs of a waiting row and one that it waits for."""
+    count = len(computes)
+    if not len(waiting) and not computes.any():
+        return np.zeros(count, np.int64), None
+    numbers = np.empty(count, np.int32)
+    numbers[np.argsort(computes, kind="stable")] = np.arange(count)
+    waiting, wanted = numbers[waiting], numbers[wanted]
     order = np.lexsort((waiting, wanted))
-    first = np.concatenate(([0], np.cumsum(np.bincount(wanted, minlength=len(frame)))))
-    return waits_for, Dependents(first, waiting[order].astype(np.int32), delay_ps[order])
+    first = np.cumsum(np.bincount(wanted + 1, minlength=count + 1)).astype(np.int32)
+    return np.bincount(waiting, minlength=count), Dependents(first, waiting[order], delay_ps[order])
 
 
 LATEST_PS = 10**18
@@ -189,6 +206,8 @@ def _content_of(frame: pd.DataFrame) -> Any:
 
 
 def _work_on(fabric: Fabric, workload: Any) -> Work:
+    if isinstance(workload, Schedule):
+        return _scheduled_work(fabric, workload) or _work_on(fabric, workload.frame())
     frame, columns = checked(workload, fabric)
     if columns is not None:
         return _plain_work(fabric, frame, columns)
@@ -228,10 +247,37 @@ def _plain_work(fabric: Fabric, frame: pd.DataFrame, columns: Columns) -> Work:
     )  # fmt: skip
 
 
+def _scheduled_work(fabric: Fabric, schedule: Schedule) -> Work | None:
+    """Return the work of a schedule's frame without the frame; None if a check has anything to change or to say."""
+    count, size, start_ps = len(schedule), schedule.column("size_bytes"), schedule.column("start_ps")
+    duration_ps = schedule.column("duration_ps")
+    computes = duration_ps >= 0
+    names, *places = schedule.ends()
+    nodes = np.fromiter(map(fabric.index.get, names, repeat(-1)), np.int32, len(names))
+    src, dst = (nodes[end] for end in places)
+    (waiting, wanted, delay_ps), queue_pair = schedule.waits(), schedule.column("queue_pair")
+    check_acyclic(waiting, wanted, pd.RangeIndex(count))
+    good = (src >= 0) & (dst >= 0) & ((src == dst) == computes) & (computes | (size > 0)) & (start_ps >= 0)
+    good &= fabric.is_host[src] & fabric.is_host[dst] & (duration_ps <= LATEST_PS) & (queue_pair < 2**31)
+    sends = ~computes
+    ends = src[sends], dst[sends]
+    if not count or not good.all() or not fabric.reachable_many(*ends).all() or delay_ps.min(initial=0) < 0:
+        return None
+    waits_for, dependents = _waits(computes, waiting, wanted, delay_ps)
+    start_ps, labels, n_messages = _starts(start_ps), queue_pair[sends], len(ends[0])
+    return Work(
+        fabric=fabric, rows=Rows(schedule, computes), src=ends[0], dst=ends[1], size_bytes=size[sends],
+        computation=Computation(src[computes], start_ps[computes], duration_ps[computes]), start_ps=start_ps[sends],
+        group=alike(np.full(n_messages, -1, np.int32)), group_size=alike(np.ones(n_messages, np.int32)),
+        weight=alike(np.ones(n_messages)), labels=labels if (labels >= 0).any() else np.zeros(0, np.int64),
+        waits_for=alike(narrow(waits_for)), dependents=dependents, paths=NO_PATHS,
+    )  # fmt: skip
+
+
 def _starts(start_ps: Ints) -> Ints:
     if start_ps.max(initial=0) > LATEST_PS:
         raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {LATEST_PS // 86_400 // 10**12} days")
-    return start_ps
+    return alike(start_ps)
 
 
 def narrow(numbers: npt.NDArray[Any]) -> Int32s:

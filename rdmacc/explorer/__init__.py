@@ -27,8 +27,12 @@ __all__ = ["Setup", "explore", "page", "serve"]
 
 _HOST = "127.0.0.1"
 _STARTING = """<style>body:has(img.widget-image) .starting { display: none }
+select { text-overflow: ellipsis }
+.cells :is(th, td) { padding: 1px 5px !important; vertical-align: bottom }
 @media (max-width: 30rem) { .widget-slider:has(> label[style*="13em"]) { flex-wrap: wrap; height: auto }
-label[style*="13em"] { width: 100% !important; text-align: left !important } }</style>
+label[style*="13em"] { width: 100% !important; text-align: left !important }
+.widget-box > .widget-slider:has(> label[style*="13em"]) + .widget-html { margin-left: 0 !important }
+.picture-first { order: -1 } }</style>
 <p class="starting">The first picture takes a few seconds, after an installation half a minute.</p>"""
 _CULL_S = 60
 """A kernel without a connected page ends after this time; closing a page ends its kernel at once."""

@@ -47,6 +47,7 @@ class ModelExplorer:
         self.picture = widgets.Image(
             format="png", layout={"flex": "1 1 36em", "min_width": "0", "max_width": "56em", "object_fit": "contain"}
         )
+        self.picture.add_class("picture-first")  # of a narrow page
         self.code = widgets.HTML()
         self.sliders: dict[str, Any] = {}
         self._box = widgets.VBox()

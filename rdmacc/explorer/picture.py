@@ -32,10 +32,13 @@ def draw(setup: Setup, results: Mapping[str, Result], figures: dict[str, Any] | 
                 line.remove()
             ax.relim()
             ax.autoscale()
+        is_short = True
         for colour, (name, result) in zip(COLOURS.values(), results.items()):
             queue, *rates = result.watched
             _goodput(axes["goodput"], setup, result, unit_ps, colour, name)
-            draw_trace(axes["queue"], *result.plot.curve(queue), unit_ps=unit_ps, scale=1e3, color=colour, label=name)
+            x, y = result.plot.curve(queue)
+            draw_trace(axes["queue"], x, y, unit_ps=unit_ps, scale=1e3, color=colour, label=name)
+            is_short = is_short and max(y, default=0) <= result.plan.scheme.wire_bytes
             fct, fraction = ecdf(result.flows["fct_ps"].dropna().to_numpy(np.float64))
             axes["fct"].plot(fct / fct_unit_ps, fraction, drawstyle="steps-post", color=colour, label=name)
         flows = next(iter(results.values())).flows
@@ -54,11 +57,12 @@ def draw(setup: Setup, results: Mapping[str, Result], figures: dict[str, Any] | 
         axes["fct"].plot(fct / fct_unit_ps, fraction, drawstyle="steps-post", label="max-min fair shares", **_LOOK)
         name = queue.name.removeprefix("queue ")
         axes["queue"].set(ylabel="queue (kB)")
-        axes["queue"].set_title(f"Queue at {name}, the longest", y=1.0)
+        about = "the longest: at most a packet" if is_short else "the longest"
+        axes["queue"].set_title(f"Queue at {name}, {about}", y=1.0)
         axes["fct"].set(xlabel=f"FCT ({fct_unit})", ylabel="fraction of flows", ylim=(0, 1.02))
         axes["fct"].set_title("Flow completion times", y=1.0)
         for name, ax in axes.items():
-            ax.set_xlim(left=0)
+            ax.set_xlim(0, 1.03 * ax.dataLim.x1)
             if name != "fct":
                 ax.set_xlabel(f"time ({unit})")
                 ax.set_ylim(0, max(1.0, ax.get_ylim()[1]))
@@ -69,7 +73,9 @@ def draw(setup: Setup, results: Mapping[str, Result], figures: dict[str, Any] | 
             for one in [*kept]:
                 one.remove()
             columns = 4 if len(labels) in (4, 7, 8) else 3
-            figures[name].legend(handles, labels, loc="lower center", ncols=columns, fontsize=9)
+            figures[name].legend(
+                handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.175), ncols=columns, fontsize=9
+            )
     return figures
 
 
@@ -104,9 +110,12 @@ def draw_message(explained: Explanation, scheme: str) -> Any:
 
 def _goodput(ax: Any, setup: Setup, result: Result, unit_ps: float, colour: str, name: str) -> None:
     """Draw the goodput of the first flows, or what all hosts receive, as one curve."""
-    curves = [result.samples(probe.name) for probe in result.watched[1:]]
-    if not setup.is_of_few:
-        curves = [sum(curves[1:], curves[0])]
+    queue, *rates = (probe.name for probe in result.watched)
+    if setup.is_of_few:
+        curves = [result.samples(rate) for rate in rates]
+    else:  # all rates are sampled at the same times
+        samples = result.probes[result.probes["probe"] != queue]
+        curves = [samples.groupby("time_ps")["value"].sum()]
     for curve, dashes in zip(curves, _FLOW_STYLES, strict=False):
         x = np.r_[0, curve.index.to_numpy()]  # a step begins where its period does
         draw_trace(ax, x, np.r_[curve.to_numpy(), 0], unit_ps=unit_ps, scale=1e9, color=colour, linestyle=dashes)

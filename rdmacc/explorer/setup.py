@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rdmacc import probes, topology, workload
+from rdmacc import faults, probes, topology, workload
 from rdmacc.engine.compiled.machine_code.build import compiled_kernel
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.parameters import Named
@@ -28,12 +28,15 @@ WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation",
 _OF_FEW = WORKS[:3]
 MOST_SCHEMES = 3
 _HALVINGS = 30
+_MOST_LOSS = 0.05
 _WATCHED = 3
 """Number of flows whose goodput is drawn."""
 _PERIODS = 40
 """Most points of a curve of goodput, were all flows to get their max-min fair shares."""
 _PACKETS = 8
 """Least packets that a link carries in a period: with fewer, a curve shows packets rather than rates."""
+_OF_A_FLOW = 4
+"""Least packets of each flow in a period, at a fair share, if single flows are drawn."""
 _LONG = 10
 """Size of a long flow, as a multiple of the incast's messages."""
 _SMALL_BYTES = 4_000_000
@@ -79,6 +82,7 @@ class Setup(Named):
     work: str = "incast beside a long flow"
     size_kb: float = 64.0
     load: float = 0.5
+    loss: float = 0.0
     seed: int = 0
     schemes: tuple[str, ...] = ("dcqcn",)
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -102,6 +106,8 @@ class Setup(Named):
             raise ConfigError("schemes", self.schemes, f"one to {MOST_SCHEMES} different schemes")
         if not self.load < 1:
             raise ConfigError("load", self.load, "between 0 and 1")
+        if isinstance(self.loss, bool) or not isinstance(self.loss, int | float) or not 0 <= self.loss <= _MOST_LOSS:
+            raise ConfigError("loss", self.loss, f"from 0 to {_MOST_LOSS:g}")
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
             raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
 
@@ -163,10 +169,15 @@ class Setup(Named):
         load = {"size_kb"} if self.work == "web search" else {"load"}
         return frozenset(load | ({"hosts"} if self.work == "two long flows" else set()))
 
+    @property
+    def sharing(self) -> int:
+        """The number of flows to the first host."""
+        return max(1, int((self.messages["dst"] == topology.hosts(self.graph)[0]).sum()))
+
     def fair_share_bps(self) -> float:
         """Return the payload that each flow to the first host would get of its link, were all of them active."""
-        made, flows = self.scheme(self.schemes[0]), (self.messages["dst"] == topology.hosts(self.graph)[0]).sum()
-        return self.rate_gbps * 1e9 * made.payload_bytes / made.wire_bytes / max(1, int(flows))
+        made = self.scheme(self.schemes[0])
+        return self.rate_gbps * 1e9 * made.payload_bytes / made.wire_bytes / self.sharing
 
     @cached_property
     def fair_fct_ps(self) -> np.ndarray[Any, Any]:
@@ -206,8 +217,9 @@ class Setup(Named):
             if key not in _results:
                 watched = [call.make() for call in calls]
                 _results[key] = simulate(
-                    self.graph, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched, progress=False
-                )
+                    self.graph, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched,
+                    faults=[call.make() for call in self._faults()], progress=False,
+                )  # fmt: skip
             results[name] = _results[key] = _results.pop(key)  # the last to be forgotten
         for key in list(_results)[:-_KEPT]:
             del _results[key]
@@ -225,7 +237,11 @@ class Setup(Named):
     def _every(self, name: str, end_ps: float) -> str:
         """Return the period of a scheme's rates: of whole packets, else a full link seems to carry too many."""
         packet_ps = self.scheme(name).wire_bytes * 8e3 / self.rate_gbps
-        return _time(max(_PACKETS, round(end_ps / _PERIODS / packet_ps)) * packet_ps / 1e6)
+        least = max(_PACKETS, _OF_A_FLOW * self.sharing) if self.is_of_few else _PACKETS
+        return _time(max(least, round(end_ps / _PERIODS / packet_ps)) * packet_ps / 1e6)
+
+    def _faults(self) -> list[_Call]:
+        return [_Call("Loss", data=self.loss)] if self.loss else []
 
     def _probes(self, port: tuple[Any, ...], every: Any) -> list[_Call]:
         if self.is_of_few:
@@ -248,13 +264,14 @@ class Setup(Named):
             "", "",
             "results = {}",
         ]  # fmt: skip
+        lossy = f", faults={self._faults()!r}" if self.loss else ""
         for name, result in results.items():
             changes = self.changes.get(name, {})
             given = f".replace(**{dict(changes)!r})" if changes else ""  # in base units
             every = _time(float(result.watched[1].every_ps or 0) / 1e6)  # a whole number of this scheme's packets
             lines.append(
                 f"results[{name!r}] = rdmacc.simulate("
-                f"network, work, rdmacc.scheme({name!r}){given}, seed={self.seed}, probes=probes({every!r}))"
+                f"network, work, rdmacc.scheme({name!r}){given}, seed={self.seed}, probes=probes({every!r}){lossy})"
             )
         lines += [
             "", "figure, axes = plt.subplots(1, 3, figsize=(15, 4))", "for name, result in results.items():",
@@ -328,7 +345,7 @@ class _Call:
         ]
         if self._name.startswith("probes."):
             return getattr(probes, self._name.removeprefix("probes."))(*given)
-        module = topology if hasattr(topology, self._name) else workload
+        module = next(one for one in (topology, workload, faults) if hasattr(one, self._name))
         return getattr(module, self._name)(*given, **self._named)
 
     def __repr__(self) -> str:

@@ -24,6 +24,7 @@ from rdmacc.show.tables import html_table
 _UNITS = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 _STEPS = 120
 _RATES_GBPS = (10.0, 25.0, 40.0, 100.0, 200.0, 400.0)
+_LOSSES = (0.0, 1e-4, 1e-3, 1e-2)
 _LABEL = {"description_width": "9em"}
 _WIDE = {"width": "auto", "max_width": "27em"}
 _HELP = {
@@ -34,7 +35,8 @@ _HELP = {
     "work": "who sends to whom",
     "size_kb": "of each message; a long flow has ten times as much or more",
     "load": "share of what the hosts' links carry",
-    "seed": "draws messages, paths and marks",
+    "loss": "share of the data packets that every link loses",
+    "seed": "draws messages, paths, marks and losses",
 }
 _SIZES = {
     "all-reduce": "of the buffer that every host reduces",
@@ -174,6 +176,10 @@ class Explorer:
             ),
             "load": widgets.FloatSlider(
                 value=setup.load, min=0.05, max=0.95, step=0.05, description="load", **common
+            ),
+            "loss": widgets.Dropdown(
+                options=[(f"{one:.3g}" if one else "none", one) for one in sorted({*_LOSSES, setup.loss})],
+                value=setup.loss, description="packets lost", **named,
             ),
             "seed": widgets.BoundedIntText(value=setup.seed, min=0, max=10**6, description="seed", **named),
         }  # fmt: skip
@@ -323,7 +329,9 @@ class Explorer:
             ])  # fmt: skip
         times = [f"{words} ({unit})" for words in ("FCT median", "FCT p99", "all done")]
         columns = ["scheme", *times, "longest queue (kB)", "pauses", "drops"]
-        self.table.value = f"<div style='font-size:85%; line-height:1.4'>{html_table(columns, rows)}</div>"
+        self.table.value = (
+            f"<div class='cells' style='font-size:85%; line-height:1.4'>{html_table(columns, rows)}</div>"
+        )
         slowest = next(iter(self._results.values())).flows.sort_values("slowdown", ascending=False, kind="stable")
         chosen = [(f"{row.flow}: {row.src} to {row.dst}, {row.slowdown:.3g} times", row.flow)
                   for row in slowest[:_SLOWEST].itertuples()]  # fmt: skip

@@ -44,7 +44,7 @@ def forked(one: _S, faults: Sequence[Fault], parameters: Mapping[str, Any], seed
         twin._sent.draw_anew()
     twin._plan_of = partial(twin._plan_of, **changes)
     if len(faults) or changes:
-        plan = twin.plan = twin._plan_of(one._sent.frame())
+        plan = twin.plan = twin._plan_of(one._sent.work())
     if parameters:
         check_swap(one.plan, plan, parameters)
         twin._repeats = None  # it has run under two schemes
@@ -70,7 +70,7 @@ def loaded(kind: type[_S], state: dict[str, Any]) -> _S:
     """Return the simulation that a checkpoint holds."""
     simulation = kind.__new__(kind)
     vars(simulation).update(state["own"])
-    plan = simulation.plan = simulation._plan_of(simulation._sent.frame())
+    plan = simulation.plan = simulation._plan_of(simulation._sent.work())
     simulation._fault_events._plan = plan
     if "_progress" in vars(simulation):
         simulation._progress._plan = plan

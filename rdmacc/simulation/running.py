@@ -170,7 +170,7 @@ class Running:
         """Make the plan of all messages, or of the first ones."""
         known = self._sent.first + self._sent.count if count is None else count
         if known != self.plan.n_messages:
-            self.plan = self.engine.plan = self._plan_of(self._sent.frame(count))
+            self.plan = self.engine.plan = self._plan_of(self._sent.work(count))
             self._fault_events.note_plan(self.plan)
 
     def ends_until(self, until_ps: int) -> list[Completion]:

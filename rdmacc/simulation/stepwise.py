@@ -26,6 +26,7 @@ from rdmacc.simulation.running import Running, check_memory, is_checked
 from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.schedule import Schedule
 
 
 class Simulation(Running):
@@ -35,8 +36,8 @@ class Simulation(Running):
     ----------
     network : networkx.Graph
         Network, from a builder in `rdmacc.topology` or your own graph (see `rdmacc.topology.validate`).
-    workload : pandas.DataFrame
-        Messages, one row each (see `rdmacc.workload`).
+    workload : pandas.DataFrame or Schedule
+        Messages, one row each (see `rdmacc.workload`), or a `rdmacc.workload.schedule.Schedule` of them.
     scheme : str or Scheme
         What runs on hosts and switches.
     engine : {"auto", "compiled", "simpy"}
@@ -76,7 +77,7 @@ class Simulation(Running):
     def __init__(
         self,
         network: nx.Graph[Any],
-        workload: pd.DataFrame,
+        workload: pd.DataFrame | Schedule,
         scheme: str | Scheme,
         *,
         engine: str = "auto",

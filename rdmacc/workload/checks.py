@@ -217,7 +217,7 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
         raise row_error(frame, row, "dst", dst_name, fabric.without_path(int(src[row]), int(dst[row])))
 
 
-def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
+def check_acyclic(waiting: npt.NDArray[Any], wanted: npt.NDArray[Any], labels: pd.Index[Any]) -> None:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

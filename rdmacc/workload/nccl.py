@@ -241,11 +241,16 @@ def send_receive(
     return _started(schedule, start)
 
 
-def _alone(operation: str, hosts: Hosts, size: Quantity, nccl: Nccl | None, start: Quantity) -> pd.DataFrame:
+def alone(operation: str, hosts: Hosts, size: Quantity, nccl: Nccl | None) -> Schedule:
+    """Return the schedule of one collective."""
     names = checked_hosts(hosts)
     schedule = Schedule()
     expand(schedule, operation, names, _checked_size(size), [[] for _ in names], nccl or Nccl(), joins=False)
-    return _started(schedule, start)
+    return schedule
+
+
+def _alone(operation: str, hosts: Hosts, size: Quantity, nccl: Nccl | None, start: Quantity) -> pd.DataFrame:
+    return _started(alone(operation, hosts, size, nccl), start)
 
 
 def _checked_size(size: Quantity) -> int:

@@ -1,4 +1,8 @@
-"""Build a schedule of messages and computations, row by row or in blocks, with dependencies."""
+"""Build a schedule of messages and computations, row by row or in blocks, with dependencies.
+
+A simulation takes a schedule in the place of its frame, which is made if someone asks for it. A row takes about 50
+bytes in a schedule, and ten times as many in a frame.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, nothing_after
+from rdmacc.workload.frame import Host, as_objects, nothing_after
 
 COLLECTIVE_COLUMNS = ("collective", "operation", "ranks", "buffer_bytes")
 """Columns of rows in a collective: its number, its operation, its number of ranks, and the size S of its buffer."""
@@ -17,9 +21,12 @@ COLLECTIVE_COLUMNS = ("collective", "operation", "ranks", "buffer_bytes")
 Rows = Int64s
 """Numbers of rows."""
 
+Int32s = npt.NDArray[np.int32]
+_EDGE = np.int32, np.int32, np.int64
+
 
 class Schedule:
-    """Rows of a workload, numbered in the order in which they are added; `frame` returns them.
+    """Rows of a workload, numbered in the order in which they are added; `frame` returns them, `simulate` takes it.
 
     >>> step = Schedule()
     >>> sent = step.send("h0", "h1", 64_000)
@@ -30,19 +37,23 @@ class Schedule:
     """
 
     def __init__(self) -> None:
-        self._src: list[Any] = []
-        self._dst: list[Any] = []
+        self._places: dict[Host, int] = {}
+        self._ends: tuple[list[Int32s], list[Int32s]] = [], []
         self._numbers: dict[str, list[npt.NDArray[np.int64]]] = {
             name: [] for name in ("size_bytes", "duration_ps", "start_ps", "collective", "queue_pair")
         }
-        self._edges: list[tuple[Int64s, Int64s, Int64s]] = []
-        self._collectives: list[tuple[str, int, int]] = []
+        self._edges: list[list[npt.NDArray[Any]]] = []
+        self.collectives: list[tuple[str, int, int]] = []
+        """Operation, ranks and buffer of each, by their numbers."""
         self.count = 0
+
+    def __len__(self) -> int:
+        return self.count
 
     def collective(self, operation: str, ranks: int, buffer_bytes: int) -> int:
         """Return the number of a new collective, for `send` and `compute`."""
-        self._collectives.append((operation, ranks, buffer_bytes))
-        return len(self._collectives) - 1
+        self.collectives.append((operation, ranks, buffer_bytes))
+        return len(self.collectives) - 1
 
     def send(
         self,
@@ -61,33 +72,42 @@ class Schedule:
         return self.add(host, host, 0, duration_ps, start_ps, collective, -1)
 
     def wait(self, rows: Any, wanted: Any, delay_ps: int | Int64s = 0) -> None:
-        parts = [np.asarray(part, np.int64) for part in (rows, wanted, delay_ps)]
-        shape = np.broadcast(*parts).shape
-        if 0 not in shape:
-            one, other, delay = (np.full(shape, part).ravel() for part in parts)
-            self._edges.append((one, other, delay))
+        parts = np.broadcast_arrays(rows, wanted, delay_ps)
+        if parts[0].size:
+            self._edges.append([part.astype(kind).ravel() for part, kind in zip(parts, _EDGE, strict=True)])
 
-    def edges(self) -> tuple[Int64s, Int64s, Int64s]:
-        """Return the waiting rows, the rows that they wait for, and the delays."""
-        if not self._edges:
-            return tuple(np.zeros(0, np.int64) for _ in range(3))  # type: ignore[return-value]
-        waiting, wanted, delay_ps = (np.concatenate(parts) for parts in zip(*self._edges, strict=True))
-        return waiting, wanted, delay_ps
+    def waits(self) -> tuple[Int32s, Int32s, Int64s]:
+        """Return the waiting rows, in order, the rows that they wait for, and the delays: of each pair the longest."""
+        parts = zip(*self._edges, strict=True) if self._edges else ([], [], [])
+        waiting, wanted, delay_ps = (
+            np.concatenate([np.zeros(0, kind), *part]) for part, kind in zip(parts, _EDGE, strict=True)
+        )
+        order = np.lexsort((delay_ps, wanted, waiting))
+        waiting, wanted, delay_ps = waiting[order], wanted[order], delay_ps[order]
+        is_last = np.ones(len(waiting), np.bool_)
+        is_last[:-1] = (waiting[1:] != waiting[:-1]) | (wanted[1:] != wanted[:-1])
+        return waiting[is_last], wanted[is_last], delay_ps[is_last]
+
+    def column(self, name: str) -> Int64s:
+        """Return numbers of all rows: `size_bytes`, `duration_ps`, `start_ps`, `collective` or `queue_pair`."""
+        return np.concatenate([np.zeros(0, np.int64), *self._numbers[name]])
+
+    def ends(self) -> tuple[list[Host], Int32s, Int32s]:
+        """Return names of hosts, and the places among them of all rows' senders and receivers."""
+        src, dst = (np.concatenate([np.zeros(0, np.int32), *parts]) for parts in self._ends)
+        return list(self._places), src, dst
 
     def frame(self) -> pd.DataFrame:
         if not self.count:
             raise ConfigError("schedule", "empty", "at least one row")
-        numbers = {name: np.concatenate(parts) for name, parts in self._numbers.items()}
-        waiting, wanted, delay_ps = self.edges()
-        order = np.lexsort((delay_ps, wanted, waiting))
-        waiting, wanted, delay_ps = waiting[order], wanted[order], delay_ps[order]
-        is_last = np.ones(len(waiting), np.bool_)  # for duplicate pairs, the longest delay applies
-        is_last[:-1] = (waiting[1:] != waiting[:-1]) | (wanted[1:] != wanted[:-1])
-        waiting, wanted, delay_ps = waiting[is_last], wanted[is_last], delay_ps[is_last]
+        numbers = {name: self.column(name) for name in self._numbers}
+        waiting, wanted, delay_ps = self.waits()
+        names, *ends = self.ends()
+        src, dst = (as_objects(names)[places] for places in ends)
         frame = pd.DataFrame(
             {
-                "src": pd.Series(np.concatenate(self._src), dtype=object),
-                "dst": pd.Series(np.concatenate(self._dst), dtype=object),
+                "src": pd.Series(src, dtype=object),
+                "dst": pd.Series(dst, dtype=object),
                 "size_bytes": numbers["size_bytes"],
                 "start_ps": numbers["start_ps"],
                 "group": pd.array([pd.NA] * self.count, dtype="Int64"),
@@ -103,9 +123,9 @@ class Schedule:
         for name in ("duration_ps", "queue_pair"):
             if (numbers[name] >= 0).any():
                 frame[name] = pd.arrays.IntegerArray(np.maximum(numbers[name], 0), numbers[name] < 0)
-        if self._collectives:
+        if self.collectives:
             number = numbers["collective"]
-            known = [np.array(part, dtype=object)[number] for part in zip(*self._collectives, strict=True)]
+            known = [np.array(part, dtype=object)[number] for part in zip(*self.collectives, strict=True)]
             none = number < 0
             frame["collective"] = pd.arrays.IntegerArray(np.maximum(number, 0), none)
             frame["operation"] = np.where(none, np.array([None], dtype=object), known[0])
@@ -113,7 +133,7 @@ class Schedule:
                 frame[name] = pd.arrays.IntegerArray(values.astype(np.int64), none)
         return frame
 
-    def _split(self, waiting: Int64s, values: Int64s) -> npt.NDArray[np.object_]:
+    def _split(self, waiting: Int32s, values: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
         """Return a column of tuples: consecutive values of equal `waiting`."""
         column = nothing_after(self.count)
         rows, first = np.unique(waiting, return_index=True)
@@ -122,6 +142,9 @@ class Schedule:
         for row, low, high in zip(rows.tolist(), first.tolist(), ends, strict=True):
             column[row] = tuple(listed[low:high])
         return column
+
+    def _place(self, name: Host) -> int:
+        return self._places.setdefault(name, len(self._places))
 
     def add(
         self,
@@ -138,15 +161,15 @@ class Schedule:
         given = [size, duration_ps, start_ps, collective, queue_pair]
         lengths = [len(part) for part in (*ends, *given) if isinstance(part, np.ndarray)]
         count = max(lengths, default=1)
-        for part, kept, value in zip(ends, (self._src, self._dst), (src, dst), strict=True):
+        for part, kept, value in zip(ends, self._ends, (src, dst), strict=True):
             if part is None:
-                part = np.empty(count, dtype=object)
-                part[:] = [value] * count
-            kept.append(part)
+                kept.append(np.broadcast_to(np.int32(self._place(value)), count))
+            else:
+                kept.append(np.fromiter(map(self._place, part), np.int32, count))
         for name, value in zip(
             ("size_bytes", "duration_ps", "start_ps", "collective", "queue_pair"), given, strict=True
         ):
-            self._numbers[name].append(np.full(count, value, np.int64))
+            self._numbers[name].append(np.broadcast_to(np.asarray(value, np.int64), count))
         rows = np.arange(self.count, self.count + count)
         self.count += count
         return rows

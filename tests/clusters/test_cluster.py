@@ -1,16 +1,20 @@
 """Clusters: who sends by which NIC, closed forms, NCCL's choice, and what an answer says."""
 
+import math
 import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc.engine.compare import differences
 from rdmacc.errors import ConfigError
 from rdmacc.workload import Nccl, TrainingStep, Transformer
 from rdmacc.workload.nccl_tuning import predictions, tuned
+from rdmacc.workload.schedule import Schedule
 
 NODES, GPUS = 4, 4
 RANKS = NODES * GPUS
@@ -95,20 +99,66 @@ def test_chains_and_trees_take_what_their_closed_forms_say(small):
 
 
 def test_a_row_of_a_collective_takes_little_memory():
-    """Of memory, from the frame to the bandwidth: a ring of 1,024 GPUs has 4.2 million rows."""
+    """Of memory, from the schedule to the bandwidth: a ring of 1,024 GPUs has 4.2 million rows."""
     big = rdmacc.cluster(12, 8, fabric="leaf-spine")
-    first = rdmacc.simulate(big.network, big.all_reduce("1MB", algorithm="tree"), SCHEME)  # imports what it needs
-    assert len(first.collectives) == 1
+    first = rdmacc.simulate(big.network, big.schedule("all_reduce", "1MB", algorithm="tree"), SCHEME)
+    assert len(first.collectives) == 1, "imports what it needs"
     tracemalloc.start()
-    work = big.all_reduce("100MB", algorithm="ring")
+    work = big.schedule("all_reduce", "100MB", algorithm="ring")
     made = tracemalloc.get_traced_memory()[0]
     simulation = rdmacc.Simulation(big.network, work, SCHEME)
     tracemalloc.reset_peak()
     assert simulation.run("20us").collectives["time_ps"].isna().all()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert made < 250 * len(work)
-    assert peak < 750 * len(work)
+    assert made < 100 * len(work)
+    assert peak < 400 * len(work)
+
+
+@settings(max_examples=20)
+@given(
+    sizes=st.tuples(st.integers(1, 4), st.integers(1, 4)).filter(lambda sizes: math.prod(sizes) > 1),
+    operation=st.sampled_from(["all_reduce", "all_gather", "all_to_all", "broadcast"]),
+    changes=st.fixed_dictionaries(
+        {},
+        optional={
+            "algorithm": st.sampled_from(["ring", "tree", "hierarchical"]),
+            "chunk_bytes": st.sampled_from([30_000, 90_000]), "slices": st.integers(1, 2),
+            "channels": st.integers(1, 5), "queue_pairs": st.integers(1, 2), "splits": st.booleans(),
+            "pxn": st.booleans(),
+        },
+    ),
+    engine=st.sampled_from(["simpy", "compiled"]),
+)  # fmt: skip
+def test_a_schedule_runs_as_its_frame(sizes, operation, changes, engine):
+    """All numbers of the plan are equal, and so is what either engine makes of them."""
+    made = rdmacc.cluster(*sizes, ports_per_leaf=1)
+    work = made.schedule(operation, "200kB", **changes)
+    runs = [rdmacc.simulate(made.network, one, "dcqcn", engine=engine) for one in (work, work.frame())]
+    one, other = (run.plan for run in runs)
+    assert isinstance(one.rows.given, type(work))
+    for name, value in vars(one).items():
+        for part in vars(value) if name in ("computation", "dependents") and value is not None else [""]:
+            pair = [getattr(getattr(plan, name), part) if part else getattr(plan, name) for plan in (one, other)]
+            if isinstance(pair[0], np.ndarray):
+                assert pair[0].dtype == pair[1].dtype
+                assert np.array_equal(*pair), name
+    assert not differences(runs[0].outcome, runs[1].outcome)
+    for frame in ("collectives", "flows", "computation"):
+        pd.testing.assert_frame_equal(getattr(runs[0], frame), getattr(runs[1], frame), check_exact=True)
+    pd.testing.assert_frame_equal(one.workload, other.workload)
+
+
+def test_a_schedule_that_no_network_fits_is_an_error_of_its_frame():
+    for src, dst, size in (("h0", "h9", 5), ("h0", "h0", 5), ("h0", "h1", 0)):
+        schedule = Schedule()
+        schedule.send(src, dst, size)
+        errors = []
+        for work in (schedule, schedule.frame()):
+            with pytest.raises(ConfigError) as caught:
+                rdmacc.simulate(rdmacc.star(3), work, "dcqcn")
+            errors.append(str(caught.value))
+        assert errors[0] == errors[1]
 
 
 @pytest.mark.parametrize("algorithm", ["ring", "tree", "hierarchical"])

@@ -162,11 +162,13 @@ def test_max_min_has_the_same_schedule():
     assert table["start_ps"].to_numpy() == pytest.approx(flows["start_ps"].to_numpy(), abs=2)
 
 
-def test_copies_and_checkpoints_go_on(engine, tmp_path):
+@pytest.mark.parametrize("given", [lambda schedule, frame: schedule, lambda schedule, frame: frame])
+def test_copies_and_checkpoints_go_on(engine, tmp_path, given):
     """Also where a plan of all rows is made on the way, as for faults to come."""
     made = rdmacc.cluster(2, 2)
-    work, scheme = made.all_reduce("2MB", algorithm="ring"), made.scheme("dcqcn")
-    simulation = rdmacc.Simulation(made.network, work, scheme, engine=engine)
+    schedule, scheme = made.schedule("all_reduce", "2MB", algorithm="ring"), made.scheme("dcqcn")
+    work = schedule.frame()
+    simulation = rdmacc.Simulation(made.network, given(schedule, work), scheme, engine=engine)
     simulation.run("20us", progress=False)
     slow = rdmacc.SlowLink(link=made.nics(1)[0], share=0.5, at_ps="30us")
     twin = simulation.fork(faults=[slow]).run(progress=False)

@@ -30,14 +30,17 @@ _PORT_PLACES = {name: _FIELDS[1][name] for name in outcome.PORT_COUNTERS}
 _TOTAL_PLACES = {name: _FIELDS[2][name][1] // 8 for name in TOTALS}
 
 
-def _copied(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8]:
+def _rows(engine: CompiledEngine, name: str, count: int) -> npt.NDArray[np.uint8]:
     width = engine.layout.row_bytes[name]
-    return np.array(engine.memory(name)[: count * width]).reshape(count, width)
+    rows: npt.NDArray[np.uint8] = engine.memory(name)[: count * width].reshape(count, width)
+    return rows
 
 
 def outcome_of(engine: CompiledEngine) -> outcome.RunOutcome:
     is_host, in_flight, watches = engine.plan.fabric.is_host, 0, range(len(engine.plan.watches))
-    rows, port_rows = _copied(engine, "message", len(engine.messages)), _copied(engine, "port", len(engine.ports))
+    rows, port_rows = _rows(engine, "message", len(engine.messages)), _rows(engine, "port", len(engine.ports)).copy()
+    if rows.nbytes <= outcome.LATER_BYTES:  # of a larger table, `Columns` reads all now
+        rows = rows.copy()
     paused = np.flatnonzero(engine.ports["paused"])
     if len(paused):
         ports = np.ndarray(len(engine.ports), PORT, port_rows, 0, port_rows.strides[:1])

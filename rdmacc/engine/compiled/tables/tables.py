@@ -408,7 +408,7 @@ class Tables:
         self.packet_rows = PacketRows(self.rows, self.layout.packet, len(default), packets)
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
         events = min(_FIRST_EVENTS, 1024 + 2 * len(self.ports))
-        first = len(plan.watches) + len(plan.computation)
+        first = len(plan.watches) + int(np.count_nonzero(self.computation["waits_for"] == 0))
         self.first_events = events + int(self.globals["reserve_events"]) + armed + first
         self.queue.grow(self.first_events)
         self.samples = Log(self.globals, "sample", layout.SAMPLE, _FIRST_SAMPLES + 2 * len(plan.watches))
