@@ -264,10 +264,11 @@ def _scheduled_work(fabric: Fabric, schedule: Schedule) -> Work | None:
     if not count or not good.all() or not fabric.reachable_many(*ends).all() or delay_ps.min(initial=0) < 0:
         return None
     waits_for, dependents = _waits(computes, waiting, wanted, delay_ps)
-    start_ps, labels, n_messages = _starts(start_ps), queue_pair[sends], len(ends[0])
+    labels, n_messages = queue_pair[sends], len(ends[0])
     return Work(
         fabric=fabric, rows=Rows(schedule, computes), src=ends[0], dst=ends[1], size_bytes=size[sends],
-        computation=Computation(src[computes], start_ps[computes], duration_ps[computes]), start_ps=start_ps[sends],
+        computation=Computation(src[computes], _starts(start_ps[computes]), duration_ps[computes]),
+        start_ps=_starts(start_ps[sends]),
         group=alike(np.full(n_messages, -1, np.int32)), group_size=alike(np.ones(n_messages, np.int32)),
         weight=alike(np.ones(n_messages)), labels=labels if (labels >= 0).any() else np.zeros(0, np.int64),
         waits_for=alike(narrow(waits_for)), dependents=dependents, paths=NO_PATHS,
