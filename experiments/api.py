@@ -49,7 +49,7 @@ from rdmacc.units import (
 from .framework.bands import *
 from .framework.blocks import draw_blocks
 from .framework.case import CaseFigure, in_order_fct_ps
-from .framework.claim import OURS, Chosen, Claim, Kind, Measured, NotJudged, Outcome, Verdict
+from .framework.claim import Claim, Measured, NotJudged
 from .framework.experiment import Experiment, Run
 from .framework.panels import Bars, Distributions, Lines, Panel, Sketch, Traces, draw_panels
 from .framework.point import Point

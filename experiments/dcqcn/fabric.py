@@ -46,45 +46,14 @@ class Fabric(Experiment):
     description = "DCQCN's abstract: unfairness and head-of-line blocking under PFC alone, and under DCQCN"
     seeding = Seeding.POOLED
     claims = (
-        Claim(
-            "dcqcn-f-1", "abstract", "goodput of the nearest sender over the mean of the three others", "PFC alone",
-            "unfair",
-            quote="PFC can lead to poor application performance due to problems like head-of-line blocking and "
-            "unfairness.",
-            measure=lambda rows: by_scheme(rows, "near over far")["PFC alone"], band=MoreThan(1.1), unit="x",
-            chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "dcqcn-f-2", "abstract", "the victim's goodput over its link", "PFC alone", "blocked",
-            quote="PFC can lead to poor application performance due to problems like head-of-line blocking and "
-            "unfairness.",
-            measure=lambda rows: by_scheme(rows, "victim")["PFC alone"], band=LessThan(0.9), unit="%",
-            chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "dcqcn-f-3", "abstract", "the victim's goodput under DCQCN over that under PFC alone", "",
-            "dramatically higher", quote="DCQCN dramatically improves throughput and fairness of RoCEv2 RDMA traffic.",
-            measure=partial(gain, quantity="victim"),
-            band=AtLeast(1.1), unit="x", chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "dcqcn-f-4", "abstract", "Jain's index of the four senders to one receiver, DCQCN over PFC alone", "",
-            "dramatically higher", quote="DCQCN dramatically improves throughput and fairness of RoCEv2 RDMA traffic.",
-            measure=partial(gain, quantity="Jain's index"), band=AtLeast(1.1), unit="x", chosen=Chosen.BY_RULE,
-            too_small="The quick scale ends before DCQCN's shares meet.",
-        ),
-        Claim(
-            "dcqcn-f-5", "abstract", "PFC pauses", "", "fewer under DCQCN",
-            quote="To alleviates these problems, we introduce DCQCN, an end-to-end congestion control scheme for "
-            "RoCEv2.",
-            measure=lambda rows: by_scheme(rows, "pauses"), band=Lowest("DCQCN"), chosen=Chosen.BY_TEXT,
-        ),
-        Claim(
-            "dcqcn-f-6", "closed form", "near over far, and the victim over its link", "PFC alone", "3, 1/6", by=OURS,
-            measure=lambda rows: {name: by_scheme(rows, name)["PFC alone"] for name in ("near over far", "victim")},
-            band=All({"near over far": Within(3, share=0.1), "victim": Within(1 / 6, share=0.1)}),
-            too_small="The quick scale ends before PFC's shares settle.",
-        ),
+        claim("dcqcn-f-1", measure=lambda rows: by_scheme(rows, "near over far")["PFC alone"], band=MoreThan(1.1)),
+        claim("dcqcn-f-2", measure=lambda rows: by_scheme(rows, "victim")["PFC alone"], band=LessThan(0.9)),
+        claim("dcqcn-f-3", measure=partial(gain, quantity="victim"), band=AtLeast(1.1)),
+        claim("dcqcn-f-4", measure=partial(gain, quantity="Jain's index"), band=AtLeast(1.1)),
+        claim("dcqcn-f-5", measure=lambda rows: by_scheme(rows, "pauses"), band=Lowest("DCQCN")),
+        claim("dcqcn-f-6",
+              measure=lambda rows: {name: by_scheme(rows, name)["PFC alone"] for name in ("near over far", "victim")},
+              band=All({"near over far": Within(3, share=0.1), "victim": Within(1 / 6, share=0.1)})),
     )  # fmt: skip
     panels = (
         Bars(quantity="goodput", looks=LOOKS, over="flow", unit="Gb/s", title="goodput of each flow"),

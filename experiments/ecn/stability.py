@@ -11,7 +11,6 @@ from ..api import *
 DELAYS = {"4us": ("tau* of 4 us", "blue"), "85us": ("tau* of 85 us", "vermilion")}
 COUNTS = {"quick": (2, 10, 64), "paper": (2, 4, 6, 8, 10, 14, 20, 32, 64)}
 END = {"quick": "20ms", "paper": "100ms"}
-QUOTE = "we show that DCQCN exhibits non-monotonic stability behavior"
 
 
 def ends(rows: pd.DataFrame, quantity: str, pick: Callable[..., float]) -> dict[str, float]:
@@ -27,24 +26,11 @@ class Stability(Experiment):
     description = "ECN or Delay: DCQCN's phase margin and its queue's oscillation, over flows and delay"
     seeding = Seeding.POOLED
     claims = (
-        Claim(
-            "ecn-s-1", "abstract", "phase margin at fewest and most flows, and the least between", "tau* of 85 us",
-            "not monotonic", quote=QUOTE, measure=partial(ends, quantity="phase margin", pick=min),
-            band=Lowest("between"), unit="\u00b0", chosen=Chosen.IN_SIGHT,
-        ),
-        Claim(
-            "ecn-s-2", "abstract", "standard deviation of the queue over its mean, at fewest and most flows, and the"
-            " largest between", "packets, tau* of 85 us", "not monotonic", quote=QUOTE,
-            measure=partial(ends, quantity="oscillation", pick=max), band=Highest("between"), unit="%",
-            expect=Outcome.FAILS,
-            why="The fixed point of two flows is the shortest queue, 20 KB: it swings most over its mean.",
-        ),
-        Claim(
-            "ecn-s-3", "the model", "oscillation in packets, tau* of 85 us over 4 us", "10 flows", "more", by=OURS,
-            measure=lambda rows: rows[having(rows, flows=10, quantity="oscillation")]
-            .groupby("delay")["value"].mean().to_dict(),
-            band=Highest("85us"), unit="%",
-        ),
+        claim("ecn-s-1", measure=partial(ends, quantity="phase margin", pick=min), band=Lowest("between")),
+        claim("ecn-s-2", measure=partial(ends, quantity="oscillation", pick=max), band=Highest("between")),
+        claim("ecn-s-3",
+              measure=lambda rows: rows[having(rows, flows=10, quantity="oscillation")]
+                  .groupby("delay")["value"].mean().to_dict(), band=Highest("85us")),
     )  # fmt: skip
     panels = (
         Lines(quantity="phase margin", by="delay", looks=DELAYS, over="flows", unit="\u00b0", log="x",

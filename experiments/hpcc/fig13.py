@@ -32,29 +32,13 @@ class Fig13(Experiment):
     description = "HPCC, figures 13 and 14: reacting per ACK, per RTT or as HPCC does; fairness and queue by W_AI"
     seeding = Seeding.NONE
     claims = (
-        Claim(
-            "hpcc-f13-1", "figure 13", "least throughput over 10 us, from 22 to 400 us, over the link's", "per ACK",
-            "overreacts: the lowest", measure=lambda rows: by(rows, "least throughput", "way"), unit="%",
-            band=Lowest("per ACK"),
-        ),
-        Claim(
-            "hpcc-f13-2", "figure 13", "mean queue in the first 400 us", "per RTT", "reacts too slowly: the longest",
-            measure=lambda rows: by(rows, "mean queue", "way"), unit="KB", band=Highest("per RTT"),
-        ),
-        Claim(
-            "hpcc-f13-3", "figure 13", "mean throughput from 22 to 400 us, over the link's", "HPCC", "high",
-            measure=lambda rows: by(rows, "mean throughput", "way")["HPCC"], band=AtLeast(0.9), unit="%",
-            chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "hpcc-f13-4", "figure 14(a)", "Jain's index of the goodputs", "W_AI of 5 and 25 over 150 bytes", "unfair",
-            measure=lambda rows: (found := by(rows, "fairness", "step")) and
-            {step: found[step] / found["150"] for step in ("5", "25")}, band=Each(LessThan(1)), unit="x",
-        ),
-        Claim(
-            "hpcc-f13-5", "figure 14(b)", "95th percentile of the queue", "W_AI of 300 bytes", "the longest",
-            measure=lambda rows: by(rows, "queue, p95", "step"), band=Highest("300"), unit="KB",
-        ),
+        claim("hpcc-f13-1", measure=lambda rows: by(rows, "least throughput", "way"), band=Lowest("per ACK")),
+        claim("hpcc-f13-2", measure=lambda rows: by(rows, "mean queue", "way"), band=Highest("per RTT")),
+        claim("hpcc-f13-3", measure=lambda rows: by(rows, "mean throughput", "way")["HPCC"], band=AtLeast(0.9)),
+        claim("hpcc-f13-4",
+              measure=lambda rows: (found := by(rows, "fairness", "step")) and
+                  {step: found[step] / found["150"] for step in ("5", "25")}, band=Each(LessThan(1))),
+        claim("hpcc-f13-5", measure=lambda rows: by(rows, "queue, p95", "step"), band=Highest("300")),
     )  # fmt: skip
     panels = (
         Traces(quantity="throughput", looks=LOOKS, unit="Gb/s", title="throughput"),

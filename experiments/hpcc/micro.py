@@ -49,37 +49,14 @@ class Micro(Experiment):
     title = "Joining, incast, fairness"
     description = "HPCC's abstract, on a micro-benchmark: a flow joins, an incast, four flows share a link"
     claims = (
-        Claim(
-            "hpcc-m-1", "abstract", "goodput of the long flow in the 1 ms after the last short flow over that before",
-            "a flow of 1 MB, incasts", "quickly",
-            quote="HPCC can quickly converge to utilize free bandwidth while avoiding congestion",
-            measure=partial(both, quantity="recovered"), unit="%", chosen=Chosen.IN_SIGHT,
-            band=Each(All(At("HPCC", AtLeast(0.9)), Highest("HPCC")), of="case"),
-        ),
-        Claim(
-            "hpcc-m-2", "abstract", "mean queue over the BDP, from 100 us after the join to the last short flow's end",
-            "a flow of 1 MB, incasts", "near-zero",
-            quote="can maintain near-zero in-network queues for ultra-low latency",
-            measure=lambda rows: by_case(rows, "queue, settled", "hpcc-mi5") / BDP_BYTES,
-            band=Each(AtMost(0.05), of="case"), unit="%", chosen=Chosen.BY_RULE,
-            expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
-            why="63 first windows take the link 0.6 ms. And the least rate of the authors' simulator, 1 Gb/s, is too "
-            "much for 63 flows: with 100 Mb/s the mean would be 139%.",
-        ),
-        Claim(
-            "hpcc-m-3", "abstract", "goodput of each of four flows over its share", "100 to 200 ms", "fair",
-            quote="HPCC is also fair and easy to deploy in hardware.",
-            measure=lambda rows: {f"flow {i}": by_case(rows, f"share {i}", "hpcc-mi5")[SHARE] for i in range(4)},
-            band=Each(Within(1, share=0.1), of="flow"), unit="x", chosen=Chosen.BY_RULE,
-            too_small="The quick scale ends before the shares can meet.", expect=Outcome.FAILS,
-            why="They close from 0.4 to 1.6 in the first 20 ms and then wander, with 7 packets in a window.",
-        ),
-        Claim(
-            "hpcc-m-4", "abstract", "longest queue", "incasts", "little congestion",
-            quote="compared to DCQCN and TIMELY, HPCC shortens flow completion times by up to 95%, causing little "
-            "congestion even under large-scale incasts.",
-            measure=partial(both, quantity="queue, longest"), band=Each(Lowest("HPCC"), of="case"), unit="KB",
-        ),
+        claim("hpcc-m-1", measure=partial(both, quantity="recovered"),
+              band=Each(All(At("HPCC", AtLeast(0.9)), Highest("HPCC")), of="case")),
+        claim("hpcc-m-2", measure=lambda rows: by_case(rows, "queue, settled", "hpcc-mi5") / BDP_BYTES,
+              band=Each(AtMost(0.05), of="case")),
+        claim("hpcc-m-3",
+              measure=lambda rows: {f"flow {i}": by_case(rows, f"share {i}", "hpcc-mi5")[SHARE] for i in range(4)},
+              band=Each(Within(1, share=0.1), of="flow")),
+        claim("hpcc-m-4", measure=partial(both, quantity="queue, longest"), band=Each(Lowest("HPCC"), of="case")),
     )  # fmt: skip
     panels = tuple(
         Traces(quantity=quantity, looks={f"{scheme}, {case}": look for scheme, look in LOOKS.items()}, unit=unit,

@@ -38,35 +38,16 @@ class Figure3(LossSweep):
     title = "Proportion for each reason"
     description = "Improved Go-Back-N, figure 3: the causes of go-back-N's timeouts at a loss rate of 1%"
     claims = (
-        Claim(
-            "igbn-f3-1", "III-A", "reason 3; 4; 1; 2", "p = 1%, 100 runs", "57.1; 33.9; 7.1; 1.8%",
-            quote="The lost of last ACK (reason2) causes 1.8% timeout retransmission. ... (reason1) causes 7.1% ... "
-            "(reason4) causes 33.9% timeout. The lost of NAK (reason3) owns the largest proportion, i.e., 57.1%.",
-            unit="%",
-            measure=_each,
-            band=All(
-                {"reason 3": Part(0.571), "reason 4": Part(0.339), "reason 1": Part(0.071), "reason 2": Part(0.018)},
-                Highest("reason 3"),
-            ),
-            expect=Outcome.FAILS,
-            why="Reasons 3 and 4 are equally frequent here, as a NAK and a packet sent again are lost equally often."
-            " The paper's shares are of 56 timeouts, so they scatter by 13 points themselves; ours are of 1,216.",
-        ),
-        Claim(
-            "igbn-f3-2", "III-A", "R3+R4", "p = 1%", "about 90%",
-            quote="It shows that reason3 and reason4 owns about 90%.", unit="%",
-            measure=lambda table: shares(table)[["timeouts_nak", "timeouts_twice"]].sum(), band=Part(0.9),
-            expect=Outcome.FAILS,
-            why="It is 95%. The paper's 51 of 56 timeouts are 91%, and scatter by 8 points themselves.",
-        ),
-        Claim(
-            "igbn-f3-3", "derived", "timeouts per message", "p = 1%", "0.56 (derived)", by=OURS,
-            measure=_per_message, band=Between(0.4, 0.65),
-        ),
-        Claim(
-            "igbn-f3-3a", "III-A", "timeouts for none of the four reasons", "p = 1%", "four reasons", by=OURS,
-            measure=lambda table: go_back_n_runs(table, 1e-2)["timeouts_unasked"].sum(), band=Exactly(0),
-        ),
+        claim("igbn-f3-1", measure=_each,
+              band=All(
+                  {"reason 3": Part(0.571), "reason 4": Part(0.339), "reason 1": Part(0.071), "reason 2": Part(0.018)},
+                  Highest("reason 3"),
+              )),
+        claim("igbn-f3-2", measure=lambda table: shares(table)[["timeouts_nak", "timeouts_twice"]].sum(),
+              band=Part(0.9)),
+        claim("igbn-f3-3", measure=_per_message, band=Between(0.4, 0.65)),
+        claim("igbn-f3-3a", measure=lambda table: go_back_n_runs(table, 1e-2)["timeouts_unasked"].sum(),
+              band=Exactly(0)),
     )  # fmt: skip
 
     def settings(self, scale: str) -> list[Setting]:

@@ -57,74 +57,22 @@ class Figure7(LossSweep):
     title = "Algorithm performance under different timeout setting"
     description = "Improved Go-Back-N, figure 7: three timeouts over the loss rate, for each variant"
     claims = (
-        Claim(
-            "igbn-f7a-1", "IV-B", "GBN", "100 ms, 1e-2", "nearly 0%",
-            quote="When setting the timeout value to 100ms, the throughput decreases to nearly 0% when the packet "
-            "loss rate reaches 1%.",
-            unit="%",
-            measure=throughput(GBN, LONG, 1e-2), band=_NEARLY_ZERO,
-        ),
-        Claim(
-            "igbn-f7a-2", "IV-B", "GBN", "10 ms, 1e-2", "13.2%",
-            quote="The throughput decrease to 13.2% when the packet loss rate reaches 1%.", unit="%",
-            measure=throughput(GBN, MIDDLE, 1e-2), band=Part(0.132),
-        ),
-        Claim(
-            "igbn-f7a-3", "IV-B", "GBN", "10 ms", "sharp decline beyond 0.2%", unit="%", too_small=FEW,
-            quote="When setting the timeout value to 10ms, the throughput begins to decrease sharply when the packet "
-            "loss rate exceeds 0.2%.",
-            measure=_lost, chosen=Chosen.BY_RULE,
-            band=All({"lost up to 0.2%": AtMost(0.1), "from 0.2 to 0.5%": AtLeast(0.1)}), direction=Ordered("<"),
-            expect=Outcome.DIRECTION,
-            why="A fifth is lost up to 0.2%, more than a third from there to 0.5%: the decline begins earlier.",
-        ),
-        Claim(
-            "igbn-f7b-1", "IV-B", "Improved: best timeout - worst", "100/10/0.5 ms", "almost identical",
-            quote="the proposed Improved Go-Back-N performs almost the same ... under different ACK timeout values",
-            unit="points",
-            measure=_gaps_of_timeouts, band=Each(AtMost(0.08), of="loss rate"),
-        ),
-        Claim(
-            "igbn-f7c-1", "IV-B", "CE, mean of all runs", "100 ms, 2e-3", "68%",
-            quote="The throughput decreases to 68% when the packet loss rate is 0.2%", unit="%", too_small=FEW,
-            measure=_check_at_two, band=At("p = 0.002", Within(0.68, by=0.1)), direction=Falls(),
-        ),
-        Claim(
-            "igbn-f7c-2", "IV-B", "CE", "100 ms, 1e-2", "17.6%",
-            quote="the throughput is only 17.6% when the packet loss rate is 1%", unit="%", too_small=FEW,
-            measure=throughput(CE, LONG, 1e-2), band=Part(0.176), direction=AtMost(0.40), expect=Outcome.DIRECTION,
-            why="CE still waits for the timer if the last packet or its ACK is lost, as in two messages of a hundred."
-            " The mean of 1,200 messages is 27%; runs of 100 differ by several points.",
-        ),
-        Claim(
-            "igbn-f7c-3", "IV-B", "CE with 10 ms beside 500 us and 100 ms", "every loss rate; beyond 0.1%",
-            "just a little worse; much better",
-            quote="When setting the timeout value to 10ms, the throughput is much better and just a little worse "
-            "than the case where timeout value is set to 500us.",
-            unit="points",
-            measure=_beside_ten,
-            band=All({
-                "500 us - 10 ms": Each(AtMost(0.1), "loss rate"),
-                "10 ms - 100 ms": Each(AtLeast(0.1), "loss rate"),
-            }),
-            direction=At("500 us - 10 ms", Each(AtMost(0.12), "loss rate")), chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "igbn-f7d-1", "IV-B", "ST", "100 and 10 ms", "falls from 1e-4; nearly 0% at 1e-2",
-            quote="When setting the timeout value to 100ms and 10ms, the throughput begins to decrease when the "
-            "packet loss rate reaches 0.01%. The throughput is nearly 0% when the packet loss rate is 1%.",
-            unit="%",
-            measure=_twice_long, band=All({"100 ms": Falls(), "10 ms": Falls(), "p = 0.01": Each(_NEARLY_ZERO)}),
-            direction=All({"100 ms": Falls(), "10 ms": Falls(), "p = 0.01": At("100 ms", _NEARLY_ZERO)}),
-            expect=Outcome.DIRECTION,
-            why="The curve for 100 ms is as published. With 10 ms, half a timeout for each message of 0.9 ms leaves"
-            " 15%, as it does for go-back-N, where the paper itself has 13.2%.",
-        ),
-        Claim(
-            "igbn-f7d-2", "IV-B", "ST with 500 us above 100 and 10 ms", "1e-2", "much better",
-            quote="When setting the timeout value to 500us, the performance is much better.", unit="points",
-            measure=_twice_short, band=Each(AtLeast(0.1)), direction=Each(MoreThan(0)), chosen=Chosen.BY_RULE,
-        ),
+        claim("igbn-f7a-1", measure=throughput(GBN, LONG, 1e-2), band=_NEARLY_ZERO),
+        claim("igbn-f7a-2", measure=throughput(GBN, MIDDLE, 1e-2), band=Part(0.132)),
+        claim("igbn-f7a-3", measure=_lost, band=All({"lost up to 0.2%": AtMost(0.1), "from 0.2 to 0.5%": AtLeast(0.1)}),
+              direction=Ordered("<")),
+        claim("igbn-f7b-1", measure=_gaps_of_timeouts, band=Each(AtMost(0.08), of="loss rate")),
+        claim("igbn-f7c-1", measure=_check_at_two, band=At("p = 0.002", Within(0.68, by=0.1)), direction=Falls()),
+        claim("igbn-f7c-2", measure=throughput(CE, LONG, 1e-2), band=Part(0.176), direction=AtMost(0.40)),
+        claim("igbn-f7c-3", measure=_beside_ten,
+              band=All({
+                  "500 us - 10 ms": Each(AtMost(0.1), "loss rate"),
+                  "10 ms - 100 ms": Each(AtLeast(0.1), "loss rate"),
+              }), direction=At("500 us - 10 ms", Each(AtMost(0.12), "loss rate"))),
+        claim("igbn-f7d-1", measure=_twice_long,
+              band=All({"100 ms": Falls(), "10 ms": Falls(), "p = 0.01": Each(_NEARLY_ZERO)}),
+              direction=All({"100 ms": Falls(), "10 ms": Falls(), "p = 0.01": At("100 ms", _NEARLY_ZERO)})),
+        claim("igbn-f7d-2", measure=_twice_short, band=Each(AtLeast(0.1)), direction=Each(MoreThan(0))),
     )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:

@@ -30,19 +30,10 @@ class OtherRecoveries(LossSweep):
         "Improved Go-Back-N, II-A and V: go-back-0 and IRN over the loss rate, compared with the paper's variants"
     )
     claims = (
-        Claim(
-            "igbn-x-2a", "II-A", "go-back-0, mean - closed form", "p = 1e-5, 1e-4, 5e-4", "will waste much bandwidth",
-            by=OURS, unit="points", measure=_above_computed, band=Each(Within(0, by=0.03), of="loss rate"),
-            too_small="The quick scale has too few messages for the rarer losses.",
-        ),
-        Claim(
-            "igbn-x-3a", "V", "IRN, timeouts per message", "p = 1e-2", "cannot avoid triggering ACK timeout", by=OURS,
-            measure=lambda table: rate_of_timeouts(runs_of(table, "irn", LONG, _ONE_PERCENT)), band=MoreThan(0.1),
-        ),
-        Claim(
-            "igbn-x-3b", "V", "IRN against Improved Go-Back-N", "p = 1e-2", "(no comparison)", by=OURS, unit="%",
-            measure=_selective, band=Highest("IRN"),
-        ),
+        claim("igbn-x-2a", measure=_above_computed, band=Each(Within(0, by=0.03), of="loss rate")),
+        claim("igbn-x-3a", measure=lambda table: rate_of_timeouts(runs_of(table, "irn", LONG, _ONE_PERCENT)),
+              band=MoreThan(0.1)),
+        claim("igbn-x-3b", measure=_selective, band=Highest("IRN")),
     )  # fmt: skip
 
     def settings(self, scale: str) -> list[Setting]:

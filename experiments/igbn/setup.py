@@ -42,9 +42,6 @@ DEFAULT_TIMER = "last packet"
 PER_PACKET, FOR_ALL = "for each packet", "for all packets"
 """What the NAK interval is for."""
 
-FEW = "The quick scale has too few messages: one timeout more or less decides."
-"""Why a claim is not judged there."""
-
 _QUICK_LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 
 

@@ -18,18 +18,17 @@ from rdmacc.experiments.ledger.pages import about, cell, claim_rows, page
 from rdmacc.experiments.ledger.record import checks, recorded
 from rdmacc.experiments.ledger.score import readings_text, score_text, standing_text
 from rdmacc.experiments.validation.page import summary_text
+from rdmacc.show.tables import filled
 from rdmacc.sweep.store import read_table
 
 _ROOT = Path(__file__).parents[2]
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
-_BEGIN, _END = "<!-- score -->", "<!-- end of score -->"
 
 
 def with_score(readme: str) -> str:
     """Return the README's text with the current score, tables that stand and the comparison with other simulators."""
     score = page("score.md", score=score_text(), standing=standing_text(is_short=True))
-    text = f"{_BEGIN}\n{score}\n[Validation](docs/validation.md): {summary_text()}\n{_END}"
-    return re.sub(f"{_BEGIN}.*?{_END}", lambda _: text, readme, flags=re.DOTALL)
+    return filled(readme, "score", f"{score}\n[Validation](docs/validation.md): {summary_text()}\n")
 
 
 def papers_page() -> str:

@@ -126,30 +126,11 @@ class Dragonfly(Experiment):
     title = "A dragonfly of 72 hosts"
     description = "Micro-benchmarks: a dragonfly with minimal, Valiant and adaptive paths under adversarial traffic"
     claims = (
-        Claim(
-            "micro-dragonfly-1a", "all runs", "messages not finished, packets lost", "all loads", "none", by=OURS,
-            measure=lambda table: wide(table)["missing"].sum(), band=Exactly(0),
-        ),
-        Claim(
-            "micro-dragonfly-2a", "Kim et al., section 4", "throughput over load",
-            "at most 0.8 of the largest load", "1", by=OURS,
-            measure=_below, band=Each(Between(0.97, 1.03), of="load"),
-        ),
-        Claim(
-            "micro-dragonfly-2b", "Kim et al., section 4", "largest throughput over the closed form",
-            "uniform and adversarial, minimal and Valiant", "1: what the busiest link carries, or little less",
-            by=OURS, measure=_most, band=Each(Between(0.9, 1.02), of="run"),
-            too_small="With 100 packets a host, the run ends before queues fill.",
-        ),
-        Claim(
-            "micro-dragonfly-2c", "Kim et al., figure 8", "largest throughput: minimal, adaptive, Valiant",
-            "adversarial", "minimal 1/(a p), Valiant about half", by=OURS, measure=_by_routing, band=Rises(),
-        ),
-        Claim(
-            "micro-dragonfly-3a", "Kim et al., figure 8", "mean latency over that of the links on an idle path",
-            "a tenth of the largest load", "1, and some queueing", by=OURS,
-            measure=_latency, band=Each(Between(0.98, 1.1), of="run"),
-        ),
+        claim("micro-dragonfly-1a", measure=lambda table: wide(table)["missing"].sum(), band=Exactly(0)),
+        claim("micro-dragonfly-2a", measure=_below, band=Each(Between(0.97, 1.03), of="load")),
+        claim("micro-dragonfly-2b", measure=_most, band=Each(Between(0.9, 1.02), of="run")),
+        claim("micro-dragonfly-2c", measure=_by_routing, band=Rises()),
+        claim("micro-dragonfly-3a", measure=_latency, band=Each(Between(0.98, 1.1), of="run")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

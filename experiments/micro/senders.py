@@ -86,10 +86,7 @@ class SenderSchemes(Experiment):
     title = "Sender-driven schemes"
     description = "Micro-benchmarks: convergence, incast, RTT fairness and two bottlenecks, one row a scheme"
     claims = (
-        Claim(
-            "micro-senders-1a", "IEEE 802.1Qbb", "packets lost", "schemes with PFC, all runs", "none", by=OURS,
-            measure=_lost_with_pfc, band=Exactly(0),
-        ),
+        claim("micro-senders-1a", measure=_lost_with_pfc, band=Exactly(0)),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

@@ -14,11 +14,6 @@ from .setup import LOOKS, fabric, scheme_of
 RUNS = {"quick": {"paper": ms(2)}, "paper": {"paper": ms(12), "issue": ms(40)}}
 LOAD, RACKS = 0.6, [[f"h{i}" for i in range(first, first + 32)] for first in (0, 32)]
 SHORT_BYTES, LONG_BYTES = 10_000, 1_000_000
-QUOTE = (
-    "PowerTCP reduces tail flow completion times of short flows by 80% compared to DCQCN and TIMELY, and by 33% "
-    "compared to HPCC even at 60% network load."
-)
-FEW = "The quick scale has too few short messages for a tail."
 
 
 def traffic(scale: str, setup: str, seed: int) -> pd.DataFrame:
@@ -53,31 +48,14 @@ class Load(Experiment):
     )
     seeding = Seeding.POOLED
     claims = (
-        Claim(
-            "powertcp-l-1", "abstract", "99th percentile of the FCT of short messages, reduction", "60%", "80%",
-            quote=QUOTE, measure=lambda rows: lower(rows, "DCQCN", "TIMELY"),
-            band=Each(Part(0.8), of="other scheme"), direction=Each(MoreThan(0)), unit="%", chosen=Chosen.BY_RULE,
-            too_small=FEW,
-            expect=Outcome.DIRECTION,
-            why="PowerTCP's tail is 24 us, of which 18 are the median: it could win 72% of DCQCN's 65 us at most.",
-        ),
-        Claim(
-            "powertcp-l-2", "abstract", "99th percentile of the FCT of short messages, reduction", "60%", "33%",
-            quote=QUOTE, measure=lambda rows: lower(rows, "HPCC"), band=Each(Part(0.33), of="other scheme"),
-            direction=Each(MoreThan(0)), unit="%", chosen=Chosen.BY_RULE, too_small=FEW,
-            expect=Outcome.DIRECTION,
-            why="HPCC's tail is as short, 25 us: both keep the queue nearly empty.",
-        ),
-        Claim(
-            "powertcp-l-3", "ns3-datacenter, issue #21", "99th percentile of the FCT of short messages over HPCC's",
-            "60% as the script runs it", "worse than expected", by=OURS, unit="x", too_small=FEW,
-            measure=lambda rows: (found := tails(rows, "issue"))["PowerTCP"] / found["HPCC"], band=MoreThan(1),
-            expect=Outcome.FAILS, why="Its mean over six seeds is 16% below HPCC's; the seeds differ by twice that.",
-        ),
-        Claim(
-            "powertcp-l-4", "the run", "messages not finished", "all runs", "none", by=OURS,
-            measure=lambda rows: rows[having(rows, quantity="unfinished")]["value"].sum(), band=Exactly(0),
-        ),
+        claim("powertcp-l-1", measure=lambda rows: lower(rows, "DCQCN", "TIMELY"),
+              band=Each(Part(0.8), of="other scheme"), direction=Each(MoreThan(0))),
+        claim("powertcp-l-2", measure=lambda rows: lower(rows, "HPCC"), band=Each(Part(0.33), of="other scheme"),
+              direction=Each(MoreThan(0))),
+        claim("powertcp-l-3", measure=lambda rows: (found := tails(rows, "issue"))["PowerTCP"] / found["HPCC"],
+              band=MoreThan(1)),
+        claim("powertcp-l-4", measure=lambda rows: rows[having(rows, quantity="unfinished")]["value"].sum(),
+              band=Exactly(0)),
     )  # fmt: skip
     panels = (
         Bars(quantity="short, p99", over="setup", looks=LOOKS, unit="us", log="y", title="below 10 kB",

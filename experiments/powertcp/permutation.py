@@ -10,7 +10,7 @@ messages has finished.
 
 from rdmacc.models import MaxMin
 from ..api import *
-from .setup import LOOKS, QUOTE, fabric, scheme_of
+from .setup import LOOKS, fabric, scheme_of
 
 PODS, SIZES, SEEDS = {"quick": 2, "paper": 4}, {"quick": "0.4MB", "paper": "4MB"}, {"quick": 1, "paper": 6}
 FROM_PS, RACK = {"quick": us(50), "paper": ms(1)}, 32
@@ -36,36 +36,15 @@ class Permutation(Experiment):
     description = "PowerTCP: rates, queues and completion times when each host sends to one of the next rack"
     seeding = Seeding.POOLED
     claims = (
-        Claim(
-            "powertcp-p-1", "abstract", "mean rate over the max-min fair one", "PowerTCP", "no loss of throughput",
-            quote=QUOTE, measure=lambda rows: of(rows, "rate")["PowerTCP"], band=AtLeast(0.9), unit="%",
-            chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "powertcp-p-2", "abstract", "mean queue of the uplinks", "the abstract's schemes", "short: the shortest",
-            quote=QUOTE, measure=lambda rows: {name: of(rows, "queue")[name] for name in ("PowerTCP", *OTHERS)},
-            band=Lowest("PowerTCP"), unit="KB", expect=Outcome.FAILS, chosen=Chosen.BEFORE,
-            why="HPCC's is as short, 1.63 KB for 1.65: less than two packets wait under either.",
-        ),
-        Claim(
-            "powertcp-p-3", "abstract", "mean completion time, reduction by PowerTCP", "each other scheme",
-            "significantly better", unit="%", chosen=Chosen.BY_RULE,
-            quote="PowerTCP can significantly outperform the state-of-the-art in both traditional datacenter "
-            "topologies and emerging reconfigurable datacenters",
-            measure=lambda rows: {name: reduction((found := of(rows, "mean FCT"))["PowerTCP"], found[name])
-                                  for name in OTHERS},
-            band=Each(AtLeast(0.1), of="other scheme"), direction=Each(MoreThan(0)), expect=Outcome.DIRECTION,
-            why="HPCC fills as much of the uplinks, and is 0.7% behind.",
-        ),
-        Claim(
-            "powertcp-p-4", "our reading of fairness", "Jain's index of the rates over the max-min fair ones",
-            "PowerTCP", "fair", by=OURS, measure=lambda rows: of(rows, "fairness")["PowerTCP"], band=AtLeast(0.9),
-            unit="x", chosen=Chosen.BY_RULE,
-        ),
-        Claim(
-            "powertcp-p-5", "the run", "messages not finished", "all runs", "none", by=OURS, band=Exactly(0),
-            measure=lambda rows: rows[having(rows, quantity="unfinished")]["value"].sum(),
-        ),
+        claim("powertcp-p-1", measure=lambda rows: of(rows, "rate")["PowerTCP"], band=AtLeast(0.9)),
+        claim("powertcp-p-2", measure=lambda rows: {name: of(rows, "queue")[name] for name in ("PowerTCP", *OTHERS)},
+              band=Lowest("PowerTCP")),
+        claim("powertcp-p-3",
+              measure=lambda rows: {name: reduction((found := of(rows, "mean FCT"))["PowerTCP"], found[name])
+                  for name in OTHERS}, band=Each(AtLeast(0.1), of="other scheme"), direction=Each(MoreThan(0))),
+        claim("powertcp-p-4", measure=lambda rows: of(rows, "fairness")["PowerTCP"], band=AtLeast(0.9)),
+        claim("powertcp-p-5", measure=lambda rows: rows[having(rows, quantity="unfinished")]["value"].sum(),
+              band=Exactly(0)),
     )  # fmt: skip
     grid = MappingProxyType({"legend": "outside lower center"})
     panels = (

@@ -16,10 +16,6 @@ CONFIG: dict[str, dict[str, Any]] = {
               "increase_period_ps": "900us"},
 }  # fmt: skip
 """What config-burst.txt has otherwise than HPCC's simulator; TIMELY's steps are at 10 Gb/s and scale with the link."""
-QUOTE = (
-    "PowerTCP leverages in-band network telemetry to react to changes in the network instantaneously without loss of "
-    "throughput and while keeping queues short."
-)
 
 
 def scheme_of(name: str) -> Scheme:

@@ -38,7 +38,6 @@ SIZE_BINS = {
 """Sizes above which each bin of the breakdown begins."""
 UNTIL_PS = ms(1000)
 QUICK_CAP = "3MB"
-FEW_FLOWS = "The quick network has 32 hosts, two loads and a few hundred flows of one seed: too few to tell."
 Changes = tuple[tuple[str, Any], ...]
 HOMA: dict[str, Changes] = {
     "RTTbytes of 9.7 kB": (("rtt_bytes", "9.7kB"),),

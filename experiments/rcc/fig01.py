@@ -51,27 +51,11 @@ class Figure1(Experiment):
     description = "RCC, figure 1: DCQCN and TIMELY with a bottleneck in the network and one at the last hop"
     seeding = Seeding.POOLED
     claims = (
-        Claim(
-            "rcc-f1-1", "II-B, figure 1b", "time until all flows are within 20% of max-min", "DCQCN, two bottlenecks",
-            "not quickly",
-            quote="due to coarse-grained ECN marks, DCQCN fails to ... know the exact congestion in networks and can "
-            "not converge to the expected sending rate quickly, as shown in Fig. 1(b)",
-            measure=lambda table: _off(table, DCQCN), band=Each(_LONG), direction=Some(_LONG), unit="ms",
-            too_small="At quick scale all starts and ends come ten times as fast, but DCQCN's timers do not.",
-        ),
-        Claim(
-            "rcc-f1-2", "II-B, figure 1c", "fairness, steady delay", "TIMELY, two bottlenecks",
-            "unfair, or no steady delay",
-            quote="as shown in Fig. 1(c), TIMELY can not achieve fairness and a guaranteed steady-state delay "
-            "simultaneously by using only delay as the feedback signal",
-            measure=_steadiness,
-            band=Each(AnyOf({"Jain's index": LessThan(0.97), "swing of the queue over its mean": MoreThan(0.5)})),
-        ),
-        Claim(
-            "rcc-f1-2a", "II-B", "TIMELY over DCQCN", "two bottlenecks", "comparable or worse", by=OURS,
-            measure=_against_dcqcn, unit="x",
-            band=All({"use of the link": AtMost(1.02), "time off max-min": AtLeast(0.9)}),
-        ),
+        claim("rcc-f1-1", measure=lambda table: _off(table, DCQCN), band=Each(_LONG), direction=Some(_LONG)),
+        claim("rcc-f1-2", measure=_steadiness,
+              band=Each(AnyOf({"Jain's index": LessThan(0.97), "swing of the queue over its mean": MoreThan(0.5)}))),
+        claim("rcc-f1-2a", measure=_against_dcqcn,
+              band=All({"use of the link": AtMost(1.02), "time off max-min": AtLeast(0.9)})),
     )  # fmt: skip
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:

@@ -111,20 +111,12 @@ class Figure2(Experiment):
     description = "RCC, figure 2: the framework, drawn from the implementation; every path of algorithm 1 walked"
     seeding = Seeding.NONE
     claims = (
-        Claim(
-            "rcc-f2-1a", "III-B, figure 2", "modules", "types, explicit windows, PID, window in the ACK, pacing",
-            "three functions at the receiver, windows in ACKs, senders that pace", by=OURS,
-            measure=_modules,
-            band=All({
-                "blocks that algorithm 1 calls": Exactly(3), "window in the ACK over the fair share": Exactly(1),
-                "pace over window / base RTT": Exactly(1),
-            }),
-        ),
-        Claim(
-            "rcc-f2-1b", "algorithm 1", "mode and window", "samples on time or late, last hop busy or not",
-            "lines 6 to 19", by=OURS,
-            measure=_walked, band=All(_PATHS),
-        ),
+        claim("rcc-f2-1a", measure=_modules,
+              band=All({
+                  "blocks that algorithm 1 calls": Exactly(3), "window in the ACK over the fair share": Exactly(1),
+                  "pace over window / base RTT": Exactly(1),
+              })),
+        claim("rcc-f2-1b", measure=_walked, band=All(_PATHS)),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

@@ -70,21 +70,13 @@ class Figure3(Experiment):
     description = "RCC, figure 3: the PID's structure with the preset's gains, and its handlers beside its equations"
     seeding = Seeding.NONE
     claims = (
-        Claim(
-            "rcc-f3-1a", "III-E, equations (2) to (5)", "largest difference of u and of the window",
-            "handlers against equations, both readings of (4)", "(equations; a window rounds to a byte at each update)",
-            by=OURS,
-            measure=_off_equations, band=All({"u": AtMost(1e-9), "windows (bytes)": AtMost(len(SAMPLES_US))}),
-        ),
-        Claim(
-            "rcc-f3-1b", "equation (4), table I", "u after a steady error", "with and without u(t - 1)",
-            "(follows: K_p e without it, growing with it)", by=OURS,
-            measure=_memory,
-            band=All({
-                "u without memory over K_p e": Within(1, share=1e-5),
-                "u after six samples 2 us late": All(Each(MoreThan(0)), Rises()),
-            }),
-        ),
+        claim("rcc-f3-1a", measure=_off_equations,
+              band=All({"u": AtMost(1e-9), "windows (bytes)": AtMost(len(SAMPLES_US))})),
+        claim("rcc-f3-1b", measure=_memory,
+              band=All({
+                  "u without memory over K_p e": Within(1, share=1e-5),
+                  "u after six samples 2 us late": All(Each(MoreThan(0)), Rises()),
+              })),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

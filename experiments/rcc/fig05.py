@@ -119,46 +119,18 @@ class Figure5(Experiment):
     title = "Fast convergence and fairness"
     description = "RCC, figure 5: four flows of up to 4.4 GB join one last hop and leave it, under RCC and HPCC"
     claims = (
-        Claim(
-            "rcc-f5-1", "V-B-1", "N times the goodput of each flow", "RCC, N = 1 to 4", "100 x 0.95 Gb/s",
-            quote="when N varies from 1 to 4, each flow's goodput quickly converges to ~ (100 × 0.95)/N Gbps",
-            measure=lambda table: pd.concat([_judged(table, "rcc", f"goodput with {n}, ") * n for n in FLOWS]),
-            band=Each(Within(PUBLISHED_BPS, share=0.03), "flow"),
-            direction=Each(Within(PUBLISHED_BPS, share=0.1), "flow"), unit="Gb/s",
-        ),
-        Claim(
-            "rcc-f5-2", "V-B-1", "Jain's index over each interval, least", "RCC, N = 2 to 4", "0.998 to 0.999",
-            quote="giving a Jain fairness index within 0.998 ~ 0.999 (1 is optimal)",
-            measure=lambda table: _judged(table, "rcc", "Jain "), band=Each(AtLeast(0.9975), "phase"),
-            direction=Each(AtLeast(0.99), "phase"), chosen=Chosen.BY_TEXT,
-        ),
-        Claim(
-            "rcc-f5-3", "V-B-1", "RTTs to converge", "after each start and end of a flow", "RCC one, HPCC several",
-            quote="When a flow finishes, RCC only needs one RTT to re-assign the sending window ... However, HPCC "
-            "needs several RTTs to converge to a stable rate after a flow arrives/finishes.",
-            measure=_convergence, direction=_SOON, unit="RTTs", chosen=Chosen.BY_RULE,
-            band=All({"RCC, at ends": Each(AtMost(2), "event"), "HPCC": Each(AtLeast(3), "event")}),
-            expect=Outcome.DIRECTION,
-            why="HPCC takes five RTTs or more after every event but the first: a lone flow begins at line rate, and"
-            " HPCC keeps it there.",
-        ),
-        Claim(
-            "rcc-f5-4", "V-B-1", "Jain's index; standard deviation over mean of a flow's goodput, most",
-            "HPCC against RCC, N = 2 to 4", "unfair and oscillating",
-            quote="flows in HPCC can not get the fair share under a various number of concurrency and the goodput "
-            "suffers oscillation",
-            measure=_fairness,
-            band=All({"HPCC's Jain index": Each(LessThan(0.998), "phase"), "HPCC's swing above": MoreThan(0)}),
-            direction=All(dict.fromkeys(("RCC's above, on average", "HPCC's swing above"), MoreThan(0))),
-            expect=Outcome.DIRECTION,
-            why="Two flows share fairly under HPCC, too, and so do three after the fourth has left (0.9985). Three and"
-            " four that have just begun do not.",
-        ),
-        Claim(
-            "rcc-f5-5", "(follows from V-B-1)", "completion time over that of processor sharing at 95 Gb/s", "RCC",
-            "(1: 671.2, 585.9, 500.6, 390.9 ms)", by=OURS,
-            measure=_completion, band=Each(Within(1, by=0.03), "flow"), unit="x",
-        ),
+        claim("rcc-f5-1",
+              measure=lambda table: pd.concat([_judged(table, "rcc", f"goodput with {n}, ") * n for n in FLOWS]),
+              band=Each(Within(PUBLISHED_BPS, share=0.03), "flow"),
+              direction=Each(Within(PUBLISHED_BPS, share=0.1), "flow")),
+        claim("rcc-f5-2", measure=lambda table: _judged(table, "rcc", "Jain "), band=Each(AtLeast(0.9975), "phase"),
+              direction=Each(AtLeast(0.99), "phase")),
+        claim("rcc-f5-3", measure=_convergence,
+              band=All({"RCC, at ends": Each(AtMost(2), "event"), "HPCC": Each(AtLeast(3), "event")}), direction=_SOON),
+        claim("rcc-f5-4", measure=_fairness,
+              band=All({"HPCC's Jain index": Each(LessThan(0.998), "phase"), "HPCC's swing above": MoreThan(0)}),
+              direction=All(dict.fromkeys(("RCC's above, on average", "HPCC's swing above"), MoreThan(0)))),
+        claim("rcc-f5-5", measure=_completion, band=Each(Within(1, by=0.03), "flow")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

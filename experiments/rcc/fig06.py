@@ -45,27 +45,12 @@ class Figure6(IncastFigure):
     title = "Goodput and FCT in the Incast scenario"
     description = "RCC, figure 6: 1,000 senders of 200 KB beside a long flow, under RCC and HPCC"
     claims = (
-        Claim(
-            "rcc-f6-1", "V-B-2", "goodput of the 1,000 flows", "RCC; HPCC similar", "around 94.98 Gb/s",
-            quote="The aggregate goodput of RCC and HPCC is similar. The total goodput of the 1000 flows remains "
-            "stable as time goes on, at around 94.98Gbps.",
-            measure=_goodput, band=All(_RATE, {"HPCC over RCC": Within(1, by=0.05)}), direction=All(_RATE),
-        ),
-        Claim(
-            "rcc-f6-2", "V-B-2", "reduction of the median FCT", "RCC against HPCC", "5.2%",
-            quote="RCC improves the median of FCT by about 5.2%",
-            measure=partial(_reduction, "median FCT"), band=Part(0.052), direction=MoreThan(0), unit="%",
-        ),
-        Claim(
-            "rcc-f6-3", "V-B-2", "reduction of the 99th percentile FCT", "RCC against HPCC", "4.1%",
-            quote="improves the 99th percentile FCT by about 4.1%",
-            measure=partial(_reduction, "p99 FCT"), band=Part(0.041), direction=MoreThan(0), unit="%",
-        ),
-        Claim(
-            "rcc-f6-3a", "(follows from V-B-2)", "last completion", "RCC", "(16.8 ms at 95.4 Gb/s)", by=OURS,
-            measure=_last,
-            band=All({"last completion over the link's bound": Between(1, 1.05), "unfinished messages": Exactly(0)}),
-        ),
+        claim("rcc-f6-1", measure=_goodput, band=All(_RATE, {"HPCC over RCC": Within(1, by=0.05)}),
+              direction=All(_RATE)),
+        claim("rcc-f6-2", measure=partial(_reduction, "median FCT"), band=Part(0.052), direction=MoreThan(0)),
+        claim("rcc-f6-3", measure=partial(_reduction, "p99 FCT"), band=Part(0.041), direction=MoreThan(0)),
+        claim("rcc-f6-3a", measure=_last,
+              band=All({"last completion over the link's bound": Between(1, 1.05), "unfinished messages": Exactly(0)})),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[IncastCase]:

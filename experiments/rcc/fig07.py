@@ -57,43 +57,16 @@ class Figure7(IncastFigure):
     title = "Queuing length under Incast scenario"
     description = "RCC, figure 7: the last hop's queue in an incast of 1,000; from line rate, and in the steady phase"
     claims = (
-        Claim(
-            "rcc-f7-1", "V-B-3, figure 7", "queue in the steady phase", "RCC", "near zero",
-            quote="RCC keeps near-zero queuing length since it explicitly assigns window size and combines per-ACK "
-            "feedback and packet pacing.",
-            measure=lambda rows: Measured(_steady(rows, RCC), f"with 2 MB each {_steady(rows, RCC_LONG) / 1e3:.0f} KB"),
-            band=AtMost(NEAR_ZERO_BYTES), unit="KB", too_small=FEW_SENDERS, expect=Outcome.FAILS,
-            why="A thousand flows that start at line rate (III-B) send 150 MB, and shares that add up to all of the"
-            " link (III-D) never drain what waits. Under the reading with the share in the request and 99% of the link"
-            " the queue is empty.",
-        ),
-        Claim(
-            "rcc-f7-1a", "V-B-3, figure 7", "queue in the steady phase over HPCC's", "RCC, 2 MB",
-            "near zero against 900 KB", by=OURS,
-            measure=_below_hpcc, band=AtMost(0.1), unit="%", too_small=FEW_SENDERS, direction=LessThan(1),
-            expect=Outcome.DIRECTION, why="Shares that add up to all of the link leave the queue as it is.",
-        ),
-        Claim(
-            "rcc-f7-2", "V-B-3, figure 7", "queue in the steady phase", "HPCC, 200 KB from line rate", "900 KB",
-            quote="In HPCC, the queue builds up to ... 900KB due to its slow responsiveness to the large number of "
-            "concurrent flows.",
-            measure=_hpcc, band=Size(PUBLISHED_BYTES), unit="KB", too_small=FEW_SENDERS,
-            chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS,
-            why="A thousand first windows of a BDP are 150 MB, and messages of 200 KB are hardly longer than these"
-            " windows, so the queue of the start never drains. With messages of 2 MB and a least rate of one packet a"
-            " round trip, which is our choice, it settles at 0.94 MB (rcc-f7-2b).",
-        ),
-        Claim(
-            "rcc-f7-2b", "V-B-3, figure 7", "queue in the steady phase over a packet of each sender less a BDP",
-            "HPCC, 2 MB from line rate", "(1: 0.94 MB, near the published 900 KB)", by=OURS,
-            measure=_least, band=Within(1, by=0.02), too_small=FEW_SENDERS,
-        ),
-        Claim(
-            "rcc-f7-2a", "III-B against figure 7", "peak queue over the published 900 KB",
-            "all of the link from line rate", "(first windows of 150 MB)", by=OURS,
-            measure=_line_rate, unit="x",
-            band=All(dict.fromkeys(("RCC", "HPCC"), AtLeast(10)), {_REQUESTED: LessThan(0.1)}),
-        ),
+        claim("rcc-f7-1",
+              measure=lambda rows: Measured(
+                  _steady(rows, RCC), f"with 2 MB each {_steady(rows, RCC_LONG) / 1e3:.0f} KB"
+              ),
+              band=AtMost(NEAR_ZERO_BYTES)),
+        claim("rcc-f7-1a", measure=_below_hpcc, band=AtMost(0.1), direction=LessThan(1)),
+        claim("rcc-f7-2", measure=_hpcc, band=Size(PUBLISHED_BYTES)),
+        claim("rcc-f7-2b", measure=_least, band=Within(1, by=0.02)),
+        claim("rcc-f7-2a", measure=_line_rate,
+              band=All(dict.fromkeys(("RCC", "HPCC"), AtLeast(10)), {_REQUESTED: LessThan(0.1)})),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[IncastCase]:

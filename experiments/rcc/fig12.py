@@ -73,11 +73,6 @@ _ONE = "n = 1 over n = 3"
 _SAMPLES = "n = 1 with jitter over RCC"
 _COUNTS = {_SAMPLES: _LOWER}
 """Without it, that others are alike says nothing."""
-_NO_SAMPLE = (
-    "With shares of all of the link the last hop stays busy, so algorithm 1 (line 10) looks at no sample: jitter, n and"
-    " the place of the controller change nothing. Under the reading with 99% of the link and jitter of 3 us, n = 1"
-    " loses a third of the goodput and n = 3 0.2%."
-)
 _SIMILAR = {"RCC-sender over RCC": Within(1, by=0.03)}
 _ALIKE = {"highest above the lowest": AtMost(0.03)}
 
@@ -90,38 +85,12 @@ class Figure12(IncastFigure):
         "RCC, figure 12: an incast with jitter in the delay, with n = 1, and with the controller at the sender"
     )
     claims = (
-        Claim(
-            "rcc-f12-1", "V-E-1", "goodput of RCC-async over RCC's", "the incast of figure 6", "lower, not severely",
-            quote="time jitter caused by clock synchronization does lead to a deterioration on the goodput, but not "
-            "pretty severe",
-            measure=partial(_ratio, "rcc-async", "rcc"), band=Between(0.9, _LOWER.bound), direction=_LOWER, unit="%",
-            chosen=Chosen.IN_SIGHT, expect=Outcome.FAILS, why=_NO_SAMPLE,
-        ),
-        Claim(
-            "rcc-f12-2", "V-E-1", "goodput of RCC-sender over RCC's", "the incast of figure 6",
-            "similar, steady and high",
-            quote="the result in RCC-sender achieves similar steady and high throughput compared with RCC",
-            measure=_sender, band=All(_SIMILAR, _COUNTS), direction=All(_SIMILAR), unit="%",
-            expect=Outcome.DIRECTION, why=_NO_SAMPLE,
-        ),
-        Claim(
-            "rcc-f12-3", "V-E-1", "goodput with n = 1 over n = 3", "both with jitter", "worse",
-            quote="the difference between RCC-async and RCC(n=1) reveals that instantaneous delay rag would fuzz up "
-            "congestion detection",
-            measure=partial(_ratio, "rcc-n1", "rcc-async"), band=_LOWER, unit="%", expect=Outcome.FAILS,
-            why=_NO_SAMPLE,
-        ),
-        Claim(
-            "rcc-f12-4", "V-E-1", "goodput", "n = 3, 4, 5 with jitter", "similar for n > 2",
-            quote="RCC gives a similar performance when n > 2",
-            measure=_spread, band=All(_ALIKE, _COUNTS), direction=All(_ALIKE), unit="%", expect=Outcome.DIRECTION,
-            why=_NO_SAMPLE,
-        ),
-        Claim(
-            "rcc-f12-4a", "V-E-1, 50 senders", "goodput with jitter of 4 us", "n and jitter, shares of three packets",
-            "jitter lowers it, most with n = 1", by=OURS,
-            measure=_where_it_counts, band=Each(_LOWER), direction=At(_ONE, _LOWER), unit="%",
-        ),
+        claim("rcc-f12-1", measure=partial(_ratio, "rcc-async", "rcc"), band=Between(0.9, _LOWER.bound),
+              direction=_LOWER),
+        claim("rcc-f12-2", measure=_sender, band=All(_SIMILAR, _COUNTS), direction=All(_SIMILAR)),
+        claim("rcc-f12-3", measure=partial(_ratio, "rcc-n1", "rcc-async"), band=_LOWER),
+        claim("rcc-f12-4", measure=_spread, band=All(_ALIKE, _COUNTS), direction=All(_ALIKE)),
+        claim("rcc-f12-4a", measure=_where_it_counts, band=Each(_LOWER), direction=At(_ONE, _LOWER)),
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[IncastCase]:

@@ -90,56 +90,18 @@ class Figure14(Experiment):
     title = "RCC deep dive with multi-bottleneck topology"
     description = "RCC, figure 14: RCC, RCC-PID and RCC-EWA with two bottlenecks, and the congestion that they detect"
     claims = (
-        Claim(
-            "rcc-f14-1", "V-E-3, figure 14a", "time until all paces are within 5% of their later means", "RCC-PID",
-            "several iterations",
-            quote="RCC-PID requires several iterations to reach the proper sending rate every time the number of "
-            "flows changes",
-            measure=_iterations, band=All({"RCC-PID": Each(_SEVERAL), "longer than RCC": Each(AtLeast(0))}),
-            direction=At("RCC-PID", Some(_SEVERAL)), unit="RTTs", expect=Outcome.DIRECTION,
-            too_small="RCC takes 608 RTTs after flow 2 starts; the quick scale's phases last fewer than 200.",
-            why="RCC-PID takes several iterations, but RCC itself takes longer: the two flows update at different"
-            " instants of the queue's oscillation, and their shares wander for tens of ms (rcc-f14-3a).",
-        ),
-        Claim(
-            "rcc-f14-2", "V-E-3, figure 14b, d",
-            "larger share over the smaller, flows 1 and 2; queue in the network over a BDP", "RCC-EWA",
-            "unfair, large queue",
-            quote="flow 1 and 2 can not share the bottleneck bandwidth fairly and build a large queue in the network",
-            measure=_unfair, band=All({"larger share": AtLeast(1.5), "queue": Each(AtLeast(0.4))}), unit="x",
-        ),
-        Claim(
-            "rcc-f14-2a", "(follows from III-D)", "queue in the network over the expected, shares", "RCC-EWA",
-            "(2, then 1.5 windows of a BDP on one link)", by=OURS,
-            measure=_as_windows_say, unit="x",
-            band=All({"queue": Each(Within(1, by=0.05)), "flow 2 over flow 1": Within(2, share=0.08)}),
-        ),
-        Claim(
-            "rcc-f14-3", "V-E-3, figure 14c, d", "mean queues; verdicts by time", "RCC",
-            "near-zero queue, types as constructed",
-            quote="RCC handles different kinds of congestion perfectly by combining EWA and PID parts and achieves "
-            "near-zero queuing length",
-            measure=_near_zero, band=All(_SHORT_QUEUE, {"right verdicts": AtLeast(0.9)}), direction=All(_SHORT_QUEUE),
-            unit="%",
-        ),
-        Claim(
-            "rcc-f14-3a", "V-E-3, figure 14c", "goodput over the max-min share", "RCC",
-            "handles both kinds of congestion perfectly", by=OURS,
-            measure=_over_max_min, band=Each(Each(Within(1, by=0.1), "flow")),
-            direction=Each(Each(Within(1, by=0.25), "flow")), unit="%", expect=Outcome.DIRECTION,
-            why="Two flows get 47.7 and 45.3 Gb/s on average, but their shares wander up and down by a quarter over"
-            " tens of ms, because the flows update at different instants of the queue's oscillation. With three flows,"
-            " flow 1's share of the last hop cuts off its upward swings; it gets 40 Gb/s on average, and flow 2 the"
-            " rest.",
-        ),
-        Claim(
-            "rcc-f14-4", "V-E-3, figure 14a to c", "right verdicts, by time", "RCC-PID, RCC-EWA, RCC",
-            "as constructed",
-            quote="the consistency of detected congestion type with constructed congestions ... indicates that the "
-            "congestion detection and differentiation in RCC are effective and accurate",
-            measure=lambda table: {NAMES[scheme]: _right(table, scheme) for scheme in SCHEMES},
-            band=Each(AtLeast(0.9), "scheme"), direction=Each(MoreThan(0.5), "scheme"), unit="%",
-        ),
+        claim("rcc-f14-1", measure=_iterations,
+              band=All({"RCC-PID": Each(_SEVERAL), "longer than RCC": Each(AtLeast(0))}),
+              direction=At("RCC-PID", Some(_SEVERAL))),
+        claim("rcc-f14-2", measure=_unfair, band=All({"larger share": AtLeast(1.5), "queue": Each(AtLeast(0.4))})),
+        claim("rcc-f14-2a", measure=_as_windows_say,
+              band=All({"queue": Each(Within(1, by=0.05)), "flow 2 over flow 1": Within(2, share=0.08)})),
+        claim("rcc-f14-3", measure=_near_zero, band=All(_SHORT_QUEUE, {"right verdicts": AtLeast(0.9)}),
+              direction=All(_SHORT_QUEUE)),
+        claim("rcc-f14-3a", measure=_over_max_min, band=Each(Each(Within(1, by=0.1), "flow")),
+              direction=Each(Each(Within(1, by=0.25), "flow"))),
+        claim("rcc-f14-4", measure=lambda table: {NAMES[scheme]: _right(table, scheme) for scheme in SCHEMES},
+              band=Each(AtLeast(0.9), "scheme"), direction=Each(MoreThan(0.5), "scheme")),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

@@ -28,7 +28,6 @@ LINE_RATE, REQUEST = "line-rate", "request"
 SHORT, LONG = "200kB", "2MB"
 FEW = 50
 """Senders of the sweep of figure 12."""
-FEW_SENDERS = "The quick scale has 200 senders, so its shares and queues differ."
 TOGETHER = "request, 99%, no floor, jitter of 3 us"
 _TOGETHER: dict[str, Any] = {"start": REQUEST, "eta": 0.99, "has_floor": False}
 _AS_PRINTED: dict[str, Any] = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}

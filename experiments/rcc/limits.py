@@ -8,7 +8,7 @@ finds it as it was. So increases show a round later than decreases. The figure a
 and with samples that are off by half a packet.
 """
 
-from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, recursion
+from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, recursion
 from rdmacc.models.rcc_stability import RccLoop
 from ..api import *
 from .setup import *
@@ -74,26 +74,12 @@ class Limits(Experiment):
     description = "RCC: the swing of the queue over K_d, in packets and by recursion, and the delay that explains both"
     seeding = Seeding.NONE
     claims = (
-        Claim(
-            "rcc-m-4a", "(equations (4) and (5), one update in a round trip)", "largest K_d without oscillation",
-            "equation (4) as printed, K_p = 1e4", "(not in the paper)", by=OURS,
-            measure=_earlier, band=All({_LINEAR: LessThan(0.9), _LATE: Within(1, by=0.2)}),
-            direction=At(_LINEAR, LessThan(1)), unit="x", too_small=SHORT,
-        ),
-        Claim(
-            "rcc-m-4b", "(equations (4) and (5), one update in a round trip)",
-            "largest K_d without oscillation: packets over the limit by the roots", "without u(t - 1), K_p = 1e4",
-            "(not in the paper)", by=OURS,
-            measure=lambda table: _over_linear(table, "pd"), band=Within(1, by=0.2), unit="x", too_small=SHORT,
-        ),
-        Claim(
-            "rcc-m-4c", "V-A, figure 8b", "swing of the queue with the default gains", "both readings of equation (4)",
-            "low-amplitude oscillation", by=OURS,
-            measure=lambda table: {
-                words: _swings(table, form, "packets")[PID.kd] for form, words in FORMS.items()
-            },
-            band=All({FORMS["accumulating"]: LessThan(OSCILLATES), FORMS["pd"]: AtLeast(OSCILLATES)}), unit="targets",
-        ),
+        claim("rcc-m-4a", measure=_earlier, band=All({_LINEAR: LessThan(0.9), _LATE: Within(1, by=0.2)}),
+              direction=At(_LINEAR, LessThan(1))),
+        claim("rcc-m-4b", measure=lambda table: _over_linear(table, "pd"), band=Within(1, by=0.2)),
+        claim("rcc-m-4c",
+              measure=lambda table: {words: _swings(table, form, "packets")[PID.kd] for form, words in FORMS.items()},
+              band=All({FORMS["accumulating"]: LessThan(OSCILLATES), FORMS["pd"]: AtLeast(OSCILLATES)})),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

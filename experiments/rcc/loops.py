@@ -14,7 +14,6 @@ from .setup import *
 
 FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
 OSCILLATES = 0.2
-SHORT = "The quick scale has too few gains, and too little time."
 
 
 def loop_scenario(

@@ -238,61 +238,20 @@ class UetHtsim(Experiment):
     description = "Validation: NSCC, receiver credit, both and EQDS on the runs of uet-htsim's own tests"
     seed_stride = SEEDS
     claims = (
-        Claim(
-            "validation-uet-1a", "uet-htsim, validate_outputs", "flows not finished", "all runs", "none", by=OURS,
-            measure=unfinished, band=Exactly(0),
-        ),
-        Claim(
-            "validation-uet-2a", "uet-htsim, validate_outputs", "last completion over theirs", "a message alone",
-            "1", by=OURS, unit="x", measure=lambda table: _ratios(table, "1 to 1", *REUSED),
-            band=Each(Within(1, by=0.001), of="run"),
-        ),
-        Claim(
-            "validation-uet-3a", "uet-htsim, validate_outputs", "last completion over theirs",
-            "incasts, outcast, both ways", "1", by=OURS, unit="x", measure=_incasts,
-            band=Each(Within(1, by=0.02), of="run"),
-        ),
-        Claim(
-            "validation-uet-3b", "uet-htsim, validate_outputs", "last completion over theirs", "1,023 to 1", "1",
-            by=OURS, unit="x", measure=lambda table: _ratios(table, MANY), band=Each(Within(1, by=0.02), of="run"),
-            too_small="The quick scale has none of them.",
-        ),
-        Claim(
-            "validation-uet-4a", "uet-htsim, validate_outputs", "last completion over theirs",
-            "permutations, sprayed", "1", by=OURS, unit="x", measure=_permutations,
-            band=Each(Within(1, by=0.05), of="run"), expect={"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
-            why="One of 24: oblivious paths and queues of 500 packets, where the time depends on the draw of the paths:"
-            " four seeds of ours take 223 to 234 us, theirs 222.",
-        ),
-        Claim(
-            "validation-uet-4b", "uet-htsim, validate_outputs", "number of our ten seeds that complete before it",
-            "permutations, one path for each message; first compared run by run, where the ratio depends on which"
-            " messages collide", "1 to 9", by=OURS, measure=_one_path, band=Each(Between(1, SEEDS - 1), of="run"),
-            too_small="The quick scale has none of them.",
-        ),
-        Claim(
-            "validation-uet-4c", "uet-htsim, validate_outputs", "last completion over theirs",
-            "permutations with 4:1 and 8:1 at the leaves", "1", by=OURS, unit="x",
-            measure=_oversubscribed, band=Each(Within(1, by=0.05), of="run"),
-            too_small="The quick scale has none of them.",
-        ),
-        Claim(
-            "validation-uet-5a", "uet-htsim, validate_outputs", "last completion over theirs",
-            "permutations with slow links", "1", by=OURS, unit="x", measure=_slow_runs,
-            band=Each(Within(1, by=0.1), of="run"),
-        ),
-        Claim(
-            "validation-uet-5b", "uet-htsim, validate_outputs", "last completion: oblivious, bitmap, REPS",
-            "permutation with eight slow links", "in this order", by=OURS, unit="us", measure=_by_choice,
-            band=Each(Falls(), of="control"), too_small="The quick scale has none of them.",
-        ),
-        Claim(
-            "validation-uet-6a", "uet-htsim and csg-htsim, seed 1", "completion over theirs: last, median, p99",
-            "EQDS, NSCC, receiver credit: incasts, permutation of 128", "1", by=OURS, unit="x", measure=_flow_runs,
-            band=Each(
-                All({"last": Within(1, by=0.02), "p50": Within(1, by=0.05), "p99": Within(1, by=0.1)}), of="run"
-            ),
-        ),
+        claim("validation-uet-1a", measure=unfinished, band=Exactly(0)),
+        claim("validation-uet-2a", measure=lambda table: _ratios(table, "1 to 1", *REUSED),
+              band=Each(Within(1, by=0.001), of="run")),
+        claim("validation-uet-3a", measure=_incasts, band=Each(Within(1, by=0.02), of="run")),
+        claim("validation-uet-3b", measure=lambda table: _ratios(table, MANY), band=Each(Within(1, by=0.02), of="run")),
+        claim("validation-uet-4a", measure=_permutations, band=Each(Within(1, by=0.05), of="run")),
+        claim("validation-uet-4b", measure=_one_path, band=Each(Between(1, SEEDS - 1), of="run")),
+        claim("validation-uet-4c", measure=_oversubscribed, band=Each(Within(1, by=0.05), of="run")),
+        claim("validation-uet-5a", measure=_slow_runs, band=Each(Within(1, by=0.1), of="run")),
+        claim("validation-uet-5b", measure=_by_choice, band=Each(Falls(), of="control")),
+        claim("validation-uet-6a", measure=_flow_runs,
+              band=Each(
+                  All({"last": Within(1, by=0.02), "p50": Within(1, by=0.05), "p99": Within(1, by=0.1)}), of="run"
+              )),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> Iterator[Point]:

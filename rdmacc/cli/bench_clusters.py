@@ -26,7 +26,8 @@ def run_cluster(gpus: int, algorithm: str, scheme: str = "dcqcn", size: str = "1
     result = simulate(made.network, work, made.scheme(scheme), progress=False)
     busbw = float(result.collectives["busbw_gbytes"].iloc[0])
     return {
-        "gpus": gpus, "algorithm": algorithm, "scheme": scheme, "rows": len(work), "busbw_gbytes": busbw,
+        "gpus": gpus, "algorithm": algorithm, "scheme": scheme, "rows": len(result.plan.rows.computes),
+        "busbw_gbytes": busbw,
         "hops": sum(int(result.counters[f"{kind}_packet_hops"]) for kind in ("data", "control")),
         "events": int(result.counters["events"]), "cpu_s": time.process_time() - begin,
         "peak_memory_bytes": peak_memory_bytes(),

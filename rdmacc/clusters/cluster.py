@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from rdmacc.workload import TrainingStep, jobs, nccl
 from rdmacc.workload.machines import PRINTED, Printed
 from rdmacc.workload.nccl import Nccl
 from rdmacc.workload.nccl_tuning import tuned
-from rdmacc.workload.schedule import Schedule
+from rdmacc.workload.schedule import Recipe
 
 __all__ = ["Cluster", "cluster"]
 
@@ -240,7 +241,7 @@ class Cluster:
         """
         return self.schedule(operation, size, **changes).frame()
 
-    def schedule(self, operation: str, size: Quantity, **changes: Any) -> Schedule:
+    def schedule(self, operation: str, size: Quantity, **changes: Any) -> Recipe:
         """Return the same collective without its frame, for `simulate`, which then takes half of the memory.
 
         Parameters
@@ -258,7 +259,7 @@ class Cluster:
             For an unknown operation, or a parameter that is not allowed.
         """
         settings = self.choose(operation, size).replace(**changes)
-        return nccl.alone(operation.replace("_", "-"), self.hosts, size, settings)
+        return Recipe(partial(nccl.alone, operation.replace("_", "-"), self.hosts, size, settings))
 
     def all_reduce(self, size: Quantity, **changes: Any) -> pd.DataFrame:
         """Return an all-reduce among all GPUs, as NCCL would run it.

@@ -38,15 +38,17 @@ class Columns(Mapping[Any, npt.NDArray[Any]]):
         self._rows, self._places, self._dtype = rows, places, dtype
         self._known: dict[Any, npt.NDArray[Any]] = {}
         if rows.nbytes > LATER_BYTES:
-            self._known, self._rows = dict(self), rows[:0].copy()
+            self._known, self._rows = {name: self._read(name) for name in places}, rows[:0].copy()
+
+    def _read(self, name: Any) -> npt.NDArray[Any]:
+        kind, offset = self._places[name]
+        rows = self._rows if len(self._rows) else np.zeros((1, self._rows.shape[1]), np.uint8)  # a view needs a row
+        return np.ndarray(len(rows), kind, rows, offset, rows.strides[:1])[: len(self._rows)].copy()
 
     def __getitem__(self, name: Any) -> npt.NDArray[Any]:
         if name not in self._known:
-            kind, offset = self._places[name]
-            rows = self._rows if len(self._rows) else np.zeros((1, self._rows.shape[1]), np.uint8)  # a view needs a row
-            column = np.ndarray(len(rows), kind, rows, offset, rows.strides[:1])[: len(self._rows)]
-            self._known[name] = column.astype(self._dtype or column.dtype)
-        return self._known[name]
+            self._known[name] = self._read(name)
+        return self._known[name].astype(self._dtype or self._known[name].dtype, copy=False)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._places)

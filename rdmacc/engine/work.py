@@ -18,7 +18,7 @@ from rdmacc.workload.checks import Columns, check_acyclic, checked
 from rdmacc.workload.columns import queue_pair_labels
 from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import NO_PATHS, PATH_COLUMNS, Paths, paths_of
-from rdmacc.workload.schedule import COLLECTIVE_COLUMNS, Schedule
+from rdmacc.workload.schedule import COLLECTIVE_COLUMNS, Recipe, Schedule
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -44,12 +44,17 @@ class Computation:
 class Rows:
     """A workload's rows by their labels; a schedule's frame, and messages apart, are made when asked for."""
 
-    def __init__(self, given: pd.DataFrame | Schedule, computes: npt.NDArray[np.bool_]) -> None:
-        self.given, self.computes = given, computes
+    def __init__(
+        self,
+        given: pd.DataFrame | Schedule | Recipe,
+        computes: npt.NDArray[np.bool_],
+        collectives: tuple[Ints, pd.DataFrame] | None = None,
+    ) -> None:
+        self.given, self.computes, self._collectives = given, computes, collectives
 
     @cached_property
     def whole(self) -> pd.DataFrame:
-        return self.given.frame() if isinstance(self.given, Schedule) else self.given
+        return self.given if isinstance(self.given, pd.DataFrame) else self.given.frame()
 
     @cached_property
     def messages(self) -> pd.DataFrame:
@@ -61,12 +66,8 @@ class Rows:
 
     def collectives(self) -> tuple[Ints, pd.DataFrame]:
         """Return which collective each row belongs to, -1 for none, and the labels of all, by their numbers."""
-        if isinstance(self.given, Schedule):
-            column = self.given.column("collective")
-            numbers = np.unique(column)
-            rows = [(number, *self.given.collectives[number]) for number in numbers.tolist() if number >= 0]
-            which = np.searchsorted(numbers, column) - (len(numbers) - len(rows))
-            return which, pd.DataFrame(rows, columns=COLLECTIVE_COLUMNS)
+        if self._collectives is not None:
+            return self._collectives
         if "collective" not in self.whole:
             return np.full(len(self.whole), -1), pd.DataFrame()
         number = self.whole["collective"]
@@ -76,7 +77,7 @@ class Rows:
     @property
     def options(self) -> pd.DataFrame:
         """The messages, if some compute without the columns that all workloads have."""
-        if isinstance(self.given, Schedule):
+        if not isinstance(self.given, pd.DataFrame):
             return pd.DataFrame(index=pd.RangeIndex(int(np.count_nonzero(~self.computes))))
         if not self.computes.any():
             return self.whole
@@ -206,7 +207,7 @@ def _content_of(frame: pd.DataFrame) -> Any:
 
 
 def _work_on(fabric: Fabric, workload: Any) -> Work:
-    if isinstance(workload, Schedule):
+    if isinstance(workload, Schedule | Recipe):
         return _scheduled_work(fabric, workload) or _work_on(fabric, workload.frame())
     frame, columns = checked(workload, fabric)
     if columns is not None:
@@ -247,8 +248,17 @@ def _plain_work(fabric: Fabric, frame: pd.DataFrame, columns: Columns) -> Work:
     )  # fmt: skip
 
 
-def _scheduled_work(fabric: Fabric, schedule: Schedule) -> Work | None:
+def _collectives_of(schedule: Schedule) -> tuple[Ints, pd.DataFrame]:
+    column = schedule.column("collective")
+    numbers = np.unique(column)
+    rows = [(number, *schedule.collectives[number]) for number in numbers.tolist() if number >= 0]
+    which = np.searchsorted(numbers, column) - (len(numbers) - len(rows))
+    return alike(which), pd.DataFrame(rows, columns=COLLECTIVE_COLUMNS)
+
+
+def _scheduled_work(fabric: Fabric, given: Schedule | Recipe) -> Work | None:
     """Return the work of a schedule's frame without the frame; None if a check has anything to change or to say."""
+    schedule = given.make() if isinstance(given, Recipe) else given
     count, size, start_ps = len(schedule), schedule.column("size_bytes"), schedule.column("start_ps")
     duration_ps = schedule.column("duration_ps")
     computes = duration_ps >= 0
@@ -264,10 +274,12 @@ def _scheduled_work(fabric: Fabric, schedule: Schedule) -> Work | None:
     if not count or not good.all() or not fabric.reachable_many(*ends).all() or delay_ps.min(initial=0) < 0:
         return None
     waits_for, dependents = _waits(computes, waiting, wanted, delay_ps)
-    start_ps, labels, n_messages = _starts(start_ps), queue_pair[sends], len(ends[0])
+    labels, n_messages = queue_pair[sends], len(ends[0])
     return Work(
-        fabric=fabric, rows=Rows(schedule, computes), src=ends[0], dst=ends[1], size_bytes=size[sends],
-        computation=Computation(src[computes], start_ps[computes], duration_ps[computes]), start_ps=start_ps[sends],
+        fabric=fabric, rows=Rows(given, computes, _collectives_of(schedule)), src=ends[0], dst=ends[1],
+        size_bytes=size[sends],
+        computation=Computation(src[computes], _starts(start_ps[computes]), duration_ps[computes]),
+        start_ps=_starts(start_ps[sends]),
         group=alike(np.full(n_messages, -1, np.int32)), group_size=alike(np.ones(n_messages, np.int32)),
         weight=alike(np.ones(n_messages)), labels=labels if (labels >= 0).any() else np.zeros(0, np.int64),
         waits_for=alike(narrow(waits_for)), dependents=dependents, paths=NO_PATHS,

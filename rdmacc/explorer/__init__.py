@@ -32,7 +32,9 @@ select { text-overflow: ellipsis }
 @media (max-width: 30rem) { .widget-slider:has(> label[style*="13em"]) { flex-wrap: wrap; height: auto }
 label[style*="13em"] { width: 100% !important; text-align: left !important }
 .widget-box > .widget-slider:has(> label[style*="13em"]) + .widget-html { margin-left: 0 !important }
-.picture-first { order: -1 } }</style>
+.picture-first { order: -1 }
+.cells { font-size: 72% !important }
+.cells :is(th, td) { padding: 1px 3px !important } }</style>
 <p class="starting">The first picture takes a few seconds, after an installation half a minute.</p>"""
 _CULL_S = 60
 """A kernel without a connected page ends after this time; closing a page ends its kernel at once."""

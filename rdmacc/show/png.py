@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc.errors import ConfigError
 from rdmacc.show.style import style
 
 if TYPE_CHECKING:
@@ -54,16 +52,3 @@ def packed(picture: bytes) -> bytes:
     small.putpalette((np.stack(sums, axis=1) / count[:, None]).round().astype(np.uint8).tobytes())
     small.save(small_file, "PNG", optimize=True)
     return small_file.getvalue()
-
-
-def compact_pictures() -> None:
-    """Store every matplotlib figure of this notebook as such a PNG. Call this after ``%matplotlib inline``."""
-    from matplotlib.figure import Figure
-
-    try:
-        shell: Any = import_module("IPython").get_ipython()
-    except ImportError:
-        shell = None
-    if shell is None:
-        raise ConfigError("compact_pictures", "no notebook", "called in a notebook")
-    shell.display_formatter.formatters["image/png"].for_type(Figure, png)

@@ -23,13 +23,13 @@ from rdmacc.simulation.stepwise import Simulation
 from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity
-from rdmacc.workload.schedule import Schedule
+from rdmacc.workload.schedule import Recipe, Schedule
 
 
 @named
 def simulate(
     network: nx.Graph[Any],
-    workload: pd.DataFrame | Schedule,
+    workload: pd.DataFrame | Schedule | Recipe,
     scheme: str | Scheme,
     *,
     engine: str = "auto",
@@ -54,7 +54,7 @@ def simulate(
     ----------
     network : Graph
         The network; see `rdmacc.topology`.
-    workload : DataFrame or Schedule
+    workload : DataFrame, Schedule or Recipe
         The messages; see `rdmacc.workload`.
     scheme : str or Scheme
         What runs on hosts and switches, such as ``"dcqcn"``.
@@ -114,7 +114,7 @@ def simulate(
 @named
 def simulate_many(
     network: nx.Graph[Any],
-    workloads: pd.DataFrame | Schedule | Iterable[pd.DataFrame | Schedule],
+    workloads: pd.DataFrame | Schedule | Recipe | Iterable[pd.DataFrame | Schedule | Recipe],
     schemes: str | Scheme | Iterable[str | Scheme],
     seeds: int | Iterable[int] = 1,
     *,
@@ -162,7 +162,7 @@ def simulate_many(
     >>> [(run.scheme_name, run.plan.seed) for run in runs]
     [('dcqcn', 0), ('dcqcn', 1), ('dcqcn', 2), ('hpcc', 0), ('hpcc', 1), ('hpcc', 2)]
     """
-    works = [workloads] if isinstance(workloads, pd.DataFrame | Schedule) else workloads
+    works = [workloads] if isinstance(workloads, pd.DataFrame | Schedule | Recipe) else workloads
     chosen = [as_scheme(one) for one in ([schemes] if isinstance(schemes, str | Scheme) else schemes)]
     numbers = list(map(checked_seed, range(checked_seed(seeds)) if isinstance(seeds, int) else seeds))
     for name, value in (("workloads", works), ("probes", probes), ("faults", faults)):

@@ -26,7 +26,7 @@ from rdmacc.simulation.running import Running, check_memory, is_checked
 from rdmacc.topology.fabric import Fabric
 from rdmacc.typed import named
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.schedule import Schedule
+from rdmacc.workload.schedule import Recipe, Schedule
 
 
 class Simulation(Running):
@@ -36,8 +36,9 @@ class Simulation(Running):
     ----------
     network : networkx.Graph
         Network, from a builder in `rdmacc.topology` or your own graph (see `rdmacc.topology.validate`).
-    workload : pandas.DataFrame or Schedule
-        Messages, one row each (see `rdmacc.workload`), or a `rdmacc.workload.schedule.Schedule` of them.
+    workload : pandas.DataFrame, Schedule or Recipe
+        Messages, one row each (see `rdmacc.workload`), or a `rdmacc.workload.schedule.Schedule` of them,
+        or its `Recipe`.
     scheme : str or Scheme
         What runs on hosts and switches.
     engine : {"auto", "compiled", "simpy"}
@@ -77,7 +78,7 @@ class Simulation(Running):
     def __init__(
         self,
         network: nx.Graph[Any],
-        workload: pd.DataFrame | Schedule,
+        workload: pd.DataFrame | Schedule | Recipe,
         scheme: str | Scheme,
         *,
         engine: str = "auto",

@@ -1,10 +1,11 @@
 """Build a schedule of messages and computations, row by row or in blocks, with dependencies.
 
-A simulation takes a schedule in the place of its frame, which is made if someone asks for it. A row takes about 50
-bytes in a schedule, and ten times as many in a frame.
+A simulation takes a schedule, or the recipe for one, in the place of its frame, which is made if someone asks for it. A
+row takes about 50 bytes in a schedule, and ten times as many in a frame.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,16 @@ Rows = Int64s
 
 Int32s = npt.NDArray[np.int32]
 _EDGE = np.int32, np.int32, np.int64
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A schedule that is made when it is needed and then forgotten, as of a collective of a million rows."""
+
+    make: Callable[[], "Schedule"]
+
+    def frame(self) -> pd.DataFrame:
+        return self.make().frame()
 
 
 class Schedule:

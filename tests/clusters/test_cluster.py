@@ -104,7 +104,7 @@ def test_a_row_of_a_collective_takes_little_memory():
     first = rdmacc.simulate(big.network, big.schedule("all_reduce", "1MB", algorithm="tree"), SCHEME)
     assert len(first.collectives) == 1, "imports what it needs"
     tracemalloc.start()
-    work = big.schedule("all_reduce", "100MB", algorithm="ring")
+    work = big.schedule("all_reduce", "100MB", algorithm="ring").make()
     made = tracemalloc.get_traced_memory()[0]
     simulation = rdmacc.Simulation(big.network, work, SCHEME)
     tracemalloc.reset_peak()

@@ -19,7 +19,9 @@ pytest.importorskip("ipywidgets")
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 SMALLER = {
-    "modern_fabric": (("k = 16", "k = 4"), ("size = 32", "size = 4")),
+    "cluster": (('NODES, GPUS, SIZE, SEEDS = 8, 8, "256MB", 3', 'NODES, GPUS, SIZE, SEEDS = 4, 4, "16MB", 2'),),
+    "modern_fabric": (("k = 8", "k = 4"), ("SEEDS = 5", "SEEDS = 2"), ("size = 32", "size = 4")),
+    "search": (("BUDGET, COUNT = 64, 200", "BUDGET, COUNT = 4, 3"),),
     "models": (('DURATION, MESSAGES = "400ms", 4000', 'DURATION, MESSAGES = "40ms", 200'),),
     "rcc": (("points=201", "points=101"), ('DURATION = "4ms"', 'DURATION = "1ms"')),
 }
@@ -46,7 +48,6 @@ class Shell(interactiveshell.InteractiveShell):
 def shell(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    monkeypatch.setenv("RDMACC_SCALE", "quick")
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     monkeypatch.setattr("rdmacc.show.png.png", partial(png, dpi=20))
     for name in ("displayhook", "excepthook"):

@@ -128,7 +128,6 @@ _ONLY_SHOWN = {
     "title",
     "description",
     "seed_stride",
-    "condition",
     "band",
 }
 

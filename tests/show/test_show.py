@@ -18,11 +18,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
 from rdmacc.experiments.framework.drawn_bands import with_bands
 from rdmacc.show import style
-from rdmacc.show.png import compact_pictures, png
+from rdmacc.show.png import png
 from rdmacc.show.style import COLOURS
 from rdmacc.show.tables import text_table
 from tests.show.pictures import faults
@@ -144,8 +143,3 @@ def test_a_narrow_table_wraps_words():
     assert max(map(len, lines)) <= 40
     assert " ".join(lines).split().count("grows") == 1
     assert len(lines) > len(text_table(["scheme", "what it has", "completion time"], rows).splitlines())
-
-
-def test_small_pictures_are_for_notebooks():
-    with pytest.raises(ConfigError, match="called in a notebook"):
-        compact_pictures()

@@ -244,9 +244,12 @@ class Tables:
             n_messages=plan.n_messages,
         )  # fmt: skip
         if plan.dependents is not None:
+            first = plan.dependents.first
             self._set(
                 has_dependents=1,
-                dependent_first=self._table("dependent_first", np.pad(plan.dependents.first, (0, self.spare), "edge")),
+                dependent_first=self._table(
+                    "dependent_first", np.pad(first, (0, self.spare), "edge") if self.spare else first
+                ),
                 dependents=self._table("dependents", plan.dependents.rows),
                 dependent_delays=self._table("dependent_delays", plan.dependents.delay_ps, "i8"),
             )
