@@ -46,9 +46,11 @@ class RenMarker(Component):
     )
     period_ps: OptionalTime = param(None, "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
     reading: Reading = param(
-        "alternate", "alternate, outstanding, packet or literal", source="assumed: fits the 16 bytes a port of REN, 5.2",
+        "alternate",
+        "alternate, outstanding, packet or literal",
+        source="assumed: fits the 16 bytes a port of REN, 5.2",
         choices=get_args(Reading),
-    )  # fmt: skip
+    )
 
     class Egress(Record):
         period_timer_ps = Deadline("end of the period")
