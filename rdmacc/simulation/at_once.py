@@ -81,8 +81,8 @@ def simulate(
     progress : bool, optional
         Show a progress bar; by default only if the run takes more than a second.
     checkpoint : str or Path, optional
-        File to which the state is written on the way. If it is there, the run goes on from it; at the end it is
-        deleted. So a run that was killed goes on when the same call is made again.
+        File to which the state is written on the way. If it is there, the run goes on from it. So a run that was killed
+        goes on when the same call is made again. It is deleted as the result is returned, and kept after an exception.
     every : float or str
         Wall time between two checkpoints: seconds, or such as "10min".
 

@@ -114,6 +114,37 @@ def test_a_full_disk_leaves_the_earlier_file_and_the_run(tmp_path, monkeypatch, 
     assert [one.name for one in tmp_path.iterdir()] == ["state"]
 
 
+@pytest.mark.parametrize("until", [None, "60us"])
+def test_the_file_goes_as_the_result_is_returned_and_stays_after_an_exception(until, tmp_path, monkeypatch):
+    monkeypatch.setattr("rdmacc.simulation.running._FEW_HOSTS", 1)  # so that there are several steps
+    path, given = tmp_path / "state", {"engine": "compiled", "until": until}
+    whole = rdmacc.simulate(network(), work(3), "dcqcn", **given)
+
+    def interrupted(simulation):
+        Regular.__call__(regular[0], simulation)
+        raise KeyboardInterrupt
+
+    regular = [Regular(path, 0.0)]
+    simulation = Simulation(network(), work(3), "dcqcn", engine="compiled")
+    simulation._after_step = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        simulation.run(until)
+    assert path.exists()
+
+    def broken(self, _):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Regular, "__call__", broken)
+        with pytest.raises(KeyboardInterrupt):
+            rdmacc.simulate(network(), work(3), "dcqcn", checkpoint=path, **given)
+    assert path.exists()
+    same(rdmacc.simulate(network(), work(3), "dcqcn", checkpoint=path, **given), whole)
+    assert not list(tmp_path.iterdir())
+    same(rdmacc.simulate(network(), work(3), "dcqcn", checkpoint=path, **given), whole)  # from the start
+    assert not list(tmp_path.iterdir())
+
+
 def _run(path: str) -> None:
     rdmacc.simulate(
         network("leaf-spine"), WORK, "dcqcn", engine="compiled", checkpoint=path, every=0, progress=False
